@@ -8,6 +8,8 @@
 //! next to them), `salvage` (what is valid, and an account of the rest), and, behind features,
 //! `columns` (Arrow), `io` (files), `py` (Python).
 
+// docs.rs builds with nightly Rust, whose rustdoc names the feature that an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     test,
     allow(

@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Step, step};
 use crate::limits::Limits;
 use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat, TimestampType};
+use crate::wire::as_u64;
 
 /// What the topic and the log say.
 #[derive(Clone, Debug)]
@@ -71,27 +72,34 @@ pub type Entry<'a> = (Frame<'a>, BatchHeader);
 /// # Errors
 /// `Rejected` with Kafka's code and the indexes of bad records; what is wrong with the bytes, as a decode says it.
 pub fn append(input: &[u8], options: &AppendOptions, producers: &mut ProducerState) -> Result<Appended> {
-    let entries = entries(input, options)?;
+    // In the order of a broker (VAL-2a to VAL-2c).
+    let entries = entries(input, &options.limits, |frame, before| looked_at(frame, before, options))?;
     match options.origin {
         AppendOrigin::Client | AppendOrigin::Coordinator => leader::append(&entries, options, producers).map_err(in_brokers_words),
         AppendOrigin::Replication | AppendOrigin::RaftLeader => follower::append(&entries, options, producers),
     }
 }
 
-/// All whole entries, looked at in the order of a broker (VAL-2a to VAL-2c).
-fn entries<'a>(input: &'a [u8], options: &AppendOptions) -> Result<Vec<Entry<'a>>> {
+/// Returns the whole entries with the headers that `header_of` gives, up to the first entry that it gives none for.
+///
+/// # Errors
+/// Those of framing and of `header_of`, with the position of the entry.
+pub fn entries<'a>(
+    input: &'a [u8],
+    limits: &Limits,
+    mut header_of: impl FnMut(Frame<'a>, Option<&BatchHeader>) -> Result<Option<BatchHeader>>,
+) -> Result<Vec<Entry<'a>>> {
     let (mut entries, mut at): (Vec<Entry<'a>>, usize) = (Vec::new(), 0);
     loop {
         let tail = input.get(at..).unwrap_or_default();
-        let position = u64::try_from(at).unwrap_or(u64::MAX);
-        let (len, magic) = match step(tail, Formats::Auto, &options.limits) {
+        let position = as_u64(at);
+        let (len, magic) = match step(tail, Formats::Auto, limits) {
             Step::Entry { len, magic } => (len, magic),
             Step::Incomplete { .. } => return Ok(entries),
             Step::Error(error) => return Err(error.at_byte(position)),
         };
         let frame = Frame { position, magic, bytes: tail.get(..len).unwrap_or_default() };
-        let before = entries.last().map(|(_, header)| header);
-        match looked_at(frame, before, options).map_err(|error| error.at_byte(position))? {
+        match header_of(frame, entries.last().map(|(_, header)| header)).map_err(|error| error.at_byte(position))? {
             Some(header) => entries.push((frame, header)),
             None => return Ok(entries),
         }
@@ -99,7 +107,7 @@ fn entries<'a>(input: &'a [u8], options: &AppendOptions) -> Result<Vec<Entry<'a>
     }
 }
 
-/// The header; `None` for a batch that is left out, with all behind it.
+/// The header; `None` for a batch that is left out, with all after it.
 fn looked_at(frame: Frame<'_>, before: Option<&BatchHeader>, options: &AppendOptions) -> Result<Option<BatchHeader>> {
     let header = parse_header(frame, Formats::Auto, 0)?;
     ensure_acceptable(&header, options)?;

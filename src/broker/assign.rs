@@ -1,8 +1,8 @@
-//! Offsets for entries that were written before anybody knew where they would stand: they count from 0 in each file.
+//! Offsets for entries that were written before their place in the log was known: they count from 0 in each file.
 
 use super::append::{AppendOptions, append};
+use super::header_updates::set_last_offset;
 use super::origin::AppendOrigin;
-use super::patch::set_last_offset;
 use super::producers::ProducerState;
 use crate::codec::Plugins;
 use crate::decode::parse_header;

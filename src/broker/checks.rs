@@ -39,7 +39,7 @@ pub fn ensure_size(size: u64, options: &AppendOptions) -> Result<()> {
     Err(refused("VAL-2", MESSAGE_TOO_LARGE, reason))
 }
 
-/// VAL-9: zstd where all brokers know it; S-P22: plugins where the format has room for them.
+/// VAL-9: zstd where all brokers know it; S-P22: plugins where the format can hold them.
 pub fn ensure_codec(target: CompressionType, options: &AppendOptions) -> Result<()> {
     if target == CompressionType::Zstd && !options.has_zstd {
         let reason = "Produce requests to inter.broker.protocol.version < 2.1 broker are not allowed to use ZStandard compression";
@@ -47,7 +47,7 @@ pub fn ensure_codec(target: CompressionType, options: &AppendOptions) -> Result<
     }
     match target {
         CompressionType::Plugin(id) if options.to < RecordFormat::V2 => {
-            let reason = format!("the codec plugin:{id} stands in magic 2 only: name another for a topic of magic {}", options.to.magic());
+            let reason = format!("the codec plugin:{id} exists in magic 2 only: name another for a topic of magic {}", options.to.magic());
             Err(refused("S-P22", UNSUPPORTED_COMPRESSION_TYPE, reason))
         }
         _ => Ok(()),
@@ -149,7 +149,7 @@ const MOST_LISTED: usize = 10_000;
 impl RecordErrors {
     /// Looks at a record (VAL-10, VAL-12, VAL-14, VAL-15).
     #[inline]
-    pub fn look(&mut self, header: &BatchHeader, seen: &Seen, options: &AppendOptions) -> bool {
+    pub fn look(&mut self, header: &BatchHeader, seen: &Seen, options: &AppendOptions) {
         if header.format != RecordFormat::V2 && seen.magic != header.magic {
             let reason = format!("Log record magic {} does not match outer magic {}", seen.magic, header.magic);
             return self.add("VAL-12", seen, false, reason);
@@ -159,30 +159,29 @@ impl RecordErrors {
             return self.add("VAL-10", seen, false, reason);
         }
         if options.timestamp_type == TimestampType::CreateTime && seen.timestamp != NO_TIMESTAMP {
-            return !self.is_out_of_range(seen, options);
+            return self.look_at_timestamp(seen, options);
         }
         if header.timestamp_type() == TimestampType::LogAppendTime {
             let reason = "Invalid timestamp type. Producers should not set timestamp type to LogAppendTime".to_owned();
-            return self.add("VAL-15", seen, true, reason);
+            self.add("VAL-15", seen, true, reason);
         }
-        true
     }
 
-    fn is_out_of_range(&mut self, seen: &Seen, options: &AppendOptions) -> bool {
+    fn look_at_timestamp(&mut self, seen: &Seen, options: &AppendOptions) {
         let now = i128::from(options.now);
         let earliest = options.before_max_ms.map(|before| now - i128::from(before));
         let latest = options.after_max_ms.map(|after| now + i128::from(after));
         let timestamp = i128::from(seen.timestamp);
         if earliest.is_none_or(|earliest| timestamp >= earliest) && latest.is_none_or(|latest| timestamp <= latest) {
-            return false;
+            return;
         }
         let side = |limit: Option<i128>| limit.map_or_else(|| "any".to_owned(), |limit| limit.to_string());
         let reason = format!("Timestamp {} is out of range: from {} to {}", seen.timestamp, side(earliest), side(latest));
-        !self.add("VAL-14", seen, true, reason)
+        self.add("VAL-14", seen, true, reason);
     }
 
     #[cold]
-    fn add(&mut self, rule: &'static str, seen: &Seen, is_about_timestamp: bool, reason: String) -> bool {
+    fn add(&mut self, rule: &'static str, seen: &Seen, is_about_timestamp: bool, reason: String) {
         // A timestamp error wins over others.
         if self.first.is_none() || (is_about_timestamp && !self.has_timestamp_error) {
             self.first = Some((rule, reason));
@@ -191,7 +190,6 @@ impl RecordErrors {
         if self.indexes.len() < MOST_LISTED {
             self.indexes.push(seen.index);
         }
-        false
     }
 
     /// Fails when there are any.

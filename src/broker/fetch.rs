@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::append::{Entry, entries};
 use super::refused;
 use crate::compat::error_codes::UNSUPPORTED_COMPRESSION_TYPE;
 use crate::compat::{Api, verdict};
@@ -9,12 +10,12 @@ use crate::convert::{ConvertOptions, Converter};
 use crate::decode::{DecodeOptions, parse_header};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::layout::HEADER_LEN;
-use crate::framing::{Frame, LOG_OVERHEAD, Source, Step, step};
+use crate::framing::{LOG_OVERHEAD, Source};
 use crate::limits::Limits;
-use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat};
+use crate::model::{CompressionType, Formats, RecordFormat};
 use crate::wire::Sink;
 
-/// Bytes of entries that a broker converts at a time, behind the first entry.
+/// Bytes of entries that a broker converts at a time, after the first entry.
 const CHUNK: usize = 128 << 10;
 
 /// The bytes that a fetch of this version gets. `topic` is the topic's codec, `None` for `producer`; entries that end before
@@ -31,7 +32,11 @@ pub fn fetch(input: &[u8], version: i16, topic: Option<CompressionType>, first_o
         Some(CompressionType::Plugin(id)) if row.format < RecordFormat::V2 => return Err(without_plugins(id, version)),
         _ => {}
     }
-    let entries = entries(input, first_offset, limits)?;
+    let mut entries = entries(input, limits, |frame, _| parse_header(frame, Formats::Auto, 0).map(Some))?;
+    if let Some(first) = first_offset {
+        let before = entries.iter().take_while(|(_, header)| header.last_offset < first).count();
+        entries.drain(..before);
+    }
     let stored = entries.first().map_or(&[][..], |(frame, _)| from(input, frame.position));
     if entries.iter().all(|(_, header)| header.format <= row.format) {
         return Ok(stored.to_vec());
@@ -50,7 +55,7 @@ fn unconvertible(entries: &[Entry<'_>], version: i16) -> Error {
 }
 
 fn without_plugins(id: u8, version: i16) -> Error {
-    let advice = format!("the codec plugin:{id} stands in magic 2 only: read with Fetch version 4 or newer, this is {version}");
+    let advice = format!("the codec plugin:{id} exists in magic 2 only: read with Fetch version 4 or newer, this is {version}");
     refused("S-P22", UNSUPPORTED_COMPRESSION_TYPE, advice)
 }
 
@@ -62,29 +67,6 @@ fn too_old(version: i16) -> Error {
 
 fn from(input: &[u8], position: u64) -> &[u8] {
     input.get(usize::try_from(position).unwrap_or(usize::MAX)..).unwrap_or_default()
-}
-
-type Entry<'a> = (Frame<'a>, BatchHeader);
-
-/// The whole entries, from the one on that holds the first offset.
-fn entries<'a>(input: &'a [u8], first_offset: Option<i64>, limits: &Limits) -> Result<Vec<Entry<'a>>> {
-    let (mut found, mut at) = (Vec::new(), 0);
-    loop {
-        let tail = input.get(at..).unwrap_or_default();
-        let position = u64::try_from(at).unwrap_or(u64::MAX);
-        match step(tail, Formats::Auto, limits) {
-            Step::Incomplete { .. } => return Ok(found),
-            Step::Error(error) => return Err(error.at_byte(position)),
-            Step::Entry { len, magic } => {
-                let frame = Frame { position, magic, bytes: tail.get(..len).unwrap_or_default() };
-                let header = parse_header(frame, Formats::Auto, 0).map_err(|error| error.at_byte(position))?;
-                if !found.is_empty() || first_offset.is_none_or(|first| header.last_offset >= first) {
-                    found.push((frame, header));
-                }
-                at += len;
-            }
-        }
-    }
 }
 
 /// A conversion in pieces, as a broker sends it.
@@ -121,8 +103,8 @@ impl Conversion<'_> {
 
     /// The first entry that is anything in the older format; none when none is.
     fn first(&self, rest: &mut &[Entry<'_>]) -> std::result::Result<Option<Vec<u8>>, Halt> {
-        while let Some((entry, behind)) = rest.split_first() {
-            *rest = behind;
+        while let Some((entry, after)) = rest.split_first() {
+            *rest = after;
             let converted = self.convert(std::slice::from_ref(entry))?;
             if !converted.is_empty() {
                 return Ok(Some(converted));
@@ -160,8 +142,8 @@ fn chunk<'a, 'b>(rest: &mut &'a [Entry<'b>]) -> &'a [Entry<'b>] {
         len <= CHUNK
     };
     let count = rest.iter().take_while(fits).count().max(1);
-    let (chunk, behind) = rest.split_at_checked(count).unwrap_or((rest, &[]));
-    *rest = behind;
+    let (chunk, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+    *rest = after;
     chunk
 }
 

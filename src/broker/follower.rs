@@ -17,7 +17,7 @@ const NO_OFFSET: i64 = -1;
 /// Takes the entries as they are.
 ///
 /// # Errors
-/// `Rejected` when the first one is behind the end of the log, and for a producer's epoch that is over (VAL-20).
+/// `Rejected` when the first one is after the end of the log, and for a producer's epoch that is over (VAL-20).
 pub fn append(entries: &[Entry<'_>], options: &AppendOptions, producers: &mut ProducerState) -> Result<Appended> {
     let (Some((_, first)), Some((_, last))) = (entries.first(), entries.last()) else {
         return Ok(Appended { first_offset: NO_OFFSET, last_offset: NO_OFFSET, max_timestamp: NO_TIMESTAMP, ..Appended::default() });

@@ -3,10 +3,10 @@
 
 use super::append::{AppendOptions, Appended, Entry};
 use super::checks::{ensure_alone, ensure_batch, ensure_codec, ensure_size, source_compression};
+use super::header_updates::{set_last_offset, set_leader_epoch, set_max_timestamp};
 use super::origin::AppendOrigin;
-use super::patch::{set_last_offset, set_leader_epoch, set_max_timestamp};
 use super::producers::ProducerState;
-use super::records::{Look, Looked, Refill};
+use super::records::{Look, Looked};
 use super::refused;
 use crate::codec::{Compression, Compressor};
 use crate::compat::error_codes::UNKNOWN_SERVER_ERROR;
@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Step, step};
 use crate::limits::Limits;
 use crate::model::timestamp::NO_TIMESTAMP;
-use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat, TimestampType};
+use crate::model::{BatchHeader, CompressionType, Formats, NewRecord, RecordFormat, TimestampType};
 use crate::wire::Sink;
 
 /// Validates records, assigns offsets and timestamps, converts and compresses as the topic says.
@@ -181,8 +181,7 @@ impl<'a> Work<'a> {
         let Some(opened) = self.decoder.open(frame).map_err(inner_compressed)? else { return Ok(Looked::default()) };
         let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
         let mut look = Look::new(&opened, section, self.options);
-        let mut walk = opened.walk;
-        let walked = walk.advance(&section, walk.left(), &mut look).and_then(|()| walk.finish(&section));
+        let walked = opened.walk.read_all(&section, &mut look);
         walked.map_err(|error| at(self.decoder.blame_plugin(header, error)))?;
         look.finish().map_err(at)
     }
@@ -191,12 +190,13 @@ impl<'a> Work<'a> {
     fn refill(&mut self, frame: Frame<'_>, builder: &mut BatchBuilder, out: &mut Sink) -> Result<()> {
         let Some(opened) = self.decoder.open(frame)? else { return Ok(()) };
         let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
-        let mut refill = Refill::new(&opened, section, (builder, out), (self.next_offset, self.max_timestamp));
-        let mut walk = opened.walk;
-        walk.advance(&section, walk.left(), &mut refill)?;
-        let at = |error: Error| unwritable(error).in_batch(opened.header.base_offset).at_byte(frame.position);
-        (self.next_offset, self.max_timestamp) = refill.finish().map_err(at)?;
-        Ok(())
+        let written = opened.rewrite::<true>(&section, |_, record| {
+            builder.append(&NewRecord { offset: self.next_offset, ..record }, out)?;
+            self.next_offset = self.next_offset.wrapping_add(1);
+            self.max_timestamp = self.max_timestamp.max(record.timestamp);
+            Ok(())
+        });
+        written.map_err(|error| unwritable(error).in_batch(opened.header.base_offset).at_byte(frame.position))
     }
 }
 

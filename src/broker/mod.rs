@@ -8,9 +8,9 @@ mod assign;
 mod checks;
 mod fetch;
 mod follower;
+mod header_updates;
 mod leader;
 mod origin;
-mod patch;
 mod producers;
 mod records;
 

@@ -23,11 +23,6 @@ impl AppendOrigin {
         ("raft_leader", Self::RaftLeader),
     ];
 
-    /// The origin with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, origin)| origin)
-    }
-
     /// True where records come without offsets, and get those that follow in the log.
     pub fn has_offsets_assigned(self) -> bool {
         matches!(self, Self::Client | Self::Coordinator)

@@ -116,24 +116,11 @@ fn ensure_follows(entry: &ProducerEntry, header: &BatchHeader) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Attributes, Producer, RecordFormat};
+    use crate::model::{Producer, RecordFormat};
 
     fn header(epoch: i16, first: i32, records: i64) -> BatchHeader {
-        BatchHeader {
-            position: 0,
-            size: 0,
-            format: RecordFormat::V2,
-            magic: 2,
-            base_offset: 0,
-            last_offset: records - 1,
-            count: Some(1),
-            attributes: Attributes(0),
-            base_timestamp: -1,
-            max_timestamp: -1,
-            crc: 0,
-            partition_leader_epoch: -1,
-            producer: Producer { id: 7, epoch, base_sequence: first },
-        }
+        let producer = Producer { id: 7, epoch, base_sequence: first };
+        BatchHeader { last_offset: records - 1, count: Some(1), producer, ..BatchHeader::new(RecordFormat::V2) }
     }
 
     #[test]

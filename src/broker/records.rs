@@ -1,13 +1,11 @@
-//! Walks over the records of an entry that is appended: to hold them against the rules, and to write them anew.
+//! Compares the records of an entry that is appended with the rules.
 
 use super::append::AppendOptions;
 use super::checks::{RecordErrors, Seen};
 use crate::decode::Opened;
-use crate::encode::BatchBuilder;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::timestamp::NO_TIMESTAMP;
-use crate::model::{HeaderRef, NewHeader, NewRecord, RecordFormat, RecordRef, RecordSink, Section};
-use crate::wire::Sink;
+use crate::model::{HeaderRef, RecordFormat, RecordRef, RecordSink, Section};
 
 /// What the records of an entry are like.
 #[derive(Clone, Copy, Debug)]
@@ -70,68 +68,5 @@ impl RecordSink for Look<'_> {
         }
         self.looked.is_sequential &= header.base_offset.wrapping_add(record.offset_delta) == self.looked.count;
         self.looked.count += 1;
-    }
-}
-
-/// Writes records anew.
-pub struct Refill<'a, 'b> {
-    opened: &'b Opened,
-    section: Section<'a>,
-    builder: &'b mut BatchBuilder,
-    out: &'b mut Sink,
-    headers: Vec<NewHeader<'a>>,
-    next_offset: i64,
-    max_timestamp: i64,
-    failed: Option<Error>,
-}
-
-impl<'a, 'b> Refill<'a, 'b> {
-    /// Of an entry that is open, from this offset on; the time is the largest so far.
-    pub fn new(
-        opened: &'b Opened,
-        section: Section<'a>,
-        (builder, out): (&'b mut BatchBuilder, &'b mut Sink),
-        (next_offset, max_timestamp): (i64, i64),
-    ) -> Self {
-        Self { opened, section, builder, out, headers: Vec::new(), next_offset, max_timestamp, failed: None }
-    }
-
-    /// The offset behind the last record, and the largest timestamp.
-    ///
-    /// # Errors
-    /// What the builder refused first.
-    pub fn finish(self) -> Result<(i64, i64)> {
-        match self.failed {
-            Some(error) => Err(error),
-            None => Ok((self.next_offset, self.max_timestamp)),
-        }
-    }
-}
-
-impl RecordSink for Refill<'_, '_> {
-    #[inline]
-    fn header(&mut self, header: HeaderRef) {
-        let run = |(start, len)| self.section.run(start, len);
-        self.headers.push(NewHeader { key: run(header.key()), value: header.value().map(run) });
-    }
-
-    #[inline]
-    fn record(&mut self, record: RecordRef) {
-        let run = |(start, len)| self.section.run(start, len);
-        let timestamp = self.opened.timestamp(&record);
-        let new = NewRecord {
-            offset: self.next_offset,
-            timestamp,
-            key: record.key().map(run),
-            value: record.value().map(run),
-            headers: &self.headers,
-            ..NewRecord::default()
-        };
-        if let Err(error) = self.builder.append(&new, self.out) {
-            self.failed.get_or_insert(error.in_record(u64::try_from(record.index).unwrap_or(u64::MAX)));
-        }
-        self.next_offset = self.next_offset.wrapping_add(1);
-        self.max_timestamp = self.max_timestamp.max(timestamp);
-        self.headers.clear();
     }
 }

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_decompresses_to_the_same_bytes_with_contexts_that_go_round() {
+    fn compressed_bytes_decompress_to_the_same_bytes_with_reused_contexts() {
         let (mut compressor, mut out) = (Compressor::default(), Sink::default());
         for input in samples() {
             for (compression, codec) in compressions() {

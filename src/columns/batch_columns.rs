@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, Int8Array, Int16Array, Int32Array, Int64Array, new_null_array};
-use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
+use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type};
+use arrow_array::{ArrayRef, BooleanArray, Int64Array, new_null_array};
+use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, Fields};
 
 use super::bitmap::Bits;
@@ -13,7 +14,7 @@ use crate::codec::Plugins;
 use crate::model::{BatchHeader, CompressionType, TimestampType};
 
 /// The rows under construction. Headers wait in a short list and are spread over the columns in turn, so that neither the list nor more
-/// than one column at a time has to stay in the cache beside the headers that are still to be read.
+/// than one column at a time has to stay in the cache next to the headers that are still to be read.
 ///
 /// Storage of numbers is pooled: fresh memory would cost more than reading the headers does.
 pub struct BatchColumns {
@@ -102,32 +103,31 @@ impl BatchColumns {
     pub fn finish(&mut self) -> Vec<ArrayRef> {
         self.spread();
         let rows = std::mem::take(&mut self.spread);
-        let [position, size, base_offset, last_offset, base_timestamp, max_timestamp, crc, producer_id] =
-            self.int64.each_mut().map(|slots| slots.finish(rows));
-        let [count, base_sequence, last_sequence, leader_epoch] = self.int32.each_mut().map(|slots| slots.finish(rows));
-        let [attributes, producer_epoch] = self.int16.each_mut().map(|slots| int16(slots.finish(rows), rows));
         let [has_base_offset, has_count, is_checked, is_valid, is_transactional, is_control, has_horizon] =
             self.bits.each_mut().map(|bits| bits.finish(rows));
         let known = |bits| Some(NullBuffer::new(bits)).filter(|nulls| nulls.null_count() > 0);
+        let [position, size, base_offset, last_offset, base_timestamp, max_timestamp, crc, producer_id] = &mut self.int64;
+        let [count, base_sequence, last_sequence, leader_epoch] = &mut self.int32;
+        let [attributes, producer_epoch] = &mut self.int16;
         vec![
-            int64(position, rows, None),
-            int64(size, rows, None),
-            int64(base_offset, rows, known(has_base_offset)),
-            int64(last_offset, rows, None),
-            int32(count, rows, known(has_count)),
-            Arc::new(Int8Array::new(ScalarBuffer::new(self.magic.finish(rows), 0, rows), None)),
-            attributes,
-            texts(self.compression.drain(..).map(|(end, compression)| (end, self.plugins.tell_name(compression, str::to_owned)))),
+            position.finish_array::<Int64Type>(rows, None),
+            size.finish_array::<Int64Type>(rows, None),
+            base_offset.finish_array::<Int64Type>(rows, known(has_base_offset)),
+            last_offset.finish_array::<Int64Type>(rows, None),
+            count.finish_array::<Int32Type>(rows, known(has_count)),
+            self.magic.finish_array::<Int8Type>(rows, None),
+            attributes.finish_array::<Int16Type>(rows, None),
+            texts(self.compression.drain(..).map(|(end, compression)| (end, self.plugins.with_name(compression, str::to_owned)))),
             texts(self.timestamp_type.drain(..).map(|(end, kind)| (end, kind.name()))),
-            int64(base_timestamp, rows, None),
-            int64(max_timestamp, rows, None),
-            int64(crc, rows, None),
+            base_timestamp.finish_array::<Int64Type>(rows, None),
+            max_timestamp.finish_array::<Int64Type>(rows, None),
+            crc.finish_array::<Int64Type>(rows, None),
             Arc::new(BooleanArray::new(is_valid, known(is_checked))),
-            int64(producer_id, rows, None),
-            producer_epoch,
-            int32(base_sequence, rows, None),
-            int32(last_sequence, rows, None),
-            int32(leader_epoch, rows, None),
+            producer_id.finish_array::<Int64Type>(rows, None),
+            producer_epoch.finish_array::<Int16Type>(rows, None),
+            base_sequence.finish_array::<Int32Type>(rows, None),
+            last_sequence.finish_array::<Int32Type>(rows, None),
+            leader_epoch.finish_array::<Int32Type>(rows, None),
             Arc::new(BooleanArray::new(is_transactional, None)),
             Arc::new(BooleanArray::new(is_control, None)),
             delete_horizons(std::mem::take(&mut self.delete_horizon_ms), rows, known(has_horizon)),
@@ -205,16 +205,4 @@ fn delete_horizons(mut values: Vec<i64>, rows: usize, known: Option<NullBuffer>)
     }
     values.resize(rows, 0);
     Arc::new(Int64Array::new(values.into(), known))
-}
-
-fn int64(values: Buffer, rows: usize, nulls: Option<NullBuffer>) -> ArrayRef {
-    Arc::new(Int64Array::new(ScalarBuffer::new(values, 0, rows), nulls))
-}
-
-fn int32(values: Buffer, rows: usize, nulls: Option<NullBuffer>) -> ArrayRef {
-    Arc::new(Int32Array::new(ScalarBuffer::new(values, 0, rows), nulls))
-}
-
-fn int16(values: Buffer, rows: usize) -> ArrayRef {
-    Arc::new(Int16Array::new(ScalarBuffer::new(values, 0, rows), None))
 }

@@ -4,12 +4,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type};
 use arrow_array::{Array, PrimitiveArray, RecordBatch};
 
-use crate::model::{Attributes, BatchHeader, Producer, RecordFormat};
+use crate::model::{Attributes, BatchHeader, Producer, RecordFormat, Totals};
 
 /// One row.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchRow {
-    /// The header. Kafka 0.7 is not told apart: its format is that of its magic byte.
+    /// The header. Kafka 0.7 is not distinguished: its format is that of its magic byte.
     pub header: BatchHeader,
     /// The offset of the first record; `None` while a wrapper of magic 0 or 1 is not decompressed (L8-28).
     pub base_offset: Option<i64>,
@@ -19,14 +19,13 @@ pub struct BatchRow {
 
 /// Return the rows of a record batch, or `None` if it has other columns.
 pub fn batch_rows(batch: &RecordBatch) -> Option<Vec<BatchRow>> {
-    let columns = Columns { batch };
-    let (positions, sizes) = (columns.numbers::<Int64Type>("position")?, columns.numbers::<Int64Type>("size")?);
-    let (base_offsets, last_offsets) = (columns.numbers::<Int64Type>("baseOffset")?, columns.numbers::<Int64Type>("lastOffset")?);
-    let (counts, magics) = (columns.numbers::<Int32Type>("count")?, columns.numbers::<Int8Type>("magic")?);
-    let (base_times, max_times) = (columns.numbers::<Int64Type>("baseTimestamp")?, columns.numbers::<Int64Type>("maxTimestamp")?);
-    let (attributes, crcs) = (columns.numbers::<Int16Type>("attributes")?, columns.numbers::<Int64Type>("crc")?);
-    let (ids, epochs) = (columns.numbers::<Int64Type>("producerId")?, columns.numbers::<Int16Type>("producerEpoch")?);
-    let (sequences, leaders) = (columns.numbers::<Int32Type>("baseSequence")?, columns.numbers::<Int32Type>("partitionLeaderEpoch")?);
+    let (positions, sizes) = (numbers::<Int64Type>(batch, "position")?, numbers::<Int64Type>(batch, "size")?);
+    let (base_offsets, last_offsets) = (numbers::<Int64Type>(batch, "baseOffset")?, numbers::<Int64Type>(batch, "lastOffset")?);
+    let (counts, magics) = (numbers::<Int32Type>(batch, "count")?, numbers::<Int8Type>(batch, "magic")?);
+    let (base_times, max_times) = (numbers::<Int64Type>(batch, "baseTimestamp")?, numbers::<Int64Type>(batch, "maxTimestamp")?);
+    let (attributes, crcs) = (numbers::<Int16Type>(batch, "attributes")?, numbers::<Int64Type>(batch, "crc")?);
+    let (ids, epochs) = (numbers::<Int64Type>(batch, "producerId")?, numbers::<Int16Type>(batch, "producerEpoch")?);
+    let (sequences, leaders) = (numbers::<Int32Type>(batch, "baseSequence")?, numbers::<Int32Type>(batch, "partitionLeaderEpoch")?);
     let are_valid = batch.column_by_name("isValid")?.as_boolean_opt()?;
     let row = |at: usize| {
         let (base_offset, last_offset, magic) = (known(base_offsets, at), last_offsets.value(at), magics.value(at));
@@ -51,14 +50,13 @@ pub fn batch_rows(batch: &RecordBatch) -> Option<Vec<BatchRow>> {
     Some((0..batch.num_rows()).map(row).collect())
 }
 
-struct Columns<'a> {
-    batch: &'a RecordBatch,
+/// Returns the totals of the rows; `None` when there are no rows, or one lacks its first offset or its count (L8-28).
+pub fn totals(rows: &[BatchRow]) -> Option<Totals> {
+    rows.iter().map(|row| row.base_offset.and_then(|_| Totals::of(&row.header))).reduce(|all, one| Some(all?.and(one?))).flatten()
 }
 
-impl<'a> Columns<'a> {
-    fn numbers<T: ArrowPrimitiveType>(&self, name: &str) -> Option<&'a PrimitiveArray<T>> {
-        self.batch.column_by_name(name)?.as_primitive_opt::<T>()
-    }
+fn numbers<'a, T: ArrowPrimitiveType>(batch: &'a RecordBatch, name: &str) -> Option<&'a PrimitiveArray<T>> {
+    batch.column_by_name(name)?.as_primitive_opt::<T>()
 }
 
 fn known<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, at: usize) -> Option<T::Native> {

@@ -64,7 +64,7 @@ pub struct BatchRows {
     gathered: Gathered,
     findings: Findings,
     stats: Stats,
-    /// Decompresses what only decompressing tells; `None` leaves it null.
+    /// Decompresses what only decompressing shows; `None` leaves it null.
     resolver: Option<Decoder>,
 }
 

@@ -19,7 +19,7 @@ pub trait BytesColumn: Send + 'static {
 
     /// An empty column.
     fn new() -> Self;
-    /// Room for `rows` rows in all and `bytes` more bytes.
+    /// Makes space for `rows` rows in all and `bytes` more bytes.
     fn reserve(&mut self, rows: usize, bytes: usize);
     /// Says which memory the section of the next rows lies in, and where it starts there.
     fn keep(&mut self, owner: &Bytes, start: usize);
@@ -43,7 +43,7 @@ pub struct Copied<O> {
     nulls: Vec<usize>,
 }
 
-/// Copies of up to this many bytes are made by one fixed-size load and store when there is room behind both.
+/// Copies of up to this many bytes are made by one fixed-size load and store when there is space after both.
 const SHORT: usize = 32;
 /// The same for longer ones.
 const MEDIUM: usize = 128;

@@ -33,7 +33,7 @@ impl Bits {
         word != 0
     }
 
-    /// The bits of `rows` rows; a row behind the last push is not set.
+    /// The bits of `rows` rows; a row after the last push is not set.
     pub fn finish(&mut self, rows: usize) -> BooleanBuffer {
         let mut words = std::mem::take(&mut self.0);
         words.resize(rows.div_ceil(Self::WORD), 0);
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bits_stand_in_the_order_of_the_rows() {
+    fn bits_are_in_the_order_of_the_rows() {
         let rows: Vec<_> = (0..150).map(|row| row % 3 == 1).collect();
         let mut bits = Bits::default();
         assert!(rows.chunks(Bits::WORD).all(|rows| bits.push(rows.iter().copied())));

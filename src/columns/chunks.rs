@@ -192,15 +192,15 @@ impl<B: BytesColumn> ChunkBuilder<B> {
                 Section::new(&owned, *len).decompressed()
             }
             None => {
-                let behind = run.bytes.get(entry.start..).unwrap_or_default();
+                let after = run.bytes.get(entry.start..).unwrap_or_default();
                 let own = run.bytes.get(entry.start..entry.end).unwrap_or_default();
-                self.decoder.section(&entry.opened, own, behind)
+                self.decoder.section(&entry.opened, own, after)
             }
         };
         let left = section.len().saturating_sub(entry.opened.walk.position());
         let weight = self.columns.weight_of(left);
-        let room = Capacity::of(&self.options, self.columns.rows(), self.columns.weight());
-        if room.holds(entry.opened.walk.left(), weight) {
+        let capacity = Capacity::of(&self.options, self.columns.rows(), self.columns.weight());
+        if capacity.holds(entry.opened.walk.left(), weight) {
             keep_section(&mut self.columns, entry, run);
             // The next entry is likely as long as this one, and longer bytes than that do not stay in the cache anyway.
             let len = (entry.end - entry.start).min(MOST_AHEAD);
@@ -212,17 +212,15 @@ impl<B: BytesColumn> ChunkBuilder<B> {
             return self.finish();
         }
         if !entry.is_walked {
-            let mut walk = entry.opened.walk;
-            walk.advance(&section, walk.left(), &mut Discard)?;
-            walk.finish(&section)?;
+            entry.opened.walk.read_all(&section, &mut Discard)?;
             entry.is_walked = true;
         }
         keep_section(&mut self.columns, entry, run);
-        let room = room.strict(&self.options);
-        while entry.opened.walk.left() > 0 && self.columns.rows() < room.rows {
+        let capacity = capacity.strict(&self.options);
+        while entry.opened.walk.left() > 0 && self.columns.rows() < capacity.rows {
             let next = self.columns.weight_of(entry.opened.walk.next_len(&section));
             let would_be = self.columns.weight().saturating_add(next);
-            if self.columns.rows() > 0 && (self.columns.weight() >= room.bytes || would_be > MOST_BYTES) {
+            if self.columns.rows() > 0 && (self.columns.weight() >= capacity.bytes || would_be > MOST_BYTES) {
                 break;
             }
             self.columns.append(&mut entry.opened, &section, 1, &[])?;

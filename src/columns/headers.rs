@@ -23,9 +23,9 @@ pub struct HeaderColumns<B> {
     values: B,
     /// Headers written.
     len: usize,
-    /// Headers that there is room for.
-    room: usize,
-    /// Bytes of the coming records, for which the keys and values have no room yet.
+    /// Headers that there is space for.
+    capacity: usize,
+    /// Bytes of the coming records, for which the keys and values have no space yet.
     unreserved: usize,
     has_null_lists: bool,
     empty: Vec<usize>,
@@ -48,21 +48,21 @@ impl<B: BytesColumn> HeaderColumns<B> {
             keys: Copied::new(),
             values: B::new(),
             len: 0,
-            room: 0,
+            capacity: 0,
             unreserved: 0,
             has_null_lists,
             empty: Vec::new(),
         }
     }
 
-    /// Room for `rows` rows in all and headers in `bytes` more bytes.
+    /// Makes space for `rows` rows in all and headers in `bytes` more bytes.
     pub fn reserve(&mut self, rows: usize, bytes: usize) {
         self.ends.reserve(rows + 1);
         if self.len == 0 {
             self.ends.set(0, 0);
         }
         // Most batches have no headers: room for them is made when the first one comes.
-        (self.room, self.unreserved) = (self.len, bytes);
+        (self.capacity, self.unreserved) = (self.len, bytes);
     }
 
     /// Says which memory the next section lies in.
@@ -73,21 +73,21 @@ impl<B: BytesColumn> HeaderColumns<B> {
     /// Writes one header of the coming row.
     #[inline]
     pub fn header(&mut self, section: &Section<'_>, header: HeaderRef) {
-        if self.len >= self.room {
-            self.make_room();
+        if self.len >= self.capacity {
+            self.grow();
         }
         self.keys.write(self.len, section, Some(header.key()));
         self.values.put(self.len, section, header.value());
         self.len += 1;
     }
 
-    /// Room for a few hundred more headers. All of them lie within the bytes of the coming records.
+    /// Makes space for a few hundred more headers. All of them lie within the bytes of the coming records.
     #[cold]
-    fn make_room(&mut self) {
-        self.room = self.len + AT_ONCE;
+    fn grow(&mut self) {
+        self.capacity = self.len + AT_ONCE;
         let bytes = std::mem::take(&mut self.unreserved);
-        self.keys.reserve(self.room, bytes);
-        self.values.reserve(self.room, bytes);
+        self.keys.reserve(self.capacity, bytes);
+        self.values.reserve(self.capacity, bytes);
     }
 
     /// Closes a row: the headers since the row before are its own.
@@ -113,7 +113,7 @@ impl<B: BytesColumn> HeaderColumns<B> {
         self.keys.copied() + self.values.copied()
     }
 
-    /// Bytes of offsets and nulls that the headers take beside their contents.
+    /// Bytes of offsets and nulls that the headers take besides their contents.
     pub fn overhead(&self) -> usize {
         16 * self.len
     }
@@ -126,7 +126,7 @@ impl<B: BytesColumn> HeaderColumns<B> {
         let (key_ends, key_data, _) = self.keys.finish_parts(self.len);
         let values = self.values.finish(self.len);
         let nulls = bitmap::nulls(&self.empty, rows);
-        (self.len, self.room, self.unreserved) = (0, 0, 0);
+        (self.len, self.capacity, self.unreserved) = (0, 0, 0);
         self.empty.clear();
         FinishedHeaders { ends, key_ends, key_data, values, nulls }
     }

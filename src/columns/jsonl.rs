@@ -5,12 +5,12 @@
 
 use arrow_array::{ArrayRef, RecordBatch};
 
-mod cell;
+pub(super) mod cell;
 mod rows;
 pub(super) mod text;
 
 use crate::error::{ErrorKind, Result};
-use cell::{Cell, label};
+use cell::{Cell, Form, cell, label};
 pub use rows::RowFilter;
 
 /// How runs of bytes are written.
@@ -38,19 +38,8 @@ pub struct JsonLines {
     pub constants: Vec<(String, String)>,
     /// Which rows.
     pub rows: RowFilter,
-}
-
-impl BytesForm {
-    /// The form that users call by this name.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "auto" => Some(Self::Auto),
-            "utf8" => Some(Self::Utf8),
-            "base64" => Some(Self::Base64),
-            "hex" => Some(Self::Hex),
-            _ => None,
-        }
-    }
+    /// Times are written in ISO 8601, instead of as milliseconds; a field whose name ends in `Ms` stays a number.
+    pub has_iso_times: bool,
 }
 
 impl JsonLines {
@@ -66,10 +55,10 @@ impl JsonLines {
             out.extend_from_slice(&front);
             for (label, cell) in &cells {
                 out.extend_from_slice(label);
-                cell.write(&mut out, row, self.bytes);
+                cell(&mut out, row);
                 out.push(b',');
             }
-            // The comma behind the last field, or the brace of an object without any.
+            // The comma after the last field, or the brace of an object without any.
             if out.last() == Some(&b',') {
                 out.pop();
             }
@@ -90,7 +79,10 @@ impl JsonLines {
     }
 
     fn cells<'a>(&self, batch: &'a RecordBatch) -> Result<Vec<(Vec<u8>, Cell<'a>)>> {
-        let named = |column: &str, name: &str| Ok((label(name), Cell::of(column, self::column(batch, column)?)?));
+        let named = |column: &str, name: &str| {
+            let has_iso_times = self.has_iso_times && !name.ends_with("Ms");
+            Ok((label(name), cell(column, self::column(batch, column)?, Form { bytes: self.bytes, has_iso_times })?))
+        };
         match &self.fields {
             Some(fields) => fields.iter().map(|(column, name)| named(column, name)).collect(),
             None => batch.schema_ref().fields().iter().map(|field| named(field.name(), field.name())).collect(),

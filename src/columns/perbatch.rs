@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{BooleanBuilder, StringBuilder};
-use arrow_array::{ArrayRef, Int8Array, Int16Array, Int32Array, Int64Array, StringArray};
-use arrow_buffer::{ArrowNativeType, ScalarBuffer};
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{ArrayRef, Int8Array, Int16Array, StringArray};
+use arrow_buffer::ArrowNativeType;
 
 use super::pooled_vec::{PooledValue, PooledVec};
 use super::records::timestamp_type_id;
@@ -88,12 +89,12 @@ impl BatchRuns {
 
     fn int32(&mut self, value: impl Fn(&BatchHeader) -> i32) -> ArrayRef {
         let rows = fill(&self.runs, &mut self.int32, value);
-        Arc::new(Int32Array::new(ScalarBuffer::new(self.int32.finish(rows), 0, rows), None))
+        self.int32.finish_array::<Int32Type>(rows, None)
     }
 
     fn int64(&mut self, value: impl Fn(&BatchHeader) -> i64) -> ArrayRef {
         let rows = fill(&self.runs, &mut self.int64, value);
-        Arc::new(Int64Array::new(ScalarBuffer::new(self.int64.finish(rows), 0, rows), None))
+        self.int64.finish_array::<Int64Type>(rows, None)
     }
 
     fn spread<T: ArrowNativeType>(&self, value: impl Fn(&BatchHeader) -> T) -> Vec<T> {
@@ -115,7 +116,7 @@ impl BatchRuns {
     }
 
     fn compression(&self) -> ArrayRef {
-        texts(self.runs.iter().map(|(end, header)| (*end, self.plugins.tell_name(header.compression(), str::to_owned))))
+        texts(self.runs.iter().map(|(end, header)| (*end, self.plugins.with_name(header.compression(), str::to_owned))))
     }
 }
 

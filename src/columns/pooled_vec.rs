@@ -1,15 +1,16 @@
 //! Pooled storage that is written by index. It is always initialised, so that reuse costs nothing and no stale length can expose
 //! anything but zeros or bytes of this same stream.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use arrow_buffer::Buffer;
+use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray};
+use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, ScalarBuffer};
 use bytemuck::{NoUninit, Zeroable};
 use bytes::Bytes;
 
 use crate::pool::{Pool, Pooled};
 
-/// A run of values of one type. What lies behind the values written is left over from earlier uses and never given away.
+/// A run of values of one type. What lies after the values written is left over from earlier uses and never given away.
 #[derive(Debug)]
 pub struct PooledVec<T> {
     storage: Vec<T>,
@@ -100,6 +101,14 @@ impl<T: PooledValue> PooledVec<T> {
         let full = std::mem::replace(&mut self.storage, self.pool.take());
         let bytes = Bytes::from_owner(Shared(self.pool.guard(full)));
         Buffer::from(bytes).slice_with_length(0, len * size_of::<T>())
+    }
+
+    /// Gives the first `rows` values away as an Arrow array.
+    pub fn finish_array<A: ArrowPrimitiveType<Native = T>>(&mut self, rows: usize, nulls: Option<NullBuffer>) -> ArrayRef
+    where
+        T: ArrowNativeType,
+    {
+        Arc::new(PrimitiveArray::<A>::new(ScalarBuffer::new(self.finish(rows), 0, rows), nulls))
     }
 
     #[cold]

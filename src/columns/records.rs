@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, TimestampMicrosecondArray};
-use arrow_buffer::{Buffer, ScalarBuffer};
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, TimestampMicrosecondArray};
+use arrow_buffer::ScalarBuffer;
 use arrow_schema::{ArrowError, SchemaRef};
 use bytes::Bytes;
 
 use super::binary::BytesColumn;
 use super::bitmap;
 use super::constant::Constant;
-use super::extra::ExtraColumns;
 use super::headers::{FinishedHeaders, HeaderColumns};
 use super::perbatch::BatchRuns;
 use super::pooled_vec::PooledVec;
+use super::record_metadata::RecordMetadata;
 use super::schema::{Column, Projection};
 use crate::decode::{DecodeOptions, OffsetRange, Opened};
 use crate::error::Result;
@@ -34,7 +35,7 @@ pub struct RecordColumns<B> {
     timestamp: Option<PooledVec<i64>>,
     timestamp_nulls: Vec<usize>,
     timestamp_ms: Option<PooledVec<i64>>,
-    extra: Option<ExtraColumns>,
+    metadata: Option<RecordMetadata>,
     batches: BatchRuns,
     topic: Constant<String>,
     partition: Constant<i32>,
@@ -61,7 +62,7 @@ impl<B: BytesColumn> RecordColumns<B> {
             timestamp: integers(Column::Timestamp),
             timestamp_nulls: Vec::new(),
             timestamp_ms: integers(Column::TimestampMs),
-            extra: ExtraColumns::of(&projection, topic.as_deref(), &decode.limits),
+            metadata: RecordMetadata::of(&projection, topic.as_deref(), &decode.limits),
             batches: BatchRuns::of(&projection, decode.codecs.plugins.clone()),
             topic: Constant::new(topic),
             partition: Constant::new(partition),
@@ -82,7 +83,7 @@ impl<B: BytesColumn> RecordColumns<B> {
     /// About how many bytes of keys, values and headers the rows hold on to.
     pub fn weight(&self) -> usize {
         let bytes = if B::KEEPS_SECTIONS { self.weight } else { self.copied() };
-        let decoded = self.extra.as_ref().map_or(0, ExtraColumns::copied);
+        let decoded = self.metadata.as_ref().map_or(0, RecordMetadata::copied);
         bytes + decoded + self.headers.as_ref().map_or(0, HeaderColumns::overhead)
     }
 
@@ -138,10 +139,10 @@ impl<B: BytesColumn> RecordColumns<B> {
 
     /// Takes what is worth knowing about what records say, for the rows since the last chunk.
     pub fn take_findings(&mut self) -> impl Iterator<Item = Finding> {
-        self.extra.iter_mut().flat_map(ExtraColumns::take_findings)
+        self.metadata.iter_mut().flat_map(RecordMetadata::take_findings)
     }
 
-    /// Where the rows stand now.
+    /// Where the rows are now.
     pub fn mark(&self) -> (usize, usize) {
         (self.rows, self.weight)
     }
@@ -163,8 +164,8 @@ impl<B: BytesColumn> RecordColumns<B> {
         let arrays = columns.iter().map(|column| self.array(*column, rows, headers.as_ref())).collect();
         self.timestamp_nulls.clear();
         self.batches.clear();
-        if let Some(extra) = &mut self.extra {
-            extra.clear();
+        if let Some(metadata) = &mut self.metadata {
+            metadata.clear();
         }
         (self.rows, self.weight) = (0, 0);
         RecordBatch::try_new_with_options(self.schema(), arrays, &RecordBatchOptions::new().with_row_count(Some(rows)))
@@ -177,8 +178,8 @@ impl<B: BytesColumn> RecordColumns<B> {
         if let Some(headers) = &mut self.headers {
             headers.reserve(rows, bytes);
         }
-        if let Some(extra) = &mut self.extra {
-            extra.reserve(rows);
+        if let Some(metadata) = &mut self.metadata {
+            metadata.reserve(rows);
         }
     }
 
@@ -187,8 +188,8 @@ impl<B: BytesColumn> RecordColumns<B> {
         if let Some(headers) = &mut self.headers {
             headers.truncate(rows);
         }
-        if let Some(extra) = &mut self.extra {
-            extra.truncate(rows);
+        if let Some(metadata) = &mut self.metadata {
+            metadata.truncate(rows);
         }
         self.timestamp_nulls.truncate(self.timestamp_nulls.partition_point(|null| *null < rows));
         (self.rows, self.weight) = (rows, weight);
@@ -200,13 +201,13 @@ impl<B: BytesColumn> RecordColumns<B> {
             Column::Value => self.value.as_mut().map(|column| column.finish(rows)),
             Column::Topic => Some(self.topic.rows(rows)),
             Column::Partition => Some(self.partition.rows(rows)),
-            Column::Offset => self.offset.as_mut().map(|slots| int64(slots.finish(rows), rows)),
-            Column::TimestampMs => self.timestamp_ms.as_mut().map(|slots| int64(slots.finish(rows), rows)),
+            Column::Offset => self.offset.as_mut().map(|slots| slots.finish_array::<Int64Type>(rows, None)),
+            Column::TimestampMs => self.timestamp_ms.as_mut().map(|slots| slots.finish_array::<Int64Type>(rows, None)),
             Column::Timestamp => self.timestamp_array(rows),
             Column::Headers => headers.map(FinishedHeaders::to_text),
             Column::HeadersRaw => headers.map(FinishedHeaders::to_raw),
             Column::Attributes | Column::Sequence | Column::IndexInEntry | Column::ControlType | Column::Internal => {
-                self.extra.as_mut().map(|extra| extra.array(column, rows))
+                self.metadata.as_mut().and_then(|metadata| metadata.array(column, rows))
             }
             _ => Some(self.batches.array(column)),
         };
@@ -218,10 +219,6 @@ impl<B: BytesColumn> RecordColumns<B> {
         let nulls = bitmap::nulls(&self.timestamp_nulls, rows);
         Some(Arc::new(TimestampMicrosecondArray::new(values, nulls).with_timezone("UTC")))
     }
-}
-
-fn int64(buffer: Buffer, rows: usize) -> ArrayRef {
-    Arc::new(Int64Array::new(ScalarBuffer::new(buffer, 0, rows), None))
 }
 
 /// Writes the records of one batch into the columns.
@@ -278,11 +275,11 @@ impl<B: BytesColumn> RecordSink for Sink<'_, B> {
         if let Some(slots) = &mut columns.timestamp_ms {
             slots.set(row, timestamp);
         }
-        if let Some(extra) = &mut columns.extra {
+        if let Some(metadata) = &mut columns.metadata {
             // By value, field for field: a reference would force every record into memory, asked for or not.
             let (key, value) = (record.key(), record.value());
             let run = |place: Option<(usize, usize)>| place.map(|(start, len)| self.section.run(start, len));
-            extra.put(row, (record.attributes, record.offset_delta, record.index), self.header, (run(key), run(value)));
+            metadata.put(row, (record.attributes, record.offset_delta, record.index), self.header, (run(key), run(value)));
         }
         self.row += 1;
     }

@@ -46,17 +46,8 @@ pub enum Column {
     Internal,
 }
 
-/// The columns that a user gets without asking, in Spark's order.
-pub const DEFAULT_COLUMNS: [Column; 8] = [
-    Column::Key,
-    Column::Value,
-    Column::Topic,
-    Column::Partition,
-    Column::Offset,
-    Column::Timestamp,
-    Column::TimestampType,
-    Column::Headers,
-];
+/// So many of the columns, the first, are those that a user gets without asking: Spark's, in Spark's order.
+const DEFAULT_COLUMNS: usize = 8;
 
 /// All columns with their names.
 pub const COLUMNS: [(Column, &str); 24] = [
@@ -122,10 +113,10 @@ impl Projection {
     /// The columns with these names; the default ones without names.
     ///
     /// # Errors
-    /// The first name that is none or stands twice.
+    /// The first name that is unknown or repeated.
     pub fn named(names: Option<&[String]>, binary: BinaryKind) -> Result<Self, ColumnError> {
-        let columns = match names {
-            None => DEFAULT_COLUMNS.to_vec(),
+        let columns: Vec<Column> = match names {
+            None => COLUMNS.iter().take(DEFAULT_COLUMNS).map(|(column, _)| *column).collect(),
             Some(names) => names.iter().map(|name| Column::named(name)).collect::<Result<_, _>>()?,
         };
         let repeated = columns.iter().enumerate().find(|(index, column)| columns.iter().take(*index).any(|earlier| earlier == *column));
@@ -179,19 +170,18 @@ impl Column {
             Self::Attributes | Self::Magic => DataType::Int8,
             Self::ProducerEpoch => DataType::Int16,
             Self::IsTransactional | Self::IsControl => DataType::Boolean,
-            Self::Internal => super::extra::internal::data_type(),
+            Self::Internal => super::record_metadata::internal::data_type(),
         }
     }
 }
 
 impl BinaryKind {
-    /// The kind that users call by this name.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "binary" => Some(Self::Binary),
-            "large_binary" => Some(Self::LargeBinary),
-            "binary_view" => Some(Self::BinaryView),
-            _ => None,
+    /// The name that users call it by.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Binary => "binary",
+            Self::LargeBinary => "large_binary",
+            Self::BinaryView => "binary_view",
         }
     }
 

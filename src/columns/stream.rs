@@ -57,7 +57,7 @@ pub struct StreamOptions {
     pub on_error: OnError,
     /// A torn tail is an error.
     pub is_tail_strict: bool,
-    /// Nobody writes to the source any more: a torn tail is damage.
+    /// Nothing is written to the source any more: a torn tail is damage.
     pub is_closed: bool,
     /// Most rows of a batch.
     pub batch_size: usize,

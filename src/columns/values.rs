@@ -20,10 +20,9 @@ use super::schema::BinaryKind;
 use super::stream::{ASK_EVERY, OnError, StreamOptions, runs_of, tail_finding};
 use crate::decode::{DecodeOptions, parse_header, sniff, verify};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::v2::{layout, parse};
 use crate::framing::{Frame, Piece, Source, Step, step};
 use crate::interrupt::Interrupt;
-use crate::model::{BatchHeader, Formats};
+use crate::model::{BatchHeader, Formats, RecordFormat};
 use crate::validate::{Depth, Finding, Severity, Validator};
 use crate::wire::as_u64;
 
@@ -103,7 +102,7 @@ impl Values {
                 Some((header, is_valid)) => columns.push(&header, is_valid),
                 None => {
                     nulls.push(index);
-                    columns.push(&blank()?, None);
+                    columns.push(&BatchHeader::new(RecordFormat::V2), None);
                 }
             }
         }
@@ -268,11 +267,6 @@ fn first_header(value: &Bytes, options: &DecodeOptions) -> Result<(BatchHeader, 
         }
         Step::Error(error) => Err(error.at_byte(0)),
     }
-}
-
-/// A header for a row that is null anyway.
-fn blank() -> Result<BatchHeader> {
-    parse::header(&[0; layout::HEADER_LEN], 0)
 }
 
 fn findings_of(value: Bytes, options: &DecodeOptions, depth: Depth, interrupt: &Interrupt) -> Result<Vec<Finding>> {

@@ -1,7 +1,7 @@
 //! What the versions of Produce and Fetch may carry (VAL-1, CNV-13, COD-Z7).
 
 use super::KafkaError;
-use super::error_codes::{CORRUPT_MESSAGE, INVALID_RECORD, UNSUPPORTED_COMPRESSION_TYPE, UNSUPPORTED_VERSION};
+use super::error_codes::{INVALID_RECORD, UNSUPPORTED_COMPRESSION_TYPE, UNSUPPORTED_VERSION};
 use crate::model::{CompressionType, RecordFormat};
 
 /// A request that carries records.
@@ -115,7 +115,7 @@ pub fn verdict(api: Api, version: i16, format: RecordFormat, compression: Compre
         return Some(Verdict::refused(super::error_codes::UNKNOWN_SERVER_ERROR, advice));
     }
     if compression == CompressionType::Zstd && format < RecordFormat::V2 {
-        return Some(Verdict::refused(INVALID_RECORD, "zstd stands in magic 2 only: write v2, or choose gzip, snappy or lz4"));
+        return Some(Verdict::refused(INVALID_RECORD, "zstd exists in magic 2 only: write v2, or choose gzip, snappy or lz4"));
     }
     Some(match api {
         Api::Produce => produced(row, version, format, compression),
@@ -168,9 +168,6 @@ fn too_old(api: &str, version: i16, needed: i16, who: &str) -> String {
         UNSUPPORTED_COMPRESSION_TYPE.code
     )
 }
-
-/// What a wrong LZ4 header checksum is to a broker (KIP-57, ERR-4).
-pub const LZ4_ERROR: KafkaError = CORRUPT_MESSAGE;
 
 #[cfg(test)]
 mod tests {

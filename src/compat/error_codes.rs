@@ -37,18 +37,13 @@ errors! {
     INVALID_RECORD = 87, "records that break a rule of their format or topic; since 2.4 (KIP-467)";
 }
 
-/// The error with this code, if records can cause it.
-pub fn of_code(code: i16) -> Option<KafkaError> {
-    ALL.iter().copied().find(|error| error.code == code)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn err_1_zstd_is_76_and_codes_ascend() {
-        assert_eq!(of_code(76), Some(UNSUPPORTED_COMPRESSION_TYPE));
+        assert_eq!(UNSUPPORTED_COMPRESSION_TYPE.code, 76);
         assert!(ALL.windows(2).all(|pair| pair[0].code < pair[1].code));
     }
 }

@@ -4,8 +4,7 @@ use super::ConvertOptions;
 use super::action::{Action, action, count_losses};
 use super::loss::Losses;
 use super::rebuild::{Rebuilder, Target};
-use super::recompress::recompress;
-use super::relayout::{Relayout, Wanted};
+use super::relayout::{Relayout, Wanted, recompress};
 use crate::codec::Compression;
 use crate::decode::{Bundle, DecodeOptions, Decoder, OffsetRange, Opened, UploadCheck, parse_header};
 use crate::encode::BatchSettings;
@@ -92,7 +91,7 @@ impl Converter {
         self.is_dry = true;
     }
 
-    /// Converts the next run and writes it behind what `out` holds; false at the end.
+    /// Converts the next run and writes it after what `out` holds; false at the end.
     ///
     /// # Errors
     /// What framing and decoding meet, `Unwritable` for records that cannot exist in the target; with the entry's position.
@@ -126,11 +125,6 @@ impl Converter {
     /// Position of the first entry of magic 3 so far: a format that never shipped.
     pub fn experimental_at(&self) -> Option<u64> {
         self.experimental_at
-    }
-
-    /// Bytes taken from the source so far.
-    pub fn bytes_read(&self) -> u64 {
-        self.runs.bytes_read()
     }
 
     /// From Kafka 0.7: the offset that the next message would get.
@@ -225,8 +219,7 @@ impl Converter {
 
     /// Fails if a record is malformed: with a new checksum, nothing would show whose fault that is.
     fn ensure_records(&self, opened: &Opened, section: &Section<'_>) -> Result<()> {
-        let mut walk = opened.walk;
-        let walked = walk.advance(section, walk.left(), &mut Discard).and_then(|()| walk.finish(section));
+        let walked = opened.walk.read_all(section, &mut Discard);
         walked.map_err(|error| self.decoder.blame_plugin(&opened.header, error))
     }
 

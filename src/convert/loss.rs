@@ -1,4 +1,4 @@
-//! What the target of a conversion has no room for, by name.
+//! What the target of a conversion cannot hold, by name.
 
 use std::collections::BTreeMap;
 use std::fmt;

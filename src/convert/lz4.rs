@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use crate::codec::lz4::descriptor::{Descriptor, strip};
 use crate::codec::{ChecksumForm, FoundChecksum};
+use crate::decode::{self, parse_header};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v0_v1::layout as legacy;
 use crate::format::v2::layout as batch;
@@ -16,7 +17,7 @@ use crate::limits::Limits;
 use crate::model::{Attributes, CompressionType, Formats};
 use crate::wire::{Cursor, Sink, checksum};
 
-/// Rewrites entries from the front of `input` behind what `to` holds, until that has `enough` bytes; gives the bytes read. Fewer bytes are
+/// Rewrites entries from the front of `input` after what `to` holds, until that has `enough` bytes; gives the bytes read. Fewer bytes are
 /// written only when something was stripped.
 ///
 /// `Correct` writes the checksum of the LZ4 format. `Broken` writes that of Kafka 0.8.2 and 0.9, and takes out what they refuse: content
@@ -89,8 +90,8 @@ fn rewrite_entry(frame: &Frame<'_>, form: ChecksumForm, to: &mut Sink) -> Result
     verify(frame)?;
     let lz4 = entry.get(range.clone()).unwrap_or_default();
     if form == ChecksumForm::Broken && Descriptor::parse(lz4)?.is_too_new() {
-        let room = to.room(entry.len());
-        let len = strip_entry(frame, &range, room)?;
+        let output = to.unfilled(entry.len());
+        let len = strip_entry(frame, &range, output)?;
         to.fill(len);
     } else {
         to.put(entry);
@@ -106,8 +107,8 @@ fn strip_entry(frame: &Frame<'_>, range: &Range<usize>, to: &mut [u8]) -> Result
     let before = copy(entry.get(..range.start).unwrap_or_default(), to);
     let stripped = strip(entry.get(range.clone()).unwrap_or_default(), to.get_mut(before..).unwrap_or_default())?;
     let end = before + stripped;
-    let behind = entry.get(range.end..).unwrap_or_default();
-    let len = end + copy(behind, to.get_mut(end..).unwrap_or_default());
+    let after = entry.get(range.end..).unwrap_or_default();
+    let len = end + copy(after, to.get_mut(end..).unwrap_or_default());
     let removed = entry.len() - len;
     shorten(to, legacy::SIZE, removed);
     if frame.magic < batch::MAGIC {
@@ -132,7 +133,7 @@ fn set_header_checksum(to: &mut Sink, start: usize, form: ChecksumForm) -> Resul
     Ok(())
 }
 
-/// Where the LZ4 frame of an entry stands; `None` when it has none, or an empty one.
+/// Where the LZ4 frame of an entry is; `None` when it has none, or an empty one.
 fn lz4_range(frame: &Frame<'_>) -> Result<Option<Range<usize>>> {
     let entry = frame.bytes;
     let range = match frame.magic {
@@ -174,34 +175,24 @@ fn is_lz4(attributes: i16) -> bool {
 }
 
 fn verify(frame: &Frame<'_>) -> Result<()> {
-    let (at, computed) = crc(frame.bytes, frame.magic);
-    let stored = frame.bytes.get(at..).and_then(|tail| tail.first_chunk::<4>()).map_or(0, |field| u32::from_be_bytes(*field));
-    if stored == computed {
-        return Ok(());
-    }
-    let rule = if frame.magic < batch::MAGIC { "L8-2" } else { "V2-31" };
-    Err(Error::from(ErrorKind::Checksum { rule, stored, computed }).in_field("crc"))
+    let header = parse_header(*frame, Formats::Auto, 0)?;
+    decode::verify(frame.bytes, &header)
 }
 
 /// Writes the checksum of the entry that starts at `start` and ends where `to` ends.
 fn seal(to: &mut Sink, start: usize, magic: i8) {
-    let (at, computed) = crc(to.from(start), magic);
+    let (at, computed) = if magic < batch::MAGIC {
+        (legacy::CRC, checksum::crc32(to.from(start + legacy::CHECKSUMMED)))
+    } else {
+        (batch::CRC, checksum::crc32c(to.from(start + batch::CHECKSUMMED)))
+    };
     to.patch(start + at, &computed.to_be_bytes());
 }
 
-/// Where the checksum of an entry stands, and what it must be.
-fn crc(entry: &[u8], magic: i8) -> (usize, u32) {
-    if magic < batch::MAGIC {
-        (legacy::CRC, checksum::crc32(entry.get(legacy::CHECKSUMMED..).unwrap_or_default()))
-    } else {
-        (batch::CRC, checksum::crc32c(entry.get(batch::CHECKSUMMED..).unwrap_or_default()))
-    }
-}
-
-/// Copies as much as there is room for, which is all of it: there is room for the whole entry.
+/// Copies as much as there is space for, which is all of it: there is space for the whole entry.
 fn copy(from: &[u8], to: &mut [u8]) -> usize {
-    if let Some(room) = to.get_mut(..from.len()) {
-        room.copy_from_slice(from);
+    if let Some(slot) = to.get_mut(..from.len()) {
+        slot.copy_from_slice(from);
     }
     from.len()
 }

@@ -10,9 +10,10 @@ mod loss;
 pub mod lz4;
 mod options;
 mod rebuild;
-mod recompress;
+mod record_sections;
 mod relayout;
 
 pub use converter::{Converter, MapRow, Stopped};
 pub use loss::{Loss, LossKind, Losses};
 pub use options::ConvertOptions;
+pub use record_sections::record_sections;

@@ -7,7 +7,7 @@ use crate::encode::{BatchBuilder, BatchSettings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v0_v1::parse::Message;
 use crate::model::timestamp::NO_TIMESTAMP;
-use crate::model::{HeaderRef, NewRecord, RecordFormat, RecordRef, RecordSink, Section, TimestampType};
+use crate::model::{NewRecord, RecordFormat, RecordRef, Section, TimestampType};
 use crate::wire::{Sink, as_u64};
 
 /// What is kept between entries.
@@ -54,11 +54,11 @@ impl Rebuilder {
     /// What is wrong with a record, `Unwritable` for one that cannot exist in the target.
     pub fn rebuild(&mut self, opened: &Opened, section: &Section<'_>, target: Target<'_>) -> Result<()> {
         self.builder.open(target.settings)?;
-        let mut walk = opened.walk;
-        let mut sink = Rebuild::new(self, opened, *section, target);
-        walk.advance(section, walk.left(), &mut sink)?;
-        walk.finish(section)?;
-        sink.finish()
+        let (bounds, records) = (None, Lost::default());
+        let mut rebuild = Rebuild { owner: self, opened, section: *section, target, bounds, records };
+        // No target can hold headers: batches that keep theirs are compressed anew, or copied.
+        opened.rewrite::<false>(section, |record, new| rebuild.take(record, new))?;
+        rebuild.finish()
     }
 }
 
@@ -71,7 +71,6 @@ struct Rebuild<'a, 'b> {
     /// First and last offset of the records.
     bounds: Option<(i64, i64)>,
     records: Lost,
-    failed: Option<Error>,
 }
 
 /// Records that lose something.
@@ -85,45 +84,17 @@ struct Lost {
     offsets: u64,
 }
 
-impl RecordSink for Rebuild<'_, '_> {
-    /// No target has room for headers: batches that keep theirs are compressed anew, or copied.
+impl Rebuild<'_, '_> {
     #[inline]
-    fn header(&mut self, _: HeaderRef) {}
-
-    #[inline]
-    fn record(&mut self, record: RecordRef) {
-        if self.failed.is_none()
-            && let Err(error) = self.take(&record)
-        {
-            self.failed = Some(error.in_record(u64::try_from(record.index).unwrap_or(u64::MAX)));
-        }
-    }
-}
-
-impl<'a, 'b> Rebuild<'a, 'b> {
-    fn new(owner: &'b mut Rebuilder, opened: &'b Opened, section: Section<'a>, target: Target<'b>) -> Self {
-        Self { owner, opened, section, target, bounds: None, records: Lost::default(), failed: None }
-    }
-
-    #[inline]
-    fn take(&mut self, record: &RecordRef) -> Result<()> {
-        let header = &self.opened.header;
-        let offset = header.base_offset.wrapping_add(record.offset_delta);
+    fn take(&mut self, record: &RecordRef, mut new: NewRecord<'_>) -> Result<()> {
+        let (offset, read_timestamp) = (new.offset, new.timestamp);
         let (first, _) = *self.bounds.get_or_insert((offset, offset));
         self.bounds = Some((first, offset));
         if !self.target.offsets.contains(offset) {
             return Ok(());
         }
-        let section = self.section;
-        let run = |(start, len)| section.run(start, len);
-        let read_timestamp = self.opened.timestamp(record);
-        let mut new = NewRecord {
-            offset: self.number(offset, record),
-            timestamp: self.stored_timestamp(record).unwrap_or(read_timestamp),
-            key: record.key().map(run),
-            value: record.value().map(run),
-            ..NewRecord::default()
-        };
+        new.offset = self.number(offset, record);
+        new.timestamp = self.stored_timestamp(record).unwrap_or(read_timestamp);
         self.count(record, &mut new);
         self.put(&new, read_timestamp)
     }
@@ -147,13 +118,13 @@ impl<'a, 'b> Rebuild<'a, 'b> {
         *next = next.wrapping_add(1);
         if let Some(map) = self.target.map.as_deref_mut() {
             // Each message of a bundle is an entry of its own.
-            let behind = if self.opened.records_source == RecordsSource::Input { record.start } else { 0 };
-            map.push((self.opened.header.position.saturating_add(as_u64(behind)), as_u64(record.index), given));
+            let start = if self.opened.records_source == RecordsSource::Input { record.start } else { 0 };
+            map.push((self.opened.header.position.saturating_add(as_u64(start)), as_u64(record.index), given));
         }
         given
     }
 
-    /// Counts what the target has no room for, and takes it out.
+    /// Counts what the target cannot hold, and takes it out.
     #[inline]
     fn count(&mut self, record: &RecordRef, new: &mut NewRecord<'_>) {
         let (from, to) = (self.opened.header.format, self.target.settings.format);
@@ -213,9 +184,6 @@ impl<'a, 'b> Rebuild<'a, 'b> {
     }
 
     fn finish(mut self) -> Result<()> {
-        if let Some(error) = self.failed.take() {
-            return Err(error);
-        }
         self.end_batch()?;
         let header = self.opened.header;
         let Lost { headers, attributes, timestamps, keys, nulls, offsets } = self.records;

@@ -1,16 +1,15 @@
 //! Batches of magic 2 to magic 3 and back (S-C1 to S-C3): header and records in the other layout, everything else as it is.
 //!
 //! A record that stays in one run keeps its bytes but for its length and the attributes byte: integers that are longer than they need to
-//! be stay. Only where the metadata stands before the payloads is a record written anew.
+//! be stay. Only where the metadata comes before the payloads is a record written anew.
 
 use crate::codec::{Compression, Compressor};
 use crate::decode::{Opened, records_at};
-use crate::error::{Error, Result};
-use crate::format::v2::encode::{self as v2, Deltas};
+use crate::encode::put_batch;
+use crate::error::Result;
+use crate::format::v2::encode::Deltas;
 use crate::format::v3::encode as v3;
-use crate::model::{
-    Attributes, BatchHeader, CompressionType, HeaderRef, NewHeader, NewRecord, RecordFormat, RecordRef, RecordSink, Section,
-};
+use crate::model::{Attributes, BatchHeader, CompressionType, NewRecord, RecordFormat, RecordRef, Section};
 use crate::wire::Sink;
 
 /// How the records of a batch are laid out.
@@ -55,13 +54,13 @@ impl Layout {
     }
 }
 
-/// Whether the records stay as they stand.
+/// Whether the records stay as they are.
 fn is_same(opened: &Opened, to: Layout) -> bool {
     Layout::of(&opened.header) == to || opened.header.count == Some(0)
 }
 
 impl Relayout {
-    /// Writes the batch behind what `out` holds.
+    /// Writes the batch after what `out` holds.
     ///
     /// # Errors
     /// What is wrong with its records, `Limit` for a batch that is larger than its length can say.
@@ -75,27 +74,15 @@ impl Relayout {
         let (header, from) = (opened.header, Layout::of(&opened.header));
         let to = Layout::wanted(wanted, opened, section)?;
         let is_same = is_same(opened, to);
-        let compression_type = wanted.compression.map_or(CompressionType::None, Compression::compression_type);
-        let start = out.len();
-        let new = BatchHeader { attributes: attributes(&header, wanted.format, to).with_compression(compression_type), ..header };
-        match wanted.format {
-            RecordFormat::V3 => v3::open(out, &new),
-            _ => v2::open(out),
-        }
+        let new = BatchHeader { format: wanted.format, attributes: attributes(&header, wanted.format, to), ..header };
         if is_same && !wanted.is_recompressed {
-            out.put(entry.get(records_at(&header, entry)..).unwrap_or_default());
-        } else {
-            let (records, front) =
-                if is_same { (section.bytes(), opened.walk.metadata_len()) } else { self.write(opened, section, from, to)? };
-            match wanted.compression {
-                Some(compression) => compressor.compress_in_two(compression, (records, front), out)?,
-                None => out.put(records),
-            }
+            return put_batch(&new, out, |out| {
+                out.put(entry.get(records_at(&header, entry)..).unwrap_or_default());
+                Ok(())
+            });
         }
-        match wanted.format {
-            RecordFormat::V3 => v3::seal(out, start),
-            _ => v2::seal(out, start, &new),
-        }
+        let records = if is_same { (section.bytes(), opened.walk.metadata_len()) } else { self.write(opened, section, from, to)? };
+        recompress(&new, records, wanted.compression, compressor, out)
     }
 
     /// Fails where `relayout` would because of the records, and writes no batch.
@@ -107,19 +94,59 @@ impl Relayout {
         if is_same(opened, to) { Ok(()) } else { self.write(opened, section, Layout::of(&opened.header), to).map(drop) }
     }
 
-    /// The records in the other layout, and how many of their bytes are metadata that stands before all payloads.
+    /// The records in the other layout, and how many of their bytes are metadata that comes before all payloads.
     fn write(&mut self, opened: &Opened, section: &Section<'_>, from: Layout, to: Layout) -> Result<(&[u8], usize)> {
         self.records.clear();
         self.payloads.clear();
-        let mut sink = RelayoutSink { owner: self, section: *section, from, to, headers: Vec::new(), failed: None };
-        let mut walk = opened.walk;
-        walk.advance(section, walk.left(), &mut sink)?;
-        walk.finish(section)?;
-        sink.failed.map_or(Ok(()), Err)?;
+        if from.is_metadata_first || to.is_metadata_first {
+            opened.rewrite::<true>(section, |record, new| self.put_anew(record, new, to))?;
+        } else {
+            opened.rewrite::<false>(section, |record, _| self.put_run(section, record, from, to))?;
+        }
         let metadata_len = if to.is_metadata_first { self.records.len() } else { 0 };
         self.records.put(self.payloads.bytes());
         Ok((self.records.bytes(), metadata_len))
     }
+
+    /// Writes the same bytes with or without the attributes byte.
+    fn put_run(&mut self, section: &Section<'_>, record: &RecordRef, from: Layout, to: Layout) -> Result<()> {
+        let attributes = usize::from(from.has_attributes);
+        let rest = section.run(record.body + attributes, (record.end - record.body).saturating_sub(attributes));
+        v3::put_run(&mut self.records, to.has_attributes.then_some(record.attributes), rest)
+    }
+
+    fn put_anew(&mut self, record: &RecordRef, new: NewRecord<'_>, to: Layout) -> Result<()> {
+        let new = NewRecord { attributes: record.attributes, ..new };
+        let deltas = Deltas { offset: i32::try_from(record.offset_delta).unwrap_or(0), timestamp: record.timestamp_delta };
+        let body_len = v3::body_len(&new, deltas, to.has_attributes);
+        match to.is_metadata_first {
+            true => v3::put_parts((&mut self.records, &mut self.payloads), &new, deltas, body_len, to.has_attributes),
+            false => v3::put_record(&mut self.records, &new, deltas, body_len, to.has_attributes),
+        }
+    }
+}
+
+/// Writes a batch with its records in another codec. The records stay byte for byte, and so does the batch header except for codec, length and
+/// checksum, unknown attribute bits too (V2-2). The first `metadata_len` bytes of the records are their metadata, before all payloads.
+///
+/// # Errors
+/// `Limit` for a batch that is larger than its length field can hold.
+pub fn recompress(
+    header: &BatchHeader,
+    (records, metadata_len): (&[u8], usize),
+    compression: Option<Compression>,
+    compressor: &mut Compressor,
+    out: &mut Sink,
+) -> Result<()> {
+    let compression_type = compression.map_or(CompressionType::None, Compression::compression_type);
+    let header = BatchHeader { attributes: header.attributes.with_compression(compression_type), ..*header };
+    put_batch(&header, out, |out| match compression {
+        Some(compression) => compressor.compress_in_two(compression, (records, metadata_len), out),
+        None => {
+            out.put(records);
+            Ok(())
+        }
+    })
 }
 
 /// The attribute bits in the other format. What means something there, or here and not there, is not kept as an unknown bit.
@@ -128,81 +155,12 @@ fn attributes(header: &BatchHeader, format: RecordFormat, to: Layout) -> Attribu
     header.attributes.with_ignored_message_attributes(is_v3 && !to.has_attributes).with_metadata_first(to.is_metadata_first)
 }
 
-/// Takes the records of one batch.
-struct RelayoutSink<'a, 'b> {
-    owner: &'b mut Relayout,
-    section: Section<'a>,
-    from: Layout,
-    to: Layout,
-    headers: Vec<NewHeader<'a>>,
-    failed: Option<Error>,
-}
-
-impl<'a> RecordSink for RelayoutSink<'a, '_> {
-    fn header(&mut self, header: HeaderRef) {
-        if !self.is_run() {
-            let section: Section<'a> = self.section;
-            let (start, len) = header.key();
-            self.headers
-                .push(NewHeader { key: section.run(start, len), value: header.value().map(|(start, len)| section.run(start, len)) });
-        }
-    }
-
-    fn record(&mut self, record: RecordRef) {
-        if self.failed.is_none() {
-            self.failed = self.put(&record).err();
-        }
-        self.headers.clear();
-    }
-}
-
-impl RelayoutSink<'_, '_> {
-    fn put(&mut self, record: &RecordRef) -> Result<()> {
-        if self.is_run() { self.put_run(record) } else { self.put_anew(record) }
-    }
-
-    fn is_run(&self) -> bool {
-        !self.from.is_metadata_first && !self.to.is_metadata_first
-    }
-
-    /// The same bytes with or without the attributes byte.
-    fn put_run(&mut self, record: &RecordRef) -> Result<()> {
-        let attributes = usize::from(self.from.has_attributes);
-        let rest = self.section.run(record.body + attributes, (record.end - record.body).saturating_sub(attributes));
-        let added = self.to.has_attributes.then_some(record.attributes);
-        v3::put_run(&mut self.owner.records, added, rest)
-    }
-
-    fn put_anew(&mut self, record: &RecordRef) -> Result<()> {
-        let run = |(start, len)| self.section.run(start, len);
-        let new = NewRecord {
-            key: record.key().map(run),
-            value: record.value().map(run),
-            headers: &self.headers,
-            attributes: record.attributes,
-            ..NewRecord::default()
-        };
-        let deltas = Deltas { offset: i32::try_from(record.offset_delta).unwrap_or(0), timestamp: record.timestamp_delta };
-        let body_len = v3::body_len(&new, deltas, self.to.has_attributes);
-        let Relayout { records, payloads } = &mut *self.owner;
-        match self.to.is_metadata_first {
-            true => v3::put_parts((records, payloads), &new, deltas, body_len, self.to.has_attributes),
-            false => v3::put_record(records, &new, deltas, body_len, self.to.has_attributes),
-        }
-    }
-}
-
 /// True when a record has an attributes byte other than 0, which must be kept (S-C1).
 fn uses_attributes(opened: &Opened, section: &Section<'_>) -> Result<bool> {
-    struct Found(bool);
-    impl RecordSink for Found {
-        fn header(&mut self, _: HeaderRef) {}
-        fn record(&mut self, record: RecordRef) {
-            self.0 |= record.attributes != 0;
-        }
-    }
-    let (mut found, mut walk) = (Found(false), opened.walk);
-    walk.advance(section, walk.left(), &mut found)?;
-    walk.finish(section)?;
-    Ok(found.0)
+    let mut is_used = false;
+    opened.rewrite::<false>(section, |record, _| {
+        is_used |= record.attributes != 0;
+        Ok(())
+    })?;
+    Ok(is_used)
 }

@@ -10,7 +10,7 @@ use crate::format::v2::{layout, parse};
 use crate::format::v3::records::{Metadata, Prefix};
 use crate::framing::Frame;
 use crate::limits::Budget;
-use crate::model::{BatchHeader, CompressionType, ControlType, Formats, HeaderRef, RecordFormat, RecordRef, RecordSink, Section};
+use crate::model::{BatchHeader, CompressionType, ControlType, Formats, RecordFormat, RecordRef, Section};
 use crate::wire::as_u64;
 use bytes::Bytes;
 
@@ -61,6 +61,13 @@ pub enum RecordsSource {
 }
 
 impl Opened {
+    /// An entry all of whose records are given, each with the timestamp that its walk says.
+    #[inline]
+    pub(super) fn new(header: BatchHeader, records_source: RecordsSource, walk: Walk) -> Self {
+        let bundled = usize::try_from(header.size).unwrap_or(usize::MAX);
+        Self { header, records_source, walk, filter: None, append_time: None, records_at: 0, bundled }
+    }
+
     /// Returns the timestamp of a record as Kafka gives it to consumers.
     #[inline]
     pub fn timestamp(&self, record: &RecordRef) -> i64 {
@@ -129,20 +136,16 @@ impl Decoder {
     /// # Errors
     /// As `open`.
     pub fn open_with_findings(&mut self, frame: Frame<'_>, findings: Option<&mut Vec<CodecFinding>>) -> Result<Option<Opened>> {
-        let header =
-            parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
-        self.stats.entries_read += 1;
-        let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
-        self.ensure_in_segment(frame, &header).map_err(in_batch)?;
+        let header = self.parse_header(frame)?;
         let opened = match header.format {
             RecordFormat::V2 | RecordFormat::V3 => self.open_batch(frame, &header, findings),
             RecordFormat::V0 | RecordFormat::V1 => self.open_message(frame, &header, findings),
             RecordFormat::V07 => self.open_v07(frame, &header, findings),
         };
-        opened.map_err(in_batch)
+        opened.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
     }
 
-    /// Opens an entry, and with an uncompressed message those behind it, as far as the bundle allows. `entries` goes on behind the entry.
+    /// Opens an entry, and with an uncompressed message those after it, as far as the bundle allows. `entries` goes on after the entry.
     /// Gives how many bytes were opened as well.
     ///
     /// # Errors
@@ -152,33 +155,35 @@ impl Decoder {
         if frame.magic >= layout::MAGIC {
             return self.open(frame).map(|opened| (opened, frame.bytes.len()));
         }
+        let header = self.parse_header(frame)?;
+        let opened = self.open_bundle(frame, &header, entries, bundle);
+        opened.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
+    }
+
+    /// Parses the header of an entry, which must not contradict the name of its segment. A wrong checksum goes first, as in validation and where
+    /// damage is skipped.
+    #[inline]
+    fn parse_header(&mut self, frame: Frame<'_>) -> Result<BatchHeader> {
         let header =
             parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
         self.stats.entries_read += 1;
-        let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
-        self.ensure_in_segment(frame, &header).map_err(in_batch)?;
-        self.open_bundle(frame, &header, entries, bundle).map_err(in_batch)
-    }
-
-    /// Fails for a batch that contradicts the name of its segment. A wrong checksum goes first, as in validation and where damage is skipped.
-    #[inline]
-    fn ensure_in_segment(&self, frame: Frame<'_>, header: &BatchHeader) -> Result<()> {
-        match self.options.segment.ensure_holds(header) {
-            Err(outside) if self.verifies_entries() => verify(frame.bytes, header).and(Err(outside)),
+        let held = match self.options.segment.ensure_holds(&header) {
+            Err(outside) if self.verifies_entries() => verify(frame.bytes, &header).and(Err(outside)),
             held => held,
-        }
+        };
+        held.map(|()| header).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
     }
 
     /// Returns the uncompressed records of an opened entry, and the bytes after them that may be read.
     #[inline]
-    pub fn section<'a>(&'a self, opened: &Opened, entry: &'a [u8], behind: &'a [u8]) -> Section<'a> {
+    pub fn section<'a>(&'a self, opened: &Opened, entry: &'a [u8], after: &'a [u8]) -> Section<'a> {
         match opened.records_source {
             RecordsSource::Decompressed => Section::new(self.decompressed.readable(), self.decompressed.bytes().len()).decompressed(),
             RecordsSource::Plugin => Section::new(&self.given, self.given.len()).decompressed(),
             RecordsSource::Input => {
-                // `behind` starts where the entry starts and ends where the run ends.
+                // `after` starts where the entry starts and ends where the run ends.
                 let stored = entry.len().saturating_sub(opened.records_at);
-                Section::new(behind.get(opened.records_at..).unwrap_or_default(), stored)
+                Section::new(after.get(opened.records_at..).unwrap_or_default(), stored)
             }
         }
     }
@@ -237,15 +242,9 @@ impl Decoder {
         let walk = ensure_count(header, section.len(), records_source != RecordsSource::Input)
             .and_then(|count| Walk::of_batch(header, count, &section, &self.options.limits))
             .and_then(|walk| if self.options.check_crc { Ok(walk) } else { walk.ensure_placed(&section).map(|()| walk) });
-        let opened = Opened {
-            header: *header,
-            records_source,
-            walk: walk.map_err(|error| self.blame_plugin(header, error))?,
-            filter,
-            append_time: header.append_time(),
-            records_at,
-            bundled: frame.bytes.len(),
-        };
+        let walk = walk.map_err(|error| self.blame_plugin(header, error))?;
+        let append_time = header.append_time();
+        let opened = Opened { filter, append_time, records_at, ..Opened::new(*header, records_source, walk) };
         if header.is_control() {
             self.ensure_control(&opened, frame.bytes).map_err(|error| self.blame_plugin(header, error))?;
             if !self.options.is_control_wanted {
@@ -394,11 +393,7 @@ impl Decoder {
     /// Parses every record of a control batch and the key of each (V2-47).
     fn ensure_control(&self, opened: &Opened, entry: &[u8]) -> Result<()> {
         let section = self.section(opened, entry, entry);
-        let mut keys = ControlKeys { section, failed: None };
-        let mut walk = opened.walk;
-        walk.advance(&section, walk.left(), &mut keys)?;
-        walk.finish(&section)?;
-        keys.failed.map_or(Ok(()), Err)
+        opened.rewrite::<false>(&section, |_, record| ControlType::parse(record.key).map(drop))
     }
 }
 
@@ -411,19 +406,4 @@ fn codec_of(header: &BatchHeader) -> Result<Codec> {
         CompressionType::Zstd => Codec::Zstd,
         other => return Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id: other.id() }).in_field("attributes")),
     })
-}
-
-struct ControlKeys<'a> {
-    section: Section<'a>,
-    failed: Option<Error>,
-}
-
-impl RecordSink for ControlKeys<'_> {
-    fn header(&mut self, _: HeaderRef) {}
-    fn record(&mut self, record: RecordRef) {
-        let key = record.key().map(|(start, len)| self.section.run(start, len));
-        if let Err(error) = ControlType::parse(key) {
-            self.failed.get_or_insert(error.in_record(as_u64(record.index)));
-        }
-    }
 }

@@ -31,7 +31,7 @@ impl Decoder {
         }
         let message = Message::parse(frame.bytes)?;
         if is_uncompressed {
-            return Ok(Some(uncompressed(header, 1)));
+            return Ok(Some(Opened::new(*header, RecordsSource::Input, walk_of_uncompressed(header, 1))));
         }
         self.open_wrapper(frame, header, &message, findings).map(Some)
     }
@@ -79,29 +79,9 @@ impl Decoder {
         let first = scan.first_offset.wrapping_add(base);
         let header = BatchHeader { base_offset: first, count: Some(i32::try_from(scan.count).unwrap_or(i32::MAX)), ..*header };
         let offsets = self.options.wanted_offsets();
-        Ok(Opened {
-            header,
-            records_source: RecordsSource::Decompressed,
-            walk: Walk::Messages(records::Walk::of_inner(&scan, base.wrapping_sub(first), header.base_timestamp, header.append_time())),
-            filter: (!offsets.is_all()).then_some(offsets),
-            // The walk gives it to the messages that have one.
-            append_time: None,
-            records_at: 0,
-            bundled: frame.bytes.len(),
-        })
-    }
-}
-
-fn uncompressed(header: &BatchHeader, count: usize) -> Opened {
-    Opened {
-        header: *header,
-        records_source: RecordsSource::Input,
-        walk: walk_of_uncompressed(header, count),
-        filter: None,
-        // Each message tells its own.
-        append_time: None,
-        records_at: 0,
-        bundled: usize::try_from(header.size).unwrap_or(usize::MAX),
+        let walk = records::Walk::of_inner(&scan, base.wrapping_sub(first), header.base_timestamp, header.append_time());
+        let opened = Opened::new(header, RecordsSource::Decompressed, Walk::Messages(walk));
+        Ok(Opened { filter: (!offsets.is_all()).then_some(offsets), ..opened })
     }
 }
 

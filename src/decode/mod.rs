@@ -1,27 +1,30 @@
 //! Frames to records: header, checksum, decompressing, records into a sink, in that order. Drives format and codec.
 
-mod bundle;
-mod candidates;
+mod checksum_verifier;
 mod entry;
+mod entry_candidates;
 mod header;
+mod message_bundle;
 mod messages;
 mod options;
+mod rewrite;
 mod sniff;
 mod stats;
+mod torn_header;
 pub mod transactions;
 mod upload_check;
 mod v07;
-mod verifier;
 mod walk;
 
-pub use bundle::Bundle;
+pub use checksum_verifier::{ChecksumVerifier, Checksums};
 pub use entry::{Decoder, MOST_AHEAD, Opened, RecordsSource};
 pub(crate) use header::ensure_codec;
 pub use header::{checksummed, ensure_count, parse_header, records_at, verify};
+pub use message_bundle::Bundle;
 pub use options::{CodecOptions, DecodeOptions, Isolation, OffsetRange};
 pub use sniff::sniff;
 pub use stats::Stats;
+pub use torn_header::torn_offsets;
 pub use transactions::Transactions;
 pub use upload_check::UploadCheck;
-pub use verifier::{ChecksumVerifier, Checksums};
 pub use walk::{Walk, entry_len};

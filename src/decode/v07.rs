@@ -120,15 +120,8 @@ struct Flat {
 const MOST_FINDINGS: usize = 8;
 
 fn opened(header: &BatchHeader, records_source: RecordsSource, count: usize, walk: records::Walk) -> Opened {
-    Opened {
-        header: BatchHeader { count: Some(i32::try_from(count).unwrap_or(i32::MAX)), ..*header },
-        records_source,
-        walk: Walk::V07(walk),
-        filter: None,
-        append_time: None,
-        records_at: 0,
-        bundled: usize::try_from(header.size).unwrap_or(usize::MAX),
-    }
+    let header = BatchHeader { count: Some(i32::try_from(count).unwrap_or(i32::MAX)), ..*header };
+    Opened::new(header, records_source, Walk::V07(walk))
 }
 
 /// The records of so many messages that follow each other.

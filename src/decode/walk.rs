@@ -22,7 +22,7 @@ impl Walk {
     /// A walk over the uncompressed records of a batch.
     ///
     /// # Errors
-    /// What is wrong with metadata that stands before all payloads.
+    /// What is wrong with metadata that comes before all payloads.
     #[inline]
     pub fn of_batch(header: &BatchHeader, count: usize, section: &Section<'_>, limits: &Limits) -> Result<Self> {
         if header.is_metadata_first() {
@@ -54,12 +54,12 @@ impl Walk {
         }
     }
 
-    /// Before the first record: bytes of metadata that stand before all payloads.
+    /// Before the first record: bytes of metadata that come before all payloads.
     pub fn metadata_len(&self) -> usize {
         if let Self::MetadataFirst(walk) = self { walk.position() } else { 0 }
     }
 
-    /// Bytes of the next record, as it claims; 0 when it cannot be told.
+    /// Bytes of the next record, as it claims; 0 when it is not known.
     pub fn next_len(&self, section: &Section<'_>) -> usize {
         match self {
             Self::Batch(walk) => walk.next_len(section),
@@ -92,7 +92,17 @@ impl Walk {
         }
     }
 
-    /// Checks that no record would be given the payload of others, as may be where metadata stands before all payloads.
+    /// Gives all records that are left to the sink, and checks that the last one ends where the section ends.
+    ///
+    /// # Errors
+    /// As `advance` and `finish`.
+    #[inline]
+    pub fn read_all<S: RecordSink>(mut self, section: &Section<'_>, sink: &mut S) -> Result<()> {
+        self.advance(section, self.left(), sink)?;
+        self.finish(section)
+    }
+
+    /// Checks that no record would be given the payload of others, as may be where metadata comes before all payloads.
     ///
     /// # Errors
     /// What is wrong with the metadata, or with the payloads as a whole.

@@ -14,14 +14,13 @@ use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{NewRecord, RecordFormat, TimestampType};
 use crate::wire::Sink;
 
-/// Builds one batch after the other behind what the caller's output holds, which is the same from a batch's first record to its end.
+/// Builds one batch after the other, each after what the caller's output holds, which is the same from a batch's first record to its end.
 ///
 /// Uncompressed records are written straight into it, after space for the header; records that will be compressed are collected first. Below magic 2 without compression the result is a message set: an entry for each record.
 #[derive(Debug)]
 pub struct BatchBuilder {
     settings: BatchSettings,
-    base_offset: Option<i64>,
-    first_offset: i64,
+    base_offset: i64,
     last_offset: i64,
     base_timestamp: i64,
     max_timestamp: i64,
@@ -31,7 +30,7 @@ pub struct BatchBuilder {
     uncompressed_len: usize,
     /// Records that will be compressed, or that wait for a header whose length they tell.
     records: Sink,
-    /// What stands behind the metadata of all of them.
+    /// The payloads, where they follow the metadata of all records.
     payloads: Sink,
 }
 
@@ -53,8 +52,7 @@ impl BatchBuilder {
         settings.ensure_legal()?;
         Ok(Self {
             settings,
-            base_offset: None,
-            first_offset: 0,
+            base_offset: 0,
             last_offset: 0,
             base_timestamp: NO_TIMESTAMP,
             max_timestamp: NO_TIMESTAMP,
@@ -79,12 +77,7 @@ impl BatchBuilder {
 
     /// As `open`, with the same settings.
     pub fn discard(&mut self) {
-        (self.base_offset, self.count) = (None, 0);
-    }
-
-    /// Says the base offset of the batch that comes, where it is another than that of its first record.
-    pub fn set_base_offset(&mut self, base_offset: i64) {
-        self.base_offset = Some(base_offset);
+        self.count = 0;
     }
 
     /// What the batch says about its records.
@@ -111,7 +104,7 @@ impl BatchBuilder {
     /// The offset that deltas count from; of no meaning without records.
     #[inline]
     pub fn base_offset(&self) -> i64 {
-        self.base_offset.unwrap_or(self.first_offset)
+        self.base_offset
     }
 
     /// Returns the bytes of the records, uncompressed.
@@ -145,7 +138,7 @@ impl BatchBuilder {
         self.put(record, measure, out)
     }
 
-    /// Tells what a record will take.
+    /// Returns what a record will take.
     ///
     /// # Errors
     /// `Refused` with Kafka's reason for a record that the batch cannot hold.
@@ -245,7 +238,7 @@ impl BatchBuilder {
 
     #[inline(never)]
     fn begin(&mut self, record: &NewRecord<'_>, out: &mut Sink) {
-        self.first_offset = record.offset;
+        self.base_offset = record.offset;
         self.base_timestamp = self.settings.delete_horizon_ms.unwrap_or(record.timestamp);
         self.max_timestamp = NO_TIMESTAMP;
         (self.start, self.uncompressed_len) = (out.len(), 0);

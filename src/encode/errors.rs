@@ -45,5 +45,5 @@ pub(super) fn mixed_control() -> Error {
 /// Readers take an offset below 0 for an error of the set (L8-27).
 #[cold]
 pub(super) fn negative_offset(offset: i64) -> Error {
-    refused("L8-27", format!("Offset {offset} is negative, which a compressed message set of magic 1 cannot tell"))
+    refused("L8-27", format!("Offset {offset} is negative, which a compressed message set of magic 1 cannot store"))
 }

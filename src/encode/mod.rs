@@ -4,6 +4,7 @@
 //! the producer does. Illegal combinations are refused with Kafka's reasons. Sources: `MemoryRecordsBuilder`, `RecordAccumulator` and
 //! `CompressionRatioEstimator` of Kafka's clients.
 
+mod batch;
 mod builder;
 mod errors;
 mod estimate;
@@ -11,6 +12,7 @@ pub mod partitioner;
 mod settings;
 mod writer;
 
+pub use batch::put_batch;
 pub use builder::{BatchBuilder, Measure};
 pub use partitioner::Partitioner;
 pub use settings::BatchSettings;

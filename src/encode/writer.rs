@@ -90,7 +90,7 @@ impl RecordWriter {
         (self.next_offset, self.next_sequence) = (self.base_offset, self.settings.producer.base_sequence);
     }
 
-    /// Begins anew as `restart` does, and forgets what was ended behind the first `len` bytes too.
+    /// Begins anew as `restart` does, and forgets what was ended after the first `len` bytes too.
     pub fn restart_at(&mut self, len: usize) {
         self.restart();
         self.output.truncate(len);
@@ -102,7 +102,7 @@ impl RecordWriter {
         self.next_offset
     }
 
-    /// Writes a record. A control record stands alone in a batch.
+    /// Writes a record. A control record is alone in a batch.
     ///
     /// # Errors
     /// `Refused` with Kafka's reason for a record that no batch can hold, `Limit` for one that is too large.
@@ -228,7 +228,7 @@ impl RecordWriter {
         })
     }
 
-    /// The next batch goes on behind the last sequence of this one (V2-6).
+    /// The next batch goes on after the last sequence of this one (V2-6).
     fn advance_sequence(&mut self) {
         if self.builder.settings().is_control || self.next_sequence < 0 {
             return;

@@ -36,7 +36,7 @@ pub enum ErrorKind {
     Plugin { plugin: String, problem: String },
     /// A plugin failed to compress; the records are not the cause.
     Compression { plugin: String, problem: String },
-    /// The registry of plugins cannot be read, or what stands there cannot be trusted.
+    /// The registry of plugins cannot be read, or what is there cannot be trusted.
     Registry { problem: String },
     /// No compression type has this name.
     UnknownCompressionName { name: String },
@@ -60,6 +60,8 @@ pub enum ErrorKind {
     LostBytes { bytes: Range<u64>, message: String },
     /// A batch holds offsets that its segment cannot have, by its name and that of the next segment.
     OutsideSegment { first: i64, last: i64, start: i64, end: Option<i64> },
+    /// A file that is not a log segment, by its name and first bytes.
+    NotASegment { looks_like: &'static str, advice: &'static str },
     /// A batch of a transaction whose marker may be lost, so that nobody can tell whether it was committed; and its last offset.
     Undecided { producer_id: i64, last_offset: i64, behind: i64 },
     /// A batch of tiered storage has offsets outside of those of its upload, by the manifest or by the name of the object.

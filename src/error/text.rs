@@ -50,9 +50,11 @@ impl fmt::Display for ErrorKind {
             Self::Plugin { plugin, problem } => write!(f, "{plugin}: {problem}"),
             Self::Compression { plugin, problem } => write!(f, "{plugin} failed to compress the batch: {problem}"),
             Self::Registry { problem } => write!(f, "the plugin registry failed: {problem}"),
-            Self::UnknownCompressionName { name } => write!(f, "Unknown compression name: {name}"),
+            Self::UnknownCompressionName { name } => {
+                write!(f, "Unknown compression name: {name} (use none, gzip, snappy, lz4, zstd, or the alias of a plugin)")
+            }
             Self::Refused { reason, .. } => write!(f, "{reason}"),
-            Self::Unwritable { reason, .. } => write!(f, "the record cannot stand in the target format: {reason}"),
+            Self::Unwritable { reason, .. } => write!(f, "the record cannot exist in the target format: {reason}"),
             Self::Unconvertible { codec, .. } => {
                 write!(f, "down-conversion of {codec} is not supported: name another codec, or upgrade the reader")
             }
@@ -62,6 +64,7 @@ impl fmt::Display for ErrorKind {
             Self::Limit { limit, asked, allowed } => write!(f, "{asked} is over the limit {limit} = {allowed}"),
             Self::Unsearched => write!(f, "too many overlapping bytes claim to be batches: this one was not looked into"),
             Self::LostBytes { message, .. } => write!(f, "{message}"),
+            Self::NotASegment { looks_like, advice } => write!(f, "not a log segment: looks like {looks_like}; {advice}"),
             Self::OutsideSegment { first, last, start, end } => {
                 write!(f, "offsets {first} to {last} are in a segment that by its name ")?;
                 match end {

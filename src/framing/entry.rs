@@ -16,18 +16,6 @@ pub struct Frame<'a> {
     pub bytes: &'a [u8],
 }
 
-/// How the input ended after the last whole entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "positions and lengths in bytes, named by the variants")]
-pub enum Tail {
-    /// With the entry.
-    Complete,
-    /// Inside an entry that needs `needed` bytes, of which `available` are there (L8-14).
-    Torn { position: u64, needed: u64, available: u64 },
-    /// In zeros up to the end, as a preallocated file does (SEG-2).
-    Zeros { position: u64, bytes: u64 },
-}
-
 /// What is at the front of some bytes.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "lengths in bytes, named by the variants")]

@@ -6,11 +6,13 @@ mod lost_ranges;
 pub mod runs;
 mod search;
 pub mod source;
+mod tail;
 mod v07;
 pub mod verifier;
 
-pub use entry::{Frame, LOG_OVERHEAD, Step, Tail, step};
+pub use entry::{Frame, LOG_OVERHEAD, Step, step};
 pub use lost_ranges::LostRanges;
 pub use runs::{Damage, Piece, Run, Runs};
 pub use source::Source;
+pub use tail::Tail;
 pub use verifier::{Claim, SourceCheck, Verifier};

@@ -203,7 +203,7 @@ impl Runs {
         match self.cut()? {
             Cut::Entries(len) => Ok(Some(Piece::Run(self.take(len)))),
             Cut::Error(error) if self.search.is_none() => {
-                self.tail = Some(Tail::Complete);
+                self.tail = Some(Tail::Damaged { position });
                 Err(error.at_byte(position))
             }
             Cut::Error(error) => self.step_over(error.at_byte(position), position).map(Some),

@@ -3,14 +3,13 @@
 use bytes::Bytes;
 
 use super::field_writer::{Areas, FieldWriter};
-use super::node::{Mark, Node, Value};
+use super::node::{Mark, Node};
 use super::{Wanted, area_name, codecs, owned};
 use crate::codec::{Codec, Decompressed, Decompressor, HeaderChecksum, Memory, Place, PluginOutput};
 use crate::decode::entry_len;
 use crate::error::{Error, ErrorKind, Result, plural};
 use crate::limits::Budget;
 use crate::model::{BatchHeader, CompressionType};
-use crate::wire::as_u64;
 
 /// Decompresses streams, and keeps the trees of what they give.
 pub(super) struct Decompression<'a, 'w> {
@@ -108,7 +107,8 @@ impl<'a, 'w> Decompression<'a, 'w> {
         let area = self.areas.add_area(area_name(what, codec), bytes.clone());
         let mut inner = FieldWriter::new(self.areas, area, 0, bytes);
         write(&mut inner, self);
-        let mut node = self.node(area, len, inner.finish(), problem.as_ref());
+        let mut node = Node { children: inner.finish(), ..Node::new("decompressed", area, 0, len) };
+        node.marks.extend(problem.as_ref().map(mark_of));
         node.note = format!("{}, compressed in {}; positions count in them", plural(number(len), "byte"), number(compressed.len()));
         self.nodes.insert(place.min(self.nodes.len()), node);
     }
@@ -143,20 +143,6 @@ impl<'a, 'w> Decompression<'a, 'w> {
 
     fn budget_of(&self, compressed: usize) -> Budget {
         self.budget.unwrap_or_else(|| Budget::for_entry(&self.wanted.options.limits, compressed))
-    }
-
-    fn node(&self, area: usize, len: usize, children: Vec<Node>, problem: Option<&Error>) -> Node {
-        let marks = problem.map(mark_of);
-        Node {
-            name: "decompressed".into(),
-            value: Value::None,
-            area,
-            start: 0,
-            len: as_u64(len),
-            note: String::new(),
-            marks: marks.into_iter().collect(),
-            children,
-        }
     }
 }
 

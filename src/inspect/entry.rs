@@ -34,7 +34,7 @@ impl Stretch {
         self.problem.is_none()
     }
 
-    /// What is wrong with the entry. Where the checksum does not match, also what is wrong beside it.
+    /// What is wrong with the entry. Where the checksum does not match, also what else is wrong.
     ///
     /// # Errors
     /// As `inspect`.
@@ -63,7 +63,7 @@ impl Stretch {
 /// Takes the entry that begins at the front of a source.
 ///
 /// # Errors
-/// `Usage` when nothing stands there; `Io`.
+/// `Usage` when there is nothing; `Io`.
 pub fn take(source: &mut Source, options: &DecodeOptions) -> Result<Stretch> {
     let position = source.position();
     loop {
@@ -87,7 +87,7 @@ pub fn take(source: &mut Source, options: &DecodeOptions) -> Result<Stretch> {
             }
         };
         if source.front().is_empty() {
-            let problem = format!("nothing stands at byte {position}, where the input ends");
+            let problem = format!("there is nothing at byte {position}, where the input ends");
             return Err(Error::from(ErrorKind::Usage { argument: "at", problem }));
         }
         let format = format_of(source.front(), options);
@@ -95,7 +95,7 @@ pub fn take(source: &mut Source, options: &DecodeOptions) -> Result<Stretch> {
     }
 }
 
-/// Drops what lies before the first entry that ends at or behind `offset`.
+/// Drops the fields before the first entry that ends at or after `offset`.
 ///
 /// # Errors
 /// `Usage` when there is none, what is wrong with an entry on the way, and `Io`.
@@ -113,7 +113,7 @@ pub fn find(source: &mut Source, offset: i64, options: &DecodeOptions) -> Result
             }
             Step::Incomplete { needed } => {
                 if !source.fill(needed)? {
-                    let problem = format!("no entry ends at or behind offset {offset}");
+                    let problem = format!("no entry ends at or after offset {offset}");
                     return Err(Error::from(ErrorKind::Usage { argument: "offset", problem }));
                 }
             }
@@ -135,7 +135,7 @@ pub fn skip(source: &mut Source, ahead: u64) -> Result<()> {
         }
     }
     if source.position() < goal {
-        let problem = format!("byte {goal} is behind the end of the input, at {}", source.position());
+        let problem = format!("byte {goal} is after the end of the input, at {}", source.position());
         return Err(Error::from(ErrorKind::Usage { argument: "at", problem }));
     }
     Ok(())

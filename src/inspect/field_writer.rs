@@ -126,7 +126,7 @@ impl<'a> FieldWriter<'a> {
         fields.iter().map(|field| self.number(*field)).last().flatten()
     }
 
-    /// Takes bytes behind a length; a negative one is null (PRM-8). What is there when there are fewer, with a mark.
+    /// Takes bytes after a length; a negative one is null (PRM-8). What is there when there are fewer, with a mark.
     pub(super) fn data(&mut self, name: &'static str, len: i128) -> Option<Bytes> {
         if self.is_over {
             return None;
@@ -183,7 +183,7 @@ impl<'a> FieldWriter<'a> {
         }
     }
 
-    /// Lets nothing behind the next `len` bytes be taken; `None`, with a mark at the last field, when there are fewer.
+    /// Lets nothing after the next `len` bytes be taken; `None`, with a mark at the last field, when there are fewer.
     pub(super) fn bound(&mut self, len: i128) -> Option<()> {
         let left = self.left().len();
         match usize::try_from(len) {
@@ -214,7 +214,7 @@ impl<'a> FieldWriter<'a> {
 
     fn finish_at(mut self, end: usize) -> Vec<Node> {
         if self.at < end {
-            let (name, note) = if self.is_full { ("notShown", "too many fields") } else { ("leftOver", "bytes that no field tells of") };
+            let (name, note) = if self.is_full { ("notShown", "too many fields") } else { ("leftOver", "bytes outside of all fields") };
             let mut node = self.node(name.into(), Value::Bytes, end - self.at);
             node.note = note.to_owned();
             self.nodes.push(node);
@@ -223,8 +223,7 @@ impl<'a> FieldWriter<'a> {
     }
 
     fn node(&self, name: Cow<'static, str>, value: Value, len: usize) -> Node {
-        let (area, start, len) = (self.area, self.position(), as_u64(len));
-        Node { name, value, area, start, len, note: String::new(), marks: Vec::new(), children: Vec::new() }
+        Node { value, ..Node::new(name, self.area, self.position(), len) }
     }
 
     /// Writes a field of the next `len` bytes; false when there are too many.

@@ -2,7 +2,7 @@
 
 use crate::codec::Plugins;
 use crate::error::escaped;
-use crate::model::{Attributes, BatchHeader, CompressionType, Producer, RecordFormat, TimestampType};
+use crate::model::{Attributes, BatchHeader, CompressionType, RecordFormat, TimestampType};
 
 /// A time as people read it: `2020-09-13T12:26:40.000Z`; a word for -1 and for times that no calendar holds.
 pub(super) fn time(ms: i128) -> String {
@@ -34,21 +34,7 @@ fn civil(days: i128) -> (i128, i128, i128) {
 
 /// A header of which only the format and the attributes are known, which is what tells the meaning of their bits.
 pub(super) fn header(bits: i128, format: RecordFormat) -> BatchHeader {
-    BatchHeader {
-        position: 0,
-        size: 0,
-        format,
-        magic: format.magic(),
-        base_offset: 0,
-        last_offset: 0,
-        count: None,
-        attributes: Attributes(i16::try_from(bits).unwrap_or(0)),
-        base_timestamp: 0,
-        max_timestamp: 0,
-        crc: 0,
-        partition_leader_epoch: 0,
-        producer: Producer::default(),
-    }
+    BatchHeader { attributes: Attributes(i16::try_from(bits).unwrap_or(0)), ..BatchHeader::new(format) }
 }
 
 /// The bits of the attributes.
@@ -58,7 +44,7 @@ pub(super) fn attributes(header: &BatchHeader, plugins: &Plugins) -> String {
         CompressionType::Unknown(id) => format!("codec {id} is none"),
         CompressionType::Plugin(id) => {
             let unknown = CompressionType::Plugin(id).name();
-            plugins.tell_name(CompressionType::Plugin(id), |name| {
+            plugins.with_name(CompressionType::Plugin(id), |name| {
                 if name == unknown { name.to_owned() } else { format!("{} ({unknown})", escaped(name)) }
             })
         }

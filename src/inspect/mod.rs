@@ -14,7 +14,6 @@ mod meaning;
 mod message;
 mod node;
 mod record;
-mod v07;
 
 pub use entry::{Stretch, find, skip, take};
 pub use node::{Area, Mark, Node, Value};
@@ -23,11 +22,11 @@ use bytes::Bytes;
 
 use crate::decode::DecodeOptions;
 use crate::error::Result;
-use crate::format::{v0_v1, v07 as format_v07};
+use crate::format::{v0_v1, v07};
 use crate::framing::LOG_OVERHEAD;
 use crate::model::{CompressionType, RecordFormat};
 use crate::validate::Depth;
-use crate::wire::{Field, Kind, as_u64};
+use crate::wire::{Field, Kind};
 use decompress::Decompression;
 use field_writer::{Areas, FieldWriter};
 
@@ -72,16 +71,7 @@ pub fn inspect(stretch: &Stretch, options: &DecodeOptions, shown: &Shown) -> Res
     let mut writer = FieldWriter::new(&areas, 0, stretch.position, stretch.bytes.clone());
     let name = write(&mut writer, stretch, &wanted, &mut decompression);
     let children = [writer.finish(), decompression.take()?].concat();
-    let mut root = Node {
-        name: name.into(),
-        value: Value::None,
-        area: 0,
-        start: stretch.position,
-        len: as_u64(stretch.bytes.len()),
-        note: String::new(),
-        marks: Vec::new(),
-        children,
-    };
+    let mut root = Node { children, ..Node::new(name, 0, stretch.position, stretch.bytes.len()) };
     root.note = root.child("magic").map_or_else(String::new, |magic| magic.note.clone());
     marks::place(&mut root, &stretch.findings(options, shown.depth)?);
     Ok(Inspection { root, areas: areas.into_areas() })
@@ -96,7 +86,7 @@ fn write<'a>(
 ) -> &'static str {
     match stretch.format {
         Some(RecordFormat::V07) => {
-            v07::write(writer, wanted, decompression, 1);
+            message::write(writer, RecordFormat::V07, message::Wrapper::Sets(1), wanted, decompression);
             "message"
         }
         Some(format @ (RecordFormat::V0 | RecordFormat::V1)) => {
@@ -117,7 +107,7 @@ fn write<'a>(
 /// The fields that every format has, of an entry that is of none.
 fn unknown(writer: &mut FieldWriter<'_>, is_v07: bool) {
     if is_v07 {
-        writer.numbers(format_v07::layout::FIELDS_V0.get(..2).unwrap_or_default());
+        writer.numbers(v07::layout::FIELDS_V0.get(..2).unwrap_or_default());
     } else {
         writer.numbers(v0_v1::layout::FIELDS_V0.get(..2).unwrap_or_default());
         if writer.left().len() > v0_v1::layout::MAGIC - LOG_OVERHEAD {
@@ -126,7 +116,7 @@ fn unknown(writer: &mut FieldWriter<'_>, is_v07: bool) {
         }
     }
     writer.rest("unknown");
-    writer.note("no fields are known behind this magic");
+    writer.note("no fields are known after this magic");
 }
 
 /// Returns the name of a codec with the name of the compressed field.

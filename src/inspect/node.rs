@@ -2,6 +2,8 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
+use crate::wire::as_u64;
+
 /// A field, or a group of fields, with the bytes that it takes.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -57,6 +59,12 @@ pub struct Area {
 }
 
 impl Node {
+    /// A field of `len` bytes from `start` of an area on, without anything more.
+    pub(super) fn new(name: impl Into<Cow<'static, str>>, area: usize, start: u64, len: usize) -> Self {
+        let (name, value, len) = (name.into(), Value::None, as_u64(len));
+        Self { name, value, area, start, len, note: String::new(), marks: Vec::new(), children: Vec::new() }
+    }
+
     /// The fields below that are not made of others, itself when there are none.
     pub fn leaves(&self) -> Vec<&Self> {
         if self.children.is_empty() {

@@ -41,10 +41,12 @@ fn write(writer: &mut FieldWriter<'_>, base: Base) {
         last = number;
         match field.name {
             "length" => {
-                writer.note("bytes of the record behind this field");
+                writer.note("bytes of the record after this field");
                 writer.bound(number);
             }
-            "timestampDelta" if base.is_append_time => writer.note(format!("the append time stands: {}", meaning::time(base.timestamp))),
+            "timestampDelta" if base.is_append_time => {
+                writer.note(format!("replaced by the append time {}", meaning::time(base.timestamp)))
+            }
             "timestampDelta" => writer.note(meaning::time(base.timestamp.saturating_add(number))),
             "offsetDelta" => writer.note(format!("offset {}", base.offset.saturating_add(number))),
             "keyLength" | "valueLength" if number < 0 => writer.note("null"),
@@ -54,7 +56,7 @@ fn write(writer: &mut FieldWriter<'_>, base: Base) {
     write_headers(writer, last);
 }
 
-/// Records of magic 3 whose metadata stands before their payloads (S-H1).
+/// Records of magic 3 whose metadata comes before their payloads (S-H1).
 pub(super) fn write_in_two_parts(writer: &mut FieldWriter<'_>, base: Base, wanted: &Wanted<'_>) {
     let mut records = Vec::new();
     let is_next = |records: &[Lengths]| i128::try_from(records.len()).unwrap_or(i128::MAX) < base.count;

@@ -204,7 +204,7 @@ impl<V: Visitor> Reader<'_, '_, V> {
 }
 
 fn ensure_used_up(cursor: &Cursor<'_>, field: &'static str) -> Result<()> {
-    if cursor.left().is_empty() { Ok(()) } else { Err(invalid("bytes behind the last field", field)) }
+    if cursor.left().is_empty() { Ok(()) } else { Err(invalid("bytes after the last field", field)) }
 }
 
 fn invalid(what: &'static str, field: &'static str) -> Error {

@@ -16,7 +16,7 @@ pub struct Message {
 /// A type of record: its number, and the schemas of its key and value.
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
-    /// The number that records are told apart by.
+    /// The number that records are distinguished by.
     pub id: i16,
     /// Kafka's name.
     pub name: &'static str,

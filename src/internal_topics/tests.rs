@@ -270,7 +270,7 @@ fn every_message_of_every_version_is_read_as_its_table_says() {
 }
 
 #[test]
-fn int_2_a_message_cut_anywhere_or_with_a_byte_behind_it_is_given_as_bytes() {
+fn int_2_a_message_cut_anywhere_or_with_a_byte_after_it_is_given_as_bytes() {
     for message in all_messages() {
         let version = message.versions.last;
         let (mut bytes, _) = Writer::message(message, version, 0x1234_5678_9abc);
@@ -287,7 +287,7 @@ fn int_2_a_message_cut_anywhere_or_with_a_byte_behind_it_is_given_as_bytes() {
 }
 
 #[test]
-fn any_bytes_are_told_in_room_that_their_number_bounds() {
+fn the_output_for_any_bytes_is_bounded_by_their_number() {
     let mut dice = Dice(0x2545_f491_4f6c_dd1d);
     let topics = Topic::ALL.map(Some).into_iter().chain([None]).collect::<Vec<_>>();
     for round in 0..20_000_u64 {

@@ -14,7 +14,7 @@ pub trait Visitor {
     fn name(&mut self, name: &str);
     /// A value without parts.
     fn scalar(&mut self, scalar: Scalar<'_>);
-    /// Where it stands now.
+    /// Where it is now.
     fn mark(&self) -> usize;
     /// Forgets what came since then.
     fn back_to(&mut self, mark: usize);

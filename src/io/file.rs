@@ -40,7 +40,7 @@ impl FileRange {
         Ok(Self { file, at: start, end, len, zeros_from })
     }
 
-    /// The same bytes once more from where this one stands, of the same file even when another one has got its name.
+    /// The same bytes once more from where this one is, of the same file even when another one has got its name.
     ///
     /// # Errors
     /// When the system gives no more handles.
@@ -157,7 +157,7 @@ fn zeros_from(file: &File, start: u64, end: u64) -> io::Result<u64> {
     Ok(from)
 }
 
-/// Fills a buffer; with zeros behind the end of the file, which may just have been trimmed.
+/// Fills a buffer; with zeros after the end of the file, which may just have been trimmed.
 fn read_exact_at(file: &File, mut buffer: &mut [u8], mut at: u64) -> io::Result<()> {
     while !buffer.is_empty() {
         let len = read_at(file, buffer, at)?;

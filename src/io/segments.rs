@@ -1,4 +1,4 @@
-//! Staged files to segments: entries get the offsets that they have in the log, segments end at a size, indexes stand beside them.
+//! Staged files to segments: entries get the offsets that they have in the log, segments end at a size, indexes are next to them.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -17,7 +17,7 @@ use crate::wire::as_u64;
 /// How segments are written.
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentOptions {
-    /// Most bytes of a segment; a larger entry stands alone.
+    /// Most bytes of a segment; a larger entry is alone.
     pub segment_bytes: u64,
     /// Kafka's `log.index.interval.bytes`.
     pub index_interval: u64,

@@ -8,7 +8,7 @@
 //! No header is trusted that one flipped bit would make a lie about a transaction: markers, and entries that may have been some, count when
 //! their checksum matches, and so does the first batch of a transaction that stays open. What is skipped puts transactions in doubt.
 
-use super::transaction_scan::{Entries, is_cut};
+use super::committed_entries::{Entries, is_cut};
 use super::{Headers, ReadAt};
 use crate::decode::transactions::Scan;
 use crate::decode::{ChecksumVerifier, Checksums, OffsetRange, Transactions};
@@ -35,7 +35,7 @@ pub struct Committed<'a> {
     pub wanted: OffsetRange,
     /// What is trusted. When it compares all checksums, every entry is read; else headers and markers are.
     pub verifier: ChecksumVerifier,
-    /// The decode that follows skips damage and tells it, also batches of magic 3 where they are not read; without it they are refused.
+    /// The decode that follows skips damage and reports it, also batches of magic 3 where they are not read; without it they are refused.
     pub is_recovering: bool,
     /// Asked between batches.
     pub interrupt: &'a Interrupt,

@@ -39,7 +39,7 @@ pub struct Place {
 }
 
 impl Lookup<'_> {
-    /// The first batch that ends at or behind `offset`.
+    /// The first batch that ends at or after `offset`.
     ///
     /// # Errors
     /// As `Headers::next_header`; `LostBytes` when no batch before lost bytes reaches the offset, and those behind them begin after it.
@@ -118,7 +118,7 @@ impl Lookup<'_> {
         Ok(header.filter(|header| first_known(header) <= offset).map(|_| position))
     }
 
-    /// Reads headers up to the first batch that ends at or behind `offset`, and past bytes that are lost or damaged unless it may have been
+    /// Reads headers up to the first batch that ends at or after `offset`, and past bytes that are lost or damaged unless it may have been
     /// among them; `lost` tells of such bytes before the first header.
     fn scan_offset<'a>(&'a self, mut headers: Headers<&'a dyn ReadAt>, offset: i64, mut lost: Option<Error>) -> Result<Place> {
         loop {

@@ -5,14 +5,18 @@
 pub mod bounds;
 /// Transactions of a partition.
 pub mod committed;
-/// The end of a log that grows.
-pub mod growing;
+/// Transactions by whole entries.
+pub mod committed_entries;
 /// Batch headers, hopping over the records.
 pub mod headers;
 /// Entries of an index, tried one after the other.
 mod index_search;
+/// The end of a log that grows.
+pub mod log_end;
 /// The batch of an offset or a timestamp, through the indexes.
 pub mod lookup;
+/// What a file looks like that is not a segment.
+pub mod not_a_segment;
 /// All files of a partition's directory.
 pub mod partition;
 /// What can be read by position.
@@ -23,18 +27,19 @@ pub mod sidecar_check;
 pub mod sidecar_rebuild;
 /// Pieces that are read apart.
 pub mod splits;
+/// The last stable offset of a log that grows.
+pub mod stable_offset;
 /// Transactions one by one.
 pub mod transaction_history;
-/// Transactions by whole entries.
-pub mod transaction_scan;
 
 pub use committed::Committed;
-pub use growing::{GrowingLog, LastBatch};
+pub use committed_entries::Entries;
 pub use headers::Headers;
+pub use log_end::{GrowingLog, LastBatch, LogEnd};
 pub use lookup::{Lookup, Place, no_data_error};
 pub use read_at::ReadAt;
 pub use sidecar_check::{AbortCheck, EpochCheck, IndexCheck};
 pub use sidecar_rebuild::{Rebuild, SegmentFiles};
 pub use splits::Split;
+pub use stable_offset::StableOffset;
 pub use transaction_history::TransactionHistory;
-pub use transaction_scan::Entries;

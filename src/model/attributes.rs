@@ -14,7 +14,7 @@ const USED: i16 = 0x7f;
 const IGNORE_MESSAGE_ATTRIBUTES: i16 = 1 << 7;
 /// Of magic 3, as this project reads the additional proposal, which names no bit (S-H4).
 const METADATA_FIRST: i16 = 1 << 12;
-/// Bits 8-11, which mean something beside a codec that says plugin (S-P1, S-P5).
+/// Bits 8-11, which have a meaning only with a codec that says plugin (S-P1, S-P5).
 const PLUGIN_ID: i16 = 0x0f00;
 const PLUGIN_SHIFT: u32 = 8;
 
@@ -33,19 +33,19 @@ impl Attributes {
         Self(self.0 & !replaced | i16::from(compression.id()) & COMPRESSION_MASK | plugin)
     }
 
-    /// The same with bit 4 as told.
+    /// The same with bit 4 as given.
     #[must_use]
     pub fn with_transactional(self, is_transactional: bool) -> Self {
         self.with(TRANSACTIONAL, is_transactional)
     }
 
-    /// The same with bit 5 as told.
+    /// The same with bit 5 as given.
     #[must_use]
     pub fn with_control(self, is_control: bool) -> Self {
         self.with(CONTROL, is_control)
     }
 
-    /// The same with bit 6 as told.
+    /// The same with bit 6 as given.
     #[must_use]
     pub fn with_delete_horizon(self, has_delete_horizon: bool) -> Self {
         self.with(DELETE_HORIZON, has_delete_horizon)
@@ -82,13 +82,13 @@ impl Attributes {
         self.has(DELETE_HORIZON)
     }
 
-    /// The same with bit 7 as told (magic 3).
+    /// The same with bit 7 as given (magic 3).
     #[must_use]
     pub fn with_ignored_message_attributes(self, is_ignored: bool) -> Self {
         self.with(IGNORE_MESSAGE_ATTRIBUTES, is_ignored)
     }
 
-    /// The same with bit 12 as told (magic 3).
+    /// The same with bit 12 as given (magic 3).
     #[must_use]
     pub fn with_metadata_first(self, is_first: bool) -> Self {
         self.with(METADATA_FIRST, is_first)
@@ -99,7 +99,7 @@ impl Attributes {
         self.has(IGNORE_MESSAGE_ATTRIBUTES)
     }
 
-    /// Bit 12 of magic 3: the metadata of all records stands before their payloads (S-H4).
+    /// Bit 12 of magic 3: the metadata of all records comes before their payloads (S-H4).
     pub fn is_metadata_first(self) -> bool {
         self.has(METADATA_FIRST)
     }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s_p2_a_plugin_stands_in_bits_8_to_11() {
+    fn s_p2_a_plugin_is_in_bits_8_to_11() {
         for (bits, id, unused) in [(0x0305, 3, 0), (0x0f15, 15, 0), (0x0005, 0, 0), (0x1385, 3, 0x1080_u16.cast_signed())] {
             assert_eq!(Attributes(bits).batch_compression(), CompressionType::Plugin(id));
             assert_eq!(Attributes(bits).unused(), unused);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn s_p5_beside_another_codec_the_bits_mean_nothing() {
+    fn s_p5_with_another_codec_the_bits_mean_nothing() {
         for codec in [0, 1, 2, 3, 4, 6, 7] {
             let attributes = Attributes(0x0300 | codec);
             assert_eq!(attributes.batch_compression().plugin_id(), None);

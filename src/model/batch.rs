@@ -1,3 +1,4 @@
+use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{Attributes, CompressionType, RecordFormat, TimestampType};
 
 /// What the header of an entry says, in the words of `kafka-dump-log`. Nothing in it is trusted yet.
@@ -15,7 +16,7 @@ pub struct BatchHeader {
     pub base_offset: i64,
     /// Offset of the last record as produced (V2-5).
     pub last_offset: i64,
-    /// Records that the header counts; `None` where only decompressing tells (L8-28).
+    /// Records that the header counts; `None` where only decompressing shows (L8-28).
     pub count: Option<i32>,
     /// All attribute bits.
     pub attributes: Attributes,
@@ -52,6 +53,26 @@ pub const NO_PARTITION_LEADER_EPOCH: i32 = -1;
 pub const NO_SEQUENCE: i32 = -1;
 
 impl BatchHeader {
+    /// A header without records, timestamps and producer, at offset 0.
+    #[inline]
+    pub fn new(format: RecordFormat) -> Self {
+        Self {
+            position: 0,
+            size: 0,
+            format,
+            magic: format.magic(),
+            base_offset: 0,
+            last_offset: 0,
+            count: None,
+            attributes: Attributes::default(),
+            base_timestamp: NO_TIMESTAMP,
+            max_timestamp: NO_TIMESTAMP,
+            crc: 0,
+            partition_leader_epoch: NO_PARTITION_LEADER_EPOCH,
+            producer: Producer::default(),
+        }
+    }
+
     /// Bits 0-2 of the attributes, with a plugin in magic 2 (S-P4); in Kafka 0.7 bits 0-1 (L7-4).
     pub fn compression(&self) -> CompressionType {
         match self.format {
@@ -96,7 +117,7 @@ impl BatchHeader {
         self.format == RecordFormat::V2 || self.format == RecordFormat::V3 && !self.attributes.ignores_message_attributes()
     }
 
-    /// True when the metadata of all records stands before their payloads (S-H1).
+    /// True when the metadata of all records comes before their payloads (S-H1).
     pub fn is_metadata_first(&self) -> bool {
         self.format == RecordFormat::V3 && self.attributes.is_metadata_first()
     }

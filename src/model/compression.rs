@@ -42,7 +42,7 @@ const PLUGIN_NAMES: [&str; 16] = [
 ];
 
 impl CompressionType {
-    /// The type with this number; which plugin it is stands elsewhere.
+    /// The type with this number; other bits say which plugin it is.
     pub fn from_id(id: u8) -> Self {
         match id {
             0 => Self::None,

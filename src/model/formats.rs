@@ -3,7 +3,7 @@ use crate::model::RecordFormat;
 /// What the caller says about the formats of some bytes. The bytes themselves do not say whether they are of Kafka 0.7 (MAP-1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Formats {
-    /// Magic 0, 1 and 2 of Kafka 0.8 and later, told apart entry by entry (MAP-3).
+    /// Magic 0, 1 and 2 of Kafka 0.8 and later, distinguished entry by entry (MAP-3).
     #[default]
     Auto,
     /// The same, and the proposed magic 3.
@@ -13,7 +13,7 @@ pub enum Formats {
 }
 
 impl Formats {
-    /// What entries of Kafka 0.8 and later may be, told apart one by one; with the proposed magic 3 only where that is allowed. No checksum
+    /// What entries of Kafka 0.8 and later may be, distinguished one by one; with the proposed magic 3 only where that is allowed. No checksum
     /// covers the magic: one flipped bit makes a batch of magic 2 look like one of magic 3.
     pub fn later(is_experimental: bool) -> Self {
         if is_experimental { Self::Experimental } else { Self::Auto }

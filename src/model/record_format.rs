@@ -15,6 +15,9 @@ pub enum RecordFormat {
 }
 
 impl RecordFormat {
+    /// Every format, oldest first.
+    pub const ALL: [Self; 5] = [Self::V07, Self::V0, Self::V1, Self::V2, Self::V3];
+
     /// The magic byte of the format; the larger one for 0.7, which its producers wrote.
     pub fn magic(self) -> i8 {
         match self {
@@ -23,11 +26,6 @@ impl RecordFormat {
             Self::V2 => 2,
             Self::V3 => 3,
         }
-    }
-
-    /// The format with the name that users give.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::V07, Self::V0, Self::V1, Self::V2, Self::V3].into_iter().find(|format| format.name() == name)
     }
 
     /// The name users give: `"0.7"`, `"v0"` to `"v3"`.

@@ -30,7 +30,7 @@ impl<'a> Section<'a> {
         self.readable.get(..self.len).unwrap_or_default()
     }
 
-    /// The bytes of the section and those behind it.
+    /// The bytes of the section and those after it.
     #[inline(always)]
     pub fn readable(&self) -> &'a [u8] {
         self.readable

@@ -22,11 +22,6 @@ impl TimestampType {
         }
     }
 
-    /// The type with Kafka's name, of those that a batch can have.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::CreateTime, Self::LogAppendTime].into_iter().find(|kind| kind.name() == name)
-    }
-
     /// Kafka's name.
     pub fn name(self) -> &'static str {
         match self {

@@ -14,16 +14,16 @@ const LONG: usize = 1 << 20;
 
 /// Writes bytes one after the other into memory that has none yet.
 pub struct BytesWriter<'a> {
-    room: &'a mut [MaybeUninit<u8>],
+    output: &'a mut [MaybeUninit<u8>],
     at: usize,
 }
 
 impl BytesWriter<'_> {
-    /// Writes a run of bytes; what there is no room for is left out.
+    /// Writes a run of bytes; bytes that do not fit are left out.
     pub fn put(&mut self, bytes: &[u8]) {
-        let Some(room) = self.room.get_mut(self.at..).and_then(|room| room.get_mut(..bytes.len())) else { return };
-        // SAFETY: `room` is exclusively ours and as long as `bytes`, which it therefore does not overlap.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), room.as_mut_ptr().cast(), bytes.len()) };
+        let Some(slot) = self.output.get_mut(self.at..).and_then(|output| output.get_mut(..bytes.len())) else { return };
+        // SAFETY: `slot` is exclusively ours and as long as `bytes`, which it therefore does not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), slot.as_mut_ptr().cast(), bytes.len()) };
         self.at += bytes.len();
     }
 }
@@ -40,13 +40,13 @@ pub fn written<'py>(
     let size = ffi::Py_ssize_t::try_from(len)?;
     // SAFETY: without a source the call gives a new bytes object of this size that nobody else knows, or an error. Its memory stays where
     // it is while `bytes` lives; until it is returned only the pen points into it, as memory that is not initialised.
-    let (bytes, room) = unsafe {
+    let (bytes, output) = unsafe {
         let object = Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(std::ptr::null(), size))?;
         let start = ffi::PyBytes_AsString(object.as_ptr());
         (object.cast_into_unchecked::<PyBytes>(), std::slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), len))
     };
-    huge_pages::advise(room);
-    let mut writer = BytesWriter { room, at: 0 };
+    huge_pages::advise(output);
+    let mut writer = BytesWriter { output, at: 0 };
     write(&mut writer)?;
     let at = writer.at;
     if at == len {

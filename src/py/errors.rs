@@ -9,17 +9,30 @@ use pyo3::types::PyType;
 
 use crate::error::{Error, ErrorKind};
 
-create_exception!(logsegment, RecordBatchError, PyValueError, "Base of all errors about record batches.");
-create_exception!(logsegment, TruncatedError, RecordBatchError, "The input ends inside an entry; more bytes may come.");
-create_exception!(logsegment, CorruptError, RecordBatchError, "The bytes lie: a length, a count, a variable-length integer.");
-create_exception!(logsegment, ChecksumError, CorruptError, "The stored checksum is not that of the bytes.");
-create_exception!(logsegment, InvalidError, RecordBatchError, "Readable bytes that break a rule of their format.");
-create_exception!(logsegment, UnsupportedError, RecordBatchError, "A format or feature that is not read here.");
-create_exception!(logsegment, UnknownCompressionError, UnsupportedError, "A compression type or name that is not known here.");
-create_exception!(logsegment, LimitError, RecordBatchError, "A claim over one of the Limits.");
-create_exception!(logsegment, CodecError, RecordBatchError, "A compressed stream that is bad.");
-create_exception!(logsegment, LossError, RecordBatchError, "A conversion that would lose something, refused.");
-create_exception!(logsegment, InternalError, RecordBatchError, "A defect of logsegment itself.");
+macro_rules! exceptions {
+    ($($name:ident: $base:ty, $doc:literal;)*) => {
+        $(create_exception!(logsegment, $name, $base, $doc);)*
+
+        /// All of them, bases first.
+        fn classes(py: Python<'_>) -> Vec<Bound<'_, PyType>> {
+            vec![$(py.get_type::<$name>()),*]
+        }
+    };
+}
+
+exceptions! {
+    RecordBatchError: PyValueError, "Base of all errors about record batches.";
+    TruncatedError: RecordBatchError, "The input ends inside an entry; more bytes may come.";
+    CorruptError: RecordBatchError, "The bytes lie: a length, a count, a variable-length integer.";
+    ChecksumError: CorruptError, "The stored checksum is not that of the bytes.";
+    InvalidError: RecordBatchError, "Readable bytes that break a rule of their format.";
+    UnsupportedError: RecordBatchError, "A format or feature that is not read here.";
+    UnknownCompressionError: UnsupportedError, "A compression type or name that is not known here.";
+    LimitError: RecordBatchError, "A claim over one of the Limits.";
+    CodecError: RecordBatchError, "A compressed stream that is bad.";
+    LossError: RecordBatchError, "A conversion that would lose something, refused.";
+    InternalError: RecordBatchError, "A defect of logsegment itself.";
+}
 
 /// Adds the classes, with every attribute present on the base.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -29,20 +42,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         base.setattr(name, py.None())?;
     }
     py.get_type::<LossError>().setattr("losses", py.None())?;
-    let classes: [Bound<'_, PyType>; 11] = [
-        base,
-        py.get_type::<TruncatedError>(),
-        py.get_type::<CorruptError>(),
-        py.get_type::<ChecksumError>(),
-        py.get_type::<InvalidError>(),
-        py.get_type::<UnsupportedError>(),
-        py.get_type::<UnknownCompressionError>(),
-        py.get_type::<LimitError>(),
-        py.get_type::<CodecError>(),
-        py.get_type::<LossError>(),
-        py.get_type::<InternalError>(),
-    ];
-    for class in classes {
+    for class in classes(py) {
         module.add(class.name()?.to_str()?, class)?;
     }
     Ok(())
@@ -75,6 +75,14 @@ pub fn os_error(py: Python<'_>, code: i32, path: Option<&Path>) -> PyErr {
     match path {
         Some(path) => PyOSError::new_err((code, text, path.as_os_str().to_owned())),
         None => PyOSError::new_err((code, text)),
+    }
+}
+
+/// The OSError of a failed call, with its number and file name.
+pub fn io_error(py: Python<'_>, error: &std::io::Error, path: &Path) -> PyErr {
+    match error.raw_os_error() {
+        Some(code) => os_error(py, code, Some(path)),
+        None => std::io::Error::new(error.kind(), error.to_string()).into(),
     }
 }
 
@@ -120,7 +128,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         | ErrorKind::Undecided { .. }
         | ErrorKind::OutsideUpload { .. }
         | ErrorKind::OutOfOrder { .. } => CorruptError::new_err(text),
-        ErrorKind::Invalid { .. } => InvalidError::new_err(text),
+        ErrorKind::Invalid { .. } | ErrorKind::NotASegment { .. } => InvalidError::new_err(text),
         ErrorKind::UnsupportedFormat { .. } => UnsupportedError::new_err(text),
         ErrorKind::UnknownCompression { .. }
         | ErrorKind::UnknownCompressionName { .. }

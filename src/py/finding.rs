@@ -1,5 +1,5 @@
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::columns::findings::FindingRow;
 use crate::py::interrupt::Fetches;
@@ -34,8 +34,6 @@ pub struct Finding {
     record_index: Option<u64>,
     field: Option<String>,
 }
-
-type Fields = (String, String, String, String, u64, u64, Option<i64>, Option<i64>, Option<u64>, Option<String>);
 
 impl From<&core::Finding> for Finding {
     fn from(finding: &core::Finding) -> Self {
@@ -135,21 +133,9 @@ impl Finding {
         format!("Finding({} {} at byte {}: {})", self.severity, self.rule, self.position, self.message)
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, Fields) {
-        let own = slf.get().clone();
-        let fields = (
-            own.rule,
-            own.severity,
-            own.message,
-            own.path,
-            own.position,
-            own.length,
-            own.base_offset,
-            own.last_offset,
-            own.record_index,
-            own.field,
-        );
-        (slf.get_type().into_any(), fields)
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let fields = slf.get().to_dict(slf.py())?.values().to_tuple();
+        Ok((slf.get_type().into_any(), fields))
     }
 }
 

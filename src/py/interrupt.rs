@@ -22,6 +22,8 @@ pub struct Signals {
     /// Whoever reads goes on past bytes that a store gives damaged, and tells of them in findings.
     skips_damage: AtomicBool,
     notes: Mutex<Vec<Finding>>,
+    /// Some of the bytes come from a file object or a store, so that a read may wait for them.
+    may_wait: AtomicBool,
     /// The one file that is read, as people may see its name.
     file: OnceLock<Arc<str>>,
 }
@@ -77,6 +79,16 @@ impl Signals {
         self.skips_damage.load(Ordering::Relaxed)
     }
 
+    /// Notes that bytes come from a file object or a store.
+    pub fn expect_to_wait(&self) {
+        self.may_wait.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a read may wait for bytes that are neither in memory nor in a file of this machine.
+    pub fn may_wait(&self) -> bool {
+        self.may_wait.load(Ordering::Relaxed)
+    }
+
     /// Says which file errors are about that name none.
     pub fn read_file(&self, name: String) {
         let _ = self.file.set(name.into());
@@ -126,7 +138,7 @@ impl Signals {
     pub fn kept(&self, error: PyErr) -> Error {
         let message = error.to_string();
         self.keep(error);
-        ErrorKind::Io { kind: std::io::ErrorKind::Other, os_code: None, message }.into()
+        std::io::Error::other(message).into()
     }
 
     fn is_raised(&self) -> bool {

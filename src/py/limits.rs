@@ -21,9 +21,41 @@ use crate::limits as core;
 ///     >>> import logsegment as ls
 ///     >>> ls.Limits(max_records=1000).max_records
 ///     1000
-#[pyclass(frozen, eq, from_py_object, module = "logsegment")]
-#[derive(Clone, PartialEq)]
-pub struct Limits(pub core::Limits);
+#[pyclass(frozen, eq, get_all, from_py_object, module = "logsegment")]
+#[derive(Clone, Copy, PartialEq)]
+pub struct Limits {
+    max_batch_bytes: Limit,
+    max_decompressed_bytes: Limit,
+    max_ratio: Limit,
+    max_records: Limit,
+    max_headers: Limit,
+    max_nesting: Limit,
+}
+
+impl Limits {
+    /// The core's limits; its default ones for None.
+    pub fn or_default(given: Option<&Self>) -> core::Limits {
+        given.map_or_else(core::Limits::default, |limits| core::Limits {
+            max_batch_bytes: limits.max_batch_bytes.0,
+            max_decompressed_bytes: limits.max_decompressed_bytes.0,
+            max_ratio: limits.max_ratio.0,
+            max_records: limits.max_records.0,
+            max_headers: limits.max_headers.0,
+            max_nesting: u32::try_from(limits.max_nesting.0).unwrap_or(u32::MAX),
+        })
+    }
+
+    fn fields(&self) -> [(&'static str, Limit); 6] {
+        [
+            ("max_batch_bytes", self.max_batch_bytes),
+            ("max_decompressed_bytes", self.max_decompressed_bytes),
+            ("max_ratio", self.max_ratio),
+            ("max_records", self.max_records),
+            ("max_headers", self.max_headers),
+            ("max_nesting", self.max_nesting),
+        ]
+    }
+}
 
 #[pymethods]
 impl Limits {
@@ -42,74 +74,27 @@ impl Limits {
         if max_ratio.0 == 0 {
             return Err(PyValueError::new_err("max_ratio must be at least 1"));
         }
-        Ok(Self(core::Limits {
-            max_batch_bytes: max_batch_bytes.0,
-            max_decompressed_bytes: max_decompressed_bytes.0,
-            max_ratio: max_ratio.0,
-            max_records: max_records.0,
-            max_headers: max_headers.0,
-            max_nesting: u32::try_from(max_nesting.0).unwrap_or(u32::MAX),
-        }))
-    }
-
-    #[getter]
-    fn max_batch_bytes(&self) -> Limit {
-        Limit(self.0.max_batch_bytes)
-    }
-
-    #[getter]
-    fn max_decompressed_bytes(&self) -> Limit {
-        Limit(self.0.max_decompressed_bytes)
-    }
-
-    #[getter]
-    fn max_ratio(&self) -> Limit {
-        Limit(self.0.max_ratio)
-    }
-
-    #[getter]
-    fn max_records(&self) -> Limit {
-        Limit(self.0.max_records)
-    }
-
-    #[getter]
-    fn max_headers(&self) -> Limit {
-        Limit(self.0.max_headers)
-    }
-
-    #[getter]
-    fn max_nesting(&self) -> Limit {
-        Limit(if self.0.max_nesting == u32::MAX { u64::MAX } else { u64::from(self.0.max_nesting) })
+        let max_nesting = if max_nesting.0 < u64::from(u32::MAX) { max_nesting } else { Limit(u64::MAX) };
+        Ok(Self { max_batch_bytes, max_decompressed_bytes, max_ratio, max_records, max_headers, max_nesting })
     }
 
     fn __repr__(&self) -> String {
         let number = |limit: Limit| if limit.0 == u64::MAX { format!("{UNLIMITED:?}") } else { limit.0.to_string() };
-        format!(
-            "Limits(max_batch_bytes={}, max_decompressed_bytes={}, max_ratio={}, max_records={}, max_headers={}, max_nesting={})",
-            number(self.max_batch_bytes()),
-            number(self.max_decompressed_bytes()),
-            number(self.max_ratio()),
-            number(self.max_records()),
-            number(self.max_headers()),
-            number(self.max_nesting()),
-        )
+        format!("Limits({})", self.fields().map(|(name, limit)| format!("{name}={}", number(limit))).join(", "))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let own = slf.get();
         let arguments = PyDict::new(slf.py());
-        arguments.set_item("max_batch_bytes", own.max_batch_bytes())?;
-        arguments.set_item("max_decompressed_bytes", own.max_decompressed_bytes())?;
-        arguments.set_item("max_ratio", own.max_ratio())?;
-        arguments.set_item("max_records", own.max_records())?;
-        arguments.set_item("max_headers", own.max_headers())?;
-        arguments.set_item("max_nesting", own.max_nesting())?;
+        for (name, limit) in slf.get().fields() {
+            arguments.set_item(name, limit)?;
+        }
         let call = slf.py().import("functools")?.getattr("partial")?.call((slf.get_type(),), Some(&arguments))?;
         Ok((call, PyTuple::empty(slf.py())))
     }
 }
 
 /// A number, or "unlimited".
+#[derive(Clone, Copy, PartialEq)]
 struct Limit(u64);
 
 const UNLIMITED: &str = "unlimited";

@@ -18,8 +18,8 @@ pub fn merged(findings: &[core::Finding], notes: Vec<Finding>) -> Vec<Finding> {
     let kept: Vec<_> = findings.iter().filter(|finding| !is_in_lost_range(finding, &mut losses)).collect();
     let mut merged = Vec::with_capacity(kept.len() + losses.len() + others.len());
     for finding in kept {
-        let (before, behind): (Vec<_>, _) = losses.into_iter().partition(|loss| comes_before(loss, finding));
-        losses = behind;
+        let (before, after): (Vec<_>, _) = losses.into_iter().partition(|loss| comes_before(loss, finding));
+        losses = after;
         merged.extend(before);
         merged.push(finding.into());
     }

@@ -5,60 +5,21 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::codec::Plugins;
 use crate::codec::zstd::Dictionaries;
+use crate::codec::{ChecksumForm, Plugins};
 use crate::columns::{BinaryKind, OnError, Projection, StreamOptions};
-use crate::decode::{CodecOptions, DecodeOptions, Isolation, OffsetRange, sniff};
+use crate::decode::{ChecksumVerifier, Checksums, CodecOptions, DecodeOptions, Isolation, OffsetRange, sniff};
 use crate::interrupt::Interrupt;
-use crate::model::{Formats, RecordFormat, UploadOffsets};
+use crate::model::{Formats, RecordFormat, TimestampType, UploadOffsets};
 use crate::py::limits::Limits;
 use crate::py::plugins;
 use crate::py::source::OpenedSource;
 use crate::py::verbs::transactions::Transactions;
 use crate::validate::Depth;
 
-/// `logsegment._options.ReadOptions`, which the Python layer builds once for a call; defaults and docs are there.
-pub struct ReadOptions {
-    columns: Option<Vec<String>>,
-    binary: String,
-    check_crc: bool,
-    pub on_error: String,
-    strict_tail: bool,
-    isolation: String,
-    control: bool,
-    start_offset: Option<i64>,
-    end_offset: Option<i64>,
-    batch_size: usize,
-    batch_bytes: usize,
-    topic: Option<String>,
-    partition: Option<i32>,
-    threads: usize,
-    pub resolves: bool,
-    pub reading: Reading,
-    limits: Option<Limits>,
-    null_headers: bool,
-    pub transactions: Option<Transactions>,
-}
-
-/// What the bytes are, as the caller says, and what is taken of them.
-#[derive(Clone)]
-pub struct Reading {
-    format: String,
-    experimental: bool,
-    base_position: Option<i64>,
-    lz4_in_07: bool,
-    ignore_lz4_header_checksum: bool,
-    allow_dependent_lz4_blocks: bool,
-    zstd_dictionaries: Dictionaries,
-    /// The offsets of an upload that the source is a copy of.
-    upload: Option<UploadOffsets>,
-    /// Codecs that are not built in.
-    pub plugins: Plugins,
-}
-
 /// One option; a wrong type is a TypeError that begins with its name.
 macro_rules! option {
-    ($options:expr, $name:literal) => {
+    ($options:expr, $name:expr) => {
         match $options.getattr($name)?.extract() {
             Ok(value) => value,
             Err(error) => return Err($crate::py::options::named($options.py(), $name, PyErr::from(error))),
@@ -67,6 +28,75 @@ macro_rules! option {
 }
 
 pub(crate) use option;
+
+/// A struct of options, and how a Python object gives it: each field is the attribute of its name, or what is said about it.
+macro_rules! options {
+    ($(#[$doc:meta])* pub struct $name:ident { $($(#[$field_doc:meta])* $vis:vis $field:ident: $type:ty $(= |$of:ident| $value:expr)?,)* }) => {
+        $(#[$doc])*
+        pub struct $name { $($(#[$field_doc])* $vis $field: $type,)* }
+
+        impl<'py> FromPyObject<'_, 'py> for $name {
+            type Error = PyErr;
+
+            fn extract(options: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+                Ok(Self { $($field: $crate::py::options::options!(@value options, $field $(, $of, $value)?),)* })
+            }
+        }
+    };
+    (@value $options:ident, $field:ident) => { $crate::py::options::option!($options, stringify!($field)) };
+    (@value $options:ident, $field:ident, $of:ident, $value:expr) => {{
+        let $of = &$options;
+        $value
+    }};
+}
+
+pub(crate) use options;
+
+options! {
+    /// `logsegment._options.ReadOptions`, which the Python layer builds once for a call; defaults and docs are there.
+    pub struct ReadOptions {
+        columns: Option<Vec<String>>,
+        binary: String,
+        check_crc: bool,
+        pub on_error: String,
+        strict_tail: bool,
+        isolation: String,
+        control: bool,
+        start_offset: Option<i64>,
+        pub end_offset: Option<i64>,
+        batch_size: usize,
+        batch_bytes: usize,
+        topic: Option<String>,
+        partition: Option<i32>,
+        threads: usize,
+        pub resolves: bool = |options| option!(options, "resolve"),
+        pub reading: Reading = |options| options.extract()?,
+        limits: Option<Limits>,
+        null_headers: bool,
+        pub transactions: Option<Transactions>,
+    }
+}
+
+options! {
+    /// What the bytes are, as the caller says, and what is taken of them.
+    #[derive(Clone)]
+    pub struct Reading {
+        format: String,
+        experimental: bool,
+        base_position: Option<i64>,
+        lz4_in_07: bool,
+        ignore_lz4_header_checksum: bool,
+        allow_dependent_lz4_blocks: bool,
+        zstd_dictionaries: Dictionaries = |options| dictionaries(option!(options, "zstd_dictionaries"))?,
+        /// The offsets of an upload that the source is a copy of.
+        upload: Option<UploadOffsets> = |options| {
+            let upload: Option<(i64, Option<i64>)> = option!(options, "upload");
+            upload.map(|(start, end)| UploadOffsets { start, end })
+        },
+        /// Codecs that are not built in.
+        pub plugins: Plugins = |options| plugins::of_registry(option!(options, "codecs"))?,
+    }
+}
 
 /// The error of an option, with its name before it.
 pub fn named(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
@@ -78,35 +108,11 @@ fn dictionaries(given: Option<Vec<Vec<u8>>>) -> PyResult<Dictionaries> {
 }
 
 impl Reading {
-    fn of(options: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let upload: Option<(i64, Option<i64>)> = option!(options, "upload");
-        Ok(Self {
-            format: option!(options, "format"),
-            experimental: option!(options, "experimental"),
-            base_position: option!(options, "base_position"),
-            lz4_in_07: option!(options, "lz4_in_07"),
-            ignore_lz4_header_checksum: option!(options, "ignore_lz4_header_checksum"),
-            allow_dependent_lz4_blocks: option!(options, "allow_dependent_lz4_blocks"),
-            zstd_dictionaries: dictionaries(option!(options, "zstd_dictionaries"))?,
-            upload: upload.map(|(start, end)| UploadOffsets { start, end }),
-            plugins: plugins::of_registry(option!(options, "codecs"))?,
-        })
-    }
-
     /// The formats by their name. What to sniff is left for `resolve`, which sees the bytes.
     fn formats(&self) -> PyResult<Formats> {
-        match self.format.as_str() {
-            "auto" | "sniff" => Ok(Formats::later(self.experimental)),
-            "0.7" => Ok(Formats::Only(RecordFormat::V07)),
-            "v0" => Ok(Formats::Only(RecordFormat::V0)),
-            "v1" => Ok(Formats::Only(RecordFormat::V1)),
-            "v2" => Ok(Formats::Only(RecordFormat::V2)),
-            "v3" => Ok(Formats::Only(RecordFormat::V3)),
-            other => {
-                let known = "\"auto\", \"sniff\", \"0.7\", \"v0\", \"v1\", \"v2\" or \"v3\"";
-                Err(PyValueError::new_err(format!("format must be {known}, not {other:?}")))
-            }
-        }
+        let later = Formats::later(self.experimental);
+        let only = RecordFormat::ALL.map(|format| (format.name(), Formats::Only(format)));
+        choice("format", &self.format, [("auto", later), ("sniff", later)].into_iter().chain(only))
     }
 
     /// Where each value of a column is to be sniffed: what it may be when it is not of Kafka 0.7.
@@ -137,7 +143,7 @@ impl Reading {
             base_position: self.base_position.unwrap_or(0),
             codecs: self.codecs(),
             check_crc,
-            limits: limits.map_or_else(crate::limits::Limits::default, |limits| limits.0),
+            limits: Limits::or_default(limits),
             ..DecodeOptions::default()
         })
     }
@@ -159,40 +165,11 @@ impl Reading {
     }
 }
 
-impl<'py> FromPyObject<'_, 'py> for ReadOptions {
-    type Error = PyErr;
-
-    fn extract(options: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        Ok(Self {
-            columns: option!(options, "columns"),
-            binary: option!(options, "binary"),
-            check_crc: option!(options, "check_crc"),
-            on_error: option!(options, "on_error"),
-            strict_tail: option!(options, "strict_tail"),
-            isolation: option!(options, "isolation"),
-            control: option!(options, "control"),
-            start_offset: option!(options, "start_offset"),
-            end_offset: option!(options, "end_offset"),
-            batch_size: option!(options, "batch_size"),
-            batch_bytes: option!(options, "batch_bytes"),
-            topic: option!(options, "topic"),
-            partition: option!(options, "partition"),
-            threads: option!(options, "threads"),
-            resolves: option!(options, "resolve"),
-            reading: Reading::of(&options)?,
-            limits: option!(options, "limits"),
-            null_headers: option!(options, "null_headers"),
-            transactions: option!(options, "transactions"),
-        })
-    }
-}
-
 impl ReadOptions {
     /// The core's options. `isolation` is left for the caller, who knows the transactions.
     pub fn to_record_stream(&self, interrupt: Interrupt) -> PyResult<StreamOptions> {
-        let binary = BinaryKind::named(&self.binary).ok_or_else(|| {
-            PyValueError::new_err(format!("binary must be \"binary\", \"large_binary\" or \"binary_view\", not {:?}", self.binary))
-        })?;
+        let kinds = [BinaryKind::Binary, BinaryKind::LargeBinary, BinaryKind::BinaryView];
+        let binary = choice("binary", &self.binary, kinds.map(|kind| (kind.name(), kind)))?;
         let projection =
             Projection::named(self.columns.as_deref(), binary).map_err(|error| PyValueError::new_err(format!("columns: {error}")))?;
         let decode = DecodeOptions {
@@ -217,15 +194,9 @@ impl ReadOptions {
 
     /// True for read_committed.
     pub fn is_committed(&self) -> PyResult<bool> {
-        match self.isolation.as_str() {
-            "read_uncommitted" => Ok(false),
-            "read_committed" => Ok(true),
-            other => Err(PyValueError::new_err(format!("isolation must be \"read_uncommitted\" or \"read_committed\", not {other:?}"))),
-        }
+        choice("isolation", &self.isolation, [("read_uncommitted", false), ("read_committed", true)])
     }
-}
 
-impl ReadOptions {
     /// The core's options for a stream of entries.
     pub fn to_entry_stream(&self, interrupt: Interrupt) -> PyResult<StreamOptions> {
         Ok(StreamOptions {
@@ -257,6 +228,22 @@ impl ReadOptions {
     pub fn is_tail_strict(&self) -> bool {
         self.strict_tail
     }
+
+    /// True if the read goes on after damage.
+    pub fn skips_damage(&self) -> PyResult<bool> {
+        Ok(on_error(&self.on_error)? == OnError::Skip)
+    }
+
+    /// The checksums that a scan for transactions compares for this read.
+    pub fn scan_checksums(&self) -> PyResult<Checksums> {
+        Ok(Checksums::of_scan(self.check_crc && self.skips_damage()?))
+    }
+
+    /// The verifier of a walk over batches for this read, whatever the format of each batch is.
+    pub fn verifier(&self, checksums: Checksums) -> ChecksumVerifier {
+        let formats = Formats::later(self.reading.experimental || self.reading.format == "v3");
+        ChecksumVerifier { formats, limits: Limits::or_default(self.limits.as_ref()), checksums }
+    }
 }
 
 /// read_committed by these transactions.
@@ -266,21 +253,49 @@ pub fn committed(transactions: crate::decode::Transactions) -> Isolation {
 
 /// The depth of a validation by its name.
 pub fn depth(name: &str) -> PyResult<Depth> {
-    match name {
-        "headers" => Ok(Depth::Headers),
-        "metadata" => Ok(Depth::Metadata),
-        "full" => Ok(Depth::Full),
-        other => Err(PyValueError::new_err(format!("depth must be \"headers\", \"metadata\" or \"full\", not {other:?}"))),
-    }
+    choice("depth", name, [("headers", Depth::Headers), ("metadata", Depth::Metadata), ("full", Depth::Full)])
 }
 
 /// What to do at damage, by its name.
 pub fn on_error(name: &str) -> PyResult<OnError> {
-    match name {
-        "raise" => Ok(OnError::Raise),
-        "skip" => Ok(OnError::Skip),
-        other => Err(PyValueError::new_err(format!("on_error must be \"raise\" or \"skip\", not {other:?}"))),
+    choice("on_error", name, [("raise", OnError::Raise), ("skip", OnError::Skip)])
+}
+
+/// A record format by its name.
+pub fn record_format(argument: &str, name: &str) -> PyResult<RecordFormat> {
+    choice(argument, name, RecordFormat::ALL.map(|format| (format.name(), format)))
+}
+
+/// A record format that a release of Kafka writes, by its name.
+pub fn released_format(argument: &str, name: &str) -> PyResult<RecordFormat> {
+    let released = RecordFormat::ALL.into_iter().filter(|format| *format != RecordFormat::V3);
+    choice(argument, name, released.map(|format| (format.name(), format)))
+}
+
+/// The timestamp type of a batch by its name.
+pub fn timestamp_type(name: &str) -> PyResult<TimestampType> {
+    choice("timestamp_type", name, [TimestampType::CreateTime, TimestampType::LogAppendTime].map(|kind| (kind.name(), kind)))
+}
+
+/// A form of the LZ4 header checksum by its name.
+pub fn checksum_form(argument: &str, name: &str) -> PyResult<ChecksumForm> {
+    choice(argument, name, [("correct", ChecksumForm::Correct), ("broken", ChecksumForm::Broken)])
+}
+
+/// Return the value with a name, of those that an argument may have.
+///
+/// # Errors
+/// ValueError for another name.
+pub fn choice<T>(argument: &str, name: &str, known: impl IntoIterator<Item = (&'static str, T)>) -> PyResult<T> {
+    let mut names = Vec::new();
+    for (known, value) in known {
+        if known == name {
+            return Ok(value);
+        }
+        names.push(format!("{known:?}"));
     }
+    let last = names.pop().unwrap_or_default();
+    Err(PyValueError::new_err(format!("{argument} must be {} or {last}, not {name:?}", names.join(", "))))
 }
 
 pub fn positive(argument: &str, value: usize) -> PyResult<usize> {

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -45,7 +45,7 @@ impl Output {
         let Ok(path) = out.extract::<PathBuf>() else {
             return Err(PyTypeError::new_err("out must be a path or a binary file object"));
         };
-        OpenOptions::new().write(true).open(&path).map(Self::File).map_err(|error| with_path(out.py(), error, &path))
+        OpenOptions::new().write(true).open(&path).map(Self::File).map_err(|error| errors::io_error(out.py(), &error, &path))
     }
 
     /// How many bytes must be pending before it is worth to write them.
@@ -100,12 +100,5 @@ impl FileObject {
         drop(bytes);
         *pending = chunk.get().take_back();
         Ok(())
-    }
-}
-
-fn with_path(py: Python<'_>, error: std::io::Error, path: &Path) -> PyErr {
-    match error.raw_os_error() {
-        Some(code) => errors::os_error(py, code, Some(path)),
-        None => error.into(),
     }
 }

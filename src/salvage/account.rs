@@ -7,7 +7,7 @@ use std::ops::Range;
 pub struct KeptRange {
     /// Their bytes in the input.
     pub bytes: Range<u64>,
-    /// Offset of the first one, as its header tells.
+    /// Offset of the first one, by its header.
     pub first_offset: i64,
     /// Last offset of the last one.
     pub last_offset: i64,
@@ -24,7 +24,7 @@ pub struct LostRange {
     pub rule: &'static str,
     /// Last offset of the valid entry before them.
     pub after_offset: Option<i64>,
-    /// Offset of the valid entry behind them.
+    /// Offset of the valid entry after them.
     pub before_offset: Option<i64>,
     /// They are a valid entry, whose own offsets are known.
     pub(super) is_known: bool,
@@ -41,20 +41,20 @@ pub struct Account {
     pub kept_bytes: u64,
     /// Bytes lost, also of what is not listed.
     pub lost_bytes: u64,
-    /// Of those lost, the bytes with which something is lost, unlike zeros behind the log and copies.
+    /// Of those lost, the bytes with which something is lost, unlike zeros after the log and copies.
     pub harmful_bytes: u64,
     /// Entries kept.
     pub entries: u64,
     /// There were too many places to list them all.
     pub is_cut: bool,
     last_offset: Option<i64>,
-    /// Of the lost places these first ones know the offset behind them.
+    /// Of the lost places these first ones know the offset after them.
     bounded: usize,
 }
 
 /// Places of one kind that are listed, some 15 MiB of them: an input could be damaged every hundred bytes.
 const MOST: usize = 1 << 18;
-/// Rules of bytes with which nothing is lost: zeros behind the log, copies of entries.
+/// Rules of bytes with which nothing is lost: zeros after the log, copies of entries.
 const HARMLESS: [&str; 2] = ["FND-17", "SAL-1"];
 
 impl Account {
@@ -62,12 +62,12 @@ impl Account {
     pub fn keep(&mut self, bytes: Range<u64>, first_offset: i64, last_offset: i64) {
         self.kept_bytes = self.kept_bytes.saturating_add(bytes.end.saturating_sub(bytes.start));
         self.entries = self.entries.saturating_add(1);
-        let is_behind = self.last_offset.replace(last_offset).is_none_or(|before| before < first_offset);
+        let is_after = self.last_offset.replace(last_offset).is_none_or(|before| before < first_offset);
         for lost in self.lost.iter_mut().skip(self.bounded) {
             lost.before_offset = Some(first_offset);
         }
         self.bounded = self.lost.len();
-        if let Some(kept) = self.kept.last_mut().filter(|kept| is_behind && kept.bytes.end == bytes.start) {
+        if let Some(kept) = self.kept.last_mut().filter(|kept| is_after && kept.bytes.end == bytes.start) {
             (kept.bytes.end, kept.last_offset) = (bytes.end, last_offset);
             kept.entries = kept.entries.saturating_add(1);
         } else if self.kept.len() < MOST {
@@ -122,7 +122,7 @@ impl Account {
     }
 }
 
-/// Takes back what was said of the offsets before and behind each lost place, where other entries hold offsets in between: they may stand
+/// Takes back what was said of the offsets before and after each lost place, where other entries hold offsets in between: they may are
 /// elsewhere in the input. Every lost place gets the offsets of the entries that were kept on both sides of it.
 pub(super) fn bound_lost_offsets(account: &mut Account) {
     let mut by_offset: Vec<(i64, i64)> = account.kept.iter().map(|kept| (kept.first_offset, kept.last_offset)).collect();
@@ -136,9 +136,9 @@ pub(super) fn bound_lost_offsets(account: &mut Account) {
         account.kept.iter().map(|kept| (kept.bytes.start, kept.first_offset, kept.last_offset)).collect();
     by_position.sort_unstable();
     for lost in account.lost.iter_mut().filter(|lost| !lost.is_known) {
-        let behind = by_position.partition_point(|(start, _, _)| *start < lost.bytes.start);
-        lost.before_offset = by_position.get(behind).map(|(_, first, _)| *first);
-        lost.after_offset = behind.checked_sub(1).and_then(|before| by_position.get(before)).map(|(_, _, last)| *last);
+        let next = by_position.partition_point(|(start, _, _)| *start < lost.bytes.start);
+        lost.before_offset = by_position.get(next).map(|(_, first, _)| *first);
+        lost.after_offset = next.checked_sub(1).and_then(|before| by_position.get(before)).map(|(_, _, last)| *last);
         let (Some(after), Some(before)) = (lost.after_offset, lost.before_offset) else { continue };
         let begun = by_offset.partition_point(|(first, _)| *first < before);
         let is_held = begun.checked_sub(1).and_then(|at| by_offset.get(at)).is_some_and(|(_, last)| *last > after);

@@ -7,7 +7,7 @@ use crate::framing::Source;
 use crate::interrupt::Interrupt;
 use crate::wire::as_u64;
 
-/// Gives ranges of a source, each behind the one before.
+/// Gives ranges of a source, each after the one before.
 pub struct RangeCopier {
     source: Source,
     interrupt: Interrupt,

@@ -41,7 +41,7 @@ pub enum Why {
 /// Entries of a log.
 #[derive(Debug, Default)]
 pub struct Order {
-    /// Indexes of the entries in the order of their offsets, and whether each stands elsewhere in the input.
+    /// Indexes of the entries in the order of their offsets, and whether each is elsewhere in the input.
     pub entries: Vec<(usize, bool)>,
     /// Indexes of those that are left out.
     pub left_out: Vec<(usize, Why)>,
@@ -75,17 +75,17 @@ impl Fit {
         Self { start: Some(self.start.unwrap_or(i64::MIN).max(upload.start)), end: self.end.into_iter().chain(end).min() }
     }
 
-    /// Whether the log may have the entry. A segment holds offsets up to 2^31 behind its name (SEG-3).
+    /// Whether the log may have the entry. A segment holds offsets up to 2^31 after its name (SEG-3).
     pub fn allows(&self, place: &Place) -> bool {
-        let is_behind =
+        let is_after =
             self.start.is_none_or(|start| place.base_offset >= start && place.last_offset.saturating_sub(start) <= i64::from(i32::MAX));
-        place.base_offset >= 0 && place.last_offset >= place.base_offset && is_behind && self.end.is_none_or(|end| place.last_offset < end)
+        place.base_offset >= 0 && place.last_offset >= place.base_offset && is_after && self.end.is_none_or(|end| place.last_offset < end)
     }
 }
 
 /// Settles which entries make the log.
 ///
-/// Of entries that overlap those are taken that leave most entries, and whose offsets follow without a gap. Entries that stand out of
+/// Of entries that overlap those are taken that leave most entries, and whose offsets follow without a gap. Entries that are out of
 /// order are sorted in when they fit there without a gap, as those of a swapped block do; a damaged offset rarely does.
 pub fn order_entries(places: &[Place], fit: Fit) -> Order {
     let mut left_out = Vec::new();
@@ -103,7 +103,7 @@ pub fn order_entries(places: &[Place], fit: Fit) -> Order {
         if is_moved {
             let neighbour = |at: Option<usize>| at.and_then(|at| chain.get(at)).and_then(|index| places.get(*index));
             let fits = neighbour(at.checked_sub(1)).is_some_and(|before| follows(before, place))
-                || neighbour(Some(at + 1)).is_some_and(|behind| follows(place, behind));
+                || neighbour(Some(at + 1)).is_some_and(|next| follows(place, next));
             moved = moved.saturating_add(if fits { place.size } else { 0 });
             if !fits || moved > MOST_MOVED {
                 left_out.push((*index, Why::UnfitOffsets));
@@ -136,7 +136,7 @@ fn without_copies(places: &[Place], mut indexes: Vec<usize>, left_out: &mut Vec<
 fn without_overlaps(places: &[Place], sorted: Vec<usize>, left_out: &mut Vec<(usize, Why)>) -> Vec<usize> {
     let of = |index: usize| places.get(index).copied();
     let lasts: Vec<i64> = sorted.iter().filter_map(|index| of(*index)).map(|place| place.last_offset).collect();
-    // The greatest weight of the first so many, and for each how many of the first may stand before it.
+    // The greatest weight of the first so many, and for each how many of the first may come before it.
     let mut best = vec![0_u64];
     let mut before = Vec::with_capacity(sorted.len());
     for (at, index) in sorted.iter().enumerate() {
@@ -168,8 +168,8 @@ fn without_overlaps(places: &[Place], sorted: Vec<usize>, left_out: &mut Vec<(us
 fn weight(places: &[Place], index: usize) -> u64 {
     let Some(place) = places.get(index) else { return 0 };
     let before = index.checked_sub(1).and_then(|before| places.get(before));
-    let behind = places.get(index + 1);
-    4 + u64::from(before.is_some_and(|before| follows(before, place))) + u64::from(behind.is_some_and(|behind| follows(place, behind)))
+    let next = places.get(index + 1);
+    4 + u64::from(before.is_some_and(|before| follows(before, place))) + u64::from(next.is_some_and(|next| follows(place, next)))
 }
 
 fn follows(before: &Place, place: &Place) -> bool {
@@ -178,7 +178,7 @@ fn follows(before: &Place, place: &Place) -> bool {
 
 /// The most entries that are in the input in the order of their offsets.
 fn longest_in_order(chain: &[usize]) -> BTreeSet<usize> {
-    // Ends of the best runs of each length, as places in the chain, and what stands before each.
+    // Ends of the best runs of each length, as places in the chain, and what comes before each.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(chain.len());
     for (at, index) in chain.iter().enumerate() {
@@ -237,14 +237,14 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_offset_is_doubtful_wherever_it_points() {
+    fn a_damaged_offset_fits_nowhere() {
         for wild in [1 << 40, 14, 3, 1000] {
             assert_eq!(ordered(&[0, 10, wild, 30, 40]), (vec![0, 10, 30, 40], vec![(wild, Why::UnfitOffsets)]), "{wild}");
         }
     }
 
     #[test]
-    fn what_does_not_fit_the_segment_is_doubtful() {
+    fn what_does_not_fit_the_segment_is_left_out() {
         let order = order_entries(&places(&[0, 10, 20, 30]), Fit { start: Some(10), end: Some(30) });
         assert_eq!(order.entries, [(1, false), (2, false)]);
         assert_eq!(order.left_out, [(0, Why::UnfitOffsets), (3, Why::UnfitOffsets)]);

@@ -101,7 +101,7 @@ impl OrderedLog {
         Ok(held)
     }
 
-    /// The entries of the log in its order, and whether each stands elsewhere in the input.
+    /// The entries of the log in its order, and whether each is elsewhere in the input.
     fn entries(&self) -> impl Iterator<Item = (&Place, bool)> {
         self.order.entries.iter().filter_map(|(index, is_moved)| Some((self.places.get(*index)?, *is_moved)))
     }

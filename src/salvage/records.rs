@@ -1,11 +1,11 @@
 //! What can be read of the records of a batch whose checksum is wrong, written into a batch of its own in which every record says so.
 
 use crate::codec::Compressor;
-use crate::decode::{DecodeOptions, Decoder, Opened};
+use crate::decode::{DecodeOptions, Decoder};
 use crate::encode::{BatchBuilder, BatchSettings};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::framing::Frame;
-use crate::model::{HeaderRef, NewHeader, NewRecord, RecordFormat, RecordRef, RecordSink, Section};
+use crate::model::{NewHeader, NewRecord, RecordFormat};
 use crate::wire::Sink;
 
 /// The header that marks a record of a damaged batch; its value is the rule that the batch breaks.
@@ -40,53 +40,17 @@ impl Rescue {
             return 0;
         }
         self.builder.discard();
-        let (headers, failed) = (Vec::new(), None);
-        let mut taker = Taker { builder: &mut self.builder, opened: &opened, section, rule, aside, headers, failed };
-        let mut walk = opened.walk;
-        // How it ends is of no interest: what was read until then is all there is.
-        let _ = walk.advance(&section, walk.left(), &mut taker);
+        // How it ends is of no interest: what was read until then is all there is. A record that no batch can hold ends it too.
+        let _ = opened.rewrite::<true>(&section, |_, record| {
+            let mark = NewHeader { key: MARK, value: Some(rule.as_bytes()) };
+            let headers = [record.headers, &[mark]].concat();
+            self.builder.append(&NewRecord { headers: &headers, ..record }, aside)
+        });
         let count = u64::try_from(self.builder.count()).unwrap_or(0);
         if self.builder.close(&mut self.compressor, aside).is_err() {
             aside.truncate(start);
             return 0;
         }
         count
-    }
-}
-
-struct Taker<'a, 'b> {
-    builder: &'b mut BatchBuilder,
-    opened: &'a Opened,
-    section: Section<'a>,
-    rule: &'static str,
-    aside: &'b mut Sink,
-    headers: Vec<NewHeader<'a>>,
-    failed: Option<Error>,
-}
-
-impl RecordSink for Taker<'_, '_> {
-    fn header(&mut self, header: HeaderRef) {
-        let section = self.section;
-        let run = |(start, len)| section.run(start, len);
-        self.headers.push(NewHeader { key: run(header.key()), value: header.value().map(run) });
-    }
-
-    fn record(&mut self, record: RecordRef) {
-        let section = self.section;
-        let run = |(start, len)| section.run(start, len);
-        self.headers.push(NewHeader { key: MARK, value: Some(self.rule.as_bytes()) });
-        let new = NewRecord {
-            offset: self.opened.header.base_offset.wrapping_add(record.offset_delta),
-            timestamp: self.opened.timestamp(&record),
-            key: record.key().map(run),
-            value: record.value().map(run),
-            headers: &self.headers,
-            ..NewRecord::default()
-        };
-        if self.failed.is_none() {
-            // A record that no batch can hold is no record.
-            self.failed = self.builder.append(&new, self.aside).err();
-        }
-        self.headers.clear();
     }
 }

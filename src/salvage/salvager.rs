@@ -90,7 +90,7 @@ impl Salvager {
         self
     }
 
-    /// Writes what is valid of the next piece behind what `out` holds, and readable records of damaged batches behind what `aside`
+    /// Writes what is valid of the next piece after what `out` holds, and readable records of damaged batches after what `aside`
     /// holds; false at the end.
     ///
     /// # Errors
@@ -142,8 +142,8 @@ impl Salvager {
     fn place(&mut self, place: Place) {
         let found = &mut self.found;
         if !self.formats.is_v07() {
-            let is_behind = found.account.last_offset().is_none_or(|last| last < place.base_offset);
-            found.is_disordered |= !is_behind || !self.options.fit.allows(&place);
+            let is_after = found.account.last_offset().is_none_or(|last| last < place.base_offset);
+            found.is_disordered |= !is_after || !self.options.fit.allows(&place);
         }
         found.account.keep(place.bytes(), place.base_offset, place.last_offset);
         if self.options.lists_places && !found.has_too_many {

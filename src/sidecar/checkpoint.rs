@@ -72,11 +72,6 @@ pub fn parse_topic_id(bytes: &[u8]) -> Parsed<String> {
     Parsed { entries: id.into_iter().map(str::to_owned).collect(), findings: findings.finish() }
 }
 
-/// Writes a `partition.metadata`.
-pub fn topic_id_to_bytes(id: &str) -> Vec<u8> {
-    format!("version: 0\ntopic_id: {id}").into_bytes()
-}
-
 fn is_topic_id(id: &str) -> bool {
     id.len() == 22 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }

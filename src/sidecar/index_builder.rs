@@ -4,7 +4,7 @@ use crate::model::timestamp::NO_TIMESTAMP;
 
 /// Builds offset and time index of one segment as Kafka's recovery does (`LogSegment.recover`).
 ///
-/// An offset entry is made for the first batch behind more than `interval` bytes since the last entry; beside it goes the largest
+/// An offset entry is made for the first batch after more than `interval` bytes since the last entry; next to it goes the largest
 /// timestamp so far, when it grew. The end brings one more time entry. A leader of Kafka 3.9 and older counts bytes by produce request
 /// instead of by batch, and every broker begins to count anew when it opens a log: its own files may then have other entries that say
 /// the same.

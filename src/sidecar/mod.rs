@@ -1,4 +1,4 @@
-//! The files that Kafka keeps beside a `.log`: bytes or text to entries and findings, entries to bytes, and the entries that a log should
+//! The files that Kafka keeps next to a `.log`: bytes or text to entries and findings, entries to bytes, and the entries that a log should
 //! have, built from its batch headers. Reads no log: headers and markers come in from above.
 //! Sources: `OffsetIndex`, `TimeIndex`, `TransactionIndex`, `ProducerStateManager`, `CheckpointFile`, `LogSegment` in Kafka's storage.
 

@@ -1,5 +1,5 @@
 use super::Parsed;
-use super::finding::{SidecarFindings, SidecarProblem};
+use super::finding::SidecarProblem;
 use super::table;
 
 /// One entry of an `.index` (SEG-3).
@@ -16,17 +16,11 @@ pub const ENTRY_LEN: usize = 8;
 
 /// Parses the file of the segment that starts at `base_offset`.
 pub fn parse(bytes: &[u8], base_offset: i64) -> Parsed<OffsetEntry> {
-    let mut findings = SidecarFindings::default();
-    let mut entries: Vec<OffsetEntry> = Vec::new();
-    for (at, [a, b, c, d, position @ ..]) in table::entries::<ENTRY_LEN>(bytes, &mut findings) {
-        let relative = i32::from_be_bytes([*a, *b, *c, *d]);
-        let entry = OffsetEntry { offset: base_offset.wrapping_add(i64::from(relative)), position: i32::from_be_bytes(*position) };
-        if let Some(problem) = contradiction(entry, base_offset, entries.last()) {
-            findings.push(problem, at, 8);
-        }
-        entries.push(entry);
-    }
-    Parsed { entries, findings: findings.finish() }
+    let read = |[a, b, c, d, position @ ..]: &[u8; ENTRY_LEN]| OffsetEntry {
+        offset: base_offset.wrapping_add(i64::from(i32::from_be_bytes([*a, *b, *c, *d]))),
+        position: i32::from_be_bytes(*position),
+    };
+    table::parse(bytes, read, |entry, previous| contradiction(entry, base_offset, previous))
 }
 
 /// The entries of a part of the file, sound or not, that lead somewhere.
@@ -50,18 +44,17 @@ pub fn to_bytes(entries: &[OffsetEntry], base_offset: i64) -> Vec<u8> {
 }
 
 fn contradiction(entry: OffsetEntry, base_offset: i64, previous: Option<&OffsetEntry>) -> Option<SidecarProblem> {
-    let rule = "SEG-3";
-    if entry.offset < base_offset {
-        return Some(SidecarProblem::Entry { rule, what: "offset below the segment's first", value: entry.offset, bound: base_offset });
-    }
-    if entry.position < 0 {
-        return Some(SidecarProblem::Entry { rule, what: "negative position", value: i64::from(entry.position), bound: 0 });
-    }
-    let previous = previous?;
-    if entry.offset <= previous.offset {
-        let what = "offset does not increase on the entry before";
-        return Some(SidecarProblem::Entry { rule, what, value: entry.offset, bound: previous.offset });
-    }
-    let (value, bound) = (i64::from(entry.position), i64::from(previous.position));
-    (value <= bound).then_some(SidecarProblem::Entry { rule, what: "position does not increase on the entry before", value, bound })
+    let position = i64::from(entry.position);
+    let (what, value, bound) = match previous {
+        _ if entry.offset < base_offset => ("offset below the segment's first", entry.offset, base_offset),
+        _ if position < 0 => ("negative position", position, 0),
+        Some(previous) if entry.offset <= previous.offset => {
+            ("offset does not increase on the entry before", entry.offset, previous.offset)
+        }
+        Some(previous) if entry.position <= previous.position => {
+            ("position does not increase on the entry before", position, i64::from(previous.position))
+        }
+        _ => return None,
+    };
+    Some(SidecarProblem::Entry { rule: "SEG-3", what, value, bound })
 }

@@ -91,7 +91,7 @@ fn body(bytes: &[u8], end_offset: i64, findings: &mut SidecarFindings) -> Option
         let at = as_u64(HEADER_LEN + index * ENTRY_LEN);
         if entry.last_offset >= end_offset || entry.current_txn_first_offset >= end_offset {
             let value = entry.last_offset.max(entry.current_txn_first_offset);
-            findings.push(SidecarProblem::Entry { rule, what: "offset at or behind the end of the snapshot", value, bound }, at, 46);
+            findings.push(SidecarProblem::Entry { rule, what: "offset at or after the end of the snapshot", value, bound }, at, 46);
         }
         entries.push(entry);
     }

@@ -1,13 +1,29 @@
+use super::Parsed;
 use super::finding::{SidecarFindings, SidecarProblem};
 use crate::wire::as_u64;
 
+/// Parses an index of entries of `N` bytes: `read` gives an entry, `contradiction` what is wrong with it after the entry before it.
+pub fn parse<T: Copy, const N: usize>(
+    bytes: &[u8],
+    read: impl Fn(&[u8; N]) -> T,
+    contradiction: impl Fn(T, Option<&T>) -> Option<SidecarProblem>,
+) -> Parsed<T> {
+    let mut findings = SidecarFindings::default();
+    let mut parsed: Vec<T> = Vec::new();
+    for (at, bytes) in entries(bytes, &mut findings) {
+        let entry = read(bytes);
+        if let Some(problem) = contradiction(entry, parsed.last()) {
+            findings.push(problem, at, as_u64(N));
+        }
+        parsed.push(entry);
+    }
+    Parsed { entries: parsed, findings: findings.finish() }
+}
+
 /// Cuts the bytes of an index into entries of `N` bytes and leaves out a tail of zeros and a piece of an entry (SEG-5).
 ///
-/// A zero entry is none, unless it stands first and alone: a preallocated file that nothing was appended to is all zeros.
-pub fn entries<'a, const N: usize>(
-    bytes: &'a [u8],
-    findings: &mut SidecarFindings,
-) -> impl Iterator<Item = (u64, &'a [u8; N])> + use<'a, N> {
+/// A zero entry is none, unless it is first and alone: a preallocated file that nothing was appended to is all zeros.
+fn entries<'a, const N: usize>(bytes: &'a [u8], findings: &mut SidecarFindings) -> impl Iterator<Item = (u64, &'a [u8; N])> + use<'a, N> {
     let (whole, rest) = bytes.as_chunks::<N>();
     let used = whole.len() - whole.iter().rev().take_while(|entry| entry.iter().all(|byte| *byte == 0)).count();
     let used = if whole.len() == 1 { 1 } else { used };

@@ -1,5 +1,5 @@
 use super::Parsed;
-use super::finding::{SidecarFindings, SidecarProblem};
+use super::finding::SidecarProblem;
 use super::table;
 
 /// One entry of a `.timeindex` (SEG-4): no batch up to this one has a later timestamp.
@@ -16,17 +16,11 @@ pub const ENTRY_LEN: usize = 12;
 
 /// Parses the file of the segment that starts at `base_offset`.
 pub fn parse(bytes: &[u8], base_offset: i64) -> Parsed<TimeEntry> {
-    let mut findings = SidecarFindings::default();
-    let mut entries: Vec<TimeEntry> = Vec::new();
-    for (at, [timestamp @ .., a, b, c, d]) in table::entries::<ENTRY_LEN>(bytes, &mut findings) {
-        let relative = i32::from_be_bytes([*a, *b, *c, *d]);
-        let entry = TimeEntry { timestamp: i64::from_be_bytes(*timestamp), offset: base_offset.wrapping_add(i64::from(relative)) };
-        if let Some(problem) = contradiction(entry, base_offset, entries.last()) {
-            findings.push(problem, at, 12);
-        }
-        entries.push(entry);
-    }
-    Parsed { entries, findings: findings.finish() }
+    let read = |[timestamp @ .., a, b, c, d]: &[u8; ENTRY_LEN]| TimeEntry {
+        timestamp: i64::from_be_bytes(*timestamp),
+        offset: base_offset.wrapping_add(i64::from(i32::from_be_bytes([*a, *b, *c, *d]))),
+    };
+    table::parse(bytes, read, |entry, previous| contradiction(entry, base_offset, previous))
 }
 
 /// The bytes of the leading entries with offsets before an offset.
@@ -49,18 +43,14 @@ pub fn to_bytes(entries: &[TimeEntry], base_offset: i64) -> Vec<u8> {
 }
 
 fn contradiction(entry: TimeEntry, base_offset: i64, previous: Option<&TimeEntry>) -> Option<SidecarProblem> {
-    let rule = "SEG-4";
-    if entry.offset < base_offset {
-        return Some(SidecarProblem::Entry { rule, what: "offset below the segment's first", value: entry.offset, bound: base_offset });
-    }
-    if entry.timestamp < 0 {
-        return Some(SidecarProblem::Entry { rule, what: "negative timestamp", value: entry.timestamp, bound: 0 });
-    }
-    let previous = previous?;
-    if entry.timestamp <= previous.timestamp {
-        let what = "timestamp does not increase on the entry before";
-        return Some(SidecarProblem::Entry { rule, what, value: entry.timestamp, bound: previous.timestamp });
-    }
-    let what = "offset decreases on the entry before";
-    (entry.offset < previous.offset).then_some(SidecarProblem::Entry { rule, what, value: entry.offset, bound: previous.offset })
+    let (what, value, bound) = match previous {
+        _ if entry.offset < base_offset => ("offset below the segment's first", entry.offset, base_offset),
+        _ if entry.timestamp < 0 => ("negative timestamp", entry.timestamp, 0),
+        Some(previous) if entry.timestamp <= previous.timestamp => {
+            ("timestamp does not increase on the entry before", entry.timestamp, previous.timestamp)
+        }
+        Some(previous) if entry.offset < previous.offset => ("offset decreases on the entry before", entry.offset, previous.offset),
+        _ => return None,
+    };
+    Some(SidecarProblem::Entry { rule: "SEG-4", what, value, bound })
 }

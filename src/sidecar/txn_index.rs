@@ -68,18 +68,16 @@ fn fields(bytes: &[u8; ENTRY_LEN]) -> Result<(i16, AbortedTxn)> {
 }
 
 fn contradiction(version: i16, entry: AbortedTxn, previous: Option<&AbortedTxn>) -> Option<SidecarProblem> {
-    let rule = "SEG-7";
-    if version != 0 {
-        return Some(SidecarProblem::Entry { rule, what: "unknown version", value: i64::from(version), bound: 0 });
-    }
-    if entry.producer_id < 0 {
-        return Some(SidecarProblem::Entry { rule, what: "negative producer id", value: entry.producer_id, bound: 0 });
-    }
-    if entry.first_offset < 0 || entry.first_offset > entry.last_offset {
-        let what = "first offset is not from 0 to the last";
-        return Some(SidecarProblem::Entry { rule, what, value: entry.first_offset, bound: entry.last_offset });
-    }
-    let previous = previous?.last_offset;
-    let what = "last offset does not increase on the entry before";
-    (entry.last_offset <= previous).then_some(SidecarProblem::Entry { rule, what, value: entry.last_offset, bound: previous })
+    let (what, value, bound) = match previous {
+        _ if version != 0 => ("unknown version", i64::from(version), 0),
+        _ if entry.producer_id < 0 => ("negative producer id", entry.producer_id, 0),
+        _ if entry.first_offset < 0 || entry.first_offset > entry.last_offset => {
+            ("first offset is not from 0 to the last", entry.first_offset, entry.last_offset)
+        }
+        Some(previous) if entry.last_offset <= previous.last_offset => {
+            ("last offset does not increase on the entry before", entry.last_offset, previous.last_offset)
+        }
+        _ => return None,
+    };
+    Some(SidecarProblem::Entry { rule: "SEG-7", what, value, bound })
 }

@@ -113,10 +113,10 @@ impl Finding {
         Self::at_bytes(kind, Severity::Info, position, 0).at_field("magic")
     }
 
-    /// The finding that the end of the input is; none for a clean one.
+    /// The finding that the end of the input is; none for a clean one, and for damage, which has a finding or an error of its own.
     pub fn of_tail(tail: Tail) -> Option<Self> {
         let (kind, position, length) = match tail {
-            Tail::Complete => return None,
+            Tail::Complete | Tail::Damaged { .. } => return None,
             Tail::Torn { position, needed, available } => (FindingKind::TornTail { needed, available }, position, available),
             Tail::Zeros { position, bytes } => (FindingKind::ZeroTail { bytes }, position, bytes),
         };

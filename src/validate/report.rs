@@ -177,6 +177,11 @@ impl Validator {
         Stats { bytes_read: self.runs.bytes_read(), records: self.records, ..self.decoder.stats }
     }
 
+    /// Return true if no entry was found.
+    pub fn is_empty(&self) -> bool {
+        matches!(self.totals, Whole::Nothing)
+    }
+
     /// What the headers of all entries add up to; `None` when there are none, or one does not count its records. Where something is damaged
     /// these are not the totals of what can be read.
     pub fn totals(&self) -> Option<Totals> {

@@ -6,7 +6,7 @@ use super::prefetch;
 
 const CRC_32C: CrcAlgorithm = CrcAlgorithm::Crc32Iscsi;
 const CRC_32: CrcAlgorithm = CrcAlgorithm::Crc32IsoHdlc;
-/// Bytes that are asked for, then summed: half of the smallest first-level cache, so that the next piece finds room beside this one.
+/// Bytes that are asked for, then summed: half of the smallest first-level cache, so that the next piece fits next to this one.
 const PIECE: usize = 24 << 10;
 /// From here on asking for the bytes costs less than waiting for them.
 const WORTH_ASKING: usize = 8 << 10;

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_stands_behind_those_of_fixed_size() {
+    fn a_field_comes_after_those_of_fixed_size() {
         const FIELDS: [Field; 3] = [Field::new("a", Kind::Int(8)), Field::new("b", Kind::Varint), Field::new("c", Kind::Bytes)];
         assert_eq!(
             [Field::at(&FIELDS, "a"), Field::at(&FIELDS, "b"), Field::at(&FIELDS, "c"), Field::at(&FIELDS, "d")],

@@ -1,5 +1,4 @@
 //! Large pages for large storage: fresh memory costs a fault a page, and faults cost more than the copy that meets them.
-#![expect(unsafe_code, reason = "madvise is a C function")]
 
 /// Pages of this size are asked for; smaller storage has too few of them.
 const PAGE: usize = 2 << 20;
@@ -28,6 +27,7 @@ pub fn zeroed(len: usize) -> Vec<u8> {
 }
 
 #[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "madvise is a C function")]
 fn ask<T>(pages: &mut [T]) {
     use std::ffi::{c_int, c_void};
     const MADV_HUGEPAGE: c_int = 14;

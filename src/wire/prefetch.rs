@@ -2,7 +2,6 @@
 //!
 //! Parsing computes while memory idles, and a checksum over bytes that are not in the cache yet waits for memory. Asking for the next
 //! entry a few cache lines at a time, while the records of this one are parsed, hides that wait (docs/decisions tells the figures).
-#![expect(unsafe_code, reason = "the prefetch instruction takes a pointer")]
 
 /// Bytes of a cache line.
 pub const LINE: usize = 64;
@@ -16,13 +15,13 @@ pub fn pages(bytes: &[u8]) {
     let end = before + bytes.len();
     for within in (0..PAGE).step_by(LINE) {
         for at in (within..end).step_by(PAGE) {
-            // Also lines before the bytes and behind them in their pages: a hint does no harm.
+            // Also lines before the bytes and after them in their pages: a hint does no harm.
             line(bytes.as_ptr().wrapping_add(at).wrapping_sub(before));
         }
     }
 }
 
-/// Asks for the lines at `from` and on, up to `to`; they may lie behind the end of `bytes`.
+/// Asks for the lines at `from` and on, up to `to`; they may lie after the end of `bytes`.
 #[inline]
 pub fn lines(bytes: &[u8], from: usize, to: usize) {
     for at in (from..to).step_by(LINE) {
@@ -61,6 +60,7 @@ impl<'a> Ahead<'a> {
 
 #[inline(always)]
 #[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "the prefetch instruction takes a pointer")]
 fn line(at: *const u8) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
     // SAFETY: a prefetch is a hint. It reads nothing into the program, cannot fault whatever the address, and every x86-64 has it.

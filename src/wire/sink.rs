@@ -2,9 +2,9 @@
 
 use super::huge_pages;
 
-/// Bytes written so far, and initialised room behind them.
+/// Bytes written so far, and initialised storage after them.
 ///
-/// Room is never zeroed again: what lies behind the written bytes is of no meaning.
+/// Storage is never zeroed again: what lies after the written bytes is of no meaning.
 #[derive(Clone, Debug, Default)]
 pub struct Sink {
     storage: Vec<u8>,
@@ -22,7 +22,7 @@ impl Sink {
         self.len = self.len.min(len);
     }
 
-    /// Forgets the first `len` bytes; those behind them move to the front.
+    /// Forgets the first `len` bytes; those after them move to the front.
     pub fn forget_front(&mut self, len: usize) {
         let len = len.min(self.len);
         self.storage.copy_within(len..self.len, 0);
@@ -35,9 +35,9 @@ impl Sink {
         self.storage
     }
 
-    /// At least `wanted` bytes of room behind the written bytes.
+    /// At least `wanted` bytes of storage after the written bytes.
     #[inline]
-    pub fn room(&mut self, wanted: usize) -> &mut [u8] {
+    pub fn unfilled(&mut self, wanted: usize) -> &mut [u8] {
         let needed = self.len.saturating_add(wanted);
         if self.storage.len() < needed {
             self.grow(needed);
@@ -48,15 +48,15 @@ impl Sink {
     /// Counts `bytes` of the space as written.
     #[inline]
     pub fn fill(&mut self, bytes: usize) {
-        debug_assert!(self.len + bytes <= self.storage.len(), "filled beyond the room");
+        debug_assert!(self.len + bytes <= self.storage.len(), "filled beyond the storage");
         self.len = (self.len + bytes).min(self.storage.len());
     }
 
     /// Writes a run of bytes.
     #[inline]
     pub fn put(&mut self, bytes: &[u8]) {
-        if let Some(room) = self.room(bytes.len()).get_mut(..bytes.len()) {
-            room.copy_from_slice(bytes);
+        if let Some(unfilled) = self.unfilled(bytes.len()).get_mut(..bytes.len()) {
+            unfilled.copy_from_slice(bytes);
         }
         self.fill(bytes.len());
     }
@@ -187,7 +187,7 @@ mod tests {
         sink.forget_front(2);
         assert_eq!(sink.clone().into_vec(), b"bcdef");
         sink.forget_front(9);
-        assert!(sink.is_empty() && sink.room(1).len() >= 25_600);
+        assert!(sink.is_empty() && sink.unfilled(1).len() >= 25_600);
     }
 
     #[test]

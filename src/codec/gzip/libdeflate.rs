@@ -92,7 +92,7 @@ impl Compressor {
         }
         let compressed = self.0.as_mut().and_then(|context| {
             let bound = context.bound(input.len());
-            context.compress(input, out.room(bound))
+            context.compress(input, out.unfilled(bound))
         });
         let Some(compressed) = compressed else {
             return Err(ErrorKind::Internal { what: "libdeflate has no memory for a context".to_owned() }.into());

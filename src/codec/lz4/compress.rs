@@ -37,7 +37,7 @@ impl Compressor {
     fn compress_block(&mut self, block: &[u8], level: Option<u8>, out: &mut Sink) {
         let size_at = out.len();
         out.put(&[0; SIZE_LEN]);
-        let output = out.room(bound(block.len()));
+        let output = out.unfilled(bound(block.len()));
         let compressed = match level {
             None => liblz4::compress(block, output),
             Some(level) => self.high.compress(block, level, output),

@@ -1,7 +1,8 @@
-//! The descriptor of a frame for callers that rewrite it without decompression: its header checksum, and what readers of 0.8 and 0.9 refuse.
+//! The descriptor of a frame: its fields, its header checksum, and what readers of 0.8 and 0.9 refuse of it. A frame can be rewritten by its
+//! descriptor, without decompression.
 //!
-//! Blocks that depend on each other are accepted: their header checksum is as good as that of others, and a rewrite keeps blocks as
-//! they are. Sources: seed KIP-57, CNV-20 to CNV-22.
+//! Blocks that depend on each other are accepted here: their header checksum is as good as that of others, and a rewrite keeps blocks as
+//! they are. Sources: KIP-57, CNV-20 to CNV-22.
 
 use super::fault;
 use super::frame::{BLOCK_CHECKSUM, CONTENT_CHECKSUM, CONTENT_SIZE, MAGIC, RESERVED, STORED, VERSION, VERSION_1};
@@ -26,7 +27,10 @@ const SIZE_LEN: usize = 8;
 pub struct Descriptor<'a> {
     /// The frame's magic, FLG, BD and content size.
     bytes: &'a [u8],
-    flags: u8,
+    /// FLG.
+    pub(super) flags: u8,
+    /// BD.
+    pub(super) sizes: u8,
     /// The header checksum as stored.
     pub stored: u8,
 }
@@ -38,21 +42,26 @@ impl<'a> Descriptor<'a> {
     /// `Codec` when the frame is cut short or has another magic (CNV-21), version, reserved bits or a dictionary id.
     pub fn parse(frame: &'a [u8]) -> Result<Self> {
         let cut = || fault("COD-L1", "the frame descriptor is cut short");
-        let head = frame.first_chunk::<{ SHORT + 1 }>().ok_or_else(cut)?;
-        let [m0, m1, m2, m3, flags, ..] = *head;
-        if [m0, m1, m2, m3] != MAGIC {
+        let (magic, after) = frame.split_first_chunk::<4>().ok_or_else(cut)?;
+        if *magic != MAGIC {
             return Err(fault("COD-L15", "the magic is not that of an LZ4 frame"));
+        }
+        let &[flags, sizes] = after.first_chunk::<2>().ok_or_else(cut)?;
+        if flags & RESERVED != 0 {
+            return Err(fault("COD-L12", "reserved bits or a dictionary id are set"));
         }
         if flags & VERSION != VERSION_1 {
             return Err(fault("COD-L2", "the version is not 1"));
         }
-        if flags & RESERVED != 0 {
-            return Err(fault("COD-L12", "reserved bits or a dictionary id are set"));
-        }
         let at = if flags & CONTENT_SIZE == 0 { SHORT } else { SHORT + SIZE_LEN };
         let (bytes, after) = frame.split_at_checked(at).ok_or_else(cut)?;
         let stored = *after.first().ok_or_else(cut)?;
-        Ok(Self { bytes, flags, stored })
+        Ok(Self { bytes, flags, sizes, stored })
+    }
+
+    /// Returns the bytes of all blocks, if the frame declares them.
+    pub(super) fn content_size(&self) -> Option<u64> {
+        self.bytes.get(SHORT..)?.first_chunk::<SIZE_LEN>().map(|size| u64::from_le_bytes(*size))
     }
 
     /// Returns the position of the header checksum in the frame.

@@ -2,9 +2,10 @@
 //!
 //! magic 4 | FLG 1 | BD 1 | [content size 8] | HC 1 | blocks: size 4, bytes, [checksum 4] | end mark 4 | [content checksum 4]; little-endian.
 
-use super::{FoundChecksum, HeaderChecksum, fault};
+use super::descriptor::Descriptor;
+use super::{ChecksumForm, FoundChecksum, HeaderChecksum, fault};
 use crate::codec::to_len;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use xxhash_rust::xxh32::xxh32;
 
 pub(super) const MAGIC: [u8; 4] = *b"\x04\x22\x4d\x18";
@@ -50,25 +51,22 @@ pub(super) enum Block<'a> {
 impl Frame {
     /// Splits the descriptor off: the frame and its blocks.
     pub(super) fn parse(input: &[u8], accepted: HeaderChecksum, allows_dependent: bool) -> Result<(Self, &[u8])> {
-        let (magic, after) = input.split_first_chunk::<4>().ok_or_else(cut_descriptor)?;
-        if *magic != MAGIC {
-            return Err(fault("COD-L15", "the magic is not that of an LZ4 frame"));
+        let descriptor = Descriptor::parse(input)?;
+        if !allows_dependent && descriptor.flags & INDEPENDENT == 0 {
+            return Err(fault("COD-L12", "blocks depend on each other"));
         }
-        let (&[flags, sizes], _) = after.split_first_chunk::<2>().ok_or_else(cut_descriptor)?;
-        ensure_flags(if allows_dependent { flags | INDEPENDENT } else { flags })?;
-        let block_maximum = block_maximum(sizes)?;
-        let has_size = flags & CONTENT_SIZE != 0;
-        let (descriptor, after) = after.split_at_checked(if has_size { 10 } else { 2 }).ok_or_else(cut_descriptor)?;
-        let (checksum, blocks) = after.split_first().ok_or_else(cut_descriptor)?;
-        if !accepted.accepts(descriptor, *checksum) {
-            return Err(fault("COD-L8", "the header checksum does not match"));
-        }
-        let content_size = descriptor.last_chunk::<8>().map(|size| u64::from_le_bytes(*size));
+        let block_maximum = block_maximum(descriptor.sizes)?;
         let odd_checksum = match accepted {
+            HeaderChecksum::Correct if descriptor.checksum(ChecksumForm::Correct) != descriptor.stored => {
+                return Err(fault("COD-L8", "the header checksum does not match"));
+            }
             HeaderChecksum::Correct => None,
-            _ => accepted.odd(input.get(..4 + descriptor.len()).unwrap_or_default(), *checksum),
+            // Magic 0 has the broken one.
+            HeaderChecksum::Any => Some(descriptor.found()).filter(|found| *found != FoundChecksum::Broken),
+            HeaderChecksum::Ignored => Some(descriptor.found()).filter(|found| *found != FoundChecksum::Correct),
         };
-        Ok((Self { flags, block_maximum, content_size, odd_checksum }, blocks))
+        let blocks = input.get(descriptor.checksum_at() + 1..).unwrap_or_default();
+        Ok((Self { flags: descriptor.flags, block_maximum, content_size: descriptor.content_size(), odd_checksum }, blocks))
     }
 
     /// True when blocks refer to those before them.
@@ -105,16 +103,6 @@ impl Frame {
     }
 }
 
-/// Refuses what Java refuses, dependent blocks too: brokers would not take them (COD-L2, COD-L12).
-fn ensure_flags(flags: u8) -> Result<()> {
-    match flags {
-        _ if flags & RESERVED != 0 => Err(fault("COD-L12", "reserved bits or a dictionary id are set")),
-        _ if flags & INDEPENDENT == 0 => Err(fault("COD-L12", "blocks depend on each other")),
-        _ if flags & VERSION != VERSION_1 => Err(fault("COD-L2", "the version is not 1")),
-        _ => Ok(()),
-    }
-}
-
 /// The block maximum of a BD byte (COD-L3).
 fn block_maximum(sizes: u8) -> Result<usize> {
     match sizes {
@@ -133,11 +121,6 @@ fn verify_block<'a>(block: &[u8], after: &'a [u8]) -> Result<&'a [u8]> {
         return Err(fault("COD-L11", "a block checksum does not match"));
     }
     Ok(after)
-}
-
-#[cold]
-fn cut_descriptor() -> Error {
-    fault("COD-L1", "the frame descriptor is cut short")
 }
 
 #[cfg(test)]

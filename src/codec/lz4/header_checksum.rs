@@ -15,29 +15,6 @@ pub enum HeaderChecksum {
     Ignored,
 }
 
-impl HeaderChecksum {
-    /// True when a frame of this descriptor (FLG, BD, content size) may carry `stored`.
-    pub(super) fn accepts(self, descriptor: &[u8], stored: u8) -> bool {
-        match self {
-            Self::Any | Self::Ignored => true,
-            Self::Correct => correct(descriptor) == stored,
-        }
-    }
-
-    /// Returns the form of the stored checksum, if readers of the format's own time would refuse it.
-    pub(super) fn odd(self, magic_and_descriptor: &[u8], stored: u8) -> Option<FoundChecksum> {
-        let found = if ChecksumForm::Correct.of(magic_and_descriptor) == stored {
-            FoundChecksum::Correct
-        } else if ChecksumForm::Broken.of(magic_and_descriptor) == stored {
-            FoundChecksum::Broken
-        } else {
-            FoundChecksum::Neither
-        };
-        let expected = if self == Self::Any { FoundChecksum::Broken } else { FoundChecksum::Correct };
-        (found != expected).then_some(found)
-    }
-}
-
 /// The form of a header checksum to write (COD-L7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChecksumForm {
@@ -83,17 +60,4 @@ impl FoundChecksum {
 fn correct(descriptor: &[u8]) -> u8 {
     let [_, second, _, _] = xxh32(descriptor, 0).to_le_bytes();
     second
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cod_l8_magic_0_takes_the_broken_one_and_any_other() {
-        assert!(HeaderChecksum::Correct.accepts(b"\x60\x40", 0x82));
-        assert!(!HeaderChecksum::Correct.accepts(b"\x60\x40", 0x1a));
-        assert!(HeaderChecksum::Any.accepts(b"\x60\x40", 0x1a));
-        assert!(HeaderChecksum::Any.accepts(b"\x60\x40", 0xff));
-    }
 }

@@ -123,25 +123,18 @@ impl Plugins {
 
     /// Tells the name of a compression type to `take`: of a plugin the alias, where it is known.
     #[inline]
-    pub fn tell_name<T>(&self, compression: CompressionType, take: impl FnOnce(&str) -> T) -> T {
+    pub fn with_name<T>(&self, compression: CompressionType, take: impl FnOnce(&str) -> T) -> T {
         match compression {
             CompressionType::Plugin(id) => take(&self.plugin_name(id)),
             built_in => take(built_in.name()),
         }
     }
 
-    /// Fails unless the plugin with this id can be called.
-    ///
-    /// # Errors
-    /// `UnknownPlugin` without a registry (S-P19), and those of `PluginCodecs::ensure`.
-    pub fn ensure(&self, id: u8) -> Result<()> {
-        self.brought(id).and_then(|brought| brought.codecs.ensure(id)).map_err(in_header)
-    }
-
     /// Decompresses a stream that lies in `memory`.
     ///
     /// # Errors
-    /// As `ensure`; `Plugin` when the plugin fails, or gives more than the budget allows.
+    /// `UnknownPlugin` without a registry (S-P19), those of `PluginCodecs::ensure`; `Plugin` when the plugin fails, or gives more than the
+    /// budget allows.
     pub fn decompress(&self, id: u8, compressed: &[u8], memory: &Memory, to: PluginOutput<'_>, budget: &Budget) -> Result<Place> {
         let codecs = &self.brought(id).map_err(in_header)?.codecs;
         if let Some(native) = codecs.native(id).map_err(in_header)? {
@@ -159,7 +152,7 @@ impl Plugins {
     /// can read. To compare every batch would cost as much as reading them all.
     ///
     /// # Errors
-    /// As `ensure`, and `Compression` when the plugin fails.
+    /// `UnknownPlugin` without a registry (S-P19), those of `PluginCodecs::ensure`, and `Compression` when the plugin fails.
     #[cold]
     pub fn compress(&self, id: u8, input: &mut Sink, level: Option<i32>, out: &mut Sink) -> Result<()> {
         let brought = self.brought(id)?;
@@ -320,7 +313,8 @@ mod tests {
         assert_eq!(twice().named("zstd"), Ok(CompressionType::Zstd));
         assert_eq!(twice().named("twice"), Ok(CompressionType::Plugin(3)));
         for plugins in [twice(), Plugins::default()] {
-            assert_eq!(plugins.named("thrice").map_err(|error| error.message()), Err("Unknown compression name: thrice".to_owned()));
+            let error = plugins.named("thrice").unwrap_err();
+            assert!(error.message().starts_with("Unknown compression name: thrice (use none, gzip, "), "{error}");
         }
         assert!(Plugins::default().named("twice").is_err());
     }
@@ -328,8 +322,8 @@ mod tests {
     #[test]
     fn plugins_are_called_by_their_alias_where_it_is_known() {
         let names = [CompressionType::Plugin(3), CompressionType::Plugin(4), CompressionType::Gzip];
-        assert_eq!(names.map(|kind| twice().tell_name(kind, str::to_owned)), ["twice", "plugin:4", "gzip"]);
-        assert_eq!(Plugins::default().tell_name(CompressionType::Plugin(3), str::to_owned), "plugin:3");
+        assert_eq!(names.map(|kind| twice().with_name(kind, str::to_owned)), ["twice", "plugin:4", "gzip"]);
+        assert_eq!(Plugins::default().with_name(CompressionType::Plugin(3), str::to_owned), "plugin:3");
     }
 
     #[test]
@@ -339,7 +333,7 @@ mod tests {
         assert!(error.message().starts_with("Unknown compression name: plugin:7 (give codecs=, "), "{error}");
         let error = decompress(&Plugins::absent("--registry"), 7, b"", 10).unwrap_err();
         assert!(error.message().contains("(give --registry, a registry that knows the plugin with the id 7)"), "{error}");
-        let error = twice().ensure(7).unwrap_err();
+        let error = decompress(&twice(), 7, b"", 10).unwrap_err();
         assert_eq!((error.rule(), error.kafka_error_code()), ("S-P19", None));
     }
 

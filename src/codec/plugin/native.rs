@@ -60,7 +60,7 @@ impl NativeCodec {
     /// `table` points to a `CodecTable` whose functions do what its fields say, write nothing but the room that they are given, and stay
     /// callable until `owner` is dropped.
     pub unsafe fn new(table: *const CodecTable, owner: Box<dyn Any + Send + Sync>) -> std::result::Result<Self, String> {
-        // SAFETY: the caller says that it points to a table; the version stands first in every version of it.
+        // SAFETY: the caller says that it points to a table; the version is first in every version of it.
         let version = unsafe { (&raw const (*table).version).read() };
         if version != VERSION {
             return Err(format!("its table of C functions has version {version}, not {VERSION}"));
@@ -117,7 +117,7 @@ impl NativeCodec {
         let bound = unsafe { (self.compressed_len)(self.context, input.len()) };
         let bound = usize::try_from(bound).ok().filter(|bound| *bound <= input.len().saturating_mul(2).saturating_add(TRUSTED));
         let bound = bound.ok_or_else(|| failed(name(), format!("its compressed_len is invalid for {} bytes of input", input.len())))?;
-        let output = out.room(bound);
+        let output = out.unfilled(bound);
         let given = output.len();
         let mut fault = [0; FAULT];
         let level = level.unwrap_or(NO_LEVEL);

@@ -32,7 +32,7 @@ impl Compressor {
         let length_at = out.len();
         out.put(&[0; LENGTH_LEN]);
         let encoder = self.0.get_or_insert_with(Encoder::new);
-        let compressed = encoder.compress(chunk, out.room(max_compress_len(chunk.len())));
+        let compressed = encoder.compress(chunk, out.unfilled(max_compress_len(chunk.len())));
         let compressed = compressed.map_err(|error| ErrorKind::Internal { what: format!("snappy: {error}") })?;
         out.fill(compressed);
         out.patch(length_at, &i32::try_from(compressed).unwrap_or(i32::MAX).to_be_bytes());

@@ -15,7 +15,7 @@ impl Compressor {
     /// Compresses `input` as one frame without a checksum.
     pub(in crate::codec) fn compress(&mut self, input: &[u8], level: i32, out: &mut Sink) -> Result<()> {
         let context = self.context()?;
-        let output = out.room(zstd_safe::compress_bound(input.len()));
+        let output = out.unfilled(zstd_safe::compress_bound(input.len()));
         let compressed = context.compress(output, input, level).map_err(|code| failed(zstd_safe::get_error_name(code)))?;
         out.fill(compressed);
         Ok(())
@@ -48,7 +48,7 @@ impl Compressor {
 fn stream(context: &mut CCtx<'static>, input: &[u8], directive: ZSTD_EndDirective, out: &mut Sink) -> std::result::Result<(), usize> {
     let mut source = InBuffer::around(input);
     loop {
-        let mut output = OutBuffer::around(out.room(zstd_safe::compress_bound(input.len())));
+        let mut output = OutBuffer::around(out.unfilled(zstd_safe::compress_bound(input.len())));
         let left = context.compress_stream2(&mut output, &mut source, directive)?;
         let written = output.pos();
         out.fill(written);

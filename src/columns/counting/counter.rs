@@ -2,11 +2,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
 
 use super::histogram::Histogram;
 use super::producers::Producers;
-use super::row::{Row, Rows};
 use super::series::{Bucket, Series};
+use crate::columns::batch_rows::{BatchRow, batch_rows};
+use crate::model::timestamp::NO_TIMESTAMP;
+use crate::model::{BatchHeader, RecordFormat};
+use crate::wire::as_u64;
 
 /// Counts batches, file after file. Files of one partition come in the order of their offsets, one after the other.
 #[derive(Clone, Debug, Default)]
@@ -35,9 +39,13 @@ pub struct Counter {
     pub gaps: Vec<(Arc<str>, i64, i64)>,
     /// By id.
     pub producers: Producers,
+    /// The first partitions, in their order.
+    pub partitions: Vec<Partition>,
+    /// How many more there are.
+    pub other_partitions: u64,
     file: Arc<str>,
     is_of_0_7: bool,
-    /// The offset behind the batches so far, and their latest time, in this partition.
+    /// The offset after the batches so far, and their latest time, in this partition.
     end: Option<i64>,
     latest: Option<i64>,
 }
@@ -73,6 +81,23 @@ pub struct Sums {
     pub control: u64,
 }
 
+/// Batches of one partition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Partition {
+    /// Files.
+    pub files: u64,
+    /// Batches.
+    pub batches: u64,
+    /// Records that headers count.
+    pub records: u64,
+    /// Bytes of whole batches.
+    pub bytes: u64,
+    /// Lowest first offset and highest last offset.
+    pub offsets: Option<(i64, i64)>,
+    /// Earliest and latest of the largest timestamps, in ms.
+    pub times: Option<(i64, i64)>,
+}
+
 /// Batches of one codec.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Codec {
@@ -88,23 +113,23 @@ pub struct Codec {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
     /// Where it is in its file.
-    pub position: i64,
+    pub position: u64,
     /// Its codec.
     pub compression: String,
     /// For the type of its control record; otherwise for the ratio of its codec.
     pub is_control: bool,
 }
 
+/// Partitions that are counted one by one.
+const MOST_PARTITIONS: u64 = 1_000;
 /// Gaps that are kept one by one.
 const MOST_GAPS: usize = 1_000;
 /// Control batches that are worth looking into.
 const MOST_LOOKED_AT: u64 = 10_000;
-/// Codecs that are told apart: a hostile log can have one of each id of a plugin.
+/// Codecs that are distinguished: a hostile log can have one of each id of a plugin.
 const MOST_CODECS: usize = 64;
 /// The name of all others.
 const OTHERS: &str = "others";
-/// A timestamp that stands for none.
-const NONE: i64 = -1;
 
 impl Counter {
     /// The next rows are those of another file, maybe of another partition.
@@ -112,72 +137,100 @@ impl Counter {
         (self.file, self.is_of_0_7) = (Arc::from(file), is_of_0_7);
         if is_another_partition {
             (self.end, self.latest) = (None, None);
+            if as_u64(self.partitions.len()) < MOST_PARTITIONS {
+                self.partitions.push(Partition::default());
+            } else {
+                self.other_partitions += 1;
+            }
         }
+        self.with_partition(|partition| partition.files += 1);
     }
 
     /// Counts rows of a view over batches. Gives the batches that are worth looking into: the first control batches, and of each codec
     /// one of 2**n, which spreads over the whole log. `None` when a column is missing.
     pub fn add(&mut self, rows: &RecordBatch) -> Option<Vec<Look>> {
+        let compressions = rows.column_by_name("compression")?.as_string_opt::<i32>()?;
+        let timestamp_types = rows.column_by_name("timestampType")?.as_string_opt::<i32>()?;
         let mut looks = Vec::new();
-        for row in Rows::of(rows)?.iter() {
-            self.add_row(&row, &mut looks);
+        for (at, row) in batch_rows(rows)?.iter().enumerate() {
+            self.add_row(row, compressions.value(at), timestamp_types.value(at), &mut looks);
         }
         Some(looks)
     }
 
-    fn add_row(&mut self, row: &Row<'_>, looks: &mut Vec<Look>) {
-        let (sums, records) = (&mut self.sums, row.count.unwrap_or(0));
-        sums.bytes = sums.bytes.saturating_add(row.size);
+    fn add_row(&mut self, row: &BatchRow, compression: &str, timestamp_type: &str, looks: &mut Vec<Look>) {
+        let header = &row.header;
+        let count = header.count.map(|count| u64::try_from(count).unwrap_or(0));
+        let (sums, records) = (&mut self.sums, count.unwrap_or(0));
+        sums.bytes = sums.bytes.saturating_add(header.size);
         sums.batches += 1;
         sums.records = sums.records.saturating_add(records);
-        sums.uncounted += u64::from(row.count.is_none());
-        of_name(&mut self.formats, format_name(row.magic, self.is_of_0_7), |batches| *batches += 1);
-        of_name(&mut self.timestamp_types, row.timestamp_type, |batches| *batches += 1);
-        self.sizes.add(row.size);
-        row.count.into_iter().for_each(|count| self.counts.add(count));
-        let is_known = self.codecs.len() < MOST_CODECS || self.codecs.contains_key(row.compression);
-        let batches = of_name(&mut self.codecs, if is_known { row.compression } else { OTHERS }, |codec| {
+        sums.uncounted += u64::from(count.is_none());
+        of_name(&mut self.formats, if self.is_of_0_7 { RecordFormat::V07.name() } else { header.format.name() }, |batches| *batches += 1);
+        of_name(&mut self.timestamp_types, timestamp_type, |batches| *batches += 1);
+        self.sizes.add(header.size);
+        count.into_iter().for_each(|count| self.counts.add(count));
+        let is_known = self.codecs.len() < MOST_CODECS || self.codecs.contains_key(compression);
+        let batches = of_name(&mut self.codecs, if is_known { compression } else { OTHERS }, |codec| {
             codec.batches += 1;
             codec.records = codec.records.saturating_add(records);
-            codec.bytes = codec.bytes.saturating_add(row.size);
+            codec.bytes = codec.bytes.saturating_add(header.size);
             codec.batches
         });
-        let (time, is_late) = self.add_time(row, records);
-        self.add_offsets(row, Bucket { bytes: row.size, records, times: time.map(|time| (time, time)), late: u64::from(is_late) });
-        self.add_producer(row, records);
-        let is_marker = row.is_control && self.sums.control <= MOST_LOOKED_AT;
-        if is_marker || (row.compression != "none" && batches.is_power_of_two()) {
-            looks.push(Look { position: row.position, compression: row.compression.to_owned(), is_control: is_marker });
+        let (time, is_late) = self.add_time(header, records);
+        self.add_offsets(
+            row,
+            Bucket { batches: 1, bytes: header.size, records, times: time.map(|time| (time, time)), late: u64::from(is_late) },
+        );
+        self.add_producer(header, records);
+        let is_marker = header.is_control() && self.sums.control <= MOST_LOOKED_AT;
+        if is_marker || (compression != "none" && batches.is_power_of_two()) {
+            looks.push(Look { position: header.position, compression: compression.to_owned(), is_control: is_marker });
+        }
+    }
+
+    /// Change the partition that is being counted, if it is counted by itself.
+    fn with_partition(&mut self, change: impl FnOnce(&mut Partition)) {
+        if self.other_partitions == 0 {
+            self.partitions.last_mut().map(change);
         }
     }
 
     /// The time of a batch, and whether an earlier batch has a later one.
-    fn add_time(&mut self, row: &Row<'_>, records: u64) -> (Option<i64>, bool) {
-        let time = row.max_timestamp;
-        if time == NONE {
+    fn add_time(&mut self, header: &BatchHeader, records: u64) -> (Option<i64>, bool) {
+        let time = header.max_timestamp;
+        if time == NO_TIMESTAMP {
             self.sums.untimed += 1;
             return (None, false);
         }
-        self.by_time.add(time, Bucket { bytes: row.size, records, ..Bucket::default() });
-        self.times = Some(self.times.map_or((time, time), |(first, last)| (first.min(time), last.max(time))));
-        let behind = self.latest.filter(|latest| time < *latest).map(|latest| latest.abs_diff(time));
-        if let Some(behind) = behind {
+        self.by_time.add(time, Bucket { batches: 1, bytes: header.size, records, ..Bucket::default() });
+        self.times = widened(self.times, time, time);
+        let delay = self.latest.filter(|latest| time < *latest).map(|latest| latest.abs_diff(time));
+        if let Some(delay) = delay {
             self.sums.late += 1;
-            self.sums.latest_step = self.sums.latest_step.max(behind);
+            self.sums.latest_step = self.sums.latest_step.max(delay);
         }
         self.latest = self.latest.max(Some(time));
-        (Some(time), behind.is_some())
+        (Some(time), delay.is_some())
     }
 
-    fn add_offsets(&mut self, row: &Row<'_>, batch: Bucket) {
-        let last = row.last_offset;
+    fn add_offsets(&mut self, row: &BatchRow, batch: Bucket) {
+        let last = row.header.last_offset;
         let first = row.base_offset.unwrap_or(last);
         let offsets = last.saturating_sub(first).saturating_add(1);
         self.sums.produced = self.sums.produced.saturating_add(u64::try_from(offsets).unwrap_or(0));
         self.by_offset.add(first, batch);
-        self.offsets = Some(self.offsets.map_or((first, last), |(lowest, highest)| (lowest.min(first), highest.max(last))));
-        // Where a compressed message of magic 0 or 1 begins only decompressing tells.
-        if let Some(end) = self.end.filter(|_| row.count.is_some()) {
+        self.offsets = widened(self.offsets, first, last);
+        let time = batch.times;
+        self.with_partition(|partition| {
+            partition.batches += 1;
+            partition.records = partition.records.saturating_add(batch.records);
+            partition.bytes = partition.bytes.saturating_add(batch.bytes);
+            partition.offsets = widened(partition.offsets, first, last);
+            partition.times = time.map_or(partition.times, |(time, _)| widened(partition.times, time, time));
+        });
+        // Where a compressed message of magic 0 or 1 begins only decompressing shows.
+        if let Some(end) = self.end.filter(|_| row.header.count.is_some()) {
             if first > end {
                 self.sums.gap_count += 1;
                 self.sums.missing = self.sums.missing.saturating_add(first.abs_diff(end));
@@ -190,23 +243,28 @@ impl Counter {
         self.end = self.end.max(Some(last.saturating_add(1)));
     }
 
-    fn add_producer(&mut self, row: &Row<'_>, records: u64) {
-        self.sums.transactional += u64::from(row.is_transactional && !row.is_control);
-        self.sums.control += u64::from(row.is_control);
-        if row.producer_id < 0 {
+    fn add_producer(&mut self, header: &BatchHeader, records: u64) {
+        self.sums.transactional += u64::from(header.is_transactional() && !header.is_control());
+        self.sums.control += u64::from(header.is_control());
+        if header.producer.id < 0 {
             return;
         }
-        let Some(producer) = self.producers.of_batch(row.producer_id) else { return };
+        let Some(producer) = self.producers.of_batch(header.producer.id) else { return };
         producer.batches += 1;
-        producer.epoch = producer.epoch.max(row.producer_epoch);
-        if row.is_control {
+        producer.epoch = producer.epoch.max(header.producer.epoch);
+        if header.is_control() {
             producer.is_open = false;
             return;
         }
         producer.records = producer.records.saturating_add(records);
-        producer.transactional += u64::from(row.is_transactional);
-        producer.is_open |= row.is_transactional;
+        producer.transactional += u64::from(header.is_transactional());
+        producer.is_open |= header.is_transactional();
     }
+}
+
+/// The lowest and the highest number, with those of another range.
+fn widened(range: Option<(i64, i64)>, first: i64, last: i64) -> Option<(i64, i64)> {
+    Some(range.map_or((first, last), |(lowest, highest)| (lowest.min(first), highest.max(last))))
 }
 
 /// What is known under a name, from now on at the latest.
@@ -214,15 +272,5 @@ fn of_name<T: Default, R>(known: &mut BTreeMap<String, T>, name: &str, change: i
     match known.get_mut(name) {
         Some(value) => change(value),
         None => change(known.entry(name.to_owned()).or_default()),
-    }
-}
-
-fn format_name(magic: i8, is_of_0_7: bool) -> &'static str {
-    match magic {
-        _ if is_of_0_7 => "0.7",
-        0 => "v0",
-        1 => "v1",
-        2 => "v2",
-        _ => "v3",
     }
 }

@@ -4,10 +4,9 @@
 mod counter;
 mod histogram;
 mod producers;
-mod row;
 mod series;
 
 pub use counter::{Codec, Counter, Look, Sums};
 pub use histogram::Histogram;
 pub use producers::{Producer, Producers};
-pub use series::{Bucket, Series};
+pub use series::{Bucket, Drawn, Series};

@@ -1,16 +1,29 @@
 use std::collections::BTreeMap;
 
-/// Batches over offsets or times, in buckets whose width doubles as the range grows.
+/// Batches over offsets or times, in buckets whose width doubles when they become many.
 #[derive(Clone, Debug)]
 pub struct Series {
     width: i64,
-    /// By number; bucket n begins at n * width.
+    /// By number; bucket n begins at n * width. Only those with batches.
     buckets: BTreeMap<i64, Bucket>,
+}
+
+/// A series as a plot shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drawn {
+    /// Offsets or milliseconds of a bucket.
+    pub width: i64,
+    /// Where each bucket begins and what is in it, from the first to the last, the empty ones too.
+    pub points: Vec<(i64, Bucket)>,
+    /// The buckets of a few batches so far from all others that an axis with both would show neither.
+    pub outliers: Vec<(i64, Bucket)>,
 }
 
 /// Some batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bucket {
+    /// How many batches.
+    pub batches: u64,
     /// Bytes of the batches.
     pub bytes: u64,
     /// Records of those that count them.
@@ -21,38 +34,71 @@ pub struct Bucket {
     pub late: u64,
 }
 
-/// Buckets of a series; where more are needed, two of them become one. A plot shows no more.
-const BUCKETS: i128 = 120;
+/// Buckets that are drawn.
+const DRAWN: i128 = 120;
+/// Buckets that are kept; where there are more, two of them become one.
+const KEPT: usize = 2048;
 
 impl Series {
     /// Adds a batch at an offset or time.
     pub fn add(&mut self, at: i64, batch: Bucket) {
         self.buckets.entry(at.div_euclid(self.width)).or_default().add(batch);
-        while self.span() > BUCKETS {
+        while self.buckets.len() > KEPT {
             self.width *= 2;
             let narrow = std::mem::take(&mut self.buckets);
             narrow.into_iter().for_each(|(number, bucket)| self.buckets.entry(number.div_euclid(2)).or_default().add(bucket));
         }
     }
 
-    /// Offsets or milliseconds of a bucket.
-    pub fn width(&self) -> i64 {
-        self.width
+    /// The buckets of a plot, at most 120 without the outliers.
+    pub fn drawn(&self) -> Drawn {
+        let numbers: Vec<_> = self.buckets.iter().map(|(number, bucket)| (*number, bucket.batches)).collect();
+        let Some((first, last)) = ends(without_outliers(&numbers)) else {
+            return Drawn { width: self.width, ..Drawn::default() };
+        };
+        let mut wider = 1_i64;
+        while span(first.div_euclid(wider), last.div_euclid(wider)) > DRAWN {
+            wider *= 2;
+        }
+        let (mut inside, mut outside) = (BTreeMap::new(), BTreeMap::new());
+        for (number, bucket) in &self.buckets {
+            let side: &mut BTreeMap<i64, Bucket> = if (first..=last).contains(number) { &mut inside } else { &mut outside };
+            side.entry(number.div_euclid(wider)).or_default().add(*bucket);
+        }
+        let width = self.width.saturating_mul(wider);
+        let placed = |number: i64, bucket| (number.saturating_mul(width), bucket);
+        let numbers = first.div_euclid(wider)..=last.div_euclid(wider);
+        let points = numbers.map(|number| placed(number, inside.get(&number).copied().unwrap_or_default())).collect();
+        Drawn { width, points, outliers: outside.into_iter().map(|(number, bucket)| placed(number, bucket)).collect() }
     }
+}
 
-    /// Where each bucket begins and what is in it, from the first to the last, the empty ones too.
-    pub fn points(&self) -> impl Iterator<Item = (i64, Bucket)> {
-        let numbers = self.ends().map_or(0..0, |(first, last)| first..last.saturating_add(1));
-        numbers.map(|number| (number.saturating_mul(self.width), self.buckets.get(&number).copied().unwrap_or_default()))
+/// Numbers of buckets and their batches, without the few that lie farther from the others than these from each other.
+fn without_outliers(mut numbers: &[(i64, u64)]) -> &[(i64, u64)] {
+    while let Some((first, last)) = ends(numbers).filter(|(first, last)| span(*first, *last) > DRAWN) {
+        let gaps = numbers.windows(2).enumerate().filter_map(|(index, pair)| match pair {
+            [(before, _), (after, _)] => Some((span(*before, *after), index + 1)),
+            _ => None,
+        });
+        let Some((_, middle)) = gaps.max().filter(|(gap, _)| gap * 2 > span(first, last)) else { break };
+        let (before, after) = numbers.split_at(middle);
+        let batches = |side: &[(i64, u64)]| side.iter().map(|(_, batches)| batches).sum::<u64>();
+        let (fewer, more) = if batches(before) < batches(after) { (before, after) } else { (after, before) };
+        let all = batches(numbers);
+        if batches(fewer) > (all / 20).max(1) || batches(fewer) * 4 >= all {
+            break;
+        }
+        numbers = more;
     }
+    numbers
+}
 
-    fn ends(&self) -> Option<(i64, i64)> {
-        Some((*self.buckets.first_key_value()?.0, *self.buckets.last_key_value()?.0))
-    }
+fn ends(numbers: &[(i64, u64)]) -> Option<(i64, i64)> {
+    Some((numbers.first()?.0, numbers.last()?.0))
+}
 
-    fn span(&self) -> i128 {
-        self.ends().map_or(0, |(first, last)| i128::from(last) - i128::from(first) + 1)
-    }
+fn span(first: i64, last: i64) -> i128 {
+    i128::from(last) - i128::from(first) + 1
 }
 
 impl Default for Series {
@@ -63,6 +109,7 @@ impl Default for Series {
 
 impl Bucket {
     fn add(&mut self, other: Self) {
+        self.batches += other.batches;
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.records = self.records.saturating_add(other.records);
         self.late += other.late;
@@ -77,29 +124,49 @@ impl Bucket {
 mod tests {
     use super::*;
 
+    fn series(places: impl IntoIterator<Item = i64>) -> Series {
+        let mut series = Series::default();
+        for at in places {
+            series.add(at, Bucket { batches: 1, bytes: 10, records: 2, times: Some((at, at)), late: 1 });
+        }
+        series
+    }
+
     #[test]
     fn a_series_is_bounded_and_loses_nothing() {
-        let mut series = Series::default();
-        for at in [0, 1, 5, 1_000_000, i64::MAX, -7, 123_456, i64::MIN] {
-            series.add(at, Bucket { bytes: 10, records: 2, times: Some((at, at)), late: 1 });
+        for places in [vec![0, 1, 5, 1_000_000, i64::MAX, -7, 123_456, i64::MIN], (0..100_000).map(|at| at * at).collect()] {
+            let drawn = series(places.iter().copied()).drawn();
+            assert!(drawn.points.len() <= 120, "{} points", drawn.points.len());
+            let sum = drawn.points.iter().chain(&drawn.outliers).fold(Bucket::default(), |mut sum, (_, bucket)| {
+                sum.add(*bucket);
+                sum
+            });
+            let count = u64::try_from(places.len()).unwrap();
+            let times = Some((*places.iter().min().unwrap(), *places.iter().max().unwrap()));
+            assert_eq!(sum, Bucket { batches: count, bytes: 10 * count, records: 2 * count, times, late: count });
+            assert!(drawn.points.windows(2).all(|pair| pair[1].0 - pair[0].0 == drawn.width));
         }
-        let points: Vec<_> = series.points().collect();
-        assert!(points.len() <= 120, "{} points", points.len());
-        let sum = points.iter().fold(Bucket::default(), |mut sum, (_, bucket)| {
-            sum.add(*bucket);
-            sum
-        });
-        assert_eq!(sum, Bucket { bytes: 80, records: 16, times: Some((i64::MIN, i64::MAX)), late: 8 });
-        assert!(points.windows(2).all(|pair| pair[1].0 - pair[0].0 == series.width()));
+        assert_eq!(series([]).drawn(), Drawn { width: 1, ..Drawn::default() });
     }
 
     #[test]
     fn a_place_is_in_the_bucket_that_begins_before_it() {
-        let mut series = Series::default();
-        for at in [-130, -1, 0, 129] {
-            series.add(at, Bucket { bytes: 1, ..Bucket::default() });
+        let drawn = series([-130, -1, 0, 129]).drawn();
+        let filled: Vec<_> = drawn.points.iter().filter(|(_, bucket)| bucket.bytes > 0).map(|(start, _)| *start).collect();
+        assert_eq!((drawn.width, filled, drawn.outliers.len()), (4, vec![-132, -4, 0, 128], 0));
+    }
+
+    #[test]
+    fn a_few_far_places_do_not_widen_the_buckets_of_the_others() {
+        let usual = || (0..100).map(|step| 1_700_000_000_000 + step * 1_000);
+        let alone = series(usual()).drawn();
+        for far in [vec![0], vec![4_000_000_000_000], vec![0, 5, 4_000_000_000_000]] {
+            let drawn = series(far.iter().copied().chain(usual())).drawn();
+            assert_eq!((drawn.width, &drawn.points), (alone.width, &alone.points), "{far:?}");
+            assert_eq!(drawn.outliers.iter().map(|(_, bucket)| bucket.batches).sum::<u64>(), u64::try_from(far.len()).unwrap());
         }
-        let filled: Vec<_> = series.points().filter(|(_, bucket)| bucket.bytes > 0).map(|(start, _)| start).collect();
-        assert_eq!((series.width(), filled), (4, vec![-132, -4, 0, 128]));
+        // As many on one side as on the other: both are shown.
+        assert_eq!(series((0..50).chain(1_000_000..1_000_050)).drawn().outliers, []);
+        assert_eq!(series([0, 1_000_000]).drawn().outliers, []);
     }
 }

@@ -1,35 +1,90 @@
 //! The value of one column in one row.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt64Type};
-use arrow_array::{
-    Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, Int8Array, Int16Array, Int32Array, Int64Array, LargeBinaryArray,
-    ListArray, StringArray, StructArray, TimestampMicrosecondArray, UInt64Array,
-};
+use arrow_array::types::{ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt64Type};
+use arrow_array::{Array, ArrayAccessor, ArrayRef, BinaryArray, BinaryViewArray, Int16Array, LargeBinaryArray, StringArray, StructArray};
 use arrow_schema::{DataType, TimeUnit};
 
 use super::{BytesForm, text};
 use crate::error::{ErrorKind, Result};
 use crate::model::TimestampType;
+use crate::model::timestamp::NO_TIMESTAMP;
 
-/// A column, ready to be written row by row.
-pub enum Cell<'a> {
-    Int8(&'a Int8Array),
-    Int16(&'a Int16Array),
-    Int32(&'a Int32Array),
-    Int64(&'a Int64Array),
-    UInt64(&'a UInt64Array),
-    Boolean(&'a BooleanArray),
-    /// 0, 1 or -1, written as Kafka's name.
-    TimestampType(&'a Int32Array),
-    /// Written as whole milliseconds, which Kafka's timestamps are.
-    Timestamp(&'a TimestampMicrosecondArray),
-    Text(&'a StringArray),
-    Bytes(BytesCell<'a>),
-    /// The column `internal`: two fields of a struct are JSON already.
-    Internal(&'a StructArray, [&'a StringArray; 3], &'a Int16Array),
-    /// A list of structs; written as an array of objects.
-    List(&'a ListArray, Vec<(Vec<u8>, Cell<'a>)>),
+/// The columns of records and batches that hold milliseconds as numbers.
+const MILLIS: [&str; 4] = ["timestampMs", "baseTimestamp", "maxTimestamp", "deleteHorizonMs"];
+
+/// How values are written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Form {
+    /// Runs of bytes.
+    pub bytes: BytesForm,
+    /// Times are in ISO 8601, also the numbers of the columns of this library that hold milliseconds.
+    pub has_iso_times: bool,
+}
+
+/// Writes the value of a column in one row.
+pub type Cell<'a> = Box<dyn Fn(&mut Vec<u8>, usize) + 'a>;
+
+/// Returns what writes the column with this name.
+///
+/// # Errors
+/// `Usage` for a type that no column of this library has.
+pub fn cell<'a>(name: &str, array: &'a ArrayRef, form: Form) -> Result<Cell<'a>> {
+    let cell = match array.data_type() {
+        DataType::Int8 => numbers::<Int8Type>(array, |out, number| text::integer(out, number.into())),
+        DataType::Int16 => numbers::<Int16Type>(array, |out, number| text::integer(out, number.into())),
+        // 0, 1 or -1, written as Kafka's name.
+        DataType::Int32 if name == "timestampType" => numbers::<Int32Type>(array, timestamp_type),
+        DataType::Int32 => numbers::<Int32Type>(array, |out, number| text::integer(out, number.into())),
+        DataType::Int64 if form.has_iso_times && MILLIS.contains(&name) => numbers::<Int64Type>(array, iso_millis),
+        DataType::Int64 => numbers::<Int64Type>(array, text::integer),
+        DataType::UInt64 => numbers::<UInt64Type>(array, text::unsigned),
+        DataType::Boolean => values(array.as_boolean_opt(), boolean),
+        DataType::Utf8 => values(array.as_string_opt::<i32>(), text::string),
+        DataType::Timestamp(TimeUnit::Microsecond, _) if form.has_iso_times => {
+            numbers::<TimestampMicrosecondType>(array, |out, us| text::iso_time(out, us.div_euclid(1000)))
+        }
+        // Written as whole milliseconds, which Kafka's timestamps are.
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            numbers::<TimestampMicrosecondType>(array, |out, us| text::integer(out, us.div_euclid(1000)))
+        }
+        DataType::Struct(_) if name == "internal" => internal(array),
+        DataType::List(_) => return list(name, array, form),
+        _ => BytesCell::of(array).map(|array| -> Cell<'a> {
+            Box::new(move |out, row| or_null(out, array.at(row), |out, bytes| text::bytes(out, bytes, form.bytes)))
+        }),
+    };
+    cell.ok_or_else(|| unwritable(name, array.data_type()))
+}
+
+fn values<'a, A: ArrayAccessor + 'a>(array: Option<A>, write: impl Fn(&mut Vec<u8>, A::Item) + 'a) -> Option<Cell<'a>> {
+    let array = array?;
+    Some(Box::new(move |out, row| or_null(out, at(&array, row, |row| array.value(row)), &write)))
+}
+
+fn numbers<'a, T: ArrowPrimitiveType>(array: &'a ArrayRef, write: impl Fn(&mut Vec<u8>, T::Native) + 'a) -> Option<Cell<'a>> {
+    values(array.as_primitive_opt::<T>(), write)
+}
+
+/// The column `internal`, a struct with the fields `type`, `version`, `key` and `value`: the text of keys and values is JSON.
+fn internal(array: &ArrayRef) -> Option<Cell<'_>> {
+    let rows = array.as_struct_opt()?;
+    let text = |name| rows.column_by_name(name)?.as_string_opt::<i32>();
+    let versions = rows.column_by_name("version")?.as_primitive_opt::<Int16Type>()?;
+    let texts = [text("type")?, text("key")?, text("value")?];
+    Some(Box::new(move |out, row| or_null(out, at(rows, row, |row| row), |out, row| put_internal(out, &texts, versions, row))))
+}
+
+/// A list of structs; written as an array of objects.
+fn list<'a>(name: &str, array: &'a ArrayRef, form: Form) -> Result<Cell<'a>> {
+    let list = array.as_list_opt::<i32>();
+    let both = list.and_then(|list| Some((list, list.values().as_any().downcast_ref::<StructArray>()?)));
+    let Some((list, rows)) = both else { return Err(unwritable(name, array.data_type())) };
+    let named = rows.fields().iter().zip(rows.columns());
+    let fields = named.map(|(field, column)| Ok((label(field.name()), cell(field.name(), column, form)?)));
+    let fields = fields.collect::<Result<Vec<_>>>()?;
+    let offset = |index: usize| list.value_offsets().get(index).and_then(|end| usize::try_from(*end).ok()).unwrap_or(0);
+    Ok(Box::new(move |out, row| or_null(out, at(list, row, |row| offset(row)..offset(row + 1)), |out, rows| objects(out, &fields, rows))))
 }
 
 /// A column of runs of bytes, in any layout.
@@ -38,69 +93,6 @@ pub enum BytesCell<'a> {
     Binary(&'a BinaryArray),
     LargeBinary(&'a LargeBinaryArray),
     BinaryView(&'a BinaryViewArray),
-}
-
-impl<'a> Cell<'a> {
-    /// The column with this name.
-    ///
-    /// # Errors
-    /// `Usage` for a type that no column of this library has.
-    pub fn of(name: &str, array: &'a ArrayRef) -> Result<Self> {
-        let cell = match array.data_type() {
-            DataType::Int8 => array.as_primitive_opt::<Int8Type>().map(Self::Int8),
-            DataType::Int16 => array.as_primitive_opt::<Int16Type>().map(Self::Int16),
-            DataType::Int32 if name == "timestampType" => array.as_primitive_opt::<Int32Type>().map(Self::TimestampType),
-            DataType::Int32 => array.as_primitive_opt::<Int32Type>().map(Self::Int32),
-            DataType::Int64 => array.as_primitive_opt::<Int64Type>().map(Self::Int64),
-            DataType::UInt64 => array.as_primitive_opt::<UInt64Type>().map(Self::UInt64),
-            DataType::Boolean => array.as_boolean_opt().map(Self::Boolean),
-            DataType::Utf8 => array.as_string_opt::<i32>().map(Self::Text),
-            DataType::Timestamp(TimeUnit::Microsecond, _) => array.as_primitive_opt::<TimestampMicrosecondType>().map(Self::Timestamp),
-            DataType::Struct(_) if name == "internal" => Self::internal(array),
-            DataType::List(_) => return Self::list(name, array),
-            _ => BytesCell::of(array).map(Self::Bytes),
-        };
-        cell.ok_or_else(|| unwritable(name, array.data_type()))
-    }
-
-    /// Writes the value of one row.
-    pub fn write(&self, out: &mut Vec<u8>, row: usize, form: BytesForm) {
-        match self {
-            Self::Int8(array) => number(out, at(*array, row, |row| array.value(row).into())),
-            Self::Int16(array) => number(out, at(*array, row, |row| array.value(row).into())),
-            Self::Int32(array) => number(out, at(*array, row, |row| array.value(row).into())),
-            Self::Int64(array) => number(out, at(*array, row, |row| array.value(row))),
-            Self::Timestamp(array) => number(out, at(*array, row, |row| array.value(row).div_euclid(1000))),
-            Self::UInt64(array) => or_null(out, at(*array, row, |row| array.value(row)), text::unsigned),
-            Self::TimestampType(array) => or_null(out, at(*array, row, |row| array.value(row)), timestamp_type),
-            Self::Boolean(array) => or_null(out, at(*array, row, |row| array.value(row)), boolean),
-            Self::Text(array) => or_null(out, at(*array, row, |row| array.value(row)), text::string),
-            Self::Bytes(array) => or_null(out, array.at(row), |out, bytes| text::bytes(out, bytes, form)),
-            Self::Internal(array, texts, versions) => or_null(out, at(*array, row, |row| row), |out, row| {
-                internal(out, texts, versions, row);
-            }),
-            Self::List(array, fields) => or_null(out, at(*array, row, |row| bounds(array, row)), |out, (start, end)| {
-                objects(out, fields, start..end, form);
-            }),
-        }
-    }
-
-    /// The struct with the fields `type`, `version`, `key` and `value`.
-    fn internal(array: &'a ArrayRef) -> Option<Self> {
-        let rows = array.as_struct_opt()?;
-        let text = |name| rows.column_by_name(name)?.as_string_opt::<i32>();
-        let versions = rows.column_by_name("version")?.as_primitive_opt::<Int16Type>()?;
-        Some(Self::Internal(rows, [text("type")?, text("key")?, text("value")?], versions))
-    }
-
-    fn list(name: &str, array: &'a ArrayRef) -> Result<Self> {
-        let list = array.as_list_opt::<i32>();
-        let both = list.and_then(|list| Some((list, list.values().as_any().downcast_ref::<StructArray>()?)));
-        let Some((list, rows)) = both else { return Err(unwritable(name, array.data_type())) };
-        let named = rows.fields().iter().zip(rows.columns());
-        let fields = named.map(|(field, column)| Ok((label(field.name()), Self::of(field.name(), column)?)));
-        Ok(Self::List(list, fields.collect::<Result<_>>()?))
-    }
 }
 
 impl<'a> BytesCell<'a> {
@@ -143,10 +135,6 @@ fn or_null<T>(out: &mut Vec<u8>, value: Option<T>, write: impl FnOnce(&mut Vec<u
     }
 }
 
-fn number(out: &mut Vec<u8>, value: Option<i64>) {
-    or_null(out, value, text::integer);
-}
-
 fn boolean(out: &mut Vec<u8>, value: bool) {
     out.extend_from_slice(if value { b"true" } else { b"false" });
 }
@@ -159,12 +147,11 @@ fn timestamp_type(out: &mut Vec<u8>, id: i32) {
     }
 }
 
-/// The text of keys and values is JSON, which the column `internal` was made of.
-fn internal(out: &mut Vec<u8>, [kinds, keys, values]: &[&StringArray; 3], versions: &Int16Array, row: usize) {
+fn put_internal(out: &mut Vec<u8>, [kinds, keys, values]: &[&StringArray; 3], versions: &Int16Array, row: usize) {
     out.extend_from_slice(b"{\"type\":");
     or_null(out, at(*kinds, row, |row| kinds.value(row)), text::string);
     out.extend_from_slice(b",\"version\":");
-    number(out, at(versions, row, |row| versions.value(row).into()));
+    or_null(out, at(versions, row, |row| versions.value(row).into()), text::integer);
     for (label, texts) in [(&b",\"key\":"[..], keys), (b",\"value\":", values)] {
         out.extend_from_slice(label);
         or_null(out, at(*texts, row, |row| texts.value(row)), |out, text| out.extend_from_slice(text.as_bytes()));
@@ -172,12 +159,7 @@ fn internal(out: &mut Vec<u8>, [kinds, keys, values]: &[&StringArray; 3], versio
     out.push(b'}');
 }
 
-fn bounds(array: &ListArray, row: usize) -> (usize, usize) {
-    let at = |index: usize| array.value_offsets().get(index).and_then(|end| usize::try_from(*end).ok()).unwrap_or(0);
-    (at(row), at(row + 1))
-}
-
-fn objects(out: &mut Vec<u8>, fields: &[(Vec<u8>, Cell<'_>)], rows: std::ops::Range<usize>, form: BytesForm) {
+fn objects(out: &mut Vec<u8>, fields: &[(Vec<u8>, Cell<'_>)], rows: std::ops::Range<usize>) {
     out.push(b'[');
     for (index, row) in rows.enumerate() {
         out.extend_from_slice(if index == 0 { b"{" } else { b",{" });
@@ -186,7 +168,7 @@ fn objects(out: &mut Vec<u8>, fields: &[(Vec<u8>, Cell<'_>)], rows: std::ops::Ra
                 out.push(b',');
             }
             out.extend_from_slice(label);
-            cell.write(out, row, form);
+            cell(out, row);
         }
         out.push(b'}');
     }
@@ -195,4 +177,9 @@ fn objects(out: &mut Vec<u8>, fields: &[(Vec<u8>, Cell<'_>)], rows: std::ops::Ra
 
 fn unwritable(name: &str, data_type: &DataType) -> crate::error::Error {
     ErrorKind::Usage { argument: "fields", problem: format!("column {name:?} of type {data_type} cannot be written as JSON") }.into()
+}
+
+/// No timestamp is null.
+fn iso_millis(out: &mut Vec<u8>, millis: i64) {
+    or_null(out, Some(millis).filter(|millis| *millis != NO_TIMESTAMP), text::iso_time);
 }

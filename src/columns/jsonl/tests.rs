@@ -41,7 +41,7 @@ fn chosen(rows: RowFilter) -> Vec<Value> {
 }
 
 #[test]
-fn bytes_are_text_or_an_object_so_that_a_reader_can_always_tell() {
+fn bytes_are_text_or_an_object() {
     let bytes: Bytes = vec![Some(b""), None, Some("\u{1f980}".as_bytes()), Some(b"\xff\x00"), Some(b"{\"base64\":\"/wA=\"}")];
     let columns: [ArrayRef; 3] = [
         Arc::new(BinaryArray::from(bytes.clone())),

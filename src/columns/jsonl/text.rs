@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use chrono::{DateTime, Datelike, SecondsFormat};
 
 use super::BytesForm;
 use crate::wire::java_text;
@@ -39,6 +40,14 @@ pub fn integer(out: &mut Vec<u8>, value: i64) {
         out.push(b'-');
     }
     unsigned(out, value.unsigned_abs());
+}
+
+/// Writes a time (ms) in ISO 8601, in UTC; as a number if its year has more than four digits.
+pub fn iso_time(out: &mut Vec<u8>, millis: i64) {
+    match DateTime::from_timestamp_millis(millis).filter(|time| (0..=9999).contains(&time.year())) {
+        Some(time) => string(out, &time.to_rfc3339_opts(SecondsFormat::Millis, true)),
+        None => integer(out, millis),
+    }
 }
 
 /// Writes a whole number that is not negative.
@@ -111,8 +120,8 @@ fn put_word(out: &mut [u8], mut end: usize, word: [u8; 8]) -> usize {
 }
 
 fn put<const N: usize>(out: &mut [u8], at: usize, bytes: [u8; N]) {
-    if let Some(room) = out.get_mut(at..at + N) {
-        room.copy_from_slice(&bytes);
+    if let Some(slot) = out.get_mut(at..at + N) {
+        slot.copy_from_slice(&bytes);
     }
 }
 
@@ -137,7 +146,7 @@ fn base64(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
     let start = out.len();
     out.resize(start + bytes.len().div_ceil(3) * 4, 0);
-    let written = out.get_mut(start..).map_or(Ok(0), |room| STANDARD.encode_slice(bytes, room));
+    let written = out.get_mut(start..).map_or(Ok(0), |slot| STANDARD.encode_slice(bytes, slot));
     out.truncate(start + written.unwrap_or(0));
     out.push(b'"');
 }

@@ -177,10 +177,10 @@ impl Feed {
         (number, Job::Ready(job))
     }
 
-    fn end(&mut self, tell: impl FnOnce(&Runs, &mut Findings) -> Result<()>) -> Outcome {
+    fn end(&mut self, finding_of: impl FnOnce(&Runs, &mut Findings) -> Result<()>) -> Outcome {
         self.is_ended = true;
         let mut findings = Findings::default();
-        let error = tell(&self.runs, &mut findings).err();
+        let error = finding_of(&self.runs, &mut findings).err();
         Outcome { findings, error, is_last: true, ..Outcome::default() }
     }
 }

@@ -4,8 +4,8 @@
 //! A thread may be at most a window of runs ahead of the consumer, and holds at most a few chunks, so memory stays bounded however slow
 //! the consumer is. Threads start with the first batch that is asked for, never at import (Spark forks its workers).
 
-mod early;
 mod feed;
+mod reorder_buffer;
 mod worker;
 
 use std::collections::VecDeque;
@@ -17,8 +17,8 @@ use std::time::Duration;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use self::early::Early;
 use self::feed::{Job, Outcome, Shared, internal};
+use self::reorder_buffer::ReorderBuffer;
 use self::worker::{MOST_HELD, Unrolling, work};
 use super::binary::BytesColumn;
 use super::stream::{BatchSource, StreamOptions, schema_of};
@@ -33,7 +33,7 @@ pub struct Parallel<B> {
     shared: Arc<Shared>,
     /// `None` before the first batch.
     workers: Option<Workers>,
-    early: Early,
+    reordered: ReorderBuffer,
     /// The consumer's own share, and the number of the job it is at.
     own: Unrolling<B>,
     own_job: Option<u64>,
@@ -67,7 +67,7 @@ impl<B: BytesColumn> Parallel<B> {
             own: Unrolling::new(&options),
             options,
             workers: None,
-            early: Early::default(),
+            reordered: ReorderBuffer::default(),
             own_job: None,
             next: 0,
             ready: VecDeque::new(),
@@ -94,7 +94,7 @@ impl<B: BytesColumn> Parallel<B> {
         self.shared.ask(self.next);
         loop {
             self.receive_early();
-            if let Some(outcome) = self.early.take(self.next) {
+            if let Some(outcome) = self.reordered.take(self.next) {
                 return outcome;
             }
             if self.own_job == Some(self.next) {
@@ -114,7 +114,7 @@ impl<B: BytesColumn> Parallel<B> {
     fn receive_early(&mut self) {
         let Some(workers) = &self.workers else { return };
         while let Ok((number, outcome)) = workers.outcomes.try_recv() {
-            self.early.put(number, outcome);
+            self.reordered.put(number, outcome);
         }
     }
 
@@ -141,7 +141,7 @@ impl<B: BytesColumn> Parallel<B> {
             }
         };
         self.own_job = outcome.is_part.then_some(number);
-        self.early.put(number, outcome);
+        self.reordered.put(number, outcome);
         true
     }
 
@@ -149,7 +149,7 @@ impl<B: BytesColumn> Parallel<B> {
     fn wait(&mut self) -> Option<Outcome> {
         match self.workers.as_ref()?.outcomes.recv_timeout(PATIENCE) {
             Ok((number, outcome)) => {
-                self.early.put(number, outcome);
+                self.reordered.put(number, outcome);
                 None
             }
             Err(RecvTimeoutError::Timeout) => None,
@@ -223,7 +223,7 @@ impl<B: BytesColumn> BatchSource for Parallel<B> {
 impl<B> Drop for Parallel<B> {
     fn drop(&mut self) {
         if self.is_orphaned() {
-            // Dropping a receiver or a handle may wait for the threads behind it.
+            // Dropping a receiver or a handle may wait for its threads.
             std::mem::forget(self.workers.take());
             return;
         }

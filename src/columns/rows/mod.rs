@@ -27,7 +27,6 @@ use crate::model::{NewHeader, NewRecord};
 
 /// The columns of one batch of rows.
 pub struct Rows<'a> {
-    len: usize,
     offsets: Option<Numbers>,
     timestamps: Option<Timestamps>,
     /// What a record gets whose timestamp is null, ms.
@@ -44,7 +43,7 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// `Usage` without a column `value`, or for a column of a type that cannot mean it.
     pub fn of(batch: &'a RecordBatch) -> Result<Self> {
-        Self::from_columns(batch.num_rows(), |name| batch.column_by_name(name))
+        Self::from_columns(|name| batch.column_by_name(name))
     }
 
     /// The record columns among the fields of structs.
@@ -52,22 +51,13 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// As `of`.
     pub fn of_structs(structs: &'a StructArray) -> Result<Self> {
-        use arrow_array::Array;
-        Self::from_columns(structs.len(), |name| structs.column_by_name(name))
+        Self::from_columns(|name| structs.column_by_name(name))
     }
 
-    /// Writes all rows. `first_row` is the number of the first one in the table, for errors.
+    /// Writes some of the rows. `first_row` is the number of the first of them in the table, for errors.
     ///
     /// # Errors
     /// `Refused` and `Limit` as `RecordWriter::write`, with the row.
-    pub fn write(&self, writer: &mut RecordWriter, first_row: usize) -> Result<()> {
-        self.write_range(writer, 0..self.len, first_row)
-    }
-
-    /// Writes some of the rows; errors count from the first of them.
-    ///
-    /// # Errors
-    /// As `write`.
     pub fn write_range(&self, writer: &mut RecordWriter, rows: Range<usize>, first_row: usize) -> Result<()> {
         self.write_until(writer, rows, first_row, usize::MAX).map(|_| ())
     }
@@ -87,10 +77,9 @@ impl<'a> Rows<'a> {
         Ok(end)
     }
 
-    fn from_columns(len: usize, column: impl Fn(&str) -> Option<&'a ArrayRef>) -> Result<Self> {
+    fn from_columns(column: impl Fn(&str) -> Option<&'a ArrayRef>) -> Result<Self> {
         let values = column("value").ok_or_else(|| table_error("the column \"value\" is needed"))?;
         Ok(Self {
-            len,
             offsets: column("offset").map(|array| Numbers::of("offset", array)).transpose()?,
             timestamps: match (column("timestampMs"), column("timestamp")) {
                 (Some(array), _) => Some(Timestamps::of("timestampMs", array)?),

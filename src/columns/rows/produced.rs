@@ -178,7 +178,7 @@ impl<'a> ProducedRows<'a> {
         /// What `Rows` finds under other names is left to the writer: offsets, control records.
         const TAKEN: [&str; 5] = ["key", "value", "headers", "timestamp", "timestampMs"];
         let column = |name: &str| if TAKEN.contains(&name) { batch.column_by_name(name) } else { None };
-        let rows = Rows::from_columns(batch.num_rows(), column)?;
+        let rows = Rows::from_columns(column)?;
         Ok(Self {
             rows: Rows { no_timestamp: now, ..rows },
             topics: batch.column_by_name("topic").map(|array| Runs::of("topic", array)).transpose()?,

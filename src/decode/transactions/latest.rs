@@ -9,12 +9,12 @@ pub struct Latest {
     pub before: Option<i64>,
     pub gaps: u64,
     pub change: Change,
-    /// The last offset of one behind it that claims to stand before it.
+    /// The last offset of one after it that claims to come before it.
     pub lower: Option<i64>,
 }
 
 impl Latest {
-    /// Whether it stands where it says, and a batch behind it that goes back does not. Two that go back and agree are right.
+    /// Whether it is where it says, and a batch after it that goes back does not. Two that go back and agree are right.
     pub fn is_right_next_to(&self, header: &BatchHeader) -> bool {
         let Some(before) = self.before else { return false };
         let goes_on = before.checked_add(1) == Some(self.base_offset);

@@ -30,7 +30,7 @@ pub struct Transactions {
 /// What became of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It counts: by its marker, or since it belongs to no transaction. (Or is behind the last stable offset.)
+    /// It counts: by its marker, or since it belongs to no transaction. (Or is after the last stable offset.)
     Committed,
     /// It does not count.
     Aborted,

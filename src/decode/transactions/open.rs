@@ -1,6 +1,6 @@
 //! A transaction without a marker so far, and where it began.
 
-/// Where a batch stands.
+/// Where a batch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Which of the segments.
@@ -32,7 +32,7 @@ impl Open {
         Self { first_offset, last_offset: first_offset, epoch: None, undecided_until: None, certain: Some(first_offset), begun, gaps }
     }
 
-    /// The next marker does not decide about what stands up to `last`.
+    /// The next marker does not decide about what is up to `last`.
     pub fn mark_undecided(&mut self, last: Option<i64>) {
         let known = self.undecided_until.unwrap_or(self.first_offset);
         (self.undecided_until, self.certain) = (Some(last.map_or(known, |last| last.max(known))), None);

@@ -32,8 +32,8 @@ impl ProducerRanges {
     /// Where the range of a producer ends in which an offset lies.
     pub fn find(&self, producer_id: i64, offset: i64) -> Option<i64> {
         let own = self.0.get(&producer_id)?;
-        let behind = own.partition_point(|(first, _)| *first <= offset);
-        own.get(behind.checked_sub(1)?).map(|(_, last)| *last).filter(|last| offset <= *last)
+        let next = own.partition_point(|(first, _)| *first <= offset);
+        own.get(next.checked_sub(1)?).map(|(_, last)| *last).filter(|last| offset <= *last)
     }
 }
 

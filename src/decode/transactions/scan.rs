@@ -1,7 +1,7 @@
 //! Batches in offset order to the transactions of their partition.
 //!
 //! Where something was skipped, the marker of every open transaction may have been among it, and a later marker may be that of another
-//! transaction. So a later marker decides about what stands behind that place, and about nothing before it.
+//! transaction. So a later marker decides about what comes after that place, and about nothing before it.
 
 use std::collections::HashMap;
 
@@ -223,7 +223,7 @@ impl Scan {
         order
     }
 
-    /// The last batch stands before `next`, whatever its base offset says: it is in doubt by itself, and moves nothing else.
+    /// The last batch comes before `next`, whatever its base offset says: it is in doubt by itself, and moves nothing else.
     fn take_back(&mut self, next: i64) {
         let latest = std::mem::take(&mut self.latest);
         (self.last_offset, self.gaps) = (latest.before, latest.gaps);
@@ -262,7 +262,7 @@ impl Scan {
         let open = self.open.entry(header.producer.id).or_insert_with(|| Open::new(first, self.gaps, Some(place)));
         let is_other = open.epoch.is_some() && open.epoch != epoch;
         if is_other && open.gaps < self.gaps {
-            // An epoch begins behind the marker of the one before, and that was in a gap.
+            // An epoch begins after the marker of the one before, and that was in a gap.
             open.mark_undecided(Some(first.saturating_sub(1)));
         }
         (open.epoch, open.last_offset) = (epoch, header.last_offset.max(open.last_offset));
@@ -288,7 +288,7 @@ impl Scan {
     }
 }
 
-/// How a batch stands to those before it.
+/// How a batch follows those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Onward,

@@ -40,8 +40,8 @@ impl BatchBuilder {
             return Ok(Deltas::default());
         }
         let (base_offset, base_timestamp) = match self.is_empty() {
-            true => (self.base_offset.unwrap_or(record.offset), self.settings.delete_horizon_ms.unwrap_or(record.timestamp)),
-            false => (self.base_offset(), self.base_timestamp),
+            true => (record.offset, self.settings.delete_horizon_ms.unwrap_or(record.timestamp)),
+            false => (self.base_offset, self.base_timestamp),
         };
         let last = if self.is_empty() { base_offset.wrapping_sub(1) } else { self.last_offset };
         if record.offset <= last {

@@ -9,7 +9,7 @@ const MAGIC: u8 = 1;
 /// Bytes of an entry around its payload.
 pub const OVERHEAD: usize = PAYLOAD_V1;
 
-/// Writes a message behind what `out` holds.
+/// Writes a message after what `out` holds.
 ///
 /// # Errors
 /// `Limit` when it has more bytes than its length can say.
@@ -20,12 +20,12 @@ pub fn put_message(out: &mut Sink, attributes: u8, payload: &[u8]) -> Result<()>
     seal_message(out, start, attributes)
 }
 
-/// Leaves room for what `seal_message` writes; what is written next is the payload.
+/// Leaves space for what `seal_message` writes; what is written next is the payload.
 pub fn open_message(out: &mut Sink) {
     out.put(&[0; OVERHEAD]);
 }
 
-/// Writes what stands before the payload of the entry that starts at `start` and ends where `out` ends.
+/// Writes what comes before the payload of the entry that starts at `start` and ends where `out` ends.
 ///
 /// # Errors
 /// `Limit` when it has more bytes than its length can say.

@@ -22,20 +22,18 @@ use crate::wire::{Field, Kind};
 
 /// Bytes of the length field.
 pub const LENGTH_LEN: usize = 4;
-/// Where the magic stands.
+/// Where the magic is.
 pub const MAGIC: usize = 4;
-/// Where the attributes of magic 1 stand.
+/// Where the attributes of magic 1 are.
 pub const ATTRIBUTES: usize = 5;
-/// Where the checksum of magic 0 stands.
+/// Where the checksum of magic 0 is.
 pub const CRC_V0: usize = 5;
-/// Where the checksum of magic 1 stands.
+/// Where the checksum of magic 1 is.
 pub const CRC_V1: usize = 6;
 /// Where the payload of magic 0 starts, and the fewest bytes of an entry.
 pub const PAYLOAD_V0: usize = 9;
 /// Where the payload of magic 1 starts, and the fewest bytes of an entry.
 pub const PAYLOAD_V1: usize = 10;
-/// Fields that no checksum covers, for reports (L7-3).
-pub const UNCOVERED: [&str; 3] = ["length", "magic", "attributes"];
 
 /// The fields of an entry of magic 0, for whoever shows them.
 pub const FIELDS_V0: [Field; 4] = [

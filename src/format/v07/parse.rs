@@ -2,9 +2,7 @@
 
 use super::layout::{CRC_V0, CRC_V1, LENGTH_LEN, MAGIC, PAYLOAD_V0, PAYLOAD_V1};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::batch::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE};
-use crate::model::timestamp::NO_TIMESTAMP;
-use crate::model::{Attributes, BatchHeader, Producer, RecordFormat};
+use crate::model::{Attributes, BatchHeader, RecordFormat};
 use crate::wire::checksum;
 
 /// The fields of an entry. Positions count from the entry's start.
@@ -68,17 +66,13 @@ pub fn header(bytes: &[u8], position: u64, offset: i64) -> Result<BatchHeader> {
     Ok(BatchHeader {
         position,
         size,
-        format: RecordFormat::V07,
         magic: message.magic,
         base_offset: offset,
         last_offset: offset.wrapping_add(i64::try_from(size).unwrap_or(i64::MAX)),
         count: (!message.is_compressed()).then_some(1),
         attributes: Attributes(i16::from(message.attributes)),
-        base_timestamp: NO_TIMESTAMP,
-        max_timestamp: NO_TIMESTAMP,
         crc: message.crc,
-        partition_leader_epoch: NO_PARTITION_LEADER_EPOCH,
-        producer: Producer { id: NO_PRODUCER_ID, epoch: -1, base_sequence: NO_SEQUENCE },
+        ..BatchHeader::new(RecordFormat::V07)
     })
 }
 

@@ -18,7 +18,7 @@ pub struct MessageHeader {
     pub attributes: u8,
 }
 
-/// Bytes of an entry with null key and null value; in a wrapper, of what stands around the compressed entries.
+/// Bytes of an entry with null key and null value; in a wrapper, of what is around the compressed entries.
 #[inline]
 pub fn overhead(format: RecordFormat) -> usize {
     if format == RecordFormat::V0 { MIN_LEN_V0 } else { MIN_LEN_V1 }
@@ -30,7 +30,7 @@ pub fn entry_len(format: RecordFormat, key: Option<&[u8]>, value: Option<&[u8]>)
     overhead(format) + key.map_or(0, <[u8]>::len) + value.map_or(0, <[u8]>::len)
 }
 
-/// Writes an uncompressed message behind what `out` holds.
+/// Writes an uncompressed message after what `out` holds.
 ///
 /// # Errors
 /// `Limit` when it has more bytes than its size can say.
@@ -42,13 +42,13 @@ pub fn put_message(out: &mut Sink, header: &MessageHeader, key: Option<&[u8]>, v
     seal(out, start)
 }
 
-/// Leaves room for the wrapper that `seal_wrapper` writes; what is written next are its compressed entries.
+/// Leaves space for the wrapper that `seal_wrapper` writes; what is written next are its compressed entries.
 pub fn open_wrapper(out: &mut Sink, format: RecordFormat) {
-    let room = [0; MIN_LEN_V1];
-    out.put(room.get(..overhead(format)).unwrap_or_default());
+    let blank = [0; MIN_LEN_V1];
+    out.put(blank.get(..overhead(format)).unwrap_or_default());
 }
 
-/// Writes the wrapper at `start` around all that was written behind it: a message without key, whose value that is (L8-20).
+/// Writes the wrapper at `start` around all that was written after it: a message without key, whose value that is (L8-20).
 ///
 /// # Errors
 /// `Limit` when it has more bytes than its size can say.
@@ -135,9 +135,9 @@ mod tests {
             let (mut wrapper, mut message) = (Sink::default(), Sink::default());
             wrapper.put(b"before");
             open_wrapper(&mut wrapper, format);
-            wrapper.put(b"packed");
+            wrapper.put(b"compressed");
             seal_wrapper(&mut wrapper, 6, &header).unwrap();
-            put_message(&mut message, &header, None, Some(b"packed")).unwrap();
+            put_message(&mut message, &header, None, Some(b"compressed")).unwrap();
             assert_eq!(wrapper.from(6), message.bytes());
         }
     }

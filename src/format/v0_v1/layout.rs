@@ -25,17 +25,17 @@
 
 use crate::wire::{Field, Kind};
 
-/// Where the size stands; it counts the bytes after itself.
+/// Where the size is; it counts the bytes after itself.
 pub const SIZE: usize = 8;
-/// Where the checksum stands.
+/// Where the checksum is.
 pub const CRC: usize = 12;
 /// Where the checksummed bytes start: at the magic, right after the checksum.
 pub const CHECKSUMMED: usize = CRC + 4;
-/// Where the magic stands.
+/// Where the magic is.
 pub const MAGIC: usize = 16;
-/// Where the attributes stand.
+/// Where the attributes are.
 pub const ATTRIBUTES: usize = 17;
-/// Where the timestamp of magic 1 stands.
+/// Where the timestamp of magic 1 is.
 pub const TIMESTAMP: usize = 18;
 /// Where the key length is in magic 0.
 pub const KEY_V0: usize = 18;
@@ -45,8 +45,6 @@ pub const KEY_V1: usize = 26;
 pub const MIN_LEN_V0: usize = 26;
 /// The same in magic 1.
 pub const MIN_LEN_V1: usize = 34;
-/// Fields that no checksum covers, for reports (L8-2).
-pub const UNCOVERED: [&str; 2] = ["offset", "size"];
 
 /// The fields of an entry of magic 0, for whoever shows them.
 pub const FIELDS_V0: [Field; 9] = [

@@ -2,7 +2,7 @@
 
 use super::layout::{CHECKSUMMED, CRC, KEY_V0, KEY_V1, MAGIC, MIN_LEN_V0, MIN_LEN_V1, SIZE, TIMESTAMP};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::batch::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE};
+use crate::model::batch::NO_PARTITION_LEADER_EPOCH;
 use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{Attributes, BatchHeader, CompressionType, Producer, RecordFormat};
 use crate::wire::checksum;
@@ -90,7 +90,7 @@ pub fn header(bytes: &[u8], position: u64, format: RecordFormat) -> Result<Batch
         max_timestamp: timestamp,
         crc,
         partition_leader_epoch: NO_PARTITION_LEADER_EPOCH,
-        producer: Producer { id: NO_PRODUCER_ID, epoch: -1, base_sequence: NO_SEQUENCE },
+        producer: Producer::default(),
     })
 }
 

@@ -83,7 +83,7 @@ impl Walk {
         self.position
     }
 
-    /// Bytes of the next message; 0 when it cannot be told.
+    /// Bytes of the next message; 0 when it is not known.
     pub fn next_len(&self, section: &Section<'_>) -> usize {
         section.bytes().get(self.position..).and_then(parse::claimed_len).unwrap_or(0)
     }

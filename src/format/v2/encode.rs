@@ -1,6 +1,6 @@
 //! Records and the batch header as bytes, the mirror of records.rs and parse.rs.
 //!
-//! A record is measured before it is written: its length stands first, and a batch that is nearly full must know it too.
+//! A record is measured before it is written: its length is first, and a batch that is nearly full must know it too.
 
 use super::layout::{CHECKSUMMED, CRC, HEADER_LEN, LENGTH_END, MAGIC, MAX_RECORD_OVERHEAD};
 use crate::error::{ErrorKind, Result};
@@ -17,7 +17,7 @@ pub struct Deltas {
     pub timestamp: i64,
 }
 
-/// Bytes of a record behind its length field.
+/// Bytes of a record after its length field.
 #[inline]
 pub fn body_len(record: &NewRecord<'_>, deltas: Deltas) -> usize {
     1 + len_of(deltas.timestamp) + len_of(i64::from(deltas.offset)) + contents_len(record)
@@ -34,7 +34,7 @@ pub fn record_len_bound(record: &NewRecord<'_>) -> usize {
     MAX_RECORD_OVERHEAD + contents_len(record)
 }
 
-/// Writes a record of `body_len` bytes behind its length field.
+/// Writes a record of `body_len` bytes after its length field.
 ///
 /// # Errors
 /// `Limit` when it has more bytes than a length can say.
@@ -52,15 +52,15 @@ pub fn put_record_as<const HAS_ATTRIBUTES: bool>(out: &mut Sink, record: &NewRec
     if i32::try_from(body_len).is_err() {
         return Err(too_long("record", body_len));
     }
-    let room = out.room(body_len + 2 * WINDOW);
-    match put_fields::<HAS_ATTRIBUTES>(Pen { room, at: 0 }, record, deltas, body_len) {
+    let buffer = out.unfilled(body_len + 2 * WINDOW);
+    match put_fields::<HAS_ATTRIBUTES>(Pen { buffer, at: 0 }, record, deltas, body_len) {
         Some(written) => out.fill(written),
         None => return Err(ErrorKind::Internal { what: "a record is longer than its measure".to_owned() }.into()),
     }
     Ok(())
 }
 
-/// Leaves room for the header that `seal` writes; what is written next are the records.
+/// Leaves space for the header that `seal` writes; what is written next are the records.
 #[inline]
 pub fn open(out: &mut Sink) {
     out.put(&[0; HEADER_LEN]);
@@ -75,7 +75,7 @@ pub fn seal(out: &mut Sink, start: usize, header: &BatchHeader) -> Result<()> {
     let length = i32::try_from(len).map_err(|_| too_long("batch", len))?;
     let last_offset_delta = i32::try_from(header.last_offset.wrapping_sub(header.base_offset)).unwrap_or(i32::MAX);
     let mut head = [0; HEADER_LEN];
-    let mut pen = Pen { room: &mut head, at: 0 };
+    let mut pen = Pen { buffer: &mut head, at: 0 };
     for field in [
         header.base_offset.to_be_bytes().as_slice(),
         &length.to_be_bytes(),
@@ -142,16 +142,16 @@ fn put_fields<const HAS_ATTRIBUTES: bool>(mut pen: Pen<'_>, record: &NewRecord<'
     Some(pen.at)
 }
 
-/// Writes one after the other into a room, of which a window behind the last field is left.
+/// Writes one field after the other into a buffer, of which a window after the last field is left.
 struct Pen<'a> {
-    room: &'a mut [u8],
+    buffer: &'a mut [u8],
     at: usize,
 }
 
 impl Pen<'_> {
     #[inline(always)]
     fn fields(&mut self, write: impl FnOnce(&mut Fields<'_, WINDOW>)) -> Option<()> {
-        let mut fields = Fields::new(self.room.get_mut(self.at..)?.first_chunk_mut()?);
+        let mut fields = Fields::new(self.buffer.get_mut(self.at..)?.first_chunk_mut()?);
         write(&mut fields);
         self.at += fields.len();
         Some(())
@@ -160,7 +160,7 @@ impl Pen<'_> {
     #[inline(always)]
     fn run(&mut self, bytes: &[u8]) -> Option<()> {
         let end = self.at + bytes.len();
-        copy(bytes, self.room.get_mut(self.at..end)?)?;
+        copy(bytes, self.buffer.get_mut(self.at..end)?)?;
         self.at = end;
         Some(())
     }
@@ -210,7 +210,7 @@ pub(in crate::format) fn too_long(what: &'static str, len: usize) -> crate::Erro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Attributes, Producer, RecordFormat};
+    use crate::model::RecordFormat;
 
     #[test]
     fn v2_65_the_example_comes_out_byte_for_byte() {
@@ -228,19 +228,12 @@ mod tests {
         }
         let base_timestamp = 1_600_000_000_000;
         let header = BatchHeader {
-            position: 0,
-            size: 0,
-            format: RecordFormat::V2,
-            magic: 2,
             base_offset: 5,
             last_offset: 6,
             count: Some(2),
-            attributes: Attributes(0),
             base_timestamp,
             max_timestamp: base_timestamp + 7,
-            crc: 0,
-            partition_leader_epoch: -1,
-            producer: Producer::default(),
+            ..BatchHeader::new(RecordFormat::V2)
         };
         seal(&mut entry, 6, &header).unwrap();
         let expected = "000000000000000500000049ffffffff02c0283d5400000000000100000174876e800000000174876e8007\

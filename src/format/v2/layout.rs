@@ -46,18 +46,18 @@ use crate::wire::{Field, Kind};
 pub const MAGIC: i8 = 2;
 /// Where the length field ends; it counts the bytes from here on.
 pub const LENGTH_END: usize = 12;
-/// Where the checksum stands.
+/// Where the checksum is.
 pub const CRC: usize = 17;
 /// Where the checksummed bytes start: right after the checksum.
 pub const CHECKSUMMED: usize = CRC + 4;
+/// Where the distance from the first to the last offset is.
+pub const LAST_OFFSET_DELTA: usize = 23;
 /// Bytes of the header; the records start here.
 pub const HEADER_LEN: usize = 61;
 /// Fewest bytes that a record can have: seven fields of one byte (V2-22).
 pub const MIN_RECORD_LEN: usize = 7;
 /// Bytes of a record without key, value, headers and their lengths, at most: length 5, attributes 1, deltas 10 and 5 (V2-22).
 pub const MAX_RECORD_OVERHEAD: usize = 21;
-/// Fields that no checksum covers, for reports (V2-4).
-pub const UNCOVERED: [&str; 4] = ["baseOffset", "batchLength", "partitionLeaderEpoch", "magic"];
 
 /// The fields of the header, for whoever shows them.
 pub const BATCH_FIELDS: [Field; 13] = [
@@ -104,6 +104,7 @@ mod tests {
         let at = |name| Field::at(&BATCH_FIELDS, name);
         assert_eq!(at("partitionLeaderEpoch"), Some(LENGTH_END));
         assert_eq!((at("crc"), at("attributes")), (Some(CRC), Some(CHECKSUMMED)));
+        assert_eq!(at("lastOffsetDelta"), Some(LAST_OFFSET_DELTA));
         assert_eq!(at("recordsCount").map(|at| at + 4), Some(HEADER_LEN));
     }
 }

@@ -17,12 +17,6 @@ pub fn header(bytes: &[u8], position: u64) -> Result<BatchHeader> {
     fields(head, bytes.len(), position)
 }
 
-/// The records section of the entry, maybe compressed; empty when there is none.
-#[inline]
-pub fn records_section(bytes: &[u8]) -> &[u8] {
-    bytes.get(HEADER_LEN..).unwrap_or_default()
-}
-
 /// Compares the stored checksum with that of the bytes.
 ///
 /// # Errors

@@ -48,24 +48,15 @@ impl Walk {
         self.position
     }
 
-    /// Bytes of the next record, its length field included, as it claims; 0 when it cannot be told.
+    /// Bytes of the next record, its length field included, as it claims; 0 when it is not known.
     pub fn next_len(&self, section: &Section<'_>) -> usize {
         section.bytes().get(self.position..).and_then(claimed_len).unwrap_or(0)
     }
 
-    /// Gives the next `records` records to the sink, fewer when fewer are left.
+    /// Gives the next `records` records to the sink, fewer when fewer are left; `ahead` is asked for meanwhile.
     ///
     /// # Errors
     /// `Length`, `Varint`, `Count`, `TrailingBytes` or `Limit`, with the record's index and the field.
-    #[inline]
-    pub fn advance<S: RecordSink>(&mut self, section: &Section<'_>, records: usize, sink: &mut S) -> Result<()> {
-        self.advance_asking(section, records, Ahead::default(), sink)
-    }
-
-    /// The same; `ahead` is asked for meanwhile.
-    ///
-    /// # Errors
-    /// As `advance`.
     #[inline]
     pub fn advance_asking<S: RecordSink>(
         &mut self,
@@ -89,7 +80,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Checks that the last record ends where the section ends. A batch that counts no records is left alone, as Kafka does (V2-10).
+    /// Checks that the last record ends where the section ends. A batch that counts no records is ignored, as Kafka does (V2-10).
     ///
     /// # Errors
     /// `TrailingBytes` (V2-43).
@@ -111,7 +102,7 @@ pub fn claimed_len(bytes: &[u8]) -> Option<usize> {
 
 /// Why `quick` did not give a record.
 enum Slow {
-    /// Too few bytes behind the record to load windows.
+    /// Too few bytes after the record to load windows.
     NoWindow,
     /// Something is wrong with it.
     Refused,
@@ -285,7 +276,7 @@ fn counted_headers<S: RecordSink>(cursor: &mut Cursor<'_>, end: usize, max_heade
     Ok(count)
 }
 
-/// The headers behind their count; `end` is where the cursor ends in the section.
+/// The headers after their count; `end` is where the cursor ends in the section.
 pub(in crate::format) fn careful_headers<S: RecordSink>(
     cursor: &mut Cursor<'_>,
     end: usize,

@@ -9,13 +9,13 @@ use crate::wire::{Fields, Sink, checksum};
 
 pub use crate::format::v2::encode::{Deltas, record_len};
 
-/// Bytes of a record behind its length field.
+/// Bytes of a record after its length field.
 #[inline]
 pub fn body_len(record: &NewRecord<'_>, deltas: Deltas, has_attributes: bool) -> usize {
     v2::body_len(record, deltas) - usize::from(!has_attributes)
 }
 
-/// Writes a record of `body_len` bytes behind its length field, as one run.
+/// Writes a record of `body_len` bytes after its length field, as one run.
 ///
 /// # Errors
 /// `Limit` when it has more bytes than a length can say.
@@ -27,7 +27,7 @@ pub fn put_record(out: &mut Sink, record: &NewRecord<'_>, deltas: Deltas, body_l
     }
 }
 
-/// Writes a record whose bytes behind the attributes byte are there.
+/// Writes a record whose bytes after the attributes byte are there.
 ///
 /// # Errors
 /// `Limit` when it has more bytes than a length can say.
@@ -73,7 +73,7 @@ pub fn put_parts(
     put_metadata(metadata, &metadata_of, body_len).inspect_err(|_| payloads.truncate(before))
 }
 
-/// What stands about a record before its payload.
+/// The fields of a record before its payload.
 #[derive(Clone, Copy, Debug)]
 struct Metadata {
     /// The attributes byte, where records have one.
@@ -86,7 +86,7 @@ struct Metadata {
     headers: usize,
 }
 
-/// Writes the metadata of a record of `body_len` bytes behind its length field.
+/// Writes the metadata of a record of `body_len` bytes after its length field.
 ///
 /// # Errors
 /// `Limit` when it has more bytes than a length can say.
@@ -141,11 +141,11 @@ pub fn seal(out: &mut Sink, start: usize) -> Result<()> {
 
 /// Writes zigzag integers.
 fn put_integers<const N: usize>(out: &mut Sink, integers: [i64; N]) {
-    let mut room = [0; 64];
-    let mut fields = Fields::new(&mut room);
+    let mut buffer = [0; 64];
+    let mut fields = Fields::new(&mut buffer);
     integers.iter().for_each(|integer| fields.varlong(*integer));
     let len = fields.len();
-    out.put(room.get(..len).unwrap_or_default());
+    out.put(buffer.get(..len).unwrap_or_default());
 }
 
 /// Writes an unsigned integer in its shortest form (S-V12).
@@ -162,23 +162,17 @@ mod tests {
     use super::*;
     use crate::format::v3::layout::{MAX_HEADER_LEN, MIN_HEADER_LEN};
     use crate::format::v3::parse;
-    use crate::model::{Attributes, Producer, RecordFormat};
+    use crate::model::{Attributes, RecordFormat};
 
     fn header(last_offset_delta: i32, base_timestamp: i64, max_timestamp: i64) -> BatchHeader {
         BatchHeader {
-            position: 0,
-            size: 0,
-            format: RecordFormat::V3,
-            magic: 3,
             base_offset: 5,
             last_offset: 5 + i64::from(last_offset_delta),
             count: Some(0),
             attributes: Attributes(0x80),
             base_timestamp,
             max_timestamp,
-            crc: 0,
-            partition_leader_epoch: -1,
-            producer: Producer::default(),
+            ..BatchHeader::new(RecordFormat::V3)
         }
     }
 

@@ -20,10 +20,10 @@ pub fn refusal(what: &'static str) -> Error {
     Error::from(ErrorKind::Invalid { rule: "FND-18", what }).in_field("magic")
 }
 
-/// True for an entry of magic 2 that says 3. `header` is that of magic 3, and the records are `behind` it.
+/// True for an entry of magic 2 that says 3. `header` is that of magic 3, and the records are in `records`.
 #[inline]
-pub(super) fn is_magic_2(header: &BatchHeader, last_offset_delta: i32, bytes: &[u8], behind: &[u8]) -> bool {
-    !makes_sense(header, last_offset_delta, behind) && fit_as_2(bytes) > fit(header, bytes, bytes.len() - behind.len())
+pub(super) fn is_magic_2(header: &BatchHeader, last_offset_delta: i32, bytes: &[u8], records: &[u8]) -> bool {
+    !makes_sense(header, last_offset_delta, records) && fit_as_2(bytes) > fit(header, bytes, bytes.len() - records.len())
 }
 
 /// True for an entry of magic 3 that says 2. To be asked of those with attributes that magic 2 does not use, of those whose numbers do not add
@@ -43,7 +43,7 @@ pub fn is_magic_3(bytes: &[u8]) -> bool {
 
 /// True for a header as writers make them. Others are read too, unless they are of magic 2: that is asked of these only.
 #[inline]
-fn makes_sense(header: &BatchHeader, last_offset_delta: i32, behind: &[u8]) -> bool {
+fn makes_sense(header: &BatchHeader, last_offset_delta: i32, records: &[u8]) -> bool {
     /// Timestamps are of later than April 1970, or there are none.
     const EARLIEST: i64 = 1 << 33;
     /// Milliseconds: timestamps of one batch are some 70 years apart at most.
@@ -51,7 +51,7 @@ fn makes_sense(header: &BatchHeader, last_offset_delta: i32, behind: &[u8]) -> b
     let count = i64::from(header.count.unwrap_or(-1));
     let spread = header.max_timestamp.wrapping_sub(header.base_timestamp);
     (0..=i64::from(last_offset_delta) + 1).contains(&count)
-        && (count > 0 || behind.is_empty())
+        && (count > 0 || records.is_empty())
         && (header.base_timestamp == -1 || header.base_timestamp >= EARLIEST && (0..LONGEST).contains(&spread))
         && is_known(header.producer)
 }
@@ -163,7 +163,7 @@ fn are_records(header: &BatchHeader, seen: &[u8], len: u64) -> bool {
     at == len
 }
 
-/// The rule of a length that ends behind what is seen.
+/// The rule of a length that ends after what is seen.
 const CUT: &str = "FND-18";
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ pub fn header(bytes: &[u8], position: u64) -> Result<BatchHeader> {
     Ok(header)
 }
 
-/// The fields of variable length, and the count behind them.
+/// The fields of variable length, and the count after them.
 struct Moved {
     last_offset_delta: i32,
     base_timestamp: i64,
@@ -77,10 +77,10 @@ impl Moved {
         let middle = bytes.get(front.read_len()..)?;
         // Of six bytes nearly always.
         let (base_timestamp, len) = within_eight(*middle.first_chunk::<8>()?)?;
-        let behind = middle.get(len..)?;
-        let mut back = Window::new(behind.first_chunk::<16>()?);
+        let rest = middle.get(len..)?;
+        let mut back = Window::new(rest.first_chunk::<16>()?);
         let max_timestamp_delta = back.raw(MAX_VARLONG_LEN)?.cast_signed();
-        let count = i32::from_be_bytes(*behind.get(back.read_len()..)?.first_chunk::<4>()?);
+        let count = i32::from_be_bytes(*rest.get(back.read_len()..)?.first_chunk::<4>()?);
         let len = front.read_len() + len + back.read_len() + 4;
         Some(Self { last_offset_delta, base_timestamp: zigzag_i64(base_timestamp), max_timestamp_delta, count, len })
     }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn s_v1_every_cut_of_a_header_is_an_error_and_no_cut_behind_it() {
+    fn s_v1_every_cut_of_a_header_is_an_error_and_no_cut_after_it() {
         let entry = bytes_of(EXAMPLE);
         for len in 0..entry.len() {
             let parsed = header(&entry[..len], 0);
@@ -183,8 +183,8 @@ mod tests {
     fn s_v13_s_v14_deltas_are_two_s_complement_and_fields_that_do_not_end_are_errors() {
         let fixed = &bytes_of(EXAMPLE)[..VARIABLE];
         let with = |variable: &[u8]| header(&[fixed, variable, &[0, 0, 0, 0]].concat(), 0);
-        let behind = with(b"\xff\xff\xff\xff\x0f\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01").unwrap();
-        assert_eq!((behind.last_offset, behind.base_timestamp, behind.max_timestamp), (4, 0, -1));
+        let header = with(b"\xff\xff\xff\xff\x0f\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01").unwrap();
+        assert_eq!((header.last_offset, header.base_timestamp, header.max_timestamp), (4, 0, -1));
         let dropped = with(b"\xff\xff\xff\xff\x7f\x01\x00").unwrap();
         assert_eq!((dropped.last_offset, dropped.base_timestamp, dropped.max_timestamp), (4, -1, -1));
         for (field, bad) in

@@ -1,4 +1,4 @@
-//! Records whose metadata stands before their payloads (S-H1 to S-H6): the prefix can be read without what follows it.
+//! Records whose metadata comes before their payloads (S-H1 to S-H6): the prefix can be read without what follows it.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::records::{careful_headers, non_null};
@@ -280,7 +280,7 @@ impl Walk {
     }
 
     /// Checks that the payloads are where the metadata of all records says they are. Whoever takes records that no checksum vouches for, or
-    /// not all of them, asks before the first one: a wrong length gives every record behind it the payload of others.
+    /// not all of them, asks before the first one: a wrong length gives every record after it the payload of others.
     ///
     /// # Errors
     /// As `finish`, and what `Prefix::read` meets.

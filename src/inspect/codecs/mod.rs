@@ -13,10 +13,10 @@ const fn little(name: &'static str, len: usize) -> Field {
     Field::new(name, Kind::Little(len))
 }
 
-/// Bytes that readers skip behind the end of a stream (FND-8).
+/// Bytes that readers skip after the end of a stream (FND-8).
 fn trailing(writer: &mut FieldWriter<'_>) {
     if writer.goes_on() {
         writer.rest("trailingBytes");
-        writer.note("behind the end of the stream; readers pass over them");
+        writer.note("after the end of the stream; readers skip them");
     }
 }

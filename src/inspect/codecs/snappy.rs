@@ -36,7 +36,7 @@ fn write_header(writer: &mut FieldWriter<'_>) {
 
 fn write_chunk(writer: &mut FieldWriter<'_>) {
     let Some(len) = writer.number(Field::new("chunkLength", Kind::Int(4))) else { return };
-    writer.note("bytes behind this field");
+    writer.note("bytes after this field");
     if writer.bound(len).is_some() {
         write_block(writer);
     }

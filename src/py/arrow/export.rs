@@ -4,14 +4,16 @@ use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Schema, SchemaRef};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyTuple};
 
 use crate::columns::jsonl::{BytesForm, JsonLines, RowFilter};
+use crate::columns::preview::{schema_text, table_text};
 use crate::error::plural;
-use crate::py::arrow::libraries;
+use crate::py::arrow::{libraries, rows};
 use crate::py::errors;
+use crate::py::options::choice;
 
 type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 
@@ -52,7 +54,8 @@ impl ArrowBatch {
     }
 
     fn __repr__(&self) -> String {
-        format!("ArrowBatch({} rows: {})", self.0.num_rows(), names(&self.0.schema()).join(", "))
+        let (rows, schema) = (self.0.num_rows(), self.0.schema());
+        format!("ArrowBatch, {}\n{}", plural(rows, "row"), table_text(&schema, std::slice::from_ref(&self.0), Some(rows)))
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -71,6 +74,49 @@ impl ArrowBatch {
         libraries::import(slf.py(), "pyarrow")?.call_method1("record_batch", (slf,))
     }
 
+    /// Return some rows as a batch. Nothing is copied.
+    ///
+    /// Args:
+    ///     offset: index of the first row.
+    ///     length: number of rows; None for all that follow. Fewer if the batch has fewer.
+    #[pyo3(signature = (offset=0, length=None))]
+    fn slice(&self, offset: usize, length: Option<usize>) -> Self {
+        let offset = offset.min(self.0.num_rows());
+        let left = self.0.num_rows() - offset;
+        Self(self.0.slice(offset, length.map_or(left, |length| length.min(left))))
+    }
+
+    /// Return a batch with these columns, in this order. Nothing is copied.
+    ///
+    /// Args:
+    ///     columns: names of columns; an unknown name is a KeyError.
+    #[expect(clippy::needless_pass_by_value, reason = "what Python gives")]
+    fn select(&self, columns: Vec<String>) -> PyResult<Self> {
+        let schema = self.0.schema_ref();
+        let indexes = columns.iter().map(|name| schema.index_of(name)).collect::<Result<Vec<_>, _>>();
+        let selected = indexes.and_then(|indexes| self.0.project(&indexes));
+        selected.map(Self).map_err(|error| PyKeyError::new_err(error.to_string()))
+    }
+
+    /// Return the rows as dicts. Bytes are copied; a time is a `datetime` in UTC. pyarrow is not needed.
+    ///
+    /// Args:
+    ///     rows: conditions, as in `to_jsonl`.
+    ///
+    /// Raises:
+    ///     OverflowError: if a time is outside of what `datetime` holds; the column `timestampMs` has it.
+    #[pyo3(signature = (*, rows=None))]
+    fn to_pylist<'py>(&self, py: Python<'py>, rows: Option<RowArguments>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let rows = rows.map(RowFilter::from).unwrap_or_default();
+        let chosen = rows.bind(&self.0).map_err(|error| errors::to_py(py, &error))?;
+        rows::dicts(py, &self.0, chosen.rows())
+    }
+
+    /// Return the rows as tuples, otherwise as `to_pylist` does.
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        rows::tuples(py, &self.0)
+    }
+
     /// The rows as JSON lines, UTF-8.
     ///
     /// Args:
@@ -79,7 +125,8 @@ impl ArrowBatch {
     ///     constants: (name, text) pairs that begin every object.
     ///     rows: {"since": ..., "until": ..., "keys": ..., "limit": ...}, each may be None: smallest and first too large
     ///         timestampMs, list of keys, most rows.
-    #[pyo3(signature = (bytes="auto", *, fields=None, constants=Vec::new(), rows=None))]
+    ///     iso: times in ISO 8601 instead of milliseconds; fields whose names end in `Ms` stay numbers.
+    #[pyo3(signature = (bytes="auto", *, fields=None, constants=Vec::new(), rows=None, iso=false))]
     fn to_jsonl<'py>(
         &self,
         py: Python<'py>,
@@ -87,12 +134,12 @@ impl ArrowBatch {
         fields: Option<Vec<(String, String)>>,
         constants: Vec<(String, String)>,
         rows: Option<RowArguments>,
+        iso: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let Some(bytes) = BytesForm::named(bytes) else {
-            return Err(PyValueError::new_err(format!("bytes must be \"auto\", \"utf8\", \"base64\" or \"hex\", not {bytes:?}")));
-        };
+        let forms = [("auto", BytesForm::Auto), ("utf8", BytesForm::Utf8), ("base64", BytesForm::Base64), ("hex", BytesForm::Hex)];
+        let bytes = choice("bytes", bytes, forms)?;
         let rows = rows.map(RowFilter::from).unwrap_or_default();
-        let lines = JsonLines { bytes, fields, constants, rows };
+        let lines = JsonLines { bytes, fields, constants, rows, has_iso_times: iso };
         let written = py.detach(|| lines.write(&self.0)).map_err(|error| errors::to_py(py, &error))?;
         Ok(PyBytes::new(py, &written))
     }
@@ -144,6 +191,11 @@ impl ArrowArray {
         type_capsule(py, self.0.data_type())
     }
 
+    /// Return the values as Python objects, as `ArrowBatch.to_pylist` does.
+    fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
+        rows::values(py, "value", &self.0)
+    }
+
     /// The array as a `pyarrow.Array`.
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         libraries::import(slf.py(), "pyarrow")?.call_method1("array", (slf,))
@@ -167,8 +219,7 @@ impl ArrowSchema {
     }
 
     fn __repr__(&self) -> String {
-        let fields: Vec<_> = self.0.fields().iter().map(|field| format!("{}: {}", field.name(), field.data_type())).collect();
-        format!("ArrowSchema({})", fields.join(", "))
+        format!("ArrowSchema({})", schema_text(&self.0))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
@@ -199,6 +250,7 @@ fn array_capsules<'py>(py: Python<'py>, data: &ArrayData) -> PyResult<Capsules<'
     Ok((schema, array))
 }
 
-fn names(schema: &Schema) -> Vec<String> {
+/// The names of the fields of a schema.
+pub fn names(schema: &Schema) -> Vec<String> {
     schema.fields().iter().map(|field| field.name().clone()).collect()
 }

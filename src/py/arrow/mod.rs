@@ -4,5 +4,6 @@ pub mod c_stream;
 pub mod export;
 pub mod import;
 pub mod libraries;
+pub mod rows;
 pub mod stream;
 pub mod table;

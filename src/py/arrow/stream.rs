@@ -6,9 +6,10 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
 
 use crate::columns::BatchSource;
+use crate::columns::preview::{schema_text, table_text};
 use crate::decode::Stats;
 use crate::error::{Error, Result};
 use crate::py::arrow::c_stream::{CStream, Feed};
@@ -55,11 +56,22 @@ struct Held<'a> {
     holder: &'a AtomicUsize,
 }
 
+/// The batch that comes next.
+enum Peeked {
+    Rows(RecordBatch),
+    Error(Error),
+    End,
+    /// Another library reads the stream.
+    Unknown,
+}
+
 /// The stream was asked by Python code that the stream itself called: a signal handler, or the file object that it reads.
 struct Reentered;
 
 struct State {
     source: Option<Box<dyn BatchSource>>,
+    /// What `repr` read, which is the next batch.
+    peeked: Option<Result<Option<RecordBatch>>>,
     stats: Stats,
     findings: core::Findings,
     error: Option<Error>,
@@ -70,8 +82,14 @@ impl RecordStream {
     /// A stream over this source.
     pub fn new(source: Box<dyn BatchSource>, signals: Arc<Signals>) -> Self {
         let schema = source.schema();
-        let state =
-            State { source: Some(source), stats: Stats::default(), findings: core::Findings::default(), error: None, is_exported: false };
+        let state = State {
+            source: Some(source),
+            peeked: None,
+            stats: Stats::default(),
+            findings: core::Findings::default(),
+            error: None,
+            is_exported: false,
+        };
         Self(Arc::new(Shared { schema, state: Mutex::new(state), holder: AtomicUsize::new(0), signals }))
     }
 
@@ -90,7 +108,7 @@ impl RecordStream {
 
     /// Fails when the stream went by, since a second pass would silently give nothing.
     fn ensure_unconsumed(&self, py: Python<'_>) -> PyResult<()> {
-        let is_gone = self.0.look(py, |state| state.is_exported || state.source.is_none())?;
+        let is_gone = self.0.look(py, |state| state.is_exported || state.is_consumed())?;
         if is_gone { Err(consumed()) } else { Ok(()) }
     }
 }
@@ -147,9 +165,22 @@ impl RecordStream {
         self.to_pyarrow(py)?.call_method0("to_pandas")
     }
 
+    /// Collect what is left into dicts, one for each row, as `ArrowBatch.to_pylist` does. pyarrow is not needed.
+    fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.read_all(py)?.to_pylist(py)
+    }
+
+    /// Collect what is left into tuples, one for each row, otherwise as `to_pylist` does.
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        self.read_all(py)?.rows(py)
+    }
+
     /// Stop, and give memory and threads back. What was collected stays valid.
     pub fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.0.look(py, State::close)
+        self.0.look(py, |state| {
+            state.peeked = None;
+            state.close();
+        })
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -169,16 +200,25 @@ impl RecordStream {
         self.close(py)
     }
 
-    fn __repr__(&self) -> String {
-        let names: Vec<_> = self.0.schema.fields().iter().map(|field| field.name().as_str()).collect();
-        format!("RecordStream({})", names.join(", "))
+    /// The first rows are read for it, and stay in the stream. Of a file object or a store it shows the schema, since a read may wait.
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let schema = &self.0.schema;
+        if self.0.signals.may_wait() {
+            return format!("RecordStream({})", schema_text(schema));
+        }
+        match self.0.look(py, |state| state.peek()) {
+            Ok(Peeked::Rows(batch)) => format!("RecordStream, first rows\n{}", table_text(schema, &[batch], None)),
+            Ok(Peeked::Error(error)) => format!("RecordStream({}), error: {error}", schema_text(schema)),
+            Ok(Peeked::End) => format!("RecordStream({}), no rows left", schema_text(schema)),
+            Ok(Peeked::Unknown) | Err(_) => format!("RecordStream({})", schema_text(schema)),
+        }
     }
 
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface allows to answer with what is there; consumers cast.
         let _ = requested_schema;
-        let is_gone = self.0.look(py, |state| std::mem::replace(&mut state.is_exported, true) || state.source.is_none())?;
+        let is_gone = self.0.look(py, |state| std::mem::replace(&mut state.is_exported, true) || state.is_consumed())?;
         if is_gone {
             return Err(consumed());
         }
@@ -272,7 +312,32 @@ impl Feed for Shared {
 }
 
 impl State {
+    /// Look at the next batch, which `next` will still return.
+    fn peek(&mut self) -> Peeked {
+        if self.is_exported {
+            return Peeked::Unknown;
+        }
+        if self.is_consumed() {
+            return Peeked::End;
+        }
+        let next = self.next();
+        let seen = match &next {
+            Ok(Some(batch)) => Peeked::Rows(batch.clone()),
+            Ok(None) => Peeked::End,
+            Err(error) => Peeked::Error(error.clone()),
+        };
+        self.peeked = Some(next);
+        seen
+    }
+
+    fn is_consumed(&self) -> bool {
+        self.source.is_none() && self.peeked.is_none()
+    }
+
     fn next(&mut self) -> Result<Option<RecordBatch>> {
+        if let Some(next) = self.peeked.take() {
+            return next;
+        }
         let Some(source) = &mut self.source else { return Ok(None) };
         let next = source.next_batch();
         self.findings.append(source.take_findings());

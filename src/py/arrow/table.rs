@@ -3,12 +3,14 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
 
+use crate::columns::preview::table_text;
 use crate::decode::Stats;
+use crate::error::plural;
 use crate::py::arrow::c_stream::{CStream, Feed};
-use crate::py::arrow::export::{ArrowBatch, ArrowSchema, schema_capsule};
-use crate::py::arrow::libraries;
+use crate::py::arrow::export::{ArrowBatch, ArrowSchema, names, schema_capsule};
+use crate::py::arrow::{libraries, rows};
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Fetches;
 
@@ -49,7 +51,7 @@ impl ArrowTable {
 
     #[getter]
     fn column_names(&self) -> Vec<String> {
-        self.schema.fields().iter().map(|field| field.name().clone()).collect()
+        names(&self.schema)
     }
 
     #[getter]
@@ -83,9 +85,16 @@ impl ArrowTable {
         Self::to_pyarrow(slf)?.call_method0("to_pandas")
     }
 
-    /// The rows as dicts, through pyarrow.
-    fn to_pylist<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Self::to_pyarrow(slf)?.call_method0("to_pylist")
+    /// Return the rows as dicts, as `ArrowBatch.to_pylist` does. pyarrow is not needed.
+    pub fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let batches = self.batches.iter().map(|batch| rows::dicts(py, batch, 0..batch.num_rows()));
+        Ok(batches.collect::<PyResult<Vec<_>>>()?.into_iter().flatten().collect())
+    }
+
+    /// Return the rows as tuples, otherwise as `to_pylist` does.
+    pub fn rows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let batches = self.batches.iter().map(|batch| rows::tuples(py, batch));
+        Ok(batches.collect::<PyResult<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
     fn __len__(&self) -> usize {
@@ -93,7 +102,8 @@ impl ArrowTable {
     }
 
     fn __repr__(&self) -> String {
-        format!("ArrowTable({} rows: {})", self.num_rows(), self.column_names().join(", "))
+        let rows = self.num_rows();
+        format!("ArrowTable, {}\n{}", plural(rows, "row"), table_text(&self.schema, &self.batches, Some(rows)))
     }
 
     #[pyo3(signature = (requested_schema=None))]

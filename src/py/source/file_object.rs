@@ -23,6 +23,9 @@ impl FileObject {
         if has_read && object.is_instance(&object.py().import("io")?.getattr("TextIOBase")?)? {
             return Err(PyTypeError::new_err("the file is open as text: open it in binary mode, or give a logsegment.FileSource"));
         }
+        if has_read {
+            signals.expect_to_wait();
+        }
         Ok(has_read.then(|| Self { object: object.clone().unbind(), signals: Arc::clone(signals) }))
     }
 

@@ -69,13 +69,29 @@ impl FileSource {
     pub fn open(&self, signals: &Arc<Signals>) -> std::io::Result<OpenedSource> {
         let source = paths::source(&self.path, self.start, self.end, signals)?;
         self.report(signals);
+        self.expect_to_wait(signals);
         let (kafka_07, segment) = (position_07(&self.path), self.segment());
         Ok(OpenedSource { source, is_repeatable: true, is_closed: self.is_closed(), kafka_07, segment })
+    }
+
+    /// Check that a read from the first byte on reads a log segment.
+    ///
+    /// # Errors
+    /// `NotASegment`, unless damage is skipped.
+    pub fn ensure_segment(&self, signals: &Signals) -> crate::error::Result<()> {
+        if self.start > 0 || signals.skips_damage() { Ok(()) } else { paths::ensure_segment(&self.path) }
     }
 
     /// Add the finding of the file to those of the read.
     pub fn report(&self, signals: &Signals) {
         signals.note(self.finding.iter().cloned().collect());
+    }
+
+    /// Note that bytes of a store have to be waited for.
+    pub fn expect_to_wait(&self, signals: &Signals) {
+        if store::is_stored(&self.path) {
+            signals.expect_to_wait();
+        }
     }
 
     /// The offsets that the batches may hold.
@@ -185,6 +201,7 @@ pub fn open_alone(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult
     let object = &placed(object)?;
     if let Ok(file) = object.cast::<FileSource>() {
         signals.read_file(store::shown(&file.get().path));
+        file.get().ensure_segment(signals).map_err(|error| signals.raised(object.py(), &error))?;
     }
     open(object, signals)
 }
@@ -246,5 +263,9 @@ impl<'py> Snapshot<'py> {
 /// The error for an object that is not a source.
 fn no_source(object: &Bound<'_, PyAny>) -> PyResult<PyErr> {
     let given = object.get_type().fully_qualified_name()?;
-    Ok(PyTypeError::new_err(format!("source must be a path, a logsegment.FileSource, a buffer or a binary file object, not {given}")))
+    // A log or a segment, which have more than one file.
+    let advice = if object.hasattr("records")? { "; call its records(), batches() or validate()" } else { "" };
+    Ok(PyTypeError::new_err(format!(
+        "source must be a path, a logsegment.FileSource, a buffer or a binary file object, not {given}{advice}"
+    )))
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::framing::Source;
 use crate::io::{FileRange, RandomFile};
 use crate::log::partition::{Directory, snapshot_before};
-use crate::log::{Entries, ReadAt, committed};
+use crate::log::{Entries, ReadAt, committed, not_a_segment};
 use crate::py::errors;
 use crate::py::interrupt::Signals;
 use crate::py::source::store;
@@ -34,11 +34,7 @@ impl Segment {
 
 impl Entries for Segment {
     fn source(&self, start: u64) -> Result<Source> {
-        if !store::is_stored(&self.path) {
-            return Ok(source(&self.path, start, None, &self.signals)?);
-        }
-        let range = store::StoredRange::open(&self.path, start, None, &self.signals)?;
-        Ok(range.with_recovery().into_source())
+        Ok(recovering(&self.path, start, None, &self.signals)?)
     }
 
     fn named(&self, error: Error) -> Error {
@@ -106,6 +102,39 @@ pub fn source(path: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>)
     Ok(Source::reader(Box::new(FileRange::open(path, start, end)?), start))
 }
 
+/// As `source`; a store gives other bytes for those that it has lost.
+pub fn recovering(path: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>) -> io::Result<Source> {
+    if store::is_stored(path) {
+        return Ok(store::StoredRange::open(path, start, end, signals)?.with_recovery().into_source());
+    }
+    source(path, start, end, signals)
+}
+
+/// Check that a file may be a log segment, by its name and, on this machine, by its first bytes.
+///
+/// # Errors
+/// `NotASegment`, with the name of the file. What cannot be opened is for the read to report.
+pub fn ensure_segment(path: &Path) -> Result<()> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let metadata = if store::is_stored(path) { None } else { fs::metadata(path).ok() };
+    if metadata.as_ref().is_some_and(fs::Metadata::is_dir) {
+        return Err(in_file(not_a_segment::directory_error(), path));
+    }
+    let mut head = Vec::new();
+    // A read from a FIFO would take the bytes away.
+    if metadata.is_some_and(|metadata| metadata.is_file()) {
+        let file = fs::File::open(path).map(|file| file.take(not_a_segment::HEAD));
+        let _ = file.and_then(|mut file| file.read_to_end(&mut head));
+    }
+    not_a_segment::error(&name, &head).map_or(Ok(()), |error| Err(in_file(error, path)))
+}
+
+/// Raise `InvalidError` for a file or directory that is not a log segment, by its name and first bytes.
+#[pyfunction]
+pub fn ensure_log_segment(py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    ensure_segment(&store::placed(py, path)?).map_err(|error| errors::to_py(py, &error))
+}
+
 /// The bytes of a file, up to 256 MiB of them; `None` when there is none.
 pub fn read(path: &Path, signals: &Signals) -> io::Result<Option<Vec<u8>>> {
     if store::is_stored(path) {
@@ -141,15 +170,10 @@ pub fn tail(path: &Path, most: u64, signals: &Signals) -> io::Result<Vec<u8>> {
 
 /// What a store raised, or an OSError with its number and file name.
 pub fn raised(py: Python<'_>, error: &io::Error, path: &Path, signals: &Signals) -> PyErr {
-    signals.take().unwrap_or_else(|| with_path(py, error, path))
-}
-
-/// An OSError with its number and file name.
-pub fn with_path(py: Python<'_>, error: &io::Error, path: &Path) -> PyErr {
-    match error.raw_os_error() {
-        Some(code) => errors::os_error(py, code, Some(path)),
-        None => io::Error::new(error.kind(), error.to_string()).into(),
+    if error.kind() == io::ErrorKind::IsADirectory {
+        return errors::to_py(py, &in_file(not_a_segment::directory_error(), path));
     }
+    signals.take().unwrap_or_else(|| errors::io_error(py, error, path))
 }
 
 fn names(path: &Path) -> io::Result<Vec<String>> {

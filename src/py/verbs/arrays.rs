@@ -13,7 +13,7 @@ use crate::py::arrow::import;
 use crate::py::encode_options::EncodeOptions;
 use crate::py::errors;
 use crate::py::interrupt::Signals;
-use crate::py::options::{ReadOptions, committed, depth};
+use crate::py::options::{ReadOptions, choice, committed, depth};
 
 /// Records of every value; see `logsegment.decode_array`.
 #[pyfunction]
@@ -81,10 +81,5 @@ fn work(arrays: &[ArrayRef], options: &StreamOptions, on_bad: OnBadValue) -> Res
 }
 
 pub fn on_bad_value(name: &str) -> PyResult<OnBadValue> {
-    match name {
-        "raise" => Ok(OnBadValue::Raise),
-        "skip" => Ok(OnBadValue::Skip),
-        "null" => Ok(OnBadValue::Null),
-        other => Err(PyValueError::new_err(format!("on_error must be \"raise\", \"skip\" or \"null\", not {other:?}"))),
-    }
+    choice("on_error", name, [("raise", OnBadValue::Raise), ("skip", OnBadValue::Skip), ("null", OnBadValue::Null)])
 }

@@ -1,8 +1,8 @@
 use pyo3::prelude::*;
 
 use crate::columns::OnError;
+use crate::columns::batch_rows::{batch_rows, totals};
 use crate::columns::batches::BatchRows;
-use crate::columns::totals::totals;
 use crate::py::arrow::export::ArrowBatch;
 use crate::py::arrow::stream::RecordStream;
 use crate::py::interrupt::Signals;
@@ -33,6 +33,8 @@ pub fn batch_stream(
         let file = own.get();
         signals.read_file(store::shown(&file.path));
         stream.is_closed = file.is_closed();
+        file.expect_to_wait(&signals);
+        file.ensure_segment(&signals).map_err(|error| signals.raised(py, &error))?;
         let rows = header_walk::rows(file, &options, &stream, &signals);
         if let Some(rows) = rows.map_err(|error| paths::raised(py, &error, &file.path, &signals))? {
             return Ok(RecordStream::new(rows, signals));
@@ -51,5 +53,5 @@ pub fn batch_stream(
 /// Lowest first offset, highest last offset and the records of rows of `logsegment.batches`; None when there are no rows or one does not tell.
 #[pyfunction]
 pub fn header_totals(rows: &ArrowBatch) -> Option<(i64, i64, i64)> {
-    totals(&rows.0).map(|found| (found.first_offset, found.last_offset, found.records))
+    totals(&batch_rows(&rows.0)?).map(|found| (found.first_offset, found.last_offset, found.records))
 }

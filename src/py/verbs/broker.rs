@@ -1,4 +1,3 @@
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -6,11 +5,11 @@ use crate::broker::{self, AppendOptions, AppendOrigin, Appended, ProducedBatch, 
 use crate::codec::Plugins;
 use crate::error::Result;
 use crate::framing::Source;
-use crate::model::{CompressionType, RecordFormat, TimestampType};
+use crate::model::CompressionType;
 use crate::py::errors;
 use crate::py::interrupt::Signals;
 use crate::py::limits::Limits;
-use crate::py::options::option;
+use crate::py::options::{choice, option, released_format, timestamp_type};
 use crate::py::plugins;
 use crate::py::source;
 
@@ -52,7 +51,7 @@ pub fn broker_fetch<'py>(
     codecs: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let topic = topic_compression(py, topic, &plugins::of(codecs))?;
-    let limits = limits.map_or_else(Default::default, |limits| limits.0);
+    let limits = Limits::or_default(limits);
     let mut bytes = bytes_of(source)?;
     let done = py.detach(|| {
         whole(&mut bytes)?;
@@ -79,34 +78,21 @@ fn append_options(options: &Bound<'_, PyAny>) -> PyResult<AppendOptions> {
     let plugins = plugins::of(option!(options, "codecs"));
     let (kind, limits): (String, Option<Limits>) = (option!(options, "timestamp_type"), option!(options, "limits"));
     Ok(AppendOptions {
-        origin: origin(&from)?,
+        origin: choice("origin", &from, AppendOrigin::NAMED)?,
         first_offset: option!(options, "first_offset"),
-        to: written(&to)?,
+        to: released_format("to", &to)?,
         compression: topic_compression(options.py(), &compression, &plugins)?,
         level: None,
         has_zstd: option!(options, "has_zstd"),
-        timestamp_type: match kind.as_str() {
-            "CreateTime" => TimestampType::CreateTime,
-            "LogAppendTime" => TimestampType::LogAppendTime,
-            other => {
-                return Err(PyValueError::new_err(format!("timestamp_type must be \"CreateTime\" or \"LogAppendTime\", not {other:?}")));
-            }
-        },
+        timestamp_type: timestamp_type(&kind)?,
         now: option!(options, "now"),
         before_max_ms: option!(options, "before_max_ms"),
         after_max_ms: option!(options, "after_max_ms"),
         is_compacted: option!(options, "compacted"),
         max_message_bytes: option!(options, "max_message_bytes"),
         partition_leader_epoch: option!(options, "partition_leader_epoch"),
-        limits: limits.map_or_else(Default::default, |limits| limits.0),
+        limits: Limits::or_default(limits.as_ref()),
         plugins,
-    })
-}
-
-fn origin(name: &str) -> PyResult<AppendOrigin> {
-    AppendOrigin::named(name).ok_or_else(|| {
-        let known = AppendOrigin::NAMED.map(|(known, _)| format!("{known:?}")).join(", ");
-        PyValueError::new_err(format!("origin must be one of {known}, not {name:?}"))
     })
 }
 
@@ -136,10 +122,4 @@ fn state_of(rows: Vec<ProducerRow>) -> ProducerState {
 fn rows_of(state: &ProducerState) -> Vec<ProducerRow> {
     let batch = |batch: &ProducedBatch| (batch.first_sequence, batch.last_sequence, batch.first_offset, batch.last_offset, batch.timestamp);
     state.0.iter().map(|(id, entry)| (*id, entry.epoch, entry.batches.iter().map(batch).collect())).collect()
-}
-
-/// What a broker writes; no broker knows the proposed v3.
-fn written(name: &str) -> PyResult<RecordFormat> {
-    let known = [RecordFormat::V07, RecordFormat::V0, RecordFormat::V1, RecordFormat::V2].into_iter().find(|format| format.name() == name);
-    known.ok_or_else(|| PyValueError::new_err(format!("to must be \"0.7\", \"v0\", \"v1\" or \"v2\", not {name:?}")))
 }

@@ -3,6 +3,7 @@ use pyo3::prelude::*;
 
 use crate::compat::{Api, ApiVersions, CLIENTS, Client, error_codes, releases, verdict};
 use crate::model::{CompressionType, RecordFormat};
+use crate::py::options::{choice, released_format};
 
 type VersionRow = (i16, Option<i16>, &'static str, Option<&'static str>, &'static str, bool, &'static str);
 type ClientRow =
@@ -36,7 +37,7 @@ pub fn compat_errors() -> Vec<(i16, &'static str, &'static str)> {
 /// What becomes of records in a request: error code, format that they are converted to, advice.
 #[pyfunction]
 pub fn compat_verdict(api: &str, version: i16, format: &str, compression: &str) -> PyResult<(Option<i16>, Option<&'static str>, String)> {
-    let format = format_named(format)?;
+    let format = released_format("format", format)?;
     let compression = compression_named(compression)?;
     let Some(verdict) = verdict(named(api)?, version, format, compression) else {
         return Err(PyValueError::new_err(format!("api_version must be 0 or more, not {version}")));
@@ -45,24 +46,15 @@ pub fn compat_verdict(api: &str, version: i16, format: &str, compression: &str) 
 }
 
 fn named(api: &str) -> PyResult<Api> {
-    match api {
-        "produce" => Ok(Api::Produce),
-        "fetch" => Ok(Api::Fetch),
-        other => Err(PyValueError::new_err(format!("api must be \"produce\" or \"fetch\", not {other:?}"))),
-    }
-}
-
-fn format_named(name: &str) -> PyResult<RecordFormat> {
-    let formats = [RecordFormat::V07, RecordFormat::V0, RecordFormat::V1, RecordFormat::V2];
-    formats
-        .into_iter()
-        .find(|format| format.name() == name)
-        .ok_or_else(|| PyValueError::new_err(format!("format must be \"0.7\", \"v0\", \"v1\" or \"v2\", not {name:?}")))
+    choice("api", api, [("produce", Api::Produce), ("fetch", Api::Fetch)])
 }
 
 fn compression_named(name: &str) -> PyResult<CompressionType> {
     let known = (0..5).map(CompressionType::from_id).find(|compression| compression.name() == name);
-    known.ok_or_else(|| crate::py::errors::UnknownCompressionError::new_err(format!("Unknown compression name: {name}")))
+    known.ok_or_else(|| {
+        let message = format!("Unknown compression name: {name} (use none, gzip, snappy, lz4, zstd)");
+        crate::py::errors::UnknownCompressionError::new_err(message)
+    })
 }
 
 fn version_row(row: &ApiVersions) -> VersionRow {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -19,7 +18,7 @@ use crate::py::errors;
 use crate::py::errors::LossError;
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Signals;
-use crate::py::options::{ReadOptions, Reading, option, positive};
+use crate::py::options::{ReadOptions, Reading, option, positive, record_format};
 use crate::py::output::Output;
 use crate::py::source;
 use crate::py::verbs::arrays::on_bad_value;
@@ -51,7 +50,7 @@ impl ConvertArguments {
     /// `logsegment._convert.ConvertOptions`, with the options of the read.
     fn of(entry: ReadOptions, options: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (to, compression): (Option<String>, Option<String>) = (option!(options, "to"), option!(options, "compression"));
-        let target = to.as_deref().map(target).transpose()?;
+        let target = to.as_deref().map(|name| record_format("to", name)).transpose()?;
         let codec = |name: &str| entry.reading.plugins.named(name).map_err(|error| errors::to_py(options.py(), &error));
         Ok(Self {
             options: ConvertOptions {
@@ -195,10 +194,5 @@ fn loss_rows(losses: &Losses) -> Vec<LossRow> {
 }
 
 fn stopped_row(stopped: Stopped, plugins: &Plugins) -> StoppedRow {
-    (stopped.position, stopped.base_offset, stopped.last_offset, plugins.tell_name(stopped.compression, str::to_owned))
-}
-
-fn target(name: &str) -> PyResult<RecordFormat> {
-    RecordFormat::named(name)
-        .ok_or_else(|| PyValueError::new_err(format!("to must be \"0.7\", \"v0\", \"v1\", \"v2\" or \"v3\", not {name:?}")))
+    (stopped.position, stopped.base_offset, stopped.last_offset, plugins.with_name(stopped.compression, str::to_owned))
 }

@@ -1,7 +1,7 @@
 use pyo3::prelude::*;
 
 use crate::columns::{OnError, stream};
-use crate::decode::{ChecksumVerifier, Checksums};
+use crate::decode::ChecksumVerifier;
 use crate::internal_topics::Topic;
 use crate::py::arrow::stream::RecordStream;
 use crate::py::interrupt::Signals;
@@ -44,10 +44,8 @@ pub fn decode(
         let transactions = match known {
             Some(transactions) => transactions,
             None => {
-                let skips = stream.on_error == OnError::Skip;
-                let checksums = Checksums::of_scan(skips && stream.decode.check_crc);
-                let verifier = ChecksumVerifier { checksums, ..ChecksumVerifier::of(&stream.decode) };
-                transactions::learned(py, std::slice::from_ref(source), verifier, skips)?
+                let verifier = ChecksumVerifier { checksums: options.scan_checksums()?, ..ChecksumVerifier::of(&stream.decode) };
+                transactions::learned(py, std::slice::from_ref(source), verifier, options.skips_damage()?)?
             }
         };
         stream.decode.isolation = committed(transactions);

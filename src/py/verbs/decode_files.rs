@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::columns::batches::BatchRows;
-use crate::columns::chain::{Chain, Open};
+use crate::columns::source_chain::{Open, SourceChain};
 use crate::columns::{BatchSource, OnError, stream};
 use crate::decode::DecodeOptions;
 use crate::error::Result;
@@ -46,10 +46,11 @@ pub fn decode_files(
         }
         let (file, signals, reading) = (file.get().clone(), Arc::clone(&signals), options.reading);
         stream.is_closed = file.is_closed();
+        file.expect_to_wait(&signals);
         let name = Arc::from(store::shown(&file.path));
         waiting.push((name, Box::new(move || Ok(stream::open(open(&file, &signals, &reading, &mut stream.decode)?, stream)))));
     }
-    Ok(RecordStream::new(Box::new(Chain::new(schema, waiting)), signals))
+    Ok(RecordStream::new(Box::new(SourceChain::new(schema, waiting)), signals))
 }
 
 /// Open a stream of batch rows over files, one after the other; see `logsegment.Log.batches`. `notes` are as in `decode_files`.
@@ -67,6 +68,7 @@ pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: ReadOptions, note
         let mut stream = options.to_entry_stream(interrupt.clone())?;
         let (file, signals, options) = (file.get().clone(), Arc::clone(&signals), Arc::clone(&options));
         stream.is_closed = file.is_closed();
+        file.expect_to_wait(&signals);
         let name = Arc::from(store::shown(&file.path));
         waiting.push((
             name,
@@ -80,11 +82,12 @@ pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: ReadOptions, note
             }),
         ));
     }
-    Ok(RecordStream::new(Box::new(Chain::new(schema, waiting)), signals))
+    Ok(RecordStream::new(Box::new(SourceChain::new(schema, waiting)), signals))
 }
 
 /// Opens a file and lets it tell its format; an OSError names the file.
 pub fn open(file: &FileSource, signals: &Arc<Signals>, reading: &Reading, decode: &mut DecodeOptions) -> Result<Source> {
+    file.ensure_segment(signals)?;
     let mut opened = file.open(signals).map_err(|error| keep(signals, error, file))?;
     reading.resolve(decode, &mut opened)?;
     Ok(opened.source)

@@ -3,7 +3,7 @@ use pyo3::types::PyBytes;
 
 use crate::columns::rows::Rows;
 use crate::encode::RecordWriter;
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::py::arrow::import::{self, Batches};
 use crate::py::bytes_writer;
@@ -42,7 +42,7 @@ const ROWS: usize = 64;
 fn write(batches: Batches, writer: &mut RecordWriter, mut output: Output, interrupt: &Interrupt) -> Result<()> {
     let mut first_row = 0;
     for batch in batches {
-        let batch = batch.map_err(|error| ErrorKind::Io { kind: std::io::ErrorKind::Other, os_code: None, message: error.to_string() })?;
+        let batch = batch.map_err(std::io::Error::other)?;
         let rows = Rows::of(&batch)?;
         let mut row = 0;
         while row < batch.num_rows() {

@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex};
 
-use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -15,6 +15,7 @@ use crate::py::bytes_writer::{self, BytesWriter};
 use crate::py::errors;
 use crate::py::interrupt::Signals;
 use crate::py::limits::Limits;
+use crate::py::options::checksum_form;
 use crate::py::source;
 use crate::py::source::buffer;
 use crate::wire::Sink;
@@ -27,7 +28,7 @@ const SOME: usize = 256 << 10;
 /// The header checksum that an LZ4 frame should have; see `logsegment.lz4_header_checksum`.
 #[pyfunction]
 pub fn lz4_header_checksum(py: Python<'_>, frame: &Bound<'_, PyAny>, form: &str) -> PyResult<u8> {
-    let form = form_named(form)?;
+    let form = checksum_form("form", form)?;
     let Some(mut head) = buffer::source(frame)? else {
         return Err(PyTypeError::new_err("the frame must be bytes, or another buffer"));
     };
@@ -67,11 +68,11 @@ impl Lz4Rewriter {
     #[pyo3(signature = (source, form, limits, is_whole))]
     fn new(source: &Bound<'_, PyAny>, form: &str, limits: Option<&Limits>, is_whole: bool) -> PyResult<Self> {
         let (signals, interrupt) = Signals::new();
-        let limits = limits.map_or_else(CoreLimits::default, |limits| limits.0);
+        let limits = Limits::or_default(limits);
         let opened = source::open_alone(source, &signals)?;
         let target = if is_whole && opened.source.is_memory() { usize::MAX } else { PIECE };
         let state = State { runs: Runs::new(opened.source, limits, target), rest: None, is_over: false };
-        Ok(Self { state: Mutex::new(state), form: form_named(form)?, limits, signals, interrupt })
+        Ok(Self { state: Mutex::new(state), form: checksum_form("form", form)?, limits, signals, interrupt })
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -154,7 +155,7 @@ type SurveyRow = (i8, &'static str, bool, u64, u64);
 #[pyfunction]
 pub fn lz4_survey(py: Python<'_>, source: &Bound<'_, PyAny>, limits: Option<&Limits>) -> PyResult<Vec<SurveyRow>> {
     let (signals, interrupt) = Signals::new();
-    let limits = limits.map_or_else(CoreLimits::default, |limits| limits.0);
+    let limits = Limits::or_default(limits);
     let opened = source::open_alone(source, &signals)?;
     let survey = py.detach(|| survey(Runs::new(opened.source, limits, PIECE), &limits, &interrupt));
     let survey = survey.map_err(|error| signals.raised(py, &error))?;
@@ -170,12 +171,4 @@ fn survey(mut runs: Runs, limits: &CoreLimits, interrupt: &Interrupt) -> Result<
         }
     }
     Ok(survey)
-}
-
-fn form_named(name: &str) -> PyResult<ChecksumForm> {
-    match name {
-        "correct" => Ok(ChecksumForm::Correct),
-        "broken" => Ok(ChecksumForm::Broken),
-        other => Err(PyValueError::new_err(format!("form must be \"correct\" or \"broken\", not {other:?}"))),
-    }
 }

@@ -8,8 +8,9 @@ use pyo3::prelude::*;
 
 use crate::error::Result;
 use crate::log::{Rebuild, SegmentFiles};
+use crate::py::errors;
 use crate::py::interrupt::Signals;
-use crate::py::source::paths::{self, with_path};
+use crate::py::source::paths;
 
 /// Writes the files that Kafka keeps beside the segments of one partition: .index, .timeindex, .txnindex where transactions were
 /// aborted, .snapshot for every segment but the first and for the end of the log, and the leader-epoch-checkpoint.
@@ -42,7 +43,7 @@ pub fn rebuild_indexes(
     let mut rebuild = Rebuild::new(index_interval_bytes);
     let (mut written, mut next_offset) = (Vec::new(), 0);
     for (index, (path, base_offset)) in log_paths.iter().enumerate() {
-        let segment = segment(py, &mut rebuild, path, *base_offset)?;
+        let (segment, _) = segment(py, &mut rebuild, path, *base_offset)?;
         next_offset = segment.next_offset;
         write(py, &out_dir, segment.to_files(index == 0), &mut written)?;
     }
@@ -52,17 +53,31 @@ pub fn rebuild_indexes(
     Ok((next_offset, written))
 }
 
-fn segment(py: Python<'_>, rebuild: &mut Rebuild, path: &Path, base_offset: i64) -> PyResult<SegmentFiles> {
+/// Returns where a segment ends: the offset after its last one, the bytes of whole entries, and all its bytes.
+///
+/// Headers are read, the records are not.
+///
+/// Raises:
+///     RecordBatchError: when entries cannot be framed.
+///     OSError: when the file cannot be read.
+#[pyfunction]
+pub fn segment_end(py: Python<'_>, path: PathBuf, base_offset: i64) -> PyResult<(i64, u64, u64)> {
+    let (segment, len) = segment(py, &mut Rebuild::new(None), &path, base_offset)?;
+    Ok((segment.next_offset, segment.valid_bytes, len))
+}
+
+/// What a segment needs next to it, and its bytes.
+fn segment(py: Python<'_>, rebuild: &mut Rebuild, path: &Path, base_offset: i64) -> PyResult<(SegmentFiles, u64)> {
     let (signals, interrupt) = Signals::new();
     let (log, len) = paths::open(path, &signals).map_err(|error| paths::raised(py, &error, path, &signals))?;
     let built: Result<_> = py.detach(|| rebuild.segment(&*log, len, base_offset, &interrupt));
-    built.map_err(|error| signals.raised(py, &paths::in_file(error, path)))
+    built.map(|files| (files, len)).map_err(|error| signals.raised(py, &paths::in_file(error, path)))
 }
 
 fn write(py: Python<'_>, directory: &Path, files: Vec<(String, Vec<u8>)>, written: &mut Vec<String>) -> PyResult<()> {
     for (name, bytes) in files {
         let path = directory.join(&name);
-        py.detach(|| replace(&path, &bytes)).map_err(|error| with_path(py, &error, &path))?;
+        py.detach(|| replace(&path, &bytes)).map_err(|error| errors::io_error(py, &error, &path))?;
         written.push(name);
     }
     Ok(())

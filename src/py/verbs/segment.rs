@@ -6,13 +6,13 @@ use std::sync::{Arc, OnceLock};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::decode::{ChecksumVerifier, Checksums, OffsetRange};
+use crate::decode::{ChecksumVerifier, OffsetRange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::log::{Committed, Lookup, Place, ReadAt, no_data_error, sidecar_check};
-use crate::model::Formats;
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Signals;
+use crate::py::options::ReadOptions;
 use crate::py::source::paths::{self, Segment};
 use crate::py::source::store::{self, StoredLog};
 use crate::py::verbs::transactions::Transactions;
@@ -62,7 +62,7 @@ impl SegmentIndex {
         Ok(finding::to_py(&findings))
     }
 
-    /// The first batch that ends at or behind `offset`.
+    /// The first batch that ends at or after `offset`.
     fn find_offset(&self, py: Python<'_>, offset: i64) -> PyResult<Found> {
         self.look_up(py, |lookup| lookup.offset(offset)).map(as_found)
     }
@@ -72,25 +72,25 @@ impl SegmentIndex {
         self.look_up(py, |lookup| lookup.timestamp(timestamp)).map(as_found)
     }
 
-    /// Positions of batches about every `step` bytes, behind `start`, where a batch begins, and before `end`; only of valid ones if that
-    /// is said.
-    #[pyo3(signature = (start, end, step, *, intact=false))]
-    fn cuts(&self, py: Python<'_>, start: u64, end: u64, step: u64, intact: bool) -> PyResult<Vec<u64>> {
+    /// Return positions of batches about every `step` bytes, after `start`, where a batch begins, and before `end`; with `valid` only of
+    /// batches whose checksum matches.
+    #[pyo3(signature = (start, end, step, *, valid=false))]
+    fn cuts(&self, py: Python<'_>, start: u64, end: u64, step: u64, valid: bool) -> PyResult<Vec<u64>> {
         self.look_past_damage(py, |lookup| {
             let cuts = lookup.splits(start, end, step)?;
-            if intact { lookup.valid_splits(cuts) } else { Ok(cuts) }
+            if valid { lookup.valid_splits(cuts) } else { Ok(cuts) }
         })
     }
 
-    /// The bytes that hold all valid batches of wanted offsets, and the one before them, whatever damaged headers claim.
+    /// Return the bytes that hold all valid batches of wanted offsets, and the one before them, whatever damaged headers claim.
     #[pyo3(signature = (start_offset=None, end_offset=None))]
-    fn intact_range(&self, py: Python<'_>, start_offset: Option<i64>, end_offset: Option<i64>) -> PyResult<(u64, Option<u64>)> {
+    fn valid_range(&self, py: Python<'_>, start_offset: Option<i64>, end_offset: Option<i64>) -> PyResult<(u64, Option<u64>)> {
         self.look_up(py, |lookup| lookup.valid_range(start_offset, end_offset))
     }
 
-    /// What is wrong with a sound `.index`, as a look-up of `offset` has shown that ended at `position`: its entries led to no batch of
-    /// the log, or end far before it.
-    fn misled_by_offset(&self, py: Python<'_>, offset: i64, position: u64, by_index: bool) -> PyResult<Option<Finding>> {
+    /// Return the finding of a sound `.index` whose entries led a look-up of `offset`, which ended at `position`, to no batch of the log, or
+    /// end far before it.
+    fn index_finding(&self, py: Python<'_>, offset: i64, position: u64, by_index: bool) -> PyResult<Option<Finding>> {
         let entries = valid_entries(self.offsets(py)?);
         Ok(sidecar_check::misleading_entry(entries, offset, position, by_index).and_then(|finding| self.in_file_of(finding, "index")))
     }
@@ -315,58 +315,35 @@ fn parse<T: Send>(py: Python<'_>, path: &Path, parse: impl Fn(&[u8]) -> Parsed<T
     read.map_err(|error| paths::raised(py, &error, path, &signals))
 }
 
-/// The transactions that a committed read of offsets must know, from markers.
+/// Return the transactions that a committed read of offsets must know, from markers.
 ///
 /// Args:
 ///     segments: all segments of one partition in offset order, as (path, base offset).
-///     start_offset, end_offset: the offsets that will be read, end exclusive; None for no bound.
-///     is_recovering: trust an entry only when its checksum matches, as a read that skips damage does.
-///     experimental: batches of magic 3 begin and end transactions too, as for a read that takes them.
+///     options: those of the read. A read that skips damage trusts an entry only if its checksum matches.
 #[pyfunction]
-#[pyo3(signature = (segments, *, start_offset=None, end_offset=None, is_recovering=false, experimental=false))]
-pub fn committed_transactions(
-    py: Python<'_>,
-    segments: Vec<(PathBuf, i64)>,
-    start_offset: Option<i64>,
-    end_offset: Option<i64>,
-    is_recovering: bool,
-    experimental: bool,
-) -> PyResult<Transactions> {
-    let wanted = OffsetRange { start: start_offset.unwrap_or(i64::MIN), end: end_offset };
-    let scope = Scope { wanted, is_recovering, experimental };
+pub fn committed_transactions(py: Python<'_>, segments: Vec<(PathBuf, i64)>, options: ReadOptions) -> PyResult<Transactions> {
+    let wanted = OffsetRange { end: options.end_offset, ..OffsetRange::default() };
+    let scope = Scope { wanted, verifier: options.verifier(options.scan_checksums()?), is_recovering: options.skips_damage()? };
     scanned(py, segments, scope, |committed, segments| committed.transactions(segments)).map(Transactions)
 }
 
-/// Return the transactions that are open at the end of the segments: producer id and first offset.
-///
-/// Args:
-///     segments: the first segments of one partition in offset order, as (path, base offset).
-///     experimental: batches of magic 3 begin and end transactions too.
-#[pyfunction]
-#[pyo3(signature = (segments, *, experimental=false))]
-pub fn open_transactions(py: Python<'_>, segments: Vec<(PathBuf, i64)>, experimental: bool) -> PyResult<Vec<(i64, i64)>> {
-    let scope = Scope { wanted: OffsetRange::default(), is_recovering: false, experimental };
-    scanned(py, segments, scope, |committed, segments| committed.open_transactions(segments))
-}
-
 /// What a scan of a partition's transactions covers.
-struct Scope {
-    wanted: OffsetRange,
-    is_recovering: bool,
-    experimental: bool,
+pub(super) struct Scope {
+    pub(super) wanted: OffsetRange,
+    pub(super) verifier: ChecksumVerifier,
+    pub(super) is_recovering: bool,
 }
 
-fn scanned<T: Send>(
+/// Scans the transactions of segments in offset order.
+pub(super) fn scanned<T: Send>(
     py: Python<'_>,
     segments: Vec<(PathBuf, i64)>,
     scope: Scope,
     scan: impl FnOnce(&Committed<'_>, &[Segment]) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let Scope { wanted, is_recovering, experimental } = scope;
+    let Scope { wanted, verifier, is_recovering } = scope;
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(is_recovering);
-    let checksums = Checksums::of_scan(is_recovering);
-    let verifier = ChecksumVerifier { formats: Formats::later(experimental), limits: Limits::default(), checksums };
     let segments: Vec<_> = ordered(segments, &signals)?.into_iter().map(|(_, segment)| segment).collect();
     let committed = Committed { wanted, verifier, is_recovering, interrupt: &interrupt };
     py.detach(|| scan(&committed, &segments)).map_err(|error| signals.raised(py, &error))

@@ -7,22 +7,20 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::broker::Assigner;
 use crate::columns::rows::produced::{Outlet, Produced, ProducedOptions};
 use crate::encode::RecordWriter;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::io::{RandomFile, SegmentOptions, write_segments};
-use crate::log::Rebuild;
-use crate::model::RecordFormat;
+use crate::io::{SegmentOptions, write_segments};
 use crate::py::arrow::import;
 use crate::py::encode_options::EncodeOptions;
+use crate::py::errors;
 use crate::py::interrupt::Signals;
-use crate::py::options::option;
-use crate::py::source::paths::{self, with_path};
+use crate::py::options::{option, released_format};
+use crate::py::source::paths;
 use crate::wire::as_u64;
 
 /// Writes the rows of one task to files, one for each partition, whose offsets count from 0.
@@ -77,9 +75,7 @@ impl StagedWriter {
         let written = py.detach(|| {
             let mut task = self.task();
             for batch in batches {
-                let batch =
-                    batch.map_err(|error| ErrorKind::Io { kind: std::io::ErrorKind::Other, os_code: None, message: error.to_string() })?;
-                task.write_batch(&batch, now, &interrupt)?;
+                task.write_batch(&batch.map_err(std::io::Error::other)?, now, &interrupt)?;
             }
             Ok(())
         });
@@ -112,7 +108,7 @@ impl StagedWriter {
     fn raised(&self, py: Python<'_>, signals: &Signals, error: &Error) -> PyErr {
         let failed = py.detach(|| self.task().files.failed.take());
         match failed {
-            Some((failed, path)) => with_path(py, &failed, &path),
+            Some((failed, path)) => errors::io_error(py, &failed, &path),
             None => signals.raised(py, error),
         }
     }
@@ -197,7 +193,7 @@ pub fn place_staged(
     level: Option<i32>,
     segment_bytes: u64,
 ) -> PyResult<PlacedRow> {
-    let format = RecordFormat::named(format).ok_or_else(|| PyValueError::new_err("format: there is no such format"))?;
+    let format = released_format("format", format)?;
     let mut assigner = Assigner::new(format, level, base_offset);
     let options = SegmentOptions { segment_bytes, index_interval: crate::sidecar::index_builder::DEFAULT_INTERVAL };
     let (signals, interrupt) = Signals::new();
@@ -209,20 +205,4 @@ pub fn place_staged(
         }
         Err(failed) => Err(signals.raised(py, &paths::in_file(failed.error, &failed.path))),
     }
-}
-
-/// Tells where a segment ends: the offset after its last one, the bytes of whole entries, and all its bytes.
-///
-/// Headers are read, the records are not.
-///
-/// Raises:
-///     RecordBatchError: when entries cannot be framed.
-///     OSError: when the file cannot be read.
-#[pyfunction]
-pub fn segment_end(py: Python<'_>, path: PathBuf, base_offset: i64) -> PyResult<(i64, u64, u64)> {
-    let (signals, interrupt) = Signals::new();
-    let file = RandomFile::open(&path).map_err(|error| with_path(py, &error, &path))?;
-    let built = py.detach(|| Rebuild::new(None).segment(&file, file.len(), base_offset, &interrupt));
-    let segment = built.map_err(|error| signals.raised(py, &paths::in_file(error, &path)))?;
-    Ok((segment.next_offset, segment.valid_bytes, file.len()))
 }

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::columns::counting::{Counter, Histogram, Series};
+use crate::columns::counting::{Bucket, Counter, Histogram, Series};
 use crate::py::arrow::export::ArrowBatch;
 
 /// Adds up what the rows of `logsegment.batches` tell; `logsegment.counting.Collector` asks it.
@@ -14,7 +14,7 @@ use crate::py::arrow::export::ArrowBatch;
 pub struct BatchCounter(Mutex<Counter>);
 
 /// Position, codec, whether it is looked into for its control record.
-type Look = (i64, String, bool);
+type Look = (u64, String, bool);
 /// Where a bucket begins, bytes, records, earliest and latest time, late batches.
 type Point = (i64, u64, u64, Option<(i64, i64)>, u64);
 /// Counts by bucket, how many, their sum, the smallest and the largest.
@@ -57,6 +57,10 @@ impl BatchCounter {
         let producers = counter.producers.known().into_iter();
         let producers = producers.map(|(id, one)| (id, (one.batches, one.records, one.transactional, one.epoch, one.is_open)));
         counts.set_item("producers", producers.collect::<Vec<_>>())?;
+        let partitions = counter.partitions.iter();
+        let partitions = partitions.map(|one| (one.files, one.batches, one.records, one.bytes, one.offsets, one.times));
+        counts.set_item("partitions", partitions.collect::<Vec<_>>())?;
+        counts.set_item("other_partitions", counter.other_partitions)?;
         counts.set_item("other_producers", counter.producers.other_batches())?;
         Ok(counts)
     }
@@ -92,8 +96,11 @@ fn histogram(histogram: &Histogram) -> Sizes {
     (histogram.counts().collect(), histogram.total(), histogram.sum(), least, most)
 }
 
-/// The width of a bucket, and the buckets.
-fn series(series: &Series) -> (i64, Vec<Point>) {
-    let points = series.points().map(|(start, one)| (start, one.bytes, one.records, one.times, one.late));
-    (series.width(), points.collect())
+/// The width of a bucket, the buckets, and those of outliers.
+fn series(series: &Series) -> (i64, Vec<Point>, Vec<Point>) {
+    let drawn = series.drawn();
+    let points = |buckets: Vec<(i64, Bucket)>| {
+        buckets.into_iter().map(|(start, one)| (start, one.bytes, one.records, one.times, one.late)).collect()
+    };
+    (drawn.width, points(drawn.points), points(drawn.outliers))
 }

@@ -5,19 +5,17 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::columns::OnError;
 use crate::columns::batch_rows::batch_rows;
 use crate::decode::transactions::Scan;
 use crate::decode::{ChecksumVerifier, Checksums, OffsetRange, transactions as core};
 use crate::error::{Error, Result};
 use crate::framing::Source;
-use crate::limits::Limits;
 use crate::log::transaction_history::Transaction;
 use crate::log::{self, Committed, Entries};
-use crate::model::{ControlType, Formats};
+use crate::model::ControlType;
 use crate::py::arrow::export::ArrowBatch;
 use crate::py::interrupt::Signals;
-use crate::py::options;
+use crate::py::options::ReadOptions;
 use crate::py::source::paths;
 use crate::py::source::{self, FileSource};
 use crate::py::verbs::valid_batches::BatchHeader;
@@ -32,8 +30,8 @@ type Parts = (Vec<(i64, i64, i64)>, Option<i64>, Vec<(i64, i64, i64)>);
 /// Args:
 ///     aborted: list of (producerId, firstOffset, lastOffset), last offset inclusive.
 ///     last_stable_offset: first offset of the oldest open transaction, or None when none is open.
-///     doubtful: as `aborted`, of transactions whose marker may be lost: up to the last offset before the damage. A committed read gives
-///         none of it, and tells it (TRX-5).
+///     undecided: as `aborted`, of transactions whose marker may be lost: up to the last offset before the damage. A committed read gives
+///         none of it, and reports it (TRX-5).
 ///
 /// Example:
 ///     >>> import logsegment as ls
@@ -46,9 +44,9 @@ pub struct Transactions(pub core::Transactions);
 #[pymethods]
 impl Transactions {
     #[new]
-    #[pyo3(signature = (aborted, last_stable_offset=None, doubtful=Vec::new()), text_signature = "(aborted, last_stable_offset=None, doubtful=())")]
-    fn new(aborted: Vec<(i64, i64, i64)>, last_stable_offset: Option<i64>, doubtful: Vec<(i64, i64, i64)>) -> Self {
-        Self(core::Transactions::from_parts(aborted, doubtful, last_stable_offset))
+    #[pyo3(signature = (aborted, last_stable_offset=None, undecided=Vec::new()), text_signature = "(aborted, last_stable_offset=None, undecided=())")]
+    fn new(aborted: Vec<(i64, i64, i64)>, last_stable_offset: Option<i64>, undecided: Vec<(i64, i64, i64)>) -> Self {
+        Self(core::Transactions::from_parts(aborted, undecided, last_stable_offset))
     }
 
     #[getter]
@@ -62,53 +60,27 @@ impl Transactions {
     }
 
     #[getter]
-    fn doubtful(&self) -> Vec<(i64, i64, i64)> {
+    fn undecided(&self) -> Vec<(i64, i64, i64)> {
         self.0.undecided()
     }
 
     fn __repr__(&self) -> String {
         let stable = self.0.last_stable_offset().map_or_else(|| "None".to_owned(), |offset| offset.to_string());
-        let doubtful = self.0.undecided().len();
-        let doubtful = if doubtful == 0 { String::new() } else { format!(", {doubtful} in doubt") };
-        format!("Transactions({} aborted{doubtful}, last_stable_offset={stable})", self.0.aborted().len())
+        let undecided = self.0.undecided().len();
+        let undecided = if undecided == 0 { String::new() } else { format!(", {undecided} undecided") };
+        format!("Transactions({} aborted{undecided}, last_stable_offset={stable})", self.0.aborted().len())
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, Parts) {
         let own = slf.get();
-        (slf.get_type().into_any(), (own.aborted(), own.last_stable_offset(), own.doubtful()))
+        (slf.get_type().into_any(), (own.aborted(), own.last_stable_offset(), own.undecided()))
     }
 }
 
-/// Find the aborted and open transactions of a partition, from headers and markers alone (nothing is decompressed).
-///
-/// A marker counts when the checksum of its batch matches. What is open where something is damaged is in doubt up to there: its marker may
-/// have been in it.
-///
-/// Args:
-///     sources: the segments of one partition in offset order, each a buffer or a FileSource.
-///     experimental: batches of magic 3 begin and end transactions too; as in `decode`.
-///     on_error: what the decode that follows does at damage. With "skip" every entry is read, and trusted when its checksum matches.
-///
-/// Returns:
-///     `Transactions`. Damage is skipped; the decode that follows reports it.
-///
-/// Raises:
-///     UnsupportedError: for a batch of magic 3 without `experimental` (MAP-3), whose transactions would be missing. With
-///         `on_error="skip"` the batch is skipped, as the decode skips it.
-///     ValueError: if the sources are not in offset order: a marker could end the transaction of another producer epoch.
-///     OSError: when a file cannot be read.
-///
-/// Example:
-///     >>> import logsegment as ls
-///     >>> ls.scan_transactions([ls.FileSource("00000000000000000000.log")]).last_stable_offset is None
-///     True
+/// Find the transactions of sources; see `logsegment.scan_transactions`. `options` are those of the decode that follows.
 #[pyfunction]
-#[pyo3(signature = (sources, *, experimental=false, on_error="raise"))]
-pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, experimental: bool, on_error: &str) -> PyResult<Transactions> {
-    let skips = options::on_error(on_error)? == OnError::Skip;
-    let verifier =
-        ChecksumVerifier { formats: Formats::later(experimental), limits: Limits::default(), checksums: Checksums::of_scan(skips) };
-    learned(py, &sources, verifier, skips).map(Transactions)
+pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, options: ReadOptions) -> PyResult<Transactions> {
+    learned(py, &sources, options.verifier(options.scan_checksums()?), options.skips_damage()?).map(Transactions)
 }
 
 /// The transactions of sources that can be read again, which are in offset order.
@@ -182,18 +154,17 @@ impl TransactionHistory {
     ///
     /// Args:
     ///     source: a buffer or a FileSource.
-    ///     experimental: batches of magic 3 too.
+    ///     options: those of the read.
     ///
     /// Raises:
-    ///     UnsupportedError: for a batch of magic 3 without `experimental` (MAP-3).
+    ///     UnsupportedError: for a batch of magic 3 that the options do not read (MAP-3).
     ///     OSError: if the file cannot be read.
-    #[pyo3(signature = (source, *, experimental=false))]
-    fn enter(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>, experimental: bool) -> PyResult<()> {
+    fn enter(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>, options: ReadOptions) -> PyResult<()> {
         let mut scan = Scan::keeping_ends();
         let (signals, interrupt) = Signals::new();
         signals.skip_damage(true);
         let given = Given::new(source, &signals)?;
-        let verifier = ChecksumVerifier { formats: Formats::later(experimental), limits: Limits::default(), checksums: Checksums::All };
+        let verifier = options.verifier(Checksums::All);
         let committed = Committed { wanted: OffsetRange::default(), verifier, is_recovering: false, interrupt: &interrupt };
         let visited = py.detach(|| given.source(0).and_then(|source| committed.visit_source(source, &mut scan)));
         visited.map_err(|error| signals.raised(py, &error))?;

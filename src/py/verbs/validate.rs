@@ -1,3 +1,4 @@
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -12,7 +13,7 @@ use crate::py::finding::{self, Finding};
 use crate::py::interrupt::{Fetches, Signals};
 use crate::py::lost_ranges;
 use crate::py::options::{ReadOptions, depth};
-use crate::py::source::{self, FileSource};
+use crate::py::source::{self, FileSource, paths};
 use crate::validate as core;
 
 /// Lowest first offset, highest last offset, entries, and the records that their headers count.
@@ -33,7 +34,9 @@ pub fn validate_findings(
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
     let (depth, mut decode) = (depth(depth_name)?, options.to_decode()?);
+    let source = &source::placed(source)?;
     let mut opened = source::open(source, &signals)?;
+    let path = source.cast::<FileSource>().ok().map(|file| file.get()).filter(|file| file.start() == 0).map(|file| file.path.clone());
     let resolved = options.reading.resolve(&mut decode, &mut opened);
     if let Some(file) = file {
         decode.segment = file.segment();
@@ -45,7 +48,7 @@ pub fn validate_findings(
         // Nothing of it can be read: that is all there is to say.
         Err(error) if error.is_about_data() => Ok(vec![core::Finding::of_error(&error, 0, 0)]),
         Err(error) => Err(error),
-        Ok(()) => py.detach(|| run(&mut validator, &interrupt)),
+        Ok(()) => py.detach(|| run(&mut validator, &interrupt, path.as_deref())),
     };
     let findings = findings.map_err(|error| signals.raised(py, &error))?;
     let findings = lost_ranges::merged(&findings, signals.notes());
@@ -61,13 +64,21 @@ pub fn findings_table(findings: Vec<PyRef<'_, Finding>>) -> ArrowTable {
     ArrowTable { schema, batches, findings: Vec::new(), stats: Stats::default(), fetches: Fetches::default() }
 }
 
-/// Everything that a validator finds.
+/// Everything that a validator finds; see `findings_of`.
 ///
 /// # Errors
 /// `Io`, and when the work is to stop.
-pub fn run(validator: &mut core::Validator, interrupt: &Interrupt) -> Result<Vec<core::Finding>> {
+pub fn run(validator: &mut core::Validator, interrupt: &Interrupt, path: Option<&Path>) -> Result<Vec<core::Finding>> {
     while validator.advance()? {
         interrupt.ensure_wanted()?;
     }
-    Ok(validator.take_findings())
+    Ok(findings_of(validator, path))
+}
+
+/// What a validator found. A file without an entry that looks like another kind of file has this finding alone.
+///
+/// Arguments: `path`, the file that was read from its first byte on.
+pub fn findings_of(validator: &mut core::Validator, path: Option<&Path>) -> Vec<core::Finding> {
+    let foreign = path.filter(|_| validator.is_empty()).and_then(|path| paths::ensure_segment(path).err());
+    foreign.map_or_else(|| validator.take_findings(), |error| vec![core::Finding::of_error(&error, 0, 0)])
 }

@@ -14,6 +14,7 @@ use crate::py::options::{ReadOptions, depth};
 use crate::py::source::FileSource;
 use crate::py::source::paths::{self, Folder, Segment};
 use crate::py::source::store;
+use crate::py::verbs::validate::findings_of;
 use crate::validate as core;
 
 /// A file by its path, its first offset if its name has one (then it is a segment with sidecar files), and the offsets that its batches may
@@ -27,11 +28,11 @@ type Named = (PathBuf, Option<i64>, Option<(i64, Option<i64>)>);
 ///     directories: other directories whose checkpoint files are looked at.
 ///     depth_name: how far the logs are validated; None for the files next to them only.
 ///     options: as for `validate_findings`.
-///     tells_shared: whether files of those segments' directories that belong to other segments, or to none, are looked at.
+///     reports_shared: check the files of those segments' directories that belong to other segments, or to none, too.
 ///     previous: the end of the segment before the first one, where a batch begins; nothing is told of it.
 ///     is_followed: whether another segment follows the last one.
 #[pyfunction]
-#[pyo3(signature = (files, directories, depth_name, options, *, tells_shared=true, previous=None, is_followed=false))]
+#[pyo3(signature = (files, directories, depth_name, options, *, reports_shared=true, previous=None, is_followed=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords of one call from Python")]
 pub fn validate_log(
     py: Python<'_>,
@@ -39,7 +40,7 @@ pub fn validate_log(
     directories: Vec<PathBuf>,
     depth_name: Option<&str>,
     options: ReadOptions,
-    tells_shared: bool,
+    reports_shared: bool,
     previous: Option<PyRef<'_, FileSource>>,
     is_followed: bool,
 ) -> PyResult<(Vec<Finding>, Py<PyAny>)> {
@@ -51,22 +52,22 @@ pub fn validate_log(
         let mut before = previous.map(|source| left_by(py, &source, &options)).transpose()?.unwrap_or_default();
         for (index, (path, base, segment)) in files.iter().enumerate() {
             // In a partition's directory the batches of a segment follow those of the one before.
-            let behind_it = files.get(index + 1).filter(|(next, ..)| next.parent() == path.parent());
-            let goes_on = base.is_some() && behind_it.is_some_and(|(_, base, _)| base.is_some());
-            let is_followed = behind_it.is_some() || (is_followed && index + 1 == files.len());
+            let next = files.get(index + 1).filter(|(path_of_next, ..)| path_of_next.parent() == path.parent());
+            let goes_on = base.is_some() && next.is_some_and(|(_, base, _)| base.is_some());
+            let is_followed = next.is_some() || (is_followed && index + 1 == files.len());
             let mut opened =
                 FileSource::segment_of(path.clone(), *segment).open(&signals).map_err(|error| paths::raised(py, &error, path, &signals))?;
             let mut own_decode = decode.clone();
             let name: Arc<str> = Arc::from(store::shown(path));
-            let behind = std::mem::take(&mut before).in_file_named(&name);
+            let left = std::mem::take(&mut before).in_file_named(&name);
             let own = match options.reading.resolve(&mut own_decode, &mut opened) {
                 // Nothing of it can be read: that is all there is to say.
-                Err(error) if error.is_about_data() => Ok((vec![core::Finding::of_error(&error, 0, 0)], Stats::default(), behind)),
+                Err(error) if error.is_about_data() => Ok((vec![core::Finding::of_error(&error, 0, 0)], Stats::default(), left)),
                 Err(error) => Err(error),
                 Ok(()) => py.detach(|| {
                     let is_tail_strict = options.is_tail_strict() || opened.is_closed;
-                    let validator = core::Validator::new(opened.source, own_decode, depth, is_tail_strict).after(behind);
-                    validate(validator.followed(is_followed).with_interrupt(interrupt.clone()), goes_on, &interrupt)
+                    let validator = core::Validator::new(opened.source, own_decode, depth, is_tail_strict).after(left);
+                    validate(validator.followed(is_followed).with_interrupt(interrupt.clone()), goes_on, &interrupt, Some(path))
                 }),
             };
             let (own, did, seen) = own.map_err(|error| signals.raised(py, &error.in_file(&name)))?;
@@ -77,7 +78,7 @@ pub fn validate_log(
             stats.add(&did);
         }
     }
-    let scope = if tells_shared { Scope::Directory } else { Scope::Segments };
+    let scope = if reports_shared { Scope::Directory } else { Scope::Segments };
     let in_sidecars = py.detach(|| sidecar_findings(files, &directories, scope, &signals, &interrupt));
     findings.extend(in_sidecars.map_err(|error| signals.raised(py, &error))?);
     let findings = lost_ranges::merged(&findings, signals.notes());
@@ -94,7 +95,7 @@ fn left_by(py: Python<'_>, source: &FileSource, options: &ReadOptions) -> PyResu
         return Ok(core::Before::default());
     }
     let validator = core::Validator::new(opened.source, decode, core::Depth::Headers, false).with_interrupt(interrupt.clone());
-    let left = py.detach(|| validate(validator, true, &interrupt));
+    let left = py.detach(|| validate(validator, true, &interrupt, None));
     match left {
         Ok((_, _, before)) => Ok(before),
         // Its own task tells what is wrong with the file.
@@ -104,12 +105,17 @@ fn left_by(py: Python<'_>, source: &FileSource, options: &ReadOptions) -> PyResu
 }
 
 /// What is found, and what the batches say about those of the next segment, when one follows.
-fn validate(mut validator: core::Validator, goes_on: bool, interrupt: &Interrupt) -> Result<(Vec<core::Finding>, Stats, core::Before)> {
+fn validate(
+    mut validator: core::Validator,
+    goes_on: bool,
+    interrupt: &Interrupt,
+    path: Option<&Path>,
+) -> Result<(Vec<core::Finding>, Stats, core::Before)> {
     while validator.advance()? {
         interrupt.ensure_wanted()?;
     }
     let before = if goes_on { validator.take_before() } else { core::Before::default() };
-    Ok((validator.take_findings(), validator.stats(), before))
+    Ok((findings_of(&mut validator, path), validator.stats(), before))
 }
 
 /// The files next to the segments, directory by directory.

@@ -9,19 +9,13 @@ use crate::model::{Attributes, NewRecord, RecordFormat};
 
 fn made_up() -> BatchHeader {
     BatchHeader {
-        position: 0,
-        size: 0,
-        format: RecordFormat::V3,
-        magic: 3,
         base_offset: 5,
         last_offset: 5,
         count: Some(1),
         attributes: Attributes(0x80),
         base_timestamp: 0,
         max_timestamp: 0,
-        crc: 0,
-        partition_leader_epoch: -1,
-        producer: Producer::default(),
+        ..BatchHeader::new(RecordFormat::V3)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What makes an entry believable to framing: a header that makes sense and a checksum that matches.
 
 use super::transactions::may_be_marker;
-use super::{DecodeOptions, candidates, parse_header, verify};
+use super::{DecodeOptions, entry_candidates, parse_header, verify};
 use crate::error::Error;
 use crate::format::{v0_v1, v2, v3, v07};
 use crate::framing::{Claim, Frame, LOG_OVERHEAD, Verifier};
@@ -40,7 +40,7 @@ impl Checksums {
 
 /// The largest size that the field can tell.
 const MOST_SIZE: u64 = 0x7fff_ffff;
-/// Where the magic stands, counted from the start of an entry.
+/// Where the magic is, counted from the start of an entry.
 const MAGIC_AT: usize = 16;
 
 impl ChecksumVerifier {
@@ -108,10 +108,10 @@ impl Verifier for ChecksumVerifier {
     fn next(&self, bytes: &[u8]) -> Option<usize> {
         match self.formats {
             Formats::Only(RecordFormat::V07) => memchr::memchr2(0, 1, bytes.get(v07::layout::MAGIC..)?),
-            Formats::Auto | Formats::Experimental => candidates::next(bytes, (0, v3::layout::MAGIC.cast_unsigned()), self.top()),
+            Formats::Auto | Formats::Experimental => entry_candidates::next(bytes, (0, v3::layout::MAGIC.cast_unsigned()), self.top()),
             Formats::Only(format) => {
                 let magic = format.magic().cast_unsigned();
-                candidates::next(bytes, (magic, magic), self.top())
+                entry_candidates::next(bytes, (magic, magic), self.top())
             }
         }
     }

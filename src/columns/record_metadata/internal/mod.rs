@@ -23,16 +23,15 @@ use crate::wire::as_u64;
 pub struct InternalColumn {
     topic: Option<Topic>,
     rows: Vec<Row>,
-    /// The JSON of keys and of values, row after row.
-    keys: Vec<u8>,
-    values: Vec<u8>,
+    keys: Texts,
+    values: Texts,
     findings: Vec<(usize, Finding)>,
     /// Bytes of JSON that the records of one entry may become.
     most: usize,
     entry: Option<Spent>,
 }
 
-/// FindingKind was spent on an entry: its position, the last record of it, bytes of JSON.
+/// What was spent on an entry: its position, the last record of it, bytes of JSON.
 #[derive(Clone, Copy)]
 struct Spent {
     position: u64,
@@ -40,21 +39,20 @@ struct Spent {
     bytes: usize,
 }
 
-/// A row: what it is, and where its JSON ends.
+/// What a row is.
 #[derive(Clone, Copy)]
 struct Row {
     name: Option<&'static str>,
     version: Option<i16>,
-    key: Text,
-    value: Text,
     is_internal: bool,
 }
 
-/// Where the text of a row ends; `is_some` when it has one.
-#[derive(Clone, Copy, Default)]
-struct Text {
-    end: usize,
-    is_some: bool,
+/// The JSON of keys or of values: row after row, where that of each row ends, and which rows have any.
+#[derive(Default)]
+struct Texts {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    valid: Vec<bool>,
 }
 
 impl InternalColumn {
@@ -62,7 +60,7 @@ impl InternalColumn {
     pub fn new(topic: Option<&str>, limits: &Limits) -> Self {
         let topic = topic.and_then(Topic::named);
         let most = usize::try_from(limits.max_decompressed_bytes).unwrap_or(usize::MAX);
-        Self { topic, rows: Vec::new(), keys: Vec::new(), values: Vec::new(), findings: Vec::new(), most, entry: None }
+        Self { topic, rows: Vec::new(), keys: Texts::default(), values: Texts::default(), findings: Vec::new(), most, entry: None }
     }
 
     /// Writes one row: the record with this index in its batch.
@@ -70,14 +68,15 @@ impl InternalColumn {
         self.truncate(row);
         let identified = identify(self.topic, header.is_control(), key, value);
         let Some(record) = identified else {
-            let (key, value) = (self.end_of_keys(false), self.end_of_values(false));
-            self.rows.push(Row { name: None, version: None, key, value, is_internal: false });
+            self.keys.push(false);
+            self.values.push(false);
+            self.rows.push(Row { name: None, version: None, is_internal: false });
             return;
         };
         let mut spent = self.spent(header.position, index);
-        let mut json = Json::new(&mut self.keys, self.most - spent.bytes);
+        let mut json = Json::new(&mut self.keys.bytes, self.most - spent.bytes);
         let (key_error, key_len) = (record.visit(&record.key, &mut json), json.written());
-        let mut json = Json::new(&mut self.values, self.most - spent.bytes - key_len.unwrap_or(0));
+        let mut json = Json::new(&mut self.values.bytes, self.most - spent.bytes - key_len.unwrap_or(0));
         let (value_error, value_len) = (record.visit(&record.value, &mut json), json.written());
         let len = key_len.zip(value_len).map(|(key, value)| key + value);
         spent.bytes += len.unwrap_or(0);
@@ -94,15 +93,14 @@ impl InternalColumn {
             return;
         }
         self.rows.truncate(row);
-        let (key, value) = self.rows.last().map_or((0, 0), |last| (last.key.end, last.value.end));
-        self.keys.truncate(key);
-        self.values.truncate(value);
+        self.keys.truncate(row);
+        self.values.truncate(row);
         self.findings.truncate(self.findings.partition_point(|(at, _)| *at < row));
     }
 
     /// Bytes of JSON.
     pub fn copied(&self) -> usize {
-        self.keys.len() + self.values.len()
+        self.keys.bytes.len() + self.values.bytes.len()
     }
 
     /// Takes the findings about the rows.
@@ -116,13 +114,12 @@ impl InternalColumn {
         let rows = std::mem::take(&mut self.rows);
         let names: StringArray = rows.iter().map(|row| row.name).collect();
         let versions: Int16Array = rows.iter().map(|row| row.version).collect();
-        let keys = texts(std::mem::take(&mut self.keys), rows.iter().map(|row| row.key));
-        let values = texts(std::mem::take(&mut self.values), rows.iter().map(|row| row.value));
+        let (keys, values) = (self.keys.finish(), self.values.finish());
         let nulls: NullBuffer = rows.iter().map(|row| row.is_internal).collect::<Vec<_>>().into();
         Arc::new(StructArray::new(fields(), vec![Arc::new(names), Arc::new(versions), keys, values], Some(nulls)))
     }
 
-    /// FindingKind was spent on an entry before this record of it.
+    /// What was spent on an entry before this record of it.
     fn spent(&self, position: u64, index: usize) -> Spent {
         // Values of a column all begin at 0.
         let bytes = self.entry.filter(|entry| entry.position == position && entry.index < index).map_or(0, |entry| entry.bytes);
@@ -131,19 +128,10 @@ impl InternalColumn {
 
     /// Closes a row. Text that has no room is left out.
     fn push(&mut self, record: &Identified<'_>, is_long: bool) -> Option<Undecoded> {
-        let key = self.end_of_keys(!record.key.is_null() && !is_long);
-        let value = self.end_of_values(!record.value.is_null() && !is_long);
-        self.rows.push(Row { name: record.name, version: record.version, key, value, is_internal: true });
+        self.keys.push(!record.key.is_null() && !is_long);
+        self.values.push(!record.value.is_null() && !is_long);
+        self.rows.push(Row { name: record.name, version: record.version, is_internal: true });
         is_long.then(|| Undecoded::Long { name: record.name.unwrap_or_default(), most: as_u64(self.most.min(MOST_BYTES)) })
-    }
-
-    /// Where the text of a key ends. FindingKind is null has no text.
-    fn end_of_keys(&mut self, is_some: bool) -> Text {
-        end_of(&mut self.keys, self.rows.last().map(|last| last.key), is_some)
-    }
-
-    fn end_of_values(&mut self, is_some: bool) -> Text {
-        end_of(&mut self.values, self.rows.last().map(|last| last.value), is_some)
     }
 }
 
@@ -152,11 +140,37 @@ fn finding(undecoded: Undecoded, header: &BatchHeader, index: usize) -> Finding 
     Finding::in_batch(FindingKind::Undecoded(undecoded), severity, header).at_record(index)
 }
 
-fn end_of(texts: &mut Vec<u8>, last: Option<Text>, is_some: bool) -> Text {
-    if !is_some {
-        texts.truncate(last.unwrap_or_default().end);
+impl Texts {
+    /// Closes the text of a row; that of a row without one is left out.
+    fn push(&mut self, is_some: bool) {
+        if !is_some {
+            self.bytes.truncate(self.end());
+        }
+        self.ends.push(self.bytes.len());
+        self.valid.push(is_some);
     }
-    Text { end: texts.len(), is_some }
+
+    fn end(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        self.ends.truncate(rows);
+        self.valid.truncate(rows);
+        self.bytes.truncate(self.end());
+    }
+
+    /// The texts as an array; none are left. They are UTF-8, being JSON that this module wrote.
+    fn finish(&mut self) -> ArrayRef {
+        let Self { bytes, ends, valid } = std::mem::take(self);
+        let rows = valid.len();
+        let offsets: Option<Vec<i32>> = std::iter::once(0).chain(ends).map(|end| i32::try_from(end).ok()).collect();
+        let made = offsets.and_then(|offsets| {
+            let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+            StringArray::try_new(offsets, bytes.into(), Some(valid.into())).ok()
+        });
+        Arc::new(made.unwrap_or_else(|| StringArray::new_null(rows)))
+    }
 }
 
 /// The Arrow type of the column.
@@ -167,16 +181,4 @@ pub fn data_type() -> DataType {
 fn fields() -> Fields {
     let text = |name: &str| Field::new(name, DataType::Utf8, true);
     Fields::from(vec![text("type"), Field::new("version", DataType::Int16, true), text("key"), text("value")])
-}
-
-/// Texts that follow each other. They are UTF-8, being JSON that this module wrote.
-fn texts(bytes: Vec<u8>, ends: impl Iterator<Item = Text> + Clone) -> ArrayRef {
-    let nulls: NullBuffer = ends.clone().map(|text| text.is_some).collect::<Vec<_>>().into();
-    let offsets: Option<Vec<i32>> = std::iter::once(Some(0)).chain(ends.map(|text| i32::try_from(text.end).ok())).collect();
-    let len = nulls.len();
-    let made = offsets.and_then(|offsets| {
-        let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-        StringArray::try_new(offsets, bytes.into(), Some(nulls)).ok()
-    });
-    Arc::new(made.unwrap_or_else(|| StringArray::new_null(len)))
 }

@@ -4,13 +4,13 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use crate::columns::jsonl::text;
 use crate::internal_topics::{Scalar, Visitor};
 
-/// Writes one value as JSON without spaces, behind what is there, as far as there is room for it.
+/// Writes one value as JSON without spaces, after what is there, as far as there is space for it.
 ///
 /// A byte of an array of structs may become a hundred of names, so that nothing more is written as soon as it is too much.
 pub struct Json<'a> {
     out: &'a mut Vec<u8>,
     start: usize,
-    room: usize,
+    most: usize,
     is_full: bool,
 }
 
@@ -20,9 +20,9 @@ pub const MOST_BYTES: usize = 0x7fff_ffff;
 const NOWHERE: usize = usize::MAX;
 
 impl<'a> Json<'a> {
-    /// Writes behind `out`, at most `room` bytes, and not beyond what 32-bit offsets can end.
-    pub fn new(out: &'a mut Vec<u8>, room: usize) -> Self {
-        Self { start: out.len(), room: room.min(MOST_BYTES.saturating_sub(out.len())), out, is_full: false }
+    /// Appends to `out`, at most `most` bytes, and not beyond what 32-bit offsets can end.
+    pub fn new(out: &'a mut Vec<u8>, most: usize) -> Self {
+        Self { start: out.len(), most: most.min(MOST_BYTES.saturating_sub(out.len())), out, is_full: false }
     }
 
     /// The bytes that were written; `None` when there was no room for all.
@@ -48,7 +48,7 @@ impl<'a> Json<'a> {
         }
         let before = self.out.len();
         write(self.out);
-        if self.out.len() - self.start > self.room {
+        if self.out.len() - self.start > self.most {
             self.out.truncate(before);
             self.is_full = true;
         }
@@ -117,9 +117,9 @@ mod tests {
     use super::*;
 
     /// An array of empty strings, and whether all of it was written.
-    fn written(room: usize, count: usize) -> (Vec<u8>, Option<usize>) {
+    fn written(most: usize, count: usize) -> (Vec<u8>, Option<usize>) {
         let mut out = b"before".to_vec();
-        let mut json = Json::new(&mut out, room);
+        let mut json = Json::new(&mut out, most);
         json.open_array();
         (0..count).for_each(|_| json.scalar(Scalar::Text("")));
         json.close_array();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_takes_none() {
+    fn nothing_is_written_beyond_the_most_bytes() {
         assert_eq!(written(10, 3), (b"before[\"\",\"\",\"\"]".to_vec(), Some(10)));
         let (out, len) = written(9, 1_000_000);
         assert!(out.len() <= 6 + 9 && out.capacity() < 64, "{} bytes of {}", out.len(), out.capacity());
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_makes_room_again() {
+    fn forgotten_bytes_can_be_written_again() {
         let mut out = Vec::new();
         let mut json = Json::new(&mut out, 12);
         let mark = json.mark();

@@ -15,7 +15,7 @@ use crate::validate::Findings;
 pub type Open = Box<dyn FnOnce() -> Result<Box<dyn BatchSource>> + Send>;
 
 /// Streams of one schema, one after the other. Only one of them is open at a time.
-pub struct Chain {
+pub struct SourceChain {
     schema: SchemaRef,
     waiting: VecDeque<(Arc<str>, Open)>,
     current: Option<(Arc<str>, Box<dyn BatchSource>)>,
@@ -26,7 +26,7 @@ pub struct Chain {
     done: Stats,
 }
 
-impl Chain {
+impl SourceChain {
     /// Streams with the names by which findings and errors tell them.
     pub fn new(schema: SchemaRef, waiting: impl IntoIterator<Item = (Arc<str>, Open)>) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Chain {
     }
 }
 
-impl BatchSource for Chain {
+impl BatchSource for SourceChain {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }

@@ -12,17 +12,17 @@ const WINDOW: usize = BLOCK + SEEN - 1;
 const SIGN: usize = 0;
 /// Where the size begins, the most significant byte first.
 const SIZE: usize = 8;
-/// Where the magic stands.
+/// Where the magic is.
 const MAGIC: usize = 16;
-/// Where the attributes of a message stand.
+/// Where the attributes of a message are.
 const MESSAGE_ATTRIBUTES: usize = 17;
 /// Where the length of the key of magic 0 and of magic 1 begins.
 const KEY_LEN: [usize; 2] = [18, 26];
-/// Where the attributes of a batch stand.
+/// Where the attributes of a batch are.
 const BATCH_ATTRIBUTES: usize = 21;
 /// The attributes of a batch end with the codec.
 const CODEC: u8 = 0x07;
-/// The last codec, that of plugins; only with it the upper byte of the attributes tells an id.
+/// The last codec, that of plugins; only with it the upper byte of the attributes is an id.
 const PLUGIN: u8 = 5;
 /// The id of a plugin in the upper byte.
 const PLUGIN_ID: u8 = 0x0f;
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn near_the_end_the_magic_alone_tells() {
+    fn near_the_end_the_magic_alone_decides() {
         let mut bytes = [0xff; 40];
         bytes[30] = 2;
         assert_eq!(next(&bytes, ANY, 16), Some(14));

@@ -6,9 +6,9 @@ use super::feed::Outcome;
 
 /// Outcomes by the number of their job. A job may give several parts, in their order, and none may take the place of another.
 #[derive(Default)]
-pub struct Early(BTreeMap<u64, VecDeque<Outcome>>);
+pub struct ReorderBuffer(BTreeMap<u64, VecDeque<Outcome>>);
 
-impl Early {
+impl ReorderBuffer {
     /// Keeps the next part of this job.
     pub fn put(&mut self, number: u64, outcome: Outcome) {
         self.0.entry(number).or_default().push_back(outcome);
@@ -35,11 +35,11 @@ mod tests {
             let stats = crate::decode::Stats { bytes_read, ..Default::default() };
             Outcome { stats, is_part, ..Outcome::default() }
         };
-        let mut early = Early::default();
-        early.put(1, part(10, false));
-        early.put(0, part(1, true));
-        early.put(0, part(2, false));
-        let taken = [0, 0, 0, 1, 1].map(|number| early.take(number).map(|outcome| outcome.stats.bytes_read));
+        let mut buffer = ReorderBuffer::default();
+        buffer.put(1, part(10, false));
+        buffer.put(0, part(1, true));
+        buffer.put(0, part(2, false));
+        let taken = [0, 0, 0, 1, 1].map(|number| buffer.take(number).map(|outcome| outcome.stats.bytes_read));
         assert_eq!(taken, [Some(1), Some(2), None, Some(10), None]);
     }
 }

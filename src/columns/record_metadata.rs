@@ -1,13 +1,13 @@
-//! Columns per record that few ask for.
+//! The columns of record metadata, which few reads ask for.
 
 pub(super) mod internal;
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int8Array, Int32Array, StringArray, new_null_array};
-use arrow_buffer::ScalarBuffer;
+use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::{ArrayRef, StringArray};
 
-use self::internal::{InternalColumn, data_type};
+use self::internal::InternalColumn;
 use super::pooled_vec::PooledVec;
 use super::schema::{Column, Projection};
 use crate::limits::Limits;
@@ -15,7 +15,7 @@ use crate::model::{BatchHeader, ControlType};
 use crate::validate::Finding;
 
 /// Attributes, sequence, index, control type and decoded fields of each record.
-pub struct ExtraColumns {
+pub struct RecordMetadata {
     attributes: Option<PooledVec<i8>>,
     sequence: Option<PooledVec<i32>>,
     index_in_entry: Option<PooledVec<i32>>,
@@ -23,7 +23,7 @@ pub struct ExtraColumns {
     internal: Option<InternalColumn>,
 }
 
-impl ExtraColumns {
+impl RecordMetadata {
     /// The columns that are asked for; `None` when none is.
     pub fn of(projection: &Projection, topic: Option<&str>, limits: &Limits) -> Option<Self> {
         let has = |column| projection.has(column);
@@ -37,7 +37,7 @@ impl ExtraColumns {
         })
     }
 
-    /// Room for `rows` rows in all.
+    /// Makes space for `rows` rows in all.
     pub fn reserve(&mut self, rows: usize) {
         self.attributes.iter_mut().for_each(|slots| slots.reserve(rows));
         self.sequence.iter_mut().chain(&mut self.index_in_entry).for_each(|slots| slots.reserve(rows));
@@ -70,7 +70,7 @@ impl ExtraColumns {
         }
     }
 
-    /// Bytes that were written beside those of fixed width.
+    /// Bytes that were written besides those of fixed width.
     pub fn copied(&self) -> usize {
         self.internal.as_ref().map_or(0, InternalColumn::copied)
     }
@@ -95,24 +95,17 @@ impl ExtraColumns {
         self.truncate(0);
     }
 
-    /// One of the columns.
-    pub fn array(&mut self, column: Column, rows: usize) -> ArrayRef {
-        let int32 = |slots: &mut Option<PooledVec<i32>>| -> ArrayRef {
-            let buffer = slots.as_mut().map(|slots| slots.finish(rows)).unwrap_or_default();
-            Arc::new(Int32Array::new(ScalarBuffer::new(buffer, 0, rows), None))
-        };
+    /// One of the columns; `None` if it was not asked for.
+    pub fn array(&mut self, column: Column, rows: usize) -> Option<ArrayRef> {
         match column {
-            Column::Sequence => int32(&mut self.sequence),
-            Column::IndexInEntry => int32(&mut self.index_in_entry),
-            Column::Internal => self.internal.as_mut().map(InternalColumn::finish).unwrap_or_else(|| new_null_array(&data_type(), rows)),
+            Column::Sequence => self.sequence.as_mut().map(|slots| slots.finish_array::<Int32Type>(rows, None)),
+            Column::IndexInEntry => self.index_in_entry.as_mut().map(|slots| slots.finish_array::<Int32Type>(rows, None)),
+            Column::Internal => self.internal.as_mut().map(InternalColumn::finish),
             Column::ControlType => {
-                let types = self.control_type.as_deref().unwrap_or_default();
-                Arc::new(types.iter().copied().collect::<StringArray>())
+                let types: StringArray = self.control_type.as_deref()?.iter().copied().collect();
+                Some(Arc::new(types))
             }
-            _ => {
-                let buffer = self.attributes.as_mut().map(|slots| slots.finish(rows)).unwrap_or_default();
-                Arc::new(Int8Array::new(ScalarBuffer::new(buffer, 0, rows), None))
-            }
+            _ => self.attributes.as_mut().map(|slots| slots.finish_array::<Int8Type>(rows, None)),
         }
     }
 }
