@@ -10,11 +10,6 @@ Bytes are parsed by a native core (`logsegment._core`); this package holds argum
 command line. pyarrow, pyspark, polars and pandas are imported only by what needs them.
 """
 
-from typing import TYPE_CHECKING
-
-from logsegment import compat
-from logsegment._arrays import batch_info_array, decode_array, explode_array, validate_array
-from logsegment._convert import ConversionLoss, Converted, StoppedAt, convert, convert_array
 from logsegment._core import (
     ArrowArray,
     ArrowBatch,
@@ -36,33 +31,53 @@ from logsegment._core import (
     UnknownCompressionError,
     UnsupportedError,
     __version__,
-    scan_transactions,
 )
-from logsegment._decode import BatchTable, batch_stream, batches, decode
-from logsegment._encode import CompressionPolicy, encode, encode_array
-from logsegment._inspect import Field, Problem, inspect
 from logsegment._lazy import lazily
-from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
-from logsegment._salvage import KeptRange, LostRange, Salvage, salvage
-from logsegment._validate import Report, validate
-from logsegment.log.log import Log
-from logsegment.log.segment import Segment
 
+# Instead of the one of typing, which takes longer to load than all of the above.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from logsegment import broker, plugins, polars, tiered
+    from logsegment import broker, compat, plugins, polars, tiered
+    from logsegment._arrays import batch_info_array, decode_array, explode_array, validate_array
+    from logsegment._convert import ConversionLoss, Converted, StoppedAt, convert, convert_array
+    from logsegment._decode import BatchTable, batch_stream, batches, decode
+    from logsegment._encode import CompressionPolicy, encode, encode_array
+    from logsegment._inspect import Field, Problem, inspect
+    from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
     from logsegment._restore.restore import restore
+    from logsegment._salvage import KeptRange, LostRange, Salvage, salvage
+    from logsegment._validate import Report, validate
     from logsegment.analysis.diff import diff
     from logsegment.analysis.find import find
     from logsegment.analysis.stats import stats
     from logsegment.analysis.train_dictionary import train_dictionary
     from logsegment.analysis.transactions import transactions
+    from logsegment.log.log import Log
+    from logsegment.log.reader import scan_transactions
+    from logsegment.log.segment import Segment
 
-_PLACES = {
-    **{name: f"logsegment.{name}" for name in ("broker", "plugins", "polars", "tiered")},
-    **{name: f"logsegment.analysis.{name}" for name in ("diff", "find", "stats", "train_dictionary", "transactions")},
-    "restore": "logsegment._restore.restore",
+# `import logsegment` loads the native core alone. The rest is loaded when a name is first used.
+_MODULES = {
+    "logsegment": ("broker", "compat", "plugins", "polars", "tiered"),
+    "logsegment._arrays": ("batch_info_array", "decode_array", "explode_array", "validate_array"),
+    "logsegment._convert": ("ConversionLoss", "Converted", "StoppedAt", "convert", "convert_array"),
+    "logsegment._decode": ("BatchTable", "batch_stream", "batches", "decode"),
+    "logsegment._encode": ("CompressionPolicy", "encode", "encode_array"),
+    "logsegment._inspect": ("Field", "Problem", "inspect"),
+    "logsegment._lz4": ("Lz4Frames", "break_lz4", "check_lz4", "fix_lz4", "lz4_header_checksum"),
+    "logsegment._restore.restore": ("restore",),
+    "logsegment._salvage": ("KeptRange", "LostRange", "Salvage", "salvage"),
+    "logsegment._validate": ("Report", "validate"),
+    "logsegment.analysis.diff": ("diff",),
+    "logsegment.analysis.find": ("find",),
+    "logsegment.analysis.stats": ("stats",),
+    "logsegment.analysis.train_dictionary": ("train_dictionary",),
+    "logsegment.analysis.transactions": ("transactions",),
+    "logsegment.log.log": ("Log",),
+    "logsegment.log.reader": ("scan_transactions",),
+    "logsegment.log.segment": ("Segment",),
 }
-__getattr__, __dir__ = lazily(__name__, _PLACES)
+__getattr__, __dir__ = lazily(__name__, _MODULES)
 
 __all__ = [
     "ArrowArray",

@@ -176,9 +176,27 @@ def convert(
     )
     read = ReadOptions.of(EntryKeywords, options, check_crc=check_crc)
     ensure_apart(source, out=out)
+    with staged_output(out, overwrite=overwrite) as output:
+        return converted(source, read, conversion, output.target, taker)
+
+
+def converted(source: Any, read: ReadOptions, conversion: ConvertOptions, target: Any = None, taker: MapTaker | None = None) -> Converted:
+    """Convert entries, as `convert` does, with options that were built already.
+
+    Args:
+        source: see `convert`.
+        read: options of entries of the source.
+        conversion: what they are converted to.
+        target: where the converted entries are written; None to return them.
+        taker: takes the rows of the offset map; None to return them, if the conversion wants them.
+
+    Raises:
+        LossError: if something would be lost and `allow_loss` is False.
+        RecordBatchError: if entries that must be rewritten are invalid.
+        OSError: if a file cannot be read or written.
+    """
     try:
-        with staged_output(out, overwrite=overwrite) as output:
-            data, losses, stopped, findings, rows, next_offset = core_convert(source, read, conversion, output.target, taker)
+        data, losses, stopped, findings, rows, next_offset = core_convert(source, read, conversion, target, taker)
     except LossError as refused:
         refused.losses = [ConversionLoss(*row) for row in refused.losses]
         raise
@@ -187,7 +205,7 @@ def convert(
         [ConversionLoss(*row) for row in losses],
         StoppedAt(*stopped) if stopped else None,
         findings,
-        rows if offset_map and taker is None else None,
+        rows if conversion.offset_map and taker is None else None,
         next_offset,
     )
 

@@ -44,9 +44,15 @@ __all__ = [
     "TransactionHistory",
     "ValidBatches",
     "batch_headers",
+    "compare_records",
+    "different_columns",
+    "equal_rows",
+    "torn_offsets",
+    "RecordSections",
     "first_offset_at",
     "valid_batches",
     "scan_transactions",
+    "ensure_log_segment",
     "internal_topics",
     "decode_files",
     "batch_files",
@@ -59,9 +65,11 @@ __all__ = [
     "parse_leader_epochs",
     "read_offset_checkpoint",
     "committed_transactions",
-    "open_transactions",
-    "Followed",
-    "follow_log",
+    "LogEnd",
+    "StableOffset",
+    "Tail",
+    "log_end",
+    "has_batch",
     "validate_log",
     "rebuild_indexes",
     "StagedWriter",
@@ -318,8 +326,8 @@ class Transactions:
     Args:
         aborted: list of (producerId, firstOffset, lastOffset), last offset inclusive.
         last_stable_offset: first offset of the oldest open transaction, or None when none is open.
-        doubtful: as `aborted`, of transactions whose marker may be lost: up to the last offset before the damage. A committed read gives
-            none of it, and tells it (TRX-5).
+        undecided: as `aborted`, of transactions whose marker may be lost: up to the last offset before the damage. A committed read gives
+            none of it, and reports it (TRX-5).
 
     Example:
         >>> import logsegment as ls
@@ -327,13 +335,13 @@ class Transactions:
         [(7, 100, 120)]
     """
 
-    def __new__(cls, aborted: Sequence[_Aborted], last_stable_offset: int | None = None, doubtful: Sequence[_Aborted] = ()) -> Self: ...
+    def __new__(cls, aborted: Sequence[_Aborted], last_stable_offset: int | None = None, undecided: Sequence[_Aborted] = ()) -> Self: ...
     @property
     def aborted(self) -> list[_Aborted]: ...
     @property
     def last_stable_offset(self) -> int | None: ...
     @property
-    def doubtful(self) -> list[_Aborted]: ...
+    def undecided(self) -> list[_Aborted]: ...
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     __hash__: None  # type: ignore[assignment]
@@ -383,6 +391,30 @@ class ArrowBatch:
     def __arrow_c_schema__(self) -> _Capsule: ...
     def to_pyarrow(self) -> _Foreign:
         """The batch as a `pyarrow.RecordBatch`."""
+    def slice(self, offset: int = 0, length: int | None = None) -> ArrowBatch:
+        """Return some rows as a batch. Nothing is copied.
+
+        Args:
+            offset: index of the first row.
+            length: number of rows; None for all that follow. Fewer if the batch has fewer.
+        """
+    def select(self, columns: Sequence[str]) -> ArrowBatch:
+        """Return a batch with these columns, in this order. Nothing is copied.
+
+        Args:
+            columns: names of columns; an unknown name is a KeyError.
+        """
+    def to_pylist(self, *, rows: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Return the rows as dicts. Bytes are copied; a time is a `datetime` in UTC. pyarrow is not needed.
+
+        Args:
+            rows: conditions, as in `to_jsonl`.
+
+        Raises:
+            OverflowError: if a time is outside of what `datetime` holds; the column `timestampMs` has it.
+        """
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return the rows as tuples, otherwise as `to_pylist` does."""
     def to_jsonl(
         self,
         bytes: str = "auto",
@@ -390,6 +422,7 @@ class ArrowBatch:
         fields: Sequence[tuple[str, str]] | None = None,
         constants: Sequence[tuple[str, str]] = ...,
         rows: Mapping[str, Any] | None = None,
+        iso: bool = False,
     ) -> bytes:
         """The rows as JSON lines, UTF-8.
 
@@ -399,6 +432,7 @@ class ArrowBatch:
             constants: (name, text) pairs that begin every object.
             rows: {"since": ..., "until": ..., "keys": ..., "limit": ...}, each may be None: smallest and first too large
                 timestampMs, list of keys, most rows.
+            iso: times in ISO 8601 instead of milliseconds; fields whose names end in `Ms` stay numbers.
         """
 
 @final
@@ -416,6 +450,8 @@ class ArrowArray:
     def __arrow_c_schema__(self) -> _Capsule: ...
     def to_pyarrow(self) -> _Foreign:
         """The array as a `pyarrow.Array`."""
+    def to_pylist(self) -> list[Any]:
+        """Return the values as Python objects, as `ArrowBatch.to_pylist` does."""
 
 @final
 class ArrowTable:
@@ -457,7 +493,9 @@ class ArrowTable:
     def to_pandas(self) -> _Foreign:
         """The table as a `pandas.DataFrame`."""
     def to_pylist(self) -> list[dict[str, Any]]:
-        """The rows as dicts, through pyarrow."""
+        """Return the rows as dicts, as `ArrowBatch.to_pylist` does. pyarrow is not needed."""
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return the rows as tuples, otherwise as `to_pylist` does."""
 
 @final
 class RecordStream:
@@ -503,6 +541,10 @@ class RecordStream:
         """Collect what is left into a `polars.DataFrame`."""
     def to_pandas(self) -> _Foreign:
         """Collect what is left into a `pandas.DataFrame`."""
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """Collect what is left into dicts, one for each row, as `ArrowBatch.to_pylist` does. pyarrow is not needed."""
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Collect what is left into tuples, one for each row, otherwise as `to_pylist` does."""
     def close(self) -> None:
         """Stop, and give memory and threads back. What was collected stays valid."""
 
@@ -517,9 +559,9 @@ class SegmentIndex:
     def findings(self) -> list[Finding]: ...
     def find_offset(self, offset: int) -> _Found: ...
     def find_timestamp(self, timestamp: int) -> _Found: ...
-    def cuts(self, start: int, end: int, step: int, *, intact: bool = False) -> list[int]: ...
-    def intact_range(self, start_offset: int | None = None, end_offset: int | None = None) -> tuple[int, int | None]: ...
-    def misled_by_offset(self, offset: int, position: int, by_index: bool) -> Finding | None: ...
+    def cuts(self, start: int, end: int, step: int, *, valid: bool = False) -> list[int]: ...
+    def valid_range(self, start_offset: int | None = None, end_offset: int | None = None) -> tuple[int, int | None]: ...
+    def index_finding(self, offset: int, position: int, by_index: bool) -> Finding | None: ...
     def offset_cuts(self, start: int, end: int, step: int) -> list[tuple[int, int, int]]: ...
     def first_offset(self, offsets: tuple[int, int | None]) -> int | None: ...
     def misnamed(self, first: int, offsets: tuple[int, int | None]) -> Finding | None: ...
@@ -570,6 +612,12 @@ class ValidBatches:
 def batch_headers(rows: ArrowBatch) -> list[BatchHeader]: ...
 def valid_batches(source: Any, options: ReadOptions) -> ValidBatches: ...
 def first_offset_at(source: FileSource, timestamp: int, options: ReadOptions) -> int | None: ...
+def equal_rows(ours: ArrowBatch, theirs: ArrowBatch) -> int: ...
+def different_columns(ours: ArrowBatch, theirs: ArrowBatch) -> list[str]: ...
+def compare_records(
+    ours: ArrowBatch, theirs: ArrowBatch
+) -> tuple[list[tuple[Literal["same", "changed", "a", "b"], int, list[int], list[str]]], int, int]: ...
+def torn_offsets(source: FileSource, options: ReadOptions) -> tuple[int, int] | None: ...
 def header_totals(rows: ArrowBatch) -> tuple[int, int, int] | None: ...
 def findings_table(findings: Sequence[Finding]) -> ArrowTable: ...
 def decompress_zstd(frame: Any, size: int) -> bytes: ...
@@ -580,36 +628,14 @@ _TransactionRow: TypeAlias = tuple[str, int, int, int, int, int | None, int, int
 @final
 class TransactionHistory:
     def __new__(cls) -> Self: ...
-    def enter(self, source: Any, *, experimental: bool = False) -> None: ...
+    def enter(self, source: Any, options: ReadOptions) -> None: ...
     def add_damage(self, position: int) -> None: ...
     def visit(self, rows: ArrowBatch) -> tuple[int | None, list[_TransactionRow], list[BatchHeader]]: ...
     def open(self, longest_ms: int, now: int | None) -> list[_TransactionRow]: ...
 
-def scan_transactions(sources: Sequence[Any], *, experimental: bool = False, on_error: Literal["raise", "skip"] = "raise") -> Transactions:
-    """Find the aborted and open transactions of a partition, from headers and markers alone (nothing is decompressed).
-
-    A marker counts when the checksum of its batch matches. What is open where something is damaged is in doubt up to there: its marker may
-    have been in it.
-
-    Args:
-        sources: the segments of one partition in offset order, each a buffer or a FileSource.
-        experimental: batches of magic 3 begin and end transactions too; as in `decode`.
-        on_error: what the decode that follows does at damage. With "skip" every entry is read, and trusted when its checksum matches.
-
-    Returns:
-        `Transactions`. Damage is skipped; the decode that follows reports it.
-
-    Raises:
-        UnsupportedError: for a batch of magic 3 without `experimental` (MAP-3), whose transactions would be missing. With
-            `on_error="skip"` the batch is skipped, as the decode skips it.
-        ValueError: if the sources are not in offset order: a marker could end the transaction of another producer epoch.
-        OSError: when a file cannot be read.
-
-    Example:
-        >>> import logsegment as ls
-        >>> ls.scan_transactions([ls.FileSource("00000000000000000000.log")]).last_stable_offset is None
-        True
-    """
+def scan_transactions(sources: Sequence[Any], options: ReadOptions) -> Transactions: ...
+def ensure_log_segment(path: str | os.PathLike[str]) -> None:
+    """Raise `InvalidError` for a file or directory that is not a log segment, by its name and first bytes."""
 
 def internal_topics() -> list[str]: ...
 def decode_files(parts: Sequence[tuple[FileSource, ReadOptions]], options: ReadOptions, notes: Sequence[Finding] = ...) -> RecordStream: ...
@@ -623,50 +649,76 @@ def index_positions(data: bytes) -> list[int]: ...
 def index_len_before(suffix: str, data: bytes, base_offset: int, before: int) -> int: ...
 def parse_leader_epochs(data: bytes) -> list[tuple[int, int]]: ...
 def read_offset_checkpoint(path: _Path) -> tuple[list[tuple[str, int, int]], list[Finding]] | None: ...
-def open_transactions(segments: Sequence[tuple[_Path, int]], *, experimental: bool = False) -> list[tuple[int, int]]: ...
-def committed_transactions(
-    segments: Sequence[tuple[_Path, int]],
-    *,
-    start_offset: int | None = None,
-    end_offset: int | None = None,
-    is_recovering: bool = False,
-    experimental: bool = False,
-) -> Transactions: ...
+def committed_transactions(segments: Sequence[tuple[_Path, int]], options: ReadOptions) -> Transactions: ...
 
 #: Position, stored checksum and last offset of a batch.
 _Last: TypeAlias = tuple[int, int, int]
 
 @final
-class Followed:
+class Tail:
+    """How a log ends after its last batch.
+
+    Attributes:
+        kind: "complete": with the batch. "torn": inside an entry that may still be written. "zeros": in those of a preallocated file.
+            "damaged": in bytes that are no entry, or in an entry with valid batches after its beginning.
+        position: where the bytes after the batch begin; None of a complete log.
+    """
+
+    @property
+    def kind(self) -> Literal["complete", "torn", "zeros", "damaged"]: ...
+    @property
+    def position(self) -> int | None: ...
+
+@final
+class LogEnd:
+    """The end of a segment that grows.
+
+    Attributes:
+        last: the last batch that counts, as position, checksum and last offset; None if there is none.
+        next_offset: the offset after the last batch; the first offset of the segment if there is none.
+        tail: how the bytes end after the batch.
+        stop: where only zeros follow; None if the segment does not end in zeros.
+        finding: of a damaged tail; None if damage is skipped.
+        is_cut: the last batch of the earlier look is not there any more.
+    """
+
     @property
     def last(self) -> _Last | None: ...
     @property
-    def has_more(self) -> bool: ...
+    def next_offset(self) -> int: ...
     @property
-    def transactions(self) -> list[tuple[int, int]]: ...
+    def tail(self) -> Tail: ...
     @property
-    def unfinished(self) -> int | None: ...
+    def stop(self) -> int | None: ...
     @property
-    def zeros(self) -> tuple[int, int]: ...
+    def finding(self) -> Finding | None: ...
+    @property
+    def is_cut(self) -> bool: ...
 
-def follow_log(
+def log_end(
     path: _Path,
     base_offset: int,
+    options: ReadOptions,
     *,
-    since: _Last | None = None,
-    zeros: tuple[int, int] = (0, 0),
-    transactions: Sequence[tuple[int, int]] | None = None,
-    until: int | None = None,
-    is_checked: bool = False,
-    experimental: bool = False,
-) -> Followed | None: ...
+    since: LogEnd | None = None,
+    is_checked: bool = True,
+) -> LogEnd: ...
+def has_batch(path: _Path, last: _Last, options: ReadOptions) -> bool: ...
+
+@final
+class StableOffset:
+    """The last stable offset of a partition that grows, found again from where it was before."""
+
+    def __new__(cls) -> Self: ...
+    def find(self, segments: Sequence[tuple[_Path, int]], until: int, options: ReadOptions) -> int: ...
+
 def validate_log(
     files: Sequence[tuple[_Path, int | None, tuple[int, int | None] | None]],
     directories: Sequence[_Path],
     depth_name: str | None,
     options: ReadOptions,
     *,
-    tells_shared: bool = True,
+    reports_shared: bool = True,
     previous: FileSource | None = None,
     is_followed: bool = False,
 ) -> tuple[list[Finding], IoStats]: ...
@@ -731,6 +783,12 @@ _KeptRow: TypeAlias = tuple[int, int, int, int, int]
 _LostRow: TypeAlias = tuple[int, int, str, int | None, int | None]
 _Totals: TypeAlias = tuple[int, int, int, int, int, int, int]
 _SalvagedRow: TypeAlias = tuple[bytes | None, bytes | None, list[_KeptRow], list[_LostRow], bool, list[Finding], _Totals]
+
+@final
+class RecordSections:
+    def __new__(cls, source: Any, options: ReadOptions) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> list[bytes]: ...
 
 def salvage(source: Any, options: ReadOptions, fit: SalvageOptions, out: Any = None, aside: Any = None) -> _SalvagedRow: ...
 def broker_append(source: Any, options: Any, producers: Sequence[_ProducerRow]) -> _AppendedRow: ...

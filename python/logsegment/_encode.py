@@ -169,7 +169,7 @@ class CompressionPolicy:
 
     def __init__(self, codec: Compression = "none", topics: Iterable[str] = ()) -> None:
         if codec not in get_args(Compression):
-            raise UnknownCompressionError(f"[COD-1] Unknown compression name: {codec}")
+            raise UnknownCompressionError(f"[COD-1] Unknown compression name: {codec} (use {', '.join(get_args(Compression))})")
         if isinstance(topics, str):
             raise TypeError("topics must be names, not one string")
         object.__setattr__(self, "codec", codec)

@@ -17,15 +17,25 @@ def in_file(error: RecordBatchError, path: str) -> RecordBatchError:
 def renamed(error: RecordBatchError, path: str) -> RecordBatchError:
     """The same error of a copy of a file, with the name of the file itself."""
     name = shown(path)
-    same = type(error)(f"{name}: {without_file(error)}")
-    same.__dict__.update(error.__dict__)
+    same = _with_text(error, f"{name}: {without_file(error)}")
     same.path = name
     return same
+
+
+def hinting(error: RecordBatchError, hint: str) -> RecordBatchError:
+    """Return the same error with a hint after its text."""
+    return _with_text(error, f"{error}; {hint}")
 
 
 def without_file(error: RecordBatchError) -> str:
     """The text of an error without the file that it names."""
     return str(error).removeprefix(f"{error.path}: ")
+
+
+def _with_text(error: RecordBatchError, text: str) -> RecordBatchError:
+    same = type(error)(text)
+    same.__dict__.update(error.__dict__)
+    return same
 
 
 @contextmanager

@@ -142,7 +142,7 @@ def inspect(
         source: as in `decode`.
         at: where the entry starts, in bytes from the start of the source; its first byte by default. The bytes there are taken for an
             entry whatever they are.
-        offset: the first entry that ends at or behind this offset, from `at` on.
+        offset: the first entry that ends at or after this offset, from `at` on.
         depth: "headers" shows the header; "metadata" also the frames of the codec, and unpacks nothing; "full" also the records.
         records: records of a batch that are shown one by one, None for all; the others are one field. Of a hostile batch at most 300,000
             fields are shown.
@@ -154,7 +154,7 @@ def inspect(
         are the findings of `validate` in the entry. The `repr` is a hex dump with names and meanings; notebooks show a table.
 
     Raises:
-        ValueError: when nothing stands at `at`, or no entry ends at or behind `offset`.
+        ValueError: when there is nothing at `at`, or no entry ends at or after `offset`.
         RecordBatchError: when damage lies on the way to `offset`.
         OSError: when the file cannot be read.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, Protocol, Self, TypeAlias, TypedDict
 
@@ -139,7 +139,7 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         if isinstance(self.columns, str):
-            raise TypeError("columns must be a sequence of names, not one string")
+            raise TypeError(f'columns must be a sequence of names, not one string; write columns=["{self.columns}"]')
         if self.values not in ("raw", INTERNAL):
             raise ValueError(f'values must be "raw" or "{INTERNAL}", not {self.values!r}')
         columns = None if self.columns is None else tuple(self.columns)
@@ -160,10 +160,9 @@ class ReadOptions:
             raise TypeError(f"got an unexpected keyword argument {name!r}")
         return cls(**given, **own)
 
-    @property
-    def takes_v3(self) -> bool:
-        """True if batches of magic 3 are read, by name or next to others."""
-        return self.experimental or self.format == "v3"
+    def of_every_format(self) -> Self:
+        """Return the options of a read of batches of every format of Kafka 0.8 and later, also of those that never shipped."""
+        return replace(self, format="auto", experimental=True)
 
     @property
     def skips_damage(self) -> bool:
@@ -194,6 +193,10 @@ class EncodeKeywords(TypedDict, total=False):
     metadata_first: bool
     lz4_header_checksum: LZ4HeaderChecksum | None
     codecs: CodecRegistry | None
+
+
+#: The options of `ReadOptions.of_every_format`, and otherwise the defaults.
+EVERY_FORMAT = ReadOptions().of_every_format()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -250,5 +253,5 @@ def milliseconds(time: Timestamp, argument: str = "timestamp", *, rounds_up: boo
             raise TypeError(f"{argument} must be milliseconds (int) or a datetime with a time zone, not {type(time).__name__}")
         return operator.index(time)
     if time.tzinfo is None:
-        raise ValueError(f"{argument}: a datetime needs a time zone")
+        raise ValueError(f"{argument}: a datetime needs a time zone; pass tzinfo=datetime.UTC, or call its astimezone()")
     return -((_EPOCH - time) // _MILLISECOND) if rounds_up else (time - _EPOCH) // _MILLISECOND

@@ -1,19 +1,27 @@
-"""Intact entries out of damaged bytes, and an account of the rest: `salvage`."""
+"""Save the valid entries of damaged bytes, with an account of the rest: `salvage`; and the names of saved segments: `output_places`."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, field
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
 from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
 
-from logsegment._core import Finding
+from logsegment._core import FileSource, Finding, valid_batches
 from logsegment._core import salvage as core_salvage
+from logsegment._log_paths import is_of_0_7
 from logsegment._options import EntryKeywords, ReadOptions
 from logsegment._output import ensure_apart, staged_output
 from logsegment._text import camel_case
+from logsegment.segment_files.discovery import SegmentFile
+from logsegment.stores.uri import is_tiered
 
 Order: TypeAlias = Literal["input", "offset"]
-#: Rules of bytes that were left out although nothing is lost with them: zeros behind the log, copies of entries.
+#: The rule of segments that contradict their names.
+NAME_RULE = "SEG-1"
+#: Rules of skipped bytes with which nothing is lost: zeros at the end, copies of entries.
 HARMLESS = frozenset({"FND-17", "SAL-1"})
 
 
@@ -23,8 +31,8 @@ class KeptRange:
 
     Attributes:
         position, length: their bytes in the input.
-        first_offset, last_offset: their offsets, as their headers tell.
-        entries: how many.
+        first_offset, last_offset: their offsets, by their headers.
+        entries: their number.
     """
 
     position: int
@@ -49,11 +57,10 @@ class LostRange:
 
     Attributes:
         position, length: the bytes in the input.
-        rule: why; each has its line in docs/findings. FND-17 (zeros behind the log) and SAL-1 (a copy of an entry that is there) lose
-            nothing.
-        after_offset: last offset of the intact entry before them, None when there is none.
-        before_offset: first offset of the intact entry behind them, None when there is none. Both are None where entries that stand
-            elsewhere hold offsets in between: then what is missing cannot be told.
+        rule: why; see docs/findings. FND-17 (zeros at the end) and SAL-1 (a copy of an entry that is kept) lose nothing.
+        after_offset: last offset of the valid entry before the bytes, or None.
+        before_offset: first offset of the valid entry after the bytes, or None. Both are None if entries elsewhere have offsets in between:
+            then it is unknown which offsets are missing.
     """
 
     position: int
@@ -74,7 +81,7 @@ class LostRange:
 
     @property
     def missing(self) -> range:
-        """The offsets that are missing between the entries before and behind; empty where one of these is not there, or none is missing."""
+        """The offsets that are missing between the entries before and after; empty if one of these entries or no offset is missing."""
         if self.after_offset is None or self.before_offset is None:
             return range(0)
         return range(self.after_offset + 1, self.before_offset)
@@ -86,19 +93,19 @@ class LostRange:
 
 @dataclass(frozen=True)
 class Salvage:
-    """What `salvage` gives.
+    """The result of `salvage`.
 
     Attributes:
-        data: the intact entries, byte for byte; None when they were written to `out`.
+        data: the valid entries, byte for byte; None if they were written to `out`.
         kept: ranges of the input that are in the output, in its order: put together they are the output.
         lost: ranges of the input that are not, in the order of the input. Both together are the input, without gap or overlap.
-        findings: what is wrong with the input, and why bytes were left out.
+        findings: the errors of the input, and why bytes were skipped.
         kept_bytes, lost_bytes, entries: how much was kept and lost.
-        harmful_bytes: those of `lost_bytes` with which something is lost; zeros behind the log and copies are left out of it.
-        aside: with `aside=True`, the bytes that have no place in the log; None when they were written elsewhere or not asked for.
-        aside_bytes: how many these are.
+        harmful_bytes: those of `lost_bytes` that are neither zeros at the end nor copies.
+        aside: with `aside=True`, the bytes that have no place in the log; None if they were written elsewhere or are not wanted.
+        aside_bytes: their number.
         records: readable records of damaged batches among them.
-        doubtful: intact entries whose offsets fit nowhere among them; with `order="offset"` only.
+        doubtful: valid entries whose offsets fit nowhere among them; with `order="offset"` only.
         is_listed: `kept` and `lost` list every range. After 262,144 ranges of a kind no more are listed; the sums are right all the same.
     """
 
@@ -118,19 +125,25 @@ class Salvage:
 
     @property
     def ok(self) -> bool:
-        """Nothing was lost; zeros behind the log and copies are no loss."""
+        """Whether nothing was lost; zeros at the end and copies are no loss."""
         return not self.harmful_bytes
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the account of all bytes by the names in JSON, without the findings."""
+        names = ("ok", "entries", "kept_bytes", "lost_bytes", "aside_bytes", "records", "doubtful", "is_listed")
+        counts = {camel_case(name): getattr(self, name) for name in names}
+        return counts | {"kept": [one.to_dict() for one in self.kept], "lost": [one.to_dict() for one in self.lost]}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SalvageOptions:
     """What `salvage` keeps; it documents each attribute."""
 
-    is_sorted: bool
-    is_aside_kept: bool
-    wants_records: bool
-    first_offset: int | None
-    end_offset: int | None
+    is_sorted: bool = False
+    is_aside_kept: bool = False
+    wants_records: bool = False
+    first_offset: int | None = None
+    end_offset: int | None = None
 
 
 def salvage(
@@ -144,28 +157,28 @@ def salvage(
     end_offset: int | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Salvage:
-    """Take every intact entry out of damaged bytes, byte for byte, and account for every other byte.
+    """Take every valid entry out of damaged bytes, byte for byte, and account for every other byte.
 
-    An entry is intact when its header can be parsed and its checksum is right; of Kafka 0.7, when its messages' checksum is. What is in
-    it is not looked into: `validate` tells what a writer did wrong. Past damage the next intact entry is searched for at every byte. The
-    source is only read, memory is bounded, and the GIL is released.
+    An entry is valid if its header can be parsed and its checksum matches; of Kafka 0.7, if the checksum of its messages does. Its records
+    are not decoded: `validate` reports the errors of a writer. Past damage the next valid entry is searched for at every byte. The source
+    is only read, memory is bounded, and the GIL is released.
 
-    No checksum covers the offset of an entry, and blocks of a disk come back swapped or twice. `order="offset"` makes a log of what is
-    intact: sorted, each entry once, and without entries whose offsets fit nowhere. A broker would delete a segment whose offsets
+    No checksum covers the offset of an entry, and blocks of a disk come back swapped or twice. `order="offset"` makes a log of the valid
+    entries: sorted, each entry once, and without entries whose offsets fit nowhere. A broker would delete a segment whose offsets
     decrease.
 
     Args:
         source: as in `decode`. `order="offset"` reads it two to five times, so it must be no file object.
         out: as in `encode`.
         aside: where to write what has no place in the log: the records of damaged batches that can still be read, and with
-            `order="offset"` the intact entries whose offsets fit nowhere, byte for byte. True gives the bytes. A path is not made when
-            there is nothing. Records of damaged batches stand in batches of their own, of magic 2, at the offsets that the damaged
-            batch says, and each has one more header, `logsegment.salvaged`, with the rule that the batch breaks. No checksum vouches
-            for them: any byte may be wrong.
+            `order="offset"` the valid entries whose offsets fit nowhere, byte for byte. True gives the bytes. A path is not created if
+            there are none. Records of damaged batches are in batches of their own, of magic 2, at the offsets of the damaged batch, and
+            each has one more header, `logsegment.salvaged`, with the rule that the batch breaks. No checksum covers them: any byte may
+            be wrong.
         overwrite: as in `encode`, for both paths. An earlier output may be the only copy of what it saved.
-        order: "input" keeps all intact entries as they stand in the source, "offset" makes a log. Entries that are out of order can be
-            sorted when there are 4,194,304 of them at most in the source; those in order may be any number.
-        first_offset: with `order="offset"`: the segment's base offset, which no entry may lie before.
+        order: "input" keeps all valid entries in the order of the source, "offset" makes a log. At most 4,194,304 entries that are out of
+            order can be sorted; entries in order may be any number.
+        first_offset: with `order="offset"`: the segment's base offset, before which no entry may be.
         end_offset: with `order="offset"`: the base offset of the next segment, which no entry may reach.
         options: options of entries; see `decode`. Without `experimental` a valid batch of magic 3 is refused, and nothing is written to a
             path. `codecs` decompress records of damaged batches. An entry that is larger than `limits` allow counts as damage.
@@ -174,10 +187,10 @@ def salvage(
         A `Salvage`.
 
     Raises:
-        UnsupportedError: for an intact batch of magic 3 without `experimental` (MAP-3): left out, it would be lost.
-        ValueError, TypeError: for arguments that are none or contradict each other; for more entries out of order than can be sorted.
+        UnsupportedError: for a valid batch of magic 3 without `experimental` (MAP-3), which would be lost.
+        ValueError, TypeError: if an argument is invalid or contradicts another one; for more entries out of order than can be sorted.
         FileExistsError: if a file exists and `overwrite` is False.
-        OSError: when a file cannot be read or written, or has changed between two readings.
+        OSError: if a file cannot be read or written, or has changed between two readings.
 
     Example:
         >>> import logsegment as ls
@@ -204,10 +217,26 @@ def salvage(
     read = ReadOptions.of(EntryKeywords, options)
     place = None if isinstance(aside, bool) else aside
     with staged_output(out, overwrite=overwrite) as output, staged_output(place, overwrite=overwrite) as rest:
-        data, aside_data, kept, lost, is_listed, findings, totals = core_salvage(source, read, fit, output.target, rest.target)
-        kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, records, doubtful = totals
-        if not aside_bytes:
+        found = salvaged(source, read, fit, (output.target, rest.target))
+        if not found.aside_bytes:
             rest.discard()
+    return found
+
+
+def salvaged(source: Any, read: ReadOptions, fit: SalvageOptions | None = None, targets: tuple[Any, Any] = (None, None)) -> Salvage:
+    """Take the valid entries out of a source, as `salvage` does, with options that were built already.
+
+    Args:
+        source: see `salvage`.
+        read: options of entries.
+        fit: what is kept; None for the defaults of `salvage`.
+        targets: where the valid entries are written, and the bytes that have no place in the log; None to return them.
+
+    Raises:
+        OSError: if a file cannot be read or written, or has changed between two readings.
+    """
+    data, aside_data, kept, lost, is_listed, findings, totals = core_salvage(source, read, fit or SalvageOptions(), *targets)
+    kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, records, doubtful = totals
     if not kept_bytes and not lost_bytes:
         lost = _unread(findings)
         lost_bytes = harmful_bytes = sum(length for _, length, *_ in lost)
@@ -229,5 +258,176 @@ def salvage(
 
 
 def _unread(findings: list[Finding]) -> list[tuple[int, int, str, int | None, int | None]]:
-    """What is lost of a segment of which no byte can be had, since its manifest is damaged."""
+    """Return the lost ranges of a segment of which no byte can be read, since its manifest is damaged."""
     return [(one.position, one.length, one.rule, None, None) for one in findings if one.severity == "error" and one.length]
+
+
+@dataclass(frozen=True)
+class OutputPlace:
+    """The place of a salvaged segment in its partition.
+
+    Attributes:
+        base_offset: for the name in the output; None for a segment without a place.
+        first_offset, end_offset: arguments of `salvage`; None where any offset fits.
+        finding: a finding if the base offset is not that of the name.
+    """
+
+    base_offset: int | None
+    first_offset: int | None = None
+    end_offset: int | None = None
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The offsets of a segment, by the headers of most of its batches.
+
+    Attributes:
+        first, last: the first and the last offset.
+        is_proven: several batches follow each other without a gap, so that the offsets do not depend on a single header.
+    """
+
+    first: int
+    last: int
+    is_proven: bool
+
+
+def output_places(files: Sequence[SegmentFile], read: ReadOptions) -> Iterator[OutputPlace]:
+    """Yield the place of each segment, partition by partition.
+
+    The offsets of the batches overrule the names only where more batches are kept that way.
+
+    Args:
+        files: those of each directory in the order of their names.
+        read: options of the read.
+
+    Raises:
+        OSError: if a segment cannot be read.
+    """
+    for _, group in groupby(files, lambda file: file.directory[:]):
+        partition = list(group)
+        ends = [*[file.base_offset for file in partition[1:]], None]
+        named = [_named_place(file, end) for file, end in zip(partition, ends, strict=True)]
+        if any(is_tiered(file.path) or is_of_0_7(file.path) or file.base_offset is None for file in partition):
+            # Manifests have the offsets of uploads, and offsets of Kafka 0.7 are positions.
+            yield from named
+            continue
+        proven = proven_places([file.base_offset or 0 for file in partition], [_extent(file, read) for file in partition])
+        is_other = any(place.finding is not None or place.base_offset is None for place in proven)
+        has_more = is_other and _kept(partition, proven, read) > _kept(partition, named, read)
+        yield from proven if has_more else named
+
+
+def proven_places(names: Sequence[int], extents: Sequence[Extent | None]) -> list[OutputPlace]:
+    """Return the places of the segments of a partition, by their offsets.
+
+    Args:
+        names: the offsets in the names, in increasing order.
+        extents: the offsets of the segments; None for a segment that does not show them.
+    """
+    known = _without_overlaps({number: extent for number, extent in enumerate(extents) if extent is not None}, names)
+    order = list(known)
+    bases: dict[int, int] = {}
+    last = -1
+    for at, number in enumerate(order):
+        extent = known[number]
+        # The name of a segment may be lower than its first offset: compaction takes away batches.
+        free = names[number] if last < names[number] <= extent.first else _name_between(names, last, extent.first)
+        following = known[order[at + 1]].first if at + 1 < len(order) else None
+        if free == names[number] or extent.is_proven or extent.first == last + 1 or extent.last + 1 == following:
+            bases[number], last = free, extent.last
+    held = [(base, max(base, known[number].last)) for number, base in bases.items()]
+    for number, name in enumerate(names):
+        if number not in bases and not any(first <= name <= last for first, last in held):
+            bases[number] = name
+    borders = sorted(bases.values())
+    return [_proven_place(name, bases.get(number), borders) for number, name in enumerate(names)]
+
+
+def _named_place(file: SegmentFile, end: int | None) -> OutputPlace:
+    return OutputPlace(file.base_offset) if is_of_0_7(file.path) else OutputPlace(file.base_offset, file.base_offset, end)
+
+
+def _proven_place(name: int, base: int | None, borders: Sequence[int]) -> OutputPlace:
+    if base is None:
+        # Another segment holds these offsets: nothing of this one is left.
+        return OutputPlace(None, name, name)
+    at = bisect_right(borders, base)
+    end = borders[at] if at < len(borders) else None
+    text = f"segment contradicts its name: name has offset {name}, first batch has {base}; written as {base:020d}.log"
+    finding = None if base == name else Finding(NAME_RULE, "warning", text, "name", 0, 0, base_offset=base)
+    return OutputPlace(base, base, end, finding)
+
+
+def _kept(files: Sequence[SegmentFile], places: Sequence[OutputPlace], read: ReadOptions) -> int:
+    """Return how many valid batches fit into the places of their segments."""
+    kept = 0
+    for file, place in zip(files, places, strict=True):
+        start, end = place.first_offset or 0, place.end_offset
+        kept += sum(start <= first and (end is None or last < end) for first, last in _batches(file, replace(read, check_crc=True)))
+    return kept
+
+
+def _without_overlaps(known: dict[int, Extent], names: Sequence[int]) -> dict[int, Extent]:
+    """Return disjoint extents, in the order of the offsets.
+
+    Two segments that overlap meet at the name of the second one, if it is in the overlap. A segment is left out only if all its offsets are
+    in another segment. Of two equal segments, the segment with the right name stays.
+    """
+    kept: dict[int, Extent] = {}
+    for number in sorted(known, key=lambda number: (known[number].first, -known[number].last, names[number] != known[number].first)):
+        after = known[number]
+        if kept:
+            last = next(reversed(kept))
+            before = kept[last]
+            is_inside = after.last <= before.last
+            if is_inside and (before.is_proven or (after.first, after.last) == (before.first, before.last)):
+                continue
+            if is_inside and names[last] != before.first:
+                # The end of an extent without proof may be a damaged offset.
+                del kept[last]
+            elif after.first <= before.last:
+                border = names[number] if after.first <= names[number] <= before.last else after.first
+                kept[last] = replace(before, last=border - 1)
+                after = replace(after, first=border)
+        kept[number] = after
+    return kept
+
+
+def _name_between(names: Sequence[int], last: int, first: int) -> int:
+    """Return the highest name after one offset, up to another: that of a segment which was swapped; else the first offset itself."""
+    return max((name for name in names if last < name <= first), default=first)
+
+
+def _extent(file: SegmentFile, read: ReadOptions) -> Extent | None:
+    """Return the offsets of a segment, by the headers of its batches: of those that follow each other where most do."""
+    every: tuple[int, int] | None = None
+    adjacent: tuple[int, int] | None = None
+    before: tuple[int, int] | None = None
+    total = pairs = 0
+    is_increasing = True
+    for batch in _batches(file, replace(read, check_crc=False)):
+        if before is not None:
+            is_increasing &= before[1] < batch[0]
+            if before[1] + 1 == batch[0]:
+                pairs += 1
+                adjacent = _span(adjacent, before, batch)
+        every = _span(every, batch)
+        total, before = total + 1, batch
+    if adjacent is not None and 2 * pairs >= total - 1:
+        return Extent(*adjacent, is_proven=True)
+    return Extent(*every, is_proven=False) if every is not None and is_increasing else None
+
+
+def _span(*ranges: tuple[int, int] | None) -> tuple[int, int]:
+    firsts, lasts = zip(*filter(None, ranges), strict=True)
+    return min(firsts), max(lasts)
+
+
+def _batches(file: SegmentFile, read: ReadOptions) -> Iterator[tuple[int, int]]:
+    """Yield first and last offset of each batch, up to the first batch that must be decompressed for them."""
+    with valid_batches(FileSource(file.path), replace(read, on_error="skip")) as headers:
+        for header in headers:
+            if header.base_offset is None:
+                return
+            yield header.base_offset, header.last_offset

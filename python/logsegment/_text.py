@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
 
 
 def count(number: int, noun: str) -> str:
@@ -22,3 +24,12 @@ def camel_case(name: str) -> str:
     """Return a name as JSON and Arrow columns have it: `base_offset` becomes `baseOffset`."""
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
+
+
+def plain(value: Any) -> Any:
+    """Return a value as plain Python, ready for JSON: the attributes of dataclasses in camel case, the keys of dicts as they are."""
+    if is_dataclass(value):
+        return {camel_case(one.name): plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    return [plain(one) for one in value] if isinstance(value, list | tuple) else value

@@ -13,11 +13,14 @@ from logsegment._core import (
     CorruptError,
     FileSource,
     Finding,
+    InvalidError,
     RecordBatchError,
     SegmentIndex,
     TruncatedError,
     decode,
+    ensure_log_segment,
     findings_table,
+    valid_batches,
     validate_findings,
     validate_log,
 )
@@ -247,7 +250,7 @@ def validate_segment(file: SegmentFile, depth: Depth, options: ReadOptions, arou
         [],
         depth,
         options,
-        tells_shared=around.reports_shared,
+        reports_shared=around.reports_shared,
         previous=_end_of(around.previous),
         is_followed=around.is_followed,
     )
@@ -308,6 +311,20 @@ def _end_of(file: SegmentFile | None) -> FileSource | None:
     except OSError:
         return None
     return None if last is None else FileSource(file.path, last[0])
+
+
+def ensure_segment(file: SegmentFile, options: EntryKeywords | None = None) -> None:
+    """Fail for a file that looks like another kind of file and has no valid batch, for verbs that go on past damage.
+
+    Raises:
+        InvalidError: SEG-16, with the name of the file.
+    """
+    try:
+        ensure_log_segment(file.path)
+    except InvalidError:
+        with valid_batches(file.source(), ReadOptions(on_error="skip", **(options or {}))) as batches:
+            if next(iter(batches), None) is None:
+                raise
 
 
 def damage_in(report: Report) -> list[Finding]:

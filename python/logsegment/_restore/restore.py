@@ -1,19 +1,21 @@
-"""Restore log directories from tiered storage: `restore`."""
+"""Restore log directories from tiered storage: `restore`. A segment is closed before its upload, so a restored log must be whole."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from logsegment._core import Finding, RecordBatchError, rebuild_indexes
+from logsegment._core import FileSource, Finding, RecordBatchError, rebuild_indexes
+from logsegment._errors import renamed
 from logsegment._log_paths import object_name, place_of, snapshot_offset
-from logsegment._options import OnError
+from logsegment._options import EVERY_FORMAT, OnError
 from logsegment._output import output_directory
-from logsegment._restore.verify_restored import Offsets, damage_of, errors_in, gaps_in
+from logsegment._validate import TORN, damage_in, error_of, validated
+from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in, is_gap
 from logsegment.stores.files import open_file
 from logsegment.stores.listing import entries, is_directory
@@ -22,11 +24,15 @@ from logsegment.tiered.errors import ChunkError, ManifestError
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import ring_of, tiered
 
+#: First and last offset of each log, by file name; None for a last offset that no manifest has.
+Offsets: TypeAlias = Mapping[str, tuple[int, int | None]]
 #: Bytes that are copied at once, apart from a chunk.
 _STEP_BYTES = 8 << 20
 #: The files of a broker in the directory of a partition. Files of an uploader (`offset.wm`, `_metadata`) are not restored.
 _SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
 _OTHERS = ("leader-epoch-checkpoint", "partition.metadata")
+#: Reads all of a log; bytes after its last entry are an error.
+_STRICT = replace(EVERY_FORMAT, strict_tail=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +107,7 @@ def restore(
     if not is_directory(source):
         find_segments(source)
         raise ValueError(f"{shown(source)} is one file: a prefix or a folder is given back")
-    files, left_out = found_in(source)
+    files, left_out = found_in(source, has_patterns=False)
     target = os.fspath(directory)
     skipped = [f"{one.path.rpartition('@')[0]}: {one.message}" for one in left_out]
     done = Restored([], len(files), 0, skipped, has_gaps=any(map(is_gap, left_out)))
@@ -140,7 +146,7 @@ def _partition(folder: str, target: Path, done: Restored, on_error: OnError) -> 
                 if name.endswith(".log"):
                     raise
                 lost[name] = error
-    damaged = (damage_of(target / name, finding, shown(names[name])) for name, finding in errors_in(target, offsets))
+    damaged = (_damage_of(target / name, finding, shown(names[name])) for name, finding in _errors_in(target, offsets))
     done.damaged.extend(map(str, _raised(damaged) if on_error == "raise" else damaged))
     topic_id = place_of(untiered(folder)[:]).topic_id
     if topic_id is not None and "partition.metadata" not in names:
@@ -163,7 +169,7 @@ def _raised(damaged: Iterator[RecordBatchError]) -> Iterator[RecordBatchError]:
 
 def _gone(directory: Path, offsets: Offsets, left_out: list[Finding]) -> Iterator[str]:
     """Return the missing offsets that no finding of a skipped upload has."""
-    for first, last in gaps_in(directory, offsets):
+    for first, last in _gaps_in(directory, offsets):
         if not any(is_gap(one, first, last + 1) for one in left_out):
             yield f"{directory.name}: offsets {first:,} to {last:,} are in no upload"
 
@@ -251,3 +257,64 @@ def _write(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _errors_in(directory: Path, offsets: Offsets) -> Iterator[tuple[str, Finding]]:
+    """Yield findings of the logs of a partition, with their file names: damaged and truncated batches, and missing ends.
+
+    Framing, checksums and offsets of all batches are checked; no batch is decompressed. A log is truncated between two batches if an index
+    has an entry after its end and the next segment does not begin there.
+
+    Args:
+        directory: the logs, with their indexes.
+        offsets: of the logs.
+
+    Raises:
+        OSError: if a file cannot be read.
+    """
+    logs = sorted(directory.glob("*.log"))
+    for log, following in zip(logs, [*logs[1:], None], strict=True):
+        options = replace(_STRICT, upload=offsets[log.name])
+        found = damage_in(validated(FileSource(log), "headers", options))
+        yield from ((log.name, one) for one in found or _missing_end(log, following))
+
+
+def _gaps_in(directory: Path, offsets: Offsets) -> Iterator[tuple[int, int]]:
+    """Return the first and last offsets that are missing between two logs of a directory, or at the end of the last log.
+
+    Raises:
+        OSError: if a file cannot be read.
+    """
+    logs = sorted(directory.glob("*.log"))
+    for log, following in zip(logs, [*logs[1:], None], strict=True):
+        end = Segment(log).next_offset()
+        last = int(following.stem) - 1 if following else offsets[log.name][1]
+        if end is not None and last is not None and end <= last:
+            yield end, last
+
+
+def _damage_of(log: Path, finding: Finding, name: str) -> RecordBatchError:
+    """Return the error of a read at a finding, with the name of the object of the log.
+
+    Args:
+        log: the file.
+        finding: from `_errors_in`.
+        name: of the object, without secrets.
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    return renamed(error_of(str(log), finding, _STRICT), name)
+
+
+def _missing_end(log: Path, following: Path | None) -> list[Finding]:
+    segment = Segment(log)
+    end = segment.next_offset()
+    if end is None or (following is not None and int(following.stem) <= end):
+        return []
+    indexed = [rows[-1].offset for rows in (segment.offset_index, segment.time_index) if rows and not rows.findings]
+    last = max(indexed, default=-1)
+    if last < end:
+        return []
+    text = f"the log ends before offset {end}, and its indexes have offset {last}: it was truncated"
+    return [Finding(TORN, "error", text, f"{log}@{segment.size}", segment.size, 0, end, last)]

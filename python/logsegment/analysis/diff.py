@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Literal, Unpack
 
-from logsegment._core import Finding
+from logsegment._core import BatchHeader, Finding, compare_records, different_columns, equal_rows
 from logsegment._options import EntryKeywords, ReadOptions
-from logsegment._validate import is_unopened
+from logsegment._validate import ensure_segment, is_unopened
 from logsegment.analysis.diff_sides import (
     BATCHING,
     FIRST,
     LAST,
     RECORD,
     SAME,
-    BatchChunk,
     Difference,
     DiffOptions,
     Piece,
     Records,
-    Row,
     Side,
     Totals,
+    first_offset_of,
 )
 from logsegment.analysis.results import Results
 from logsegment.segment_files.discovery import SegmentFile, found_in
@@ -76,6 +73,7 @@ def diff(
 
     Raises:
         ValueError: if the two sides cannot be paired.
+        InvalidError: if a file that was named is not a log segment.
         RecordBatchError: while iterating, if a file has none of the formats.
         OSError: if a file cannot be read.
 
@@ -179,11 +177,6 @@ def _differences(pair: Pair, options: DiffOptions, totals: Totals) -> Iterator[D
             yield from Comparing(a, b, totals, options).found()
 
 
-COUNT = re.compile(rb'"count":(\d+)')
-#: Bytes of a stretch from which on pyarrow is worth the time that its import takes.
-LARGE = 4 << 20
-
-
 @dataclass(slots=True)
 class Stretch:
     """Batches of both sides that do not agree, up to where they agree again."""
@@ -192,31 +185,25 @@ class Stretch:
     b: list[Piece] = field(default_factory=list)
     first: int = LAST
     last: int = FIRST
-    a_batches: int = 0
-    b_batches: int = 0
     fields: set[str] = field(default_factory=set)
 
-    @property
-    def bytes(self) -> int:
-        """Of both sides."""
-        return sum(end - start for _, start, end in (*self.a, *self.b))
-
-    def take(self, side: Side, row: Row, chunk: BatchChunk) -> None:
-        """Add a batch of a side."""
-        pieces = self.a if side.name == "a" else self.b
-        start, end = row["position"], row["position"] + row["size"]
-        if pieces and pieces[-1][0] == chunk.path and pieces[-1][2] == start:
-            pieces[-1] = (chunk.path, pieces[-1][1], end)
+    def take(self, side: Side) -> None:
+        """Add the next batch of a side."""
+        if side.batches is None:
+            return
+        pieces, path = (self.a if side.name == "a" else self.b), side.batches.path
+        (header,) = side.advance()
+        end = header.position + header.size
+        if pieces and pieces[-1][0] == path and pieces[-1][2] == header.position:
+            pieces[-1] = (path, pieces[-1][1], end)
         else:
-            pieces.append((chunk.path, start, end))
-        self.first = min(self.first, row["lastOffset"] if row["baseOffset"] is None else row["baseOffset"])
-        self.last = max(self.last, row["lastOffset"])
-        self.a_batches += side.name == "a"
-        self.b_batches += side.name == "b"
+            pieces.append((path, header.position, end))
+        self.first = min(self.first, first_offset_of(header))
+        self.last = max(self.last, header.last_offset)
 
 
 class Comparing:
-    """The work of one comparison. What it gives are differences and damage, in the order in which they are met."""
+    """The work of one comparison. It yields differences and damage in the order in which they are met."""
 
     def __init__(self, a: Side, b: Side, totals: Totals, options: DiffOptions) -> None:
         self.a, self.b = a, b
@@ -226,8 +213,11 @@ class Comparing:
 
     def found(self) -> Iterator[Difference]:
         """Compare to the end."""
-        while self.a.chunk is not None or self.b.chunk is not None:
-            if not self._options.is_deep and self._skip_same():
+        while self.a.batches is not None or self.b.batches is not None:
+            if same := self._same_batches():
+                self.b.advance(same)
+                self.totals.same_batches += same
+                self.totals.same_records += sum(header.count or 0 for header in self.a.advance(same))
                 yield from self._runs.ended()
             elif (missing := self._missing_batch()) is not None:
                 yield from self._runs.add(missing)
@@ -237,93 +227,80 @@ class Comparing:
         yield from self._runs.ended()
         yield from self._damage()
 
-    def _skip_same(self) -> bool:
-        """Go past batches that agree; false when the next ones do not."""
-        a, b = self.a, self.b
-        if a.chunk is None or b.chunk is None or a.line() != b.line():
-            return False
-        ours, theirs, begin, at, other = a.chunk.lines, b.chunk.lines, a.at, a.at, b.at
-        end = min(len(ours), at + len(theirs) - other)
-        while at < end and ours[at] == theirs[other]:
-            at += 1
-            other += 1
-        self.totals.same_batches += at - begin
-        self.totals.same_records += sum(map(int, COUNT.findall(b"\n".join(ours[begin:at]))))
-        a.at, b.at = at, other
-        a.settle()
-        b.settle()
-        return True
+    def _same_batches(self, most: int | None = None) -> int:
+        """Return how many of the next batches agree."""
+        if self._options.is_deep or self.a.batches is None or self.b.batches is None:
+            return 0
+        fields = self._options.fields
+        return equal_rows(self.a.rows(most).select(fields), self.b.rows(most).select(fields))
 
     def _missing_batch(self) -> Difference | None:
         """Take the next batch of one side if the other side has nothing there; its header counts the records."""
-        x, y = self.a.row(), self.b.row()
         if self._options.is_deep:
             return None
-        for row, other, has, lacks in ((x, y, self.a, self.b), (y, x, self.b, self.a)):
-            if row is None or row["baseOffset"] is None or row["count"] is None:
+        x, y = self.a.header(), self.b.header()
+        for header, other, has, lacks in ((x, y, self.a, self.b), (y, x, self.b, self.a)):
+            if header is None or header.base_offset is None or header.count is None:
                 continue
-            is_before = other is None or (other["baseOffset"] is not None and row["lastOffset"] < other["baseOffset"])
-            if is_before and not lacks.is_lost(row["baseOffset"], row["lastOffset"]):
+            first, last = header.base_offset, header.last_offset
+            is_before = other is None or (other.base_offset is not None and last < other.base_offset)
+            if is_before and not lacks.is_lost(first, last):
                 has.advance()
-                return Difference("missing", lacks.name, row["baseOffset"], row["lastOffset"], row["count"])
+                return Difference("missing", lacks.name, first, last, header.count)
         return None
 
     def _stretch(self) -> Stretch:
         """Take batches of both sides until the next ones agree, those that end first before the others."""
         a, b, stretch = self.a, self.b, Stretch()
-        while a.chunk is not None or b.chunk is not None:
-            if (stretch.a or stretch.b) and not self._options.is_deep and a.line() == b.line():
+        while a.batches is not None or b.batches is not None:
+            if (stretch.a or stretch.b) and self._same_batches(1):
                 break
-            x, y = a.row(), b.row()
-            takes_a = x is not None and (y is None or x["lastOffset"] <= y["lastOffset"])
-            takes_b = y is not None and (x is None or y["lastOffset"] <= x["lastOffset"])
+            x, y = a.header(), b.header()
+            takes_a, takes_b = _ends_first(x, y), _ends_first(y, x)
             if x is not None and y is not None and takes_a and takes_b:
-                stretch.fields |= {name for name in (*SAME, *BATCHING) if x[name] != y[name]}
+                names = (*SAME, *BATCHING)
+                stretch.fields |= set(different_columns(a.rows(1).select(names), b.rows(1).select(names)))
             else:
                 stretch.fields.add("lastOffset")
-            for side, row, is_taken in ((a, x, takes_a), (b, y, takes_b)):
-                if is_taken and row is not None and side.chunk is not None:
-                    stretch.take(side, row, side.chunk)
-                    side.advance()
+            for side, is_taken in ((a, takes_a), (b, takes_b)):
+                if is_taken:
+                    stretch.take(side)
         return stretch
 
     def _compare(self, stretch: Stretch) -> Iterator[Difference]:
         """Decode a stretch and compare its records."""
         same = different = 0
         whole = stretch.first, stretch.last
-        is_large = stretch.bytes >= LARGE
-        ours = Records(self.a.records(stretch.a, whole), is_large=is_large)
-        theirs = Records(self.b.records(stretch.b, whole), is_large=is_large)
-        while not (ours.is_ended and theirs.is_ended):
-            if count := ours.skip_same(theirs):
-                yield from self._runs.ended()
-                same += count
-                continue
-            different += 1
-            yield from self._runs.add(self._differing(ours, theirs))
+        ours, theirs = Records(self.a.records(stretch.a, whole)), Records(self.b.records(stretch.b, whole))
+        while (some := ours.rows or theirs.rows) is not None:
+            # A side without rows is at its end.
+            ended = some.slice(0, 0)
+            runs, taken_a, taken_b = compare_records(ours.rows or ended, theirs.rows or ended)
+            for kind, records, offsets, columns in runs:
+                if kind == "same":
+                    yield from self._runs.ended()
+                    same += records
+                    continue
+                different += records
+                for found in self._differing(kind, offsets, columns):
+                    yield from self._runs.add(found)
+            ours.skip(taken_a)
+            theirs.skip(taken_b)
         self.totals.same_records += same
-        has_batches = stretch.a_batches > 0 and stretch.b_batches > 0
-        if stretch.fields and has_batches and not different and not (self.a.damage or self.b.damage):
+        if stretch.fields and stretch.a and stretch.b and not different and not (self.a.damage or self.b.damage):
             yield from self._batches(stretch, same)
 
-    def _differing(self, ours: Records, theirs: Records) -> Difference:
-        """Return the difference between the next records of both sides."""
-        x, y = ours.offset(), theirs.offset()
-        if x == y:
-            one, other = json.loads(ours.take()), json.loads(theirs.take())
-            fields = tuple(shown for name, shown in RECORD.items() if one[name] != other[name])
-            return Difference("changed", None, x, x, 1, fields)
-        if x < y:
-            ours.take()
-            return self._lacking(self.b, x)
-        theirs.take()
-        return self._lacking(self.a, y)
-
-    def _lacking(self, side: Side, offset: int) -> Difference:
-        return Difference("unreadable" if side.is_lost(offset, offset) else "missing", side.name, offset, offset, 1)
+    def _differing(self, kind: Literal["changed", "a", "b"], offsets: list[int], columns: list[str]) -> Iterator[Difference]:
+        """Yield the differences of records that both sides have, or only one of them."""
+        if kind == "changed":
+            yield Difference("changed", None, offsets[0], offsets[-1], len(offsets), tuple(RECORD[name] for name in columns))
+            return
+        side = self.b if kind == "a" else self.a
+        for offset in offsets:
+            yield Difference("unreadable" if side.is_lost(offset, offset) else "missing", side.name, offset, offset, 1)
 
     def _batches(self, stretch: Stretch, records: int) -> Iterator[Difference]:
-        """Tell that the same records lie in other batches."""
+        """Report that the same records are in other batches."""
         if self._options.with_batches:
             yield from self._runs.add(Difference("batches", None, *(stretch.first, stretch.last), records, tuple(sorted(stretch.fields))))
             yield from self._runs.ended()
@@ -332,7 +309,7 @@ class Comparing:
 
     def _damage(self) -> Iterator[Difference]:
         for side in (self.a, self.b):
-            # What is unpacked here has its checksum compared, here or before.
+            # The checksum of every batch that is decompressed was verified.
             unopened = sum(one.finding is not None and is_unopened(one.finding) for one in side.damage)
             self.totals.unopened += unopened
             self.totals.damage += len(side.damage) - unopened
@@ -340,15 +317,20 @@ class Comparing:
             side.damage.clear()
 
 
+def _ends_first(header: BatchHeader | None, other: BatchHeader | None) -> bool:
+    """Return whether a batch ends before the next batch of the other side, or with it."""
+    return header is not None and (other is None or header.last_offset <= other.last_offset)
+
+
 @dataclass(slots=True)
 class Runs:
-    """Joins what differs in the same way, one after the other."""
+    """Joins differences of the same kind that follow each other."""
 
     totals: Totals
     _run: Difference | None = field(default=None)
 
     def add(self, found: Difference) -> Iterator[Difference]:
-        """Take a difference; the run before it comes out when this one is not its continuation."""
+        """Add a difference; yield the run before it, unless the difference continues it."""
         self._count(found)
         run = self._run
         if run is not None and (run.kind, run.side, run.fields) == (found.kind, found.side, found.fields):
@@ -359,7 +341,7 @@ class Runs:
         self._run = found
 
     def ended(self) -> Iterator[Difference]:
-        """Yield the current run, after which something else follows."""
+        """Yield the current run, which ends here."""
         if self._run is not None:
             yield self._run
             self._run = None
@@ -371,7 +353,7 @@ class Runs:
 
 @dataclass(slots=True)
 class Pair:
-    """The segments of one partition on both sides; none where a side lacks it. `left_out` is told of uploads that are not read."""
+    """The segments of one partition on both sides; none where a side lacks it. `left_out` are findings about uploads that are not read."""
 
     name: str
     topic: str | None = None
@@ -401,7 +383,7 @@ def pairs_of(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> list[Pair]
 
 @dataclass(slots=True)
 class _Partitions:
-    """What lies below a path: a tree of partitions, or one."""
+    """The partitions of a path: those of a tree, or one."""
 
     place: str
     is_tree: bool
@@ -430,6 +412,8 @@ def _partitions(path: str | os.PathLike[str]) -> _Partitions:
             both = f"{shown(directories[_name(file)])} and {shown(file.directory)}"
             raise ValueError(f"{shown(place)} holds {_name(file)} twice: {both}")
     is_file = len(files) == 1 and _where(files[0].path) == _where(place)
+    if is_file:
+        ensure_segment(files[0])
     is_tree = not is_file and _where(files[0].directory) != _where(place)
     return _Partitions(shown(place), is_tree, [*directories], files, left_out)
 

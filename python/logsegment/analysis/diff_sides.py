@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cached_property
-from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
-from logsegment._core import ArrowBatch, FileSource, Finding, batch_stream, header_totals
+from logsegment._core import ArrowBatch, BatchHeader, FileSource, Finding, RecordBatchError, batch_headers, batch_stream, torn_offsets
 from logsegment._decode import decoded
 from logsegment._errors import naming_file
-from logsegment._inspect import Field, InspectOptions, inspected
 from logsegment._options import ReadOptions
 from logsegment._validate import SWALLOWED, TORN, validated
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import shown
 
-#: Of two batches for which all this is the same, the records are the same: the checksum is of them.
+#: Columns of batches. Where two batches are equal in all of them, their records are the same: the checksum covers the records.
 SAME = ("baseOffset", "lastOffset", "count", "magic", "size", "crc", "isValid")
-#: What else batches of the same records may differ in.
+#: Other columns in which batches of the same records may differ.
 BATCHING: tuple[str, ...] = ("attributes", "compression", "timestampType", "baseTimestamp", "maxTimestamp", "producerId")
 BATCHING += ("producerEpoch", "baseSequence", "partitionLeaderEpoch", "isTransactional", "isControl", "deleteHorizonMs")
-#: Outside of the checksum, and nothing about the records.
+#: A column that the checksum does not cover, and that is not about the records.
 UNCOVERED = "partitionLeaderEpoch"
-#: What is compared of a record, and its name where that is another one. The offset is first: `Records.offset` counts on it.
+#: The columns of records that are compared, with their names in a `Difference`.
 RECORD = {"offset": "offset", "timestampMs": "timestamp", "isControl": "isControl", "key": "key", "value": "value", "headersRaw": "headers"}
-#: No offset lies beyond.
+#: The lowest and the highest offset.
 FIRST, LAST = -(2**63), 2**63 - 1
 
-Row = dict[str, Any]
+#: A file, and the first byte and the end of some batches in it.
 Piece = tuple[str, int, int]
 Which: TypeAlias = Literal["a", "b"]
 Kind: TypeAlias = Literal["missing", "changed", "unreadable", "batches", "damage"]
@@ -76,8 +72,8 @@ class Difference:
         """Return the attributes by their names in JSON; those of a finding next to the side and file of damage."""
         if self.finding is not None:
             return {"type": self.kind, "side": self.side, "file": shown(self.path), **self.finding.to_dict()}
-        told: dict[str, Any] = {"type": self.kind, "side": self.side, "firstOffset": self.first_offset, "lastOffset": self.last_offset}
-        return told | {"records": self.records, "fields": list(self.fields)}
+        place: dict[str, Any] = {"type": self.kind, "side": self.side, "firstOffset": self.first_offset, "lastOffset": self.last_offset}
+        return place | {"records": self.records, "fields": list(self.fields)}
 
 
 @dataclass(slots=True)
@@ -87,14 +83,14 @@ class Totals:
     Attributes:
         same_records: records that are the same on both sides; without those of compressed messages of magic 0 and 1 that agree by
             their headers, which do not count them.
-        same_batches: batches among them whose headers and checksums agree; they were not unpacked.
+        same_batches: batches among them whose headers and checksums agree; they were not decompressed.
         missing_a: records that `a` lacks.
         missing_b: records that `b` lacks.
         changed: records with other content.
         unreadable: records that one side has where the other is damaged.
-        batches: stretches of the log where batches differ; told as differences when they are asked for.
+        batches: stretches of the log where batches differ; they are differences with `batches=True`.
         damage: places that cannot be read.
-        unopened: batches that are whole and whose plugin is not here, or failed; none of them counts as damage.
+        unopened: whole batches whose plugin is missing or failed; they do not count as damage.
     """
 
     same_records: int = 0
@@ -128,38 +124,32 @@ class DiffOptions:
         return (*SAME, UNCOVERED) if self.with_batches else SAME
 
 
-class BatchChunk:
-    """Intact batches of one file that follow each other: what is compared of each as a line, and the rest when it is asked for."""
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """Valid batches of one file that follow each other: their headers, and the same as rows of `batches`."""
 
-    def __init__(self, path: str, lines: list[bytes], rows: ArrowBatch, start: int = 0) -> None:
-        self.path = path
-        self.lines = lines
-        self._rows = rows
-        self._start = start
+    path: str
+    headers: list[BatchHeader]
+    rows: ArrowBatch
 
-    @cached_property
-    def _all(self) -> list[bytes]:
-        return _lines(self._rows, ("position", *SAME, *BATCHING))
-
-    def row(self, index: int) -> Row:
-        """Return the header of a batch."""
-        row: Row = json.loads(self._all[self._start + index])
-        return row
+    def part(self, start: int, end: int) -> Batches:
+        """Return some of them."""
+        return Batches(self.path, self.headers[start:end], self.rows.slice(start, end - start))
 
 
 class Side:
-    """The batches of one side. `chunk` and `at` tell the next one.
+    """The batches of one side. `batches` and `at` are the place of the next one.
 
     Attributes:
         lost: first and last offsets (inclusive) of what cannot be read, as far as batches were looked at.
-        damage: places that were met and not told yet.
+        damage: damaged places that are not reported yet.
     """
 
     def __init__(self, name: Which, files: Sequence[SegmentFile], options: DiffOptions) -> None:
         self.name = name
         self.lost: deque[tuple[int, int]] = deque()
         self.damage: list[Difference] = []
-        self.chunk: BatchChunk | None = None
+        self.batches: Batches | None = None
         self.at = 0
         self._options = options
         self._files = arranged(files, reports=True)
@@ -174,23 +164,23 @@ class Side:
         """Read no further."""
         self._chunks.close()
 
-    def advance(self) -> None:
-        """Go to the next batch."""
-        self.at += 1
-        self.settle()
+    def header(self) -> BatchHeader | None:
+        """Return the header of the next batch, or None at the end."""
+        return None if self.batches is None else self.batches.headers[self.at]
 
-    def settle(self) -> None:
-        """Go to the next chunk when this one is behind."""
-        if self.chunk is not None and self.at >= len(self.chunk.lines):
+    def rows(self, count: int | None = None) -> ArrowBatch:
+        """Return the next batches as rows, before the end."""
+        assert self.batches is not None
+        return self.batches.rows.slice(self.at, count)
+
+    def advance(self, count: int = 1) -> list[BatchHeader]:
+        """Go past some of the next batches of the file; return their headers."""
+        assert self.batches is not None
+        passed = self.batches.headers[self.at : self.at + count]
+        self.at += count
+        if self.at >= len(self.batches.headers):
             self._next()
-
-    def line(self) -> bytes | None:
-        """Return the compared fields of the next batch, or None at the end."""
-        return None if self.chunk is None else self.chunk.lines[self.at]
-
-    def row(self) -> Row | None:
-        """Return the header of a batch."""
-        return None if self.chunk is None else self.chunk.row(self.at)
+        return passed
 
     def is_lost(self, first: int, last: int) -> bool:
         """Return whether damage may have taken one of these offsets. Callers ask in the order of the offsets."""
@@ -209,30 +199,29 @@ class Side:
             with naming_file(path), decoded(source, read) as stream:
                 seen = 0
                 for rows in stream:
-                    seen = self._met(path, stream.findings, seen, whole)
+                    seen = self._add_findings(path, stream.findings, seen, whole)
                     yield rows
-                self._met(path, stream.findings, seen, whole)
+                self._add_findings(path, stream.findings, seen, whole)
 
     def _next(self) -> None:
         self.at = 0
-        self.chunk = next(self._chunks, None)
+        self.batches = next(self._chunks, None)
 
-    def _read(self) -> Generator[BatchChunk]:
+    def _read(self) -> Generator[Batches]:
         gaps = deque[Finding]()
         read = replace(self._options.read, on_error="skip", batch_size=CHUNK)
-        with closing(headers_of([file.path for file in self._files], self._options.fields, read)) as headers:
-            for one in headers:
+        with closing(headers_of([file.path for file in self._files], read)) as chunks:
+            for one in chunks:
                 gaps.extend(filter(_is_damage, one.findings))
-                if one.rows is None:
+                if one.batches is None:
                     self._end_file(one.path, gaps)
-                elif gaps or self._is_lost or one.has_invalid:
-                    yield from self._intact(one.path, one.lines, one.rows, gaps)
+                elif gaps or self._is_lost or any(header.is_valid is False for header in one.batches.headers):
+                    yield from self._valid(one.batches, gaps)
                 else:
-                    totals = header_totals(one.rows)
-                    self._last = totals[1] if totals else json.loads(one.lines[-1])["lastOffset"]
-                    yield BatchChunk(one.path, one.lines, one.rows)
+                    self._last = max(header.last_offset for header in one.batches.headers)
+                    yield one.batches
         if self._is_lost:
-            self._lose(LAST if self._torn is None else _end_of_torn(*self._torn, self._options.read))
+            self._lose(self._end_of_torn())
 
     def _end_file(self, path: str, gaps: deque[Finding]) -> None:
         """Add the damage that no valid batch of the file follows."""
@@ -242,30 +231,30 @@ class Side:
             self._torn = (path, gap) if gap.rule == TORN else None
             self.damage.append(Difference.damage(self.name, path, gap))
 
-    def _intact(self, path: str, lines: list[bytes], rows: ArrowBatch, gaps: deque[Finding]) -> Iterator[BatchChunk]:
-        """Yield the valid batches of a chunk that has damage in it or before it."""
-        headers, begin = BatchChunk(path, lines, rows), 0
-        for index in range(len(lines)):
-            row = headers.row(index)
-            is_behind_gap = bool(gaps) and gaps[0].position < row["position"]
-            if index > begin and (is_behind_gap or row["isValid"] is False):
-                yield BatchChunk(path, lines[begin:index], rows, begin)
+    def _valid(self, batches: Batches, gaps: deque[Finding]) -> Iterator[Batches]:
+        """Yield the valid ones of batches with damage among them or before them."""
+        begin = 0
+        for index, header in enumerate(batches.headers):
+            is_after_gap = bool(gaps) and gaps[0].position < header.position
+            if index > begin and (is_after_gap or header.is_valid is False):
+                yield batches.part(begin, index)
                 begin = index
-            while gaps and gaps[0].position < row["position"]:
-                self.damage.append(Difference.damage(self.name, path, gaps.popleft()))
+            while gaps and gaps[0].position < header.position:
+                self.damage.append(Difference.damage(self.name, batches.path, gaps.popleft()))
                 self._is_lost = True
-            if row["isValid"] is False:
-                self._tell_invalid(path, row)
+            if header.is_valid is False:
+                self._add_invalid(batches.path, header)
                 begin = index + 1
                 continue
             if self._is_lost:
-                self._lose((row["lastOffset"] if row["baseOffset"] is None else row["baseOffset"]) - 1)
-            self._last = row["lastOffset"]
-        if begin < len(lines):
-            yield BatchChunk(path, lines[begin:], rows, begin)
+                self._lose(first_offset_of(header) - 1)
+            self._last = header.last_offset
+        if begin < len(batches.headers):
+            yield batches.part(begin, len(batches.headers))
 
-    def _tell_invalid(self, path: str, row: Row) -> None:
-        source = FileSource(path, row["position"], row["position"] + row["size"])
+    def _add_invalid(self, path: str, header: BatchHeader) -> None:
+        """Add the damage of a batch whose checksum does not match."""
+        source = FileSource(path, header.position, header.position + header.size)
         found = filter(_is_damage, validated(source, "headers", replace(self._options.read, check_crc=True)).findings)
         self.damage += [Difference.damage(self.name, path, finding) for finding in found]
         self._is_lost = True
@@ -283,16 +272,41 @@ class Side:
         else:
             self.lost.append((first, last))
 
-    def _met(self, path: str, findings: Sequence[Finding], seen: int, whole: tuple[int, int]) -> int:
-        """Take the findings of a decode from `seen` on; gives how many there are now."""
+    def _add_findings(self, path: str, findings: Sequence[Finding], seen: int, whole: tuple[int, int]) -> int:
+        """Add the findings of a decode after the first `seen` ones; return how many there are now."""
         for finding in filter(_is_damage, findings[seen:]):
             self.damage.append(Difference.damage(self.name, path, finding))
-            self._add_lost(*(_offsets_of(path, finding, self._options.read) or whole))
+            self._add_lost(*(self._offsets_of(path, finding) or whole))
         return len(findings)
 
+    def _offsets_of(self, path: str, finding: Finding) -> tuple[int, int] | None:
+        """Return the first and last offset in the header of a batch that cannot be decompressed, or None."""
+        source = FileSource(path, finding.position, finding.position + finding.length)
+        try:
+            headers = [
+                header for rows in batch_stream(source, replace(self._options.read, check_crc=False)) for header in batch_headers(rows)
+            ]
+        except ValueError:
+            return None
+        if len(headers) != 1 or headers[0].base_offset is None:
+            return None
+        return headers[0].base_offset, headers[0].last_offset
 
-def _lines(rows: ArrowBatch, names: Sequence[str]) -> list[bytes]:
-    return rows.to_jsonl(fields=[(name, name) for name in names]).splitlines()
+    def _end_of_torn(self) -> int:
+        """Return the last offset of the torn batch at the end, or the highest offset if its header does not show it."""
+        if self._torn is None:
+            return LAST
+        path, finding = self._torn
+        try:
+            offsets = torn_offsets(FileSource(path, finding.position), self._options.read)
+        except RecordBatchError:
+            return LAST
+        return LAST if offsets is None else offsets[1]
+
+
+def first_offset_of(header: BatchHeader) -> int:
+    """Return the first offset of a batch; the last one of a compressed message, whose header does not contain the first."""
+    return header.last_offset if header.base_offset is None else header.base_offset
 
 
 def _is_damage(finding: Finding) -> bool:
@@ -300,175 +314,74 @@ def _is_damage(finding: Finding) -> bool:
     return finding.severity == "error" or finding.rule in (TORN, SWALLOWED)
 
 
-def _offsets_of(path: str, finding: Finding, read: ReadOptions) -> tuple[int, int] | None:
-    """Return the first and last offset in the header of a batch that cannot be decompressed, or None."""
-    source = FileSource(path, finding.position, finding.position + finding.length)
-    try:
-        rows = batch_stream(source, replace(read, check_crc=False)).read_all().to_pylist()
-    except ValueError:
-        return None
-    if len(rows) != 1 or rows[0]["baseOffset"] is None:
-        return None
-    return rows[0]["baseOffset"], rows[0]["lastOffset"]
-
-
-def _end_of_torn(path: str, finding: Finding, read: ReadOptions) -> int:
-    """Return the last offset of a torn batch, from the part of its header that is there."""
-    fields: dict[str, Any] = {}
-    try:
-        tree = inspected(FileSource(path), InspectOptions(at=finding.position, depth="headers"), read)
-    except ValueError:
-        return LAST
-    _gather(tree, fields)
-    base, delta = fields.get("baseOffset"), fields.get("lastOffsetDelta")
-    return base + delta if isinstance(base, int) and isinstance(delta, int) else LAST
-
-
-def _gather(field: Field, fields: dict[str, Any]) -> None:
-    fields.setdefault(field.name, field.value)
-    for child in field.children:
-        _gather(child, fields)
-
-
-#: About how many headers are looked at in one go.
+#: About how many headers are read at a time.
 CHUNK = 2048
-INVALID = b'"isValid":false'
 
 
 @dataclass(frozen=True, slots=True)
 class Headers:
-    """Headers that follow each other in a file, and what was found on the way to them.
+    """Batches of a file that follow each other, and the findings up to their end.
 
     Attributes:
         path: the file.
-        rows: they; None at the end of the file.
-        lines: the wanted fields of each.
-        has_invalid: a checksum does not match.
-        findings: what is new.
+        batches: the batches; None at the end of the file.
+        findings: the new findings.
     """
 
     path: str
-    rows: ArrowBatch | None
-    lines: list[bytes]
-    has_invalid: bool
+    batches: Batches | None
     findings: list[Finding]
 
 
-def headers_of(paths: Sequence[str], fields: Sequence[str], read: ReadOptions) -> Generator[Headers]:
-    """Read the headers of files, one after the other; each file ends with one that has no rows.
+def headers_of(paths: Sequence[str], read: ReadOptions) -> Generator[Headers]:
+    """Read the headers of files, one after the other; each file ends with an item without batches.
 
     Args:
         paths: the files.
-        fields: names of what the lines tell.
         read: options of the read.
 
     Raises:
-        RecordBatchError, OSError: when a file cannot be read, where its turn has come.
+        RecordBatchError, OSError: if a file cannot be read, where its turn has come.
     """
-    headers = _read(paths, fields, read)
+    chunks = _read(paths, read)
     # Before there is much to read, a thread costs more than it gains.
-    for one in headers:
+    for one in chunks:
         yield one
-        if len(one.lines) >= CHUNK:
+        if one.batches is not None and len(one.batches.headers) >= CHUNK:
             break
     else:
         return
     with ThreadPoolExecutor(1, thread_name_prefix="logsegment-diff") as pool:
-        coming = pool.submit(next, headers, None)
+        coming = pool.submit(next, chunks, None)
         while (taken := coming.result()) is not None:
-            coming = pool.submit(next, headers, None)
+            coming = pool.submit(next, chunks, None)
             yield taken
 
 
-def _read(paths: Sequence[str], fields: Sequence[str], read: ReadOptions) -> Iterator[Headers]:
-    names = [(name, name) for name in fields]
+def _read(paths: Sequence[str], read: ReadOptions) -> Iterator[Headers]:
     for path in paths:
         seen = 0
         with naming_file(path), batch_stream(FileSource(path), read) as stream:
             for rows in stream:
                 findings = stream.findings[seen:]
                 seen += len(findings)
-                text = rows.to_jsonl(fields=names)
-                yield Headers(path, rows, text.splitlines(), INVALID in text, findings)
+                yield Headers(path, Batches(path, batch_headers(rows), rows), findings)
             findings = stream.findings[seen:]
-        yield Headers(path, None, [], False, findings)
-
-
-OFFSET_AT = len(b'{"offset":')
+        yield Headers(path, None, findings)
 
 
 class Records:
-    """Records one after the other.
+    """The records of one side of a stretch. `rows` are the next ones; none at the end."""
 
-    Args:
-        batches: they, with the offset as first column.
-        is_large: there are so many that columns are worth it.
-    """
-
-    def __init__(self, batches: Iterator[ArrowBatch], *, is_large: bool) -> None:
+    def __init__(self, batches: Iterator[ArrowBatch]) -> None:
         self._batches = batches
-        self._has_columns = is_large and find_spec("pyarrow") is not None
-        self._size = self._at = 0
-        self._batch: ArrowBatch | None = None
-        self._columns: Any = None
-        self._lines: list[bytes] | None = None
-        self.is_ended = False
-        self._settle()
+        self.rows: ArrowBatch | None = None
+        self.skip(0)
 
-    def offset(self) -> int:
-        """Return the offset of the next record; at the end, an offset after all others."""
-        if self.is_ended:
-            return LAST + 1
-        line = self.lines()[self._at]
-        return int(line[OFFSET_AT : line.index(b",")])
-
-    def take(self) -> bytes:
-        """Return the next record and go to the one after it."""
-        line = self.lines()[self._at]
-        self._advance(1)
-        return line
-
-    def skip_same(self, other: Records) -> int:
-        """Go past records that are the same; gives how many."""
-        count = min(self._size - self._at, other._size - other._at)
-        if not (count and self._is_same(other, count)):
-            count = self._common(other, count)
-        self._advance(count)
-        other._advance(count)
-        return count
-
-    def lines(self) -> list[bytes]:
-        """Return the records of this batch as lines."""
-        if self._lines is None:
-            self._lines = self._batch.to_jsonl().splitlines() if self._batch is not None else []
-        return self._lines
-
-    def _is_same(self, other: Records, count: int) -> bool:
-        """Compare records by their columns. Once there are lines, comparing lines is faster."""
-        if self._columns is None or other._columns is None or self._lines is not None or other._lines is not None:
-            return False
-        same: bool = self._columns.slice(self._at, count).equals(other._columns.slice(other._at, count))
-        return same
-
-    def _common(self, other: Records, count: int) -> int:
-        if not count:
-            return 0
-        ours, theirs, at, there = self.lines(), other.lines(), self._at, other._at
-        end = at + count
-        while at < end and ours[at] == theirs[there]:
-            at += 1
-            there += 1
-        return at - self._at
-
-    def _advance(self, count: int) -> None:
-        self._at += count
-        self._settle()
-
-    def _settle(self) -> None:
-        while self._at >= self._size and not self.is_ended:
-            self._batch = next(self._batches, None)
-            self._at, self._lines, self._columns = 0, None, None
-            self.is_ended = self._batch is None
-            self._size = 0 if self._batch is None else self._batch.num_rows
-            if self._has_columns and self._batch is not None:
-                self._columns = self._batch.to_pyarrow()
+    def skip(self, count: int) -> None:
+        """Go past some of the next records."""
+        self.rows = None if self.rows is None else self.rows.slice(count)
+        while not self.rows:
+            self.rows = next(self._batches, None)
+            if self.rows is None:
+                return

@@ -1,16 +1,27 @@
-"""Find the records of whole logs: `find`."""
+"""Find the segments and batches that contain records of given offsets, times, keys or headers: `find`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeAlias, Unpack
 
-from logsegment._core import Finding
+from logsegment._core import ArrowBatch, FileSource, Finding, RecordBatchError
+from logsegment._decode import decoded
+from logsegment._errors import naming_file
+from logsegment._log_paths import is_of_0_7
 from logsegment._options import EntryKeywords, OnError, ReadOptions, Timestamp, milliseconds
+from logsegment._text import camel_case
+from logsegment._validate import TORN, damage_in, error_of, validated
 from logsegment.analysis.results import LogSource, Results, partitions_of
-from logsegment.analysis.search import Conditions, RecordPlace, Search
+from logsegment.log.reader import PartitionReader, arranged, in_range
+from logsegment.log.segment_lookup import FoundBatch, SegmentLookup
+from logsegment.log.time_lookup import first_offset_at
 from logsegment.segment_files.discovery import SegmentFile
+from logsegment.stores.uri import is_stored, shown
 from logsegment.tiered.keys import Keys
 
 #: The Arrow columns of places.
@@ -25,6 +36,10 @@ PLACE_COLUMNS = (
     ("entryPosition", "int64"),
     ("indexInEntry", "int32"),
 )
+#: The columns of `decode` that make a place, after the path.
+_COLUMNS = ("topic", "partition", "offset", "timestampMs", "controlType", "batchBaseOffset", "entryPosition", "indexInEntry")
+#: No record has an offset as high.
+_NO_OFFSET = 2**63 - 1
 Key: TypeAlias = bytes | str
 #: The name of a header, or its name and value; with None as the value, any value.
 Header: TypeAlias = str | tuple[str, bytes | None]
@@ -112,6 +127,228 @@ def _headers(given: Header | Sequence[Header] | None) -> tuple[tuple[str, bytes 
     return tuple((one, None) if isinstance(one, str) else one for one in several)
 
 
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """The conditions of a search; a record must meet all of them.
+
+    Attributes:
+        start_offset: first offset (inclusive).
+        end_offset: first offset after the range (exclusive).
+        at: ms; the first record of each partition at or after this time, and no other.
+        since: ms; records at or after this time, from the first of them on.
+        until: ms; records before the first record at or after this time.
+        keys: the key is one of these.
+        headers: each is a header of the record: a name, and the value if it is not None.
+    """
+
+    start_offset: int | None = None
+    end_offset: int | None = None
+    at: int | None = None
+    since: int | None = None
+    until: int | None = None
+    keys: Sequence[bytes] | None = None
+    headers: Sequence[tuple[str, bytes | None]] = ()
+
+    @property
+    def is_content(self) -> bool:
+        """Whether records must be read: no index contains keys and headers."""
+        return self.keys is not None or bool(self.headers)
+
+    def places_in(self, batch: ArrowBatch, path: str) -> Iterator[RecordPlace]:
+        """Yield the places of the matching records of a batch of columns of a file."""
+        for row in batch.to_pylist(rows={"since": self.since, "until": None, "keys": self.keys, "limit": None}):
+            if self._has_headers(row.get("headers") or []):
+                yield RecordPlace(path, *(row[name] for name in _COLUMNS))
+
+    def _has_headers(self, found: Sequence[dict[str, Any]]) -> bool:
+        return all(any(one["key"] == name and value in (None, one["value"]) for one in found) for name, value in self.headers)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPlace:
+    """The place of a record.
+
+    Attributes:
+        path: the segment.
+        topic, partition: from the name of the directory.
+        offset: offset of the record.
+        timestamp: ms, as it is stored; -1 for none.
+        control_type: type of a marker, None for data.
+        batch_base_offset: base offset of its batch (or message set entry).
+        entry_position: position of the batch in the file, in bytes.
+        index_in_entry: index of the record in the batch, from 0.
+    """
+
+    path: str
+    topic: str | None
+    partition: int | None
+    offset: int
+    timestamp: int
+    control_type: str | None
+    batch_base_offset: int
+    entry_position: int
+    index_in_entry: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes by their names in JSON."""
+        return {camel_case(name): value for name, value in asdict(self).items()} | {"path": shown(self.path)}
+
+
+@dataclass(slots=True)
+class Counters:
+    """Counters of what a search has read.
+
+    Attributes:
+        partitions: partitions that were searched.
+        segments: their segments.
+        segments_read: segments of which a log or an index was opened; the names exclude the others.
+        index_bytes: bytes of the offset indexes.
+        batch_bytes: bytes of the batches that were read for their records.
+        batches_read: number of these batches; also those that their headers exclude, where no look-up leads.
+        records_read: records in them, unless offsets exclude them.
+        bytes_walked: bytes of the logs that were read header by header, without an index. A look-up also reads a few headers after the
+            entry of an index and the batch that proves the entry, and the batches of a time; these are not counted.
+    """
+
+    partitions: int = 0
+    segments: int = 0
+    segments_read: int = 0
+    index_bytes: int = 0
+    batch_bytes: int = 0
+    batches_read: int = 0
+    records_read: int = 0
+    bytes_walked: int = 0
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the counters by name."""
+        return asdict(self)
+
+
+@dataclass
+class Search:
+    """Search for records in one partition after the other.
+
+    Offsets and times are looked up through the indexes. For keys and headers, all batches within those bounds are read, with the columns
+    that are needed. An index may lead past damage before the wanted records. A search only ends without a match if no damage can hide one.
+
+    Args:
+        wanted: the conditions.
+        read: options of the read.
+
+    Attributes:
+        counters (Counters): what was read so far.
+        path (str): the segment that is read, also when an error ends the search.
+        misnamed (list of (str, Finding)): segments that contradict their names, in which records are found all the same.
+        findings (list of (str, Finding)): damage that was skipped with `on_error="skip"`, and tails, each with the path of its segment.
+
+    Example:
+        >>> from logsegment.analysis.find import Search, Conditions
+        >>> from logsegment.segment_files.discovery import find_segments
+        >>> search = Search(Conditions(start_offset=100, end_offset=101))
+        >>> [(place.offset, place.entry_position) for place in search.places(find_segments("orders-0"))]
+        [(100, ...)]
+        >>> search.counters.batches_read
+        1
+
+    Source: `LogSegment.translateOffset` and `LogSegment.findOffsetByTimestamp` in Kafka.
+    """
+
+    wanted: Conditions
+    read: ReadOptions = field(default_factory=ReadOptions)
+    counters: Counters = field(default_factory=Counters)
+    path: str = ""
+    misnamed: list[tuple[str, Finding]] = field(default_factory=list)
+    findings: list[tuple[str, Finding]] = field(default_factory=list)
+
+    def places(self, files: Sequence[SegmentFile]) -> Generator[RecordPlace]:
+        """Find the matching records of one partition.
+
+        Args:
+            files: its segments in the order of their offsets, as `logsegment.segment_files.discovery.find_segments` returns them.
+
+        Yields:
+            The places of the records, in the order of the log.
+
+        Raises:
+            RecordBatchError: if bytes on the way cannot be read.
+            OSError: if a file cannot be read.
+        """
+        files = arranged(files, reports=True)
+        self.misnamed += ((file.path, file.finding) for file in files if file.finding is not None)
+        segments = [SearchedSegment(file, self) for file in files]
+        self.counters.partitions += 1
+        self.counters.segments += len(segments)
+        reader = self._reader(segments)
+        start, end = reader.options.start_offset, reader.options.end_offset
+        if start == _NO_OFFSET:
+            return
+        for segment in in_range(segments, start, end):
+            self.path = segment.path
+            if not self._ends_before(segment, start) and (piece := reader.piece_of(segment)) is not None:
+                yield from self._read(segment, (piece.begin, piece.stop), reader.options)
+
+    def _reader(self, segments: Sequence[SearchedSegment]) -> PartitionReader:
+        """Plan the read of a partition, with the times looked up."""
+        needed = ["key"] * (self.wanted.keys is not None) + ["headers"] * bool(self.wanted.headers)
+        read = replace(
+            self.read,
+            columns=[*_COLUMNS, *needed],
+            start_offset=self.wanted.start_offset,
+            end_offset=self.wanted.end_offset,
+            control=not self.wanted.is_content,
+        )
+        if self.wanted.at is None:
+            return PartitionReader.plan(segments, read, (self.wanted.since, self.wanted.until))
+        first = first_offset_at(segments, self.wanted.at, read)
+        start, end = (_NO_OFFSET, None) if first is None else (first, first + 1)
+        return PartitionReader.plan(segments, replace(read, start_offset=start, end_offset=end))
+
+    def _ends_before(self, segment: SearchedSegment, start: int | None) -> bool:
+        """Return whether a segment ends before an offset. Bytes in which the offset may be hidden are validated.
+
+        Raises:
+            RecordBatchError: if damage may hide the offset.
+            OSError: if the file cannot be read.
+        """
+        hidden = None if start is None or self.read.skips_damage else segment.range_of_hidden(start)
+        if hidden is None:
+            return False
+        self.look_through(segment, hidden)
+        return hidden[1] is None
+
+    def _read(self, segment: SearchedSegment, bytes_of: tuple[int, int | None], options: ReadOptions) -> Iterator[RecordPlace]:
+        segment.count()
+        stream = decoded(replace(segment.file, finding=None).source(*bytes_of), options)
+        try:
+            with naming_file(segment.path), stream:
+                for batch in stream:
+                    yield from self.wanted.places_in(batch, segment.path)
+            if not self.read.skips_damage and (torn := next((one for one in stream.findings if one.rule == TORN), None)):
+                self.look_through(segment, (torn.position, None))
+        finally:
+            stats = stream.io_stats
+            self.counters.batch_bytes += stats.bytes_read
+            self.counters.batches_read += stats.entries_read
+            self.counters.records_read += stats.records
+            self._add_findings(segment, stream.findings)
+
+    def look_through(self, segment: SearchedSegment, bytes_of: tuple[int, int | None]) -> None:
+        """Validate skipped bytes, so that damage cannot hide a match; add a torn tail to the findings.
+
+        Raises:
+            RecordBatchError: if damage may hide a match.
+            OSError: if the file cannot be read.
+        """
+        report = validated(FileSource(segment.path, *bytes_of), "headers", self.read)
+        self.counters.batch_bytes += report.io_stats["bytes_read"]
+        for finding in damage_in(report)[:1]:
+            raise error_of(segment.path, finding, replace(self.read, strict_tail=False))
+        self._add_findings(segment, [finding for finding in report.findings if finding.rule == TORN])
+
+    def _add_findings(self, segment: SearchedSegment, findings: Iterable[Finding]) -> None:
+        self.findings += [one for finding in findings if (one := (segment.path, finding)) not in self.findings]
+
+
 class Places(Results[RecordPlace]):
     """The places of records, found while they are iterated.
 
@@ -140,3 +377,78 @@ class Places(Results[RecordPlace]):
 
     def _rows(self) -> Iterable[dict[str, Any]]:
         return (place.to_dict() for place in self)
+
+
+class SearchedSegment(SegmentLookup):
+    """A segment whose look-ups are counted, and let no damage hide a match."""
+
+    def __init__(self, file: SegmentFile, search: Search) -> None:
+        super().__init__(file)
+        self._search = search
+        self._is_counted = False
+        self._is_index_counted = False
+        self._found: tuple[int, FoundBatch] | None = None
+
+    def count(self) -> None:
+        """Count the segment, once."""
+        self._search.counters.segments_read += not self._is_counted
+        self._is_counted = True
+
+    def range_to_read(self, options: ReadOptions) -> tuple[int, int | None]:
+        """Return the bytes that a read needs."""
+        is_bounded = options.start_offset is not None or options.end_offset is not None
+        if is_bounded and not is_of_0_7(self.path):
+            self.count()
+            self._count_index()
+        return super().range_to_read(options)
+
+    def range_of_hidden(self, offset: int) -> tuple[int, int | None] | None:
+        """Return the bytes that hold the batch of an offset, if there is one although no header shows it. None if a header does.
+
+        They begin at the last valid batch before the offset to which the index leads, and end at the first batch after the offset, or at
+        the end of the file.
+        """
+        if is_of_0_7(self.path):
+            return None
+        self.count()
+        self._count_index()
+        try:
+            position, batch = self.find_offset(offset)
+        except RecordBatchError:
+            # The decode raises the error.
+            return None
+        if batch is not None and batch[1] <= offset:
+            return None
+        return min(position, self.valid_range(offset)[0]), None if batch is None else position
+
+    def find_offset(self, offset: int) -> FoundBatch:
+        """Find the first batch that ends at or after an offset. A search for one offset asks more than once."""
+        if self._found is None or self._found[0] != offset:
+            before = self.bytes_walked
+            self._found = offset, super().find_offset(offset)
+            self._search.counters.bytes_walked += self.bytes_walked - before
+        return self._found[1]
+
+    def find_timestamp(self, timestamp: int) -> FoundBatch:
+        """Find the first batch that may hold a record of this time or later; validate the bytes after the last batch if none does."""
+        self._search.path = self.path
+        self.count()
+        before = self.bytes_walked
+        position, batch = super().find_timestamp(timestamp)
+        self._search.counters.bytes_walked += self.bytes_walked - before
+        if batch is None and position < self.size:
+            self._search.look_through(self, (position, None))
+        return position, batch
+
+    def _count_index(self) -> None:
+        """Count the bytes of the index, once."""
+        if self._is_index_counted:
+            return
+        self._is_index_counted = True
+        counters = self._search.counters
+        if is_stored(self.path):
+            # A size would be one more request to the store; the look-up reads the entries anyway.
+            counters.index_bytes += 8 * len(self.index.offset_index())
+            return
+        with suppress(OSError):
+            counters.index_bytes += os.stat(self.sidecar(".index")).st_size

@@ -8,13 +8,13 @@ from __future__ import annotations
 import base64
 import hmac
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from logsegment._core import Finding, RecordBatchError
+    from logsegment._core import ArrowBatch, Finding, RecordBatchError
     from logsegment._inspect import Field, Problem
 
 #: Columns that say nothing of a payload. A list of its own, not what is left of all columns: a new one is held back until it is named here.
@@ -62,13 +62,6 @@ class Redactor:
         if len(key) < LEAST_KEY_BYTES:
             raise ValueError(f"a key for hashes must have at least {LEAST_KEY_BYTES} bytes, not {len(key)}")
         self._key = key
-        self._replaced: dict[str, Callable[[Any], Any]] = {
-            "key": self._text,
-            "value": self._text,
-            "headers": lambda headers: [{"key": one["key"], "value": self._text(one["value"])} for one in headers],
-            "headersRaw": lambda headers: [{"key": _named(one["key"]), "value": self._text(one["value"])} for one in headers],
-            "internal": lambda told: {"type": told["type"]},
-        }
 
     def hash(self, payload: bytes) -> str:
         """Return the keyed hash in hexadecimal digits."""
@@ -78,13 +71,27 @@ class Redactor:
         """Return the length and the hash of a payload."""
         return None if payload is None else {"length": len(payload), "hash": self.hash(payload)}
 
-    def json_lines(self, lines: bytes) -> bytes:
-        """Return JSON lines of records, with bytes in base64, without their payloads.
+    def json_lines(self, batch: ArrowBatch, fields: Sequence[tuple[str, str]], rows: Mapping[str, Any], *, iso: bool) -> bytes:
+        """Return rows of a batch as JSON lines without their payloads.
+
+        Args:
+            batch: records.
+            fields: as in `ArrowBatch.to_jsonl`.
+            rows: likewise.
+            iso: likewise.
 
         Raises:
             ValueError: for a column that nobody has looked at.
         """
-        return b"".join(self._line(json.loads(line)) for line in lines.splitlines())
+        records = batch.to_pylist(rows=rows)
+        parts: list[Iterable[bytes]] = []
+        for is_own, group in groupby(fields, lambda field: field[0] == "topic" or not _is_open(field[0])):
+            run = list(group)
+            if is_own:
+                parts.append([_json({name: self._redacted(column, record[column]) for column, name in run}) for record in records])
+            else:
+                parts.append(batch.to_jsonl(fields=run, rows=rows, iso=iso).splitlines())
+        return b"".join(b"{%b}\n" % b",".join(part[1:-1] for part in line) for line in zip(*parts, strict=True))
 
     def arrow_batch(self, batch: Any) -> Any:
         """Return a `pyarrow.RecordBatch` without its payloads.
@@ -111,30 +118,25 @@ class Redactor:
         """Return `Finding.to_dict` without the message and the offsets, which come from the header of what is damaged."""
         return finding.to_dict() | {"message": WITHHELD, "baseOffset": None, "lastOffset": None}
 
-    def _line(self, record: Mapping[str, Any]) -> bytes:
-        told = {name: self._told(name, value) for name, value in record.items()}
-        # Names of headers are anybody's text: in ASCII none of them commands a terminal.
-        return json.dumps(told, separators=(",", ":")).encode() + b"\n"
-
-    def _told(self, name: str, value: Any) -> Any:
-        if _is_open(name) or value is None:
+    def _redacted(self, name: str, value: Any) -> Any:
+        """Return what is shown of a value: of a run of bytes its length and hash, of an internal record its type."""
+        if value is None or _is_open(name):
             return value
-        return self._replaced[name](value)
-
-    def _text(self, encoded: str | None) -> Sealed | None:
-        return self.sealed(None if encoded is None else base64.b64decode(encoded))
+        if name == "internal":
+            return {"type": value["type"]}
+        return self.sealed(value) if name in ("key", "value") else [header | {"value": self.sealed(header["value"])} for header in value]
 
     def _column(self, pa: Any, field: Any, column: Any) -> Any:
         if _is_open(field.name):
             return column
         sealed = pa.struct([("length", pa.int32()), ("hash", pa.string())])
         if field.name == "internal":
-            return pa.array([told and {"type": told["type"]} for told in column.to_pylist()], pa.struct([("type", pa.string())]))
-        if field.name in ("key", "value"):
-            return pa.array(map(self.sealed, column.to_pylist()), sealed)
-        header = field.type.value_type
-        rows = [headers and [one | {"value": self.sealed(one["value"])} for one in headers] for headers in column.to_pylist()]
-        return pa.array(rows, pa.list_(pa.struct([header.field("key"), ("value", sealed)])))
+            kind = pa.struct([("type", pa.string())])
+        elif field.name in ("key", "value"):
+            kind = sealed
+        else:
+            kind = pa.list_(pa.struct([field.type.value_type.field("key"), ("value", sealed)]))
+        return pa.array([self._redacted(field.name, value) for value in column.to_pylist()], kind)
 
 
 def _is_open(name: str) -> bool:
@@ -145,12 +147,17 @@ def _is_open(name: str) -> bool:
     return False
 
 
-def _named(encoded: str | None) -> str | dict[str, str] | None:
+def _json(fields: Mapping[str, Any]) -> bytes:
+    # In ASCII no name of a topic or a header commands a terminal.
+    return json.dumps(fields, separators=(",", ":"), default=_named).encode()
+
+
+def _named(name: bytes) -> str | dict[str, str]:
     """Return the name of a header as JSON lines have it: as text if it is UTF-8."""
     try:
-        return None if encoded is None else base64.b64decode(encoded).decode()
+        return name.decode()
     except UnicodeDecodeError:
-        return {"base64": str(encoded)}
+        return {"base64": base64.b64encode(name).decode()}
 
 
 def _rule(error: RecordBatchError) -> str:
@@ -180,7 +187,7 @@ HEADER = frozenset(
         "length",
     }
 )
-#: Fields whose bytes are shown where the entry is intact.
+#: Fields whose bytes are shown where the entry is valid.
 OPEN_FIELDS = HEADER | frozenset(
     {
         "timestampDelta",
@@ -246,8 +253,8 @@ def _header_of(root: Field) -> Field:
 
 def _number(field: Field) -> Field:
     """Return a field without children, with its bytes if they are no payload."""
-    told = replace(field, note=_note(field), problems=_withheld(field.problems))
-    return told if field.name in OPEN_FIELDS and field.name != CHECKSUM else replace(told, value=None, raw=b"")
+    redacted = replace(field, note=_note(field), problems=_withheld(field.problems))
+    return redacted if field.name in OPEN_FIELDS and field.name != CHECKSUM else replace(redacted, value=None, raw=b"")
 
 
 def _note(field: Field) -> str:

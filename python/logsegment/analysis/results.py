@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from logsegment._validate import ensure_segment
 from logsegment.log.log import Log
-from logsegment.segment_files.discovery import SegmentFile, find_segments
-from logsegment.stores.listing import is_directory
-from logsegment.stores.uri import absolute, directory_of, shown
+from logsegment.segment_files.discovery import SegmentFile, by_partition, found_in
+from logsegment.stores.uri import absolute
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
 
@@ -69,39 +69,26 @@ class Results(ABC, Generic[T]):
 
 
 def partitions_of(source: LogSource, decryption_keys: Keys | None = None) -> list[tuple[str, list[SegmentFile]]]:
-    """Return the name and the segments of each partition of a source.
+    """Return the name and the segments of each partition of a source, as `by_partition` does.
 
     Args:
-        source: paths, URIs and logs.
+        source: paths, URIs, patterns and logs.
         decryption_keys: private keys of tiered storage by their ids.
 
     Raises:
         FileNotFoundError: if a path does not exist, or contains no segments.
         OSError: if a directory cannot be listed.
+        InvalidError: if a file that was named is not a log segment.
     """
     several = [source] if isinstance(source, (str, os.PathLike, Log)) else source
-    listed: list[tuple[SegmentFile, bool]] = []
+    files: list[SegmentFile] = []
     for one in several:
         if isinstance(one, Log):
-            listed += [(file, is_directory(one.path)) for file in one._files]
+            files += one._files
             continue
-        path = one if decryption_keys is None else tiered(absolute(one), decryption_keys)
-        listed += [(file, is_directory(path)) for file in find_segments(path)]
-    return grouped(listed)
-
-
-def grouped(files: Iterable[tuple[SegmentFile, bool]]) -> list[tuple[str, list[SegmentFile]]]:
-    """Group segments by partition, each group in the order of the offsets and without duplicates.
-
-    Args:
-        files: segments in any order, each with whether it was found in a directory.
-
-    Returns:
-        The path of the directory, or of a file whose directory is no partition's, and the segments; in the order of the first of each.
-    """
-    groups: dict[str, dict[str, SegmentFile]] = {}
-    for file, is_listed in files:
-        name = shown(file.path)
-        place = name if file.partition is None and not is_listed else directory_of(name)
-        groups.setdefault(place, {})[file.path] = file
-    return [(name, sorted(group.values(), key=lambda file: file.base_offset or 0)) for name, group in groups.items()]
+        found, _ = found_in(one if decryption_keys is None else tiered(absolute(one), decryption_keys))
+        for file in found:
+            if not file.is_listed:
+                ensure_segment(file)
+        files += found
+    return by_partition(files)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 from logsegment._core import BatchCounter, Finding
 from logsegment._decode import batch_stream
 from logsegment._inspect import Field, inspect
 from logsegment._log_paths import is_of_0_7
-from logsegment._options import EntryKeywords
+from logsegment._options import CodecRegistry, EntryKeywords, ReadOptions
+from logsegment._text import camel_case, plain
 from logsegment._validate import UNOPENED, is_experimental
+from logsegment.analysis.recompression import Recompression, Recompressor
 from logsegment.analysis.results import LogSource, partitions_of
 from logsegment.analysis.v3_savings import V3Savings, v3_savings
 from logsegment.log.reader import arranged
@@ -22,13 +24,19 @@ from logsegment.tiered.keys import Keys
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
 
-WhatIf: TypeAlias = Literal["v3"]
+#: "v3", or a codec with or without a level: `zstd:19`.
+WhatIf: TypeAlias = str
+#: As `BatchCounter.counts` gives a bucket: start, bytes, records, earliest and latest time, late batches.
+_Counted: TypeAlias = tuple[int, int, int, tuple[int, int] | None, int]
+#: Directory or file, topic and partition.
+Place: TypeAlias = tuple[str, str | None, int | None]
 
 
 def stats(
     source: LogSource,
     *,
-    what_if: WhatIf | None = None,
+    what_if: WhatIf | Sequence[WhatIf] | None = None,
+    sample: float = 1.0,
     ratios: bool = True,
     decryption_keys: Keys | None = None,
     **options: Unpack[EntryKeywords],
@@ -37,7 +45,10 @@ def stats(
 
     Args:
         source: a path or URI of a segment, a partition directory or a tree of them; a `Log`; or several of these.
-        what_if: "v3" also computes the sizes of the batches in the proposed format v3 (KIP-931): everything is compressed again.
+        what_if: a codec, or several, each with or without a level ("zstd", "lz4", "zstd:19"): also compute the size of the logs with it,
+            and the seconds of CPU to write and to read them. "v3" computes the sizes of the batches in the proposed format v3 (KIP-931).
+            Everything is compressed again in memory.
+        sample: the share of the bytes that is compressed again for a codec, above 0 and at most 1; the sizes are estimates below 1.
         ratios: decompress some batches of each codec for its ratio.
         decryption_keys: private keys of tiered storage by their ids.
         options: options of entries; see `decode`.
@@ -48,6 +59,8 @@ def stats(
     Raises:
         FileNotFoundError: if a path does not exist, or contains no segments.
         OSError: if a file cannot be read.
+        InvalidError: if a file that was named is not a log segment.
+        ValueError: if there is no codec or level of `what_if`, or `sample` is not a share.
 
     Example:
         >>> import logsegment as ls
@@ -55,10 +68,12 @@ def stats(
         >>> counted.records, counted.first_offset, sorted(counted.formats)
         (240, 0, ['v2'])
     """
-    collector = Collector(is_sampling=ratios, what_if=what_if)
+    codecs = [what_if] if isinstance(what_if, str) else what_if or ()
+    collector = Collector(is_sampling=ratios, what_if=codecs, sample=sample, codecs=options.get("codecs"))
     for name, files in partitions_of(source, decryption_keys):
         for file in arranged(files, reports=True):
-            collector.add(file.source(), shown(file.path), name, is_repeatable=True, **options)
+            place = name, file.topic, file.partition
+            collector.add(file.source(), shown(file.path), place, is_repeatable=True, **options)
     return collector.stats
 
 
@@ -88,10 +103,12 @@ class Series:
     Attributes:
         width: of a bucket, in offsets or ms.
         points: the buckets.
+        outliers: the buckets of a few batches (at most a twentieth) that lie so far from all others that one axis cannot show both.
     """
 
     width: int = 1
     points: list[Point] = field(default_factory=list)
+    outliers: list[Point] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -148,6 +165,30 @@ class ProducerStats:
 
 
 @dataclass(frozen=True)
+class PartitionStats:
+    """Batches of one partition, or of one file that is in no partition's directory.
+
+    Attributes:
+        path: the directory, or the file.
+        topic, partition: from the name of the directory; None if that is not a partition's name.
+        files, batches, records, bytes: as in `Stats`.
+        first_offset, last_offset, first_time, last_time: as in `Stats`.
+    """
+
+    path: str
+    topic: str | None
+    partition: int | None
+    files: int
+    batches: int
+    records: int
+    bytes: int
+    first_offset: int | None
+    last_offset: int | None
+    first_time: int | None
+    last_time: int | None
+
+
+@dataclass(frozen=True)
 class Gap:
     """Offsets that no batch covers, between two batches of a partition."""
 
@@ -158,11 +199,11 @@ class Gap:
 
 @dataclass
 class Stats:
-    """What the headers of all batches tell. Everything in it is bounded, whatever the length of the logs.
+    """Statistics of the headers of all batches, of bounded size for logs of any length.
 
     Attributes:
         files, bytes, batches: what was looked at; `bytes` of whole batches.
-        records: records that headers count; those of `uncounted` compressed messages of magic 0, 1 and Kafka 0.7 only unpacking tells.
+        records: records by the headers, without those of the `uncounted` compressed messages of magic 0, 1 and Kafka 0.7.
         produced: offsets of all batches, those of records that compaction has taken too.
         formats, codecs: by magic and by codec.
         sizes, counts: histograms of batch sizes (bytes) and of records in a batch.
@@ -173,12 +214,14 @@ class Stats:
         late, latest_step: batches whose time is before an earlier one's, and by how many ms at most.
         untimed: batches without a time.
         timestamp_types: batches by Kafka's name.
+        partitions, other_partitions: by partition, in the order in which they were read, and how many more there are.
         producers, other_producers: by id, and how many more there are.
         transactional, control: batches.
         markers: control records by type.
         damage: the first findings of what was stepped over: severity, rule, file, position, message.
         damage_counts: all of them, by severity.
-        what_if: the sizes of the batches in format v3, if they were asked for.
+        what_if: what the logs would be with other codecs.
+        what_if_v3: the sizes of the batches in format v3, if they were asked for.
     """
 
     files: int = 0
@@ -205,6 +248,8 @@ class Stats:
     latest_step: int = 0
     untimed: int = 0
     timestamp_types: dict[str, int] = field(default_factory=dict)
+    partitions: list[PartitionStats] = field(default_factory=list)
+    other_partitions: int = 0
     producers: dict[int, ProducerStats] = field(default_factory=dict)
     other_producers: int = 0
     transactional: int = 0
@@ -212,19 +257,31 @@ class Stats:
     markers: dict[str, int] = field(default_factory=dict)
     damage: list[dict[str, Any]] = field(default_factory=list)
     damage_counts: dict[str, int] = field(default_factory=dict)
-    what_if: V3Savings | None = None
+    what_if: list[Recompression] = field(default_factory=list)
+    what_if_v3: V3Savings | None = None
 
     @classmethod
-    def of(cls, counts: dict[str, Any], sampled: dict[str, Sampled], **seen: Any) -> Stats:
-        """Return the statistics of what `BatchCounter.counts` returns, of the samples of each codec, and of other attributes."""
+    def of(cls, counts: dict[str, Any], sampled: dict[str, Sampled], places: Sequence[Place], **seen: Any) -> Stats:
+        """Return the statistics.
+
+        Args:
+            counts: what `BatchCounter.counts` returns.
+            sampled: the samples of each codec.
+            places: the partitions, in their order.
+            seen: other attributes.
+        """
         codecs = {}
         for name, (batches, records, size) in counts["codecs"]:
             sample = sampled.get(name, Sampled())
             codecs[name] = CodecStats(batches, records, size, sample.batches, sample.packed, sample.plain)
         parts = {
             "codecs": codecs,
+            "partitions": [
+                PartitionStats(*place, *sums, *(offsets or (None, None)), *(times or (None, None)))
+                for place, (*sums, offsets, times) in zip(places, counts["partitions"], strict=False)
+            ],
             "gaps": [Gap(*gap) for gap in counts["gaps"]],
-            "producers": {producer_id: ProducerStats(*told) for producer_id, told in counts["producers"]},
+            "producers": {producer_id: ProducerStats(*row) for producer_id, row in counts["producers"]},
             "sizes": _histogram(*counts["sizes"]),
             "counts": _histogram(*counts["counts"]),
             "by_offset": _series(*counts["by_offset"]),
@@ -233,14 +290,17 @@ class Stats:
         return cls(**counts | parts | seen)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python, ready for JSON."""
-        told = asdict(self)
-        del told["what_if"]
-        for point in told["by_time"]["points"]:
-            del point["first_time"], point["last_time"], point["late"]
+        """Return everything as plain Python with names in camel case, ready for JSON."""
+        values: dict[str, Any] = plain(self)
+        for point in (*values["byTime"]["points"], *values["byTime"]["outliers"]):
+            del point["firstTime"], point["lastTime"], point["late"]
         for name, codec in self.codecs.items():
-            told["codecs"][name]["ratio"] = codec.ratio
-        return told if self.what_if is None else told | {"what_if_v3": self.what_if.to_dict()}
+            values["codecs"][name]["ratio"] = codec.ratio
+        if self.what_if_v3 is None:
+            del values["whatIfV3"]
+        else:
+            values["whatIfV3"] = self.what_if_v3.to_dict()
+        return values
 
     def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` of one row with the fields of `to_dict`; what is counted by name is a list of structs.
@@ -250,13 +310,13 @@ class Stats:
         """
         import pyarrow as pa
 
-        told = self.to_dict()
+        values = self.to_dict()
         rows = {
-            name: [{key_name: key} | one for key, one in told[name].items()]
-            for name, key_name in (("codecs", "codec"), ("producers", "producer_id"))
+            name: [{key_name: key} | one for key, one in values[name].items()]
+            for name, key_name in (("codecs", "codec"), ("producers", "producerId"))
         }
-        histograms = {name: told[name] | {"counts": list(told[name]["counts"].items())} for name in ("sizes", "counts")}
-        return pa.Table.from_pylist([told | rows | histograms], _arrow_schema(pa))
+        histograms = {name: values[name] | {"counts": list(values[name]["counts"].items())} for name in ("sizes", "counts")}
+        return pa.Table.from_pylist([values | rows | histograms], _arrow_schema(pa))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
@@ -269,32 +329,40 @@ def _arrow_schema(pa: Any) -> Any:
     def struct(*names: str, **others: Any) -> Any:
         return pa.struct([*((name, kind) for name, kind in others.items()), *((name, number) for name in names)])
 
-    point = struct("start", "bytes", "records"), struct("start", "bytes", "records", "first_time", "last_time", "late")
+    def struct_of(kind: Any, **others: Any) -> Any:
+        types = {"int": number, "int | None": number, "str": text, "str | None": text}
+        own = [(camel_case(one.name), types.get(str(one.type), pa.float64())) for one in fields(kind)]
+        return pa.struct([*others.items(), *own])
+
+    point = struct("start", "bytes", "records"), struct("start", "bytes", "records", "firstTime", "lastTime", "late")
     types = {
-        **dict.fromkeys(("formats", "timestamp_types", "markers", "damage_counts"), pa.map_(text, number)),
+        **dict.fromkeys(("formats", "timestampTypes", "markers", "damageCounts"), pa.map_(text, number)),
         **dict.fromkeys(("sizes", "counts"), struct("total", "sum", "least", "most", counts=pa.map_(number, number))),
-        "codecs": pa.list_(struct(*(one.name for one in fields(CodecStats)), codec=text, ratio=pa.float64())),
-        "producers": pa.list_(struct("producer_id", "batches", "records", "transactional", "epoch", is_open=pa.bool_())),
-        "by_offset": struct("width", points=pa.list_(point[1])),
-        "by_time": struct("width", points=pa.list_(point[0])),
+        "codecs": pa.list_(struct_of(CodecStats, codec=text, ratio=pa.float64())),
+        "producers": pa.list_(struct("producerId", "batches", "records", "transactional", "epoch", isOpen=pa.bool_())),
+        "byOffset": struct("width", points=pa.list_(point[1]), outliers=pa.list_(point[1])),
+        "byTime": struct("width", points=pa.list_(point[0]), outliers=pa.list_(point[0])),
         "gaps": pa.list_(struct("first", "last", log=text)),
         "damage": pa.list_(struct("position", "length", severity=text, rule=text, file=text, message=text)),
-        "what_if_v3": pa.struct([(one.name, number if one.type == "int" else pa.float64()) for one in fields(V3Savings)]),
+        "partitions": pa.list_(struct_of(PartitionStats)),
+        "whatIf": pa.list_(struct_of(Recompression)),
+        "whatIfV3": struct_of(V3Savings),
     }
-    names = [one.name for one in fields(Stats) if one.name != "what_if"] + ["what_if_v3"]
-    return pa.schema([(name, types.get(name, number)) for name in names])
+    return pa.schema([(name, types.get(name, number)) for name in (camel_case(one.name) for one in fields(Stats))])
 
 
 def _histogram(counts: list[tuple[int, int]], total: int, sum_: int, least: int | None, most: int | None) -> Histogram:
     return Histogram(dict(counts), total, sum_, least, most)
 
 
-def _series(width: int, points: list[tuple[int, int, int, tuple[int, int] | None, int]]) -> Series:
-    told = []
-    for start, size, records, times, late in points:
-        first, last = times or (None, None)
-        told.append(Point(start, size, records, first, last, late))
-    return Series(width, told)
+def _series(width: int, points: list[_Counted], outliers: list[_Counted]) -> Series:
+    return Series(width, list(map(_point, points)), list(map(_point, outliers)))
+
+
+def _point(counted: _Counted) -> Point:
+    start, size, records, times, late = counted
+    first, last = times or (None, None)
+    return Point(start, size, records, first, last, late)
 
 
 #: Batches of each codec that are unpacked for its ratio.
@@ -311,45 +379,56 @@ class Collector:
     Args:
         is_sampling: decompress some batches of each codec for its ratio, where a source can be read twice.
         what_if: as in `stats`; then every source must be readable twice.
+        sample: as in `stats`.
+        codecs: the registry of plugins among the codecs of `what_if`.
+
+    Raises:
+        ValueError: if there is no such codec or level, or the sample is not a share.
     """
 
-    def __init__(self, *, is_sampling: bool = True, what_if: WhatIf | None = None) -> None:
+    def __init__(
+        self, *, is_sampling: bool = True, what_if: Sequence[WhatIf] = (), sample: float = 1.0, codecs: CodecRegistry | None = None
+    ) -> None:
         self._counter = BatchCounter()
         self._is_sampling = is_sampling
-        self._partition: object = None
+        self._places: list[Place] = []
         self._files = 0
         self._sampled: dict[str, Sampled] = {}
         self._markers: dict[str, int] = {}
         self._damage: list[dict[str, Any]] = []
         self._damage_counts: dict[str, int] = {}
         self._has_experimental = False
-        self._saved = None if what_if is None else V3Savings()
+        self._v3 = V3Savings() if "v3" in what_if else None
+        self._recompressor = Recompressor([one for one in what_if if one != "v3"], sample, codecs)
 
     @property
     def stats(self) -> Stats:
         """Return what was counted so far."""
         damage = {"damage": list(self._damage), "damage_counts": dict(self._damage_counts)}
-        seen = {"files": self._files, "markers": dict(self._markers), "what_if": self._saved}
-        return Stats.of(self._counter.counts(), self._sampled, **damage, **seen)
+        what_if = {"what_if": self._recompressor.results, "what_if_v3": self._v3}
+        seen = {"files": self._files, "markers": dict(self._markers), **what_if}
+        return Stats.of(self._counter.counts(), self._sampled, self._places, **damage, **seen)
 
-    def add(self, source: Any, name: str, partition: object, *, is_repeatable: bool, **options: Unpack[EntryKeywords]) -> None:
+    def add(self, source: Any, name: str, place: Place, *, is_repeatable: bool, **options: Unpack[EntryKeywords]) -> None:
         """Count the batches of one file.
 
         Args:
             source: as in `logsegment.batches`.
             name: the path of the file, whose ending says whether it is a segment of Kafka 0.7.
-            partition: what tells its partition apart from others.
+            place: its partition. Files of the same place, one after the other, are of one partition.
             is_repeatable: the source can be read twice.
             options: options of entries; see `logsegment.decode`.
 
         Raises:
-            UnsupportedError: if the sizes in v3 are asked for and a batch cannot be converted.
+            UnsupportedError: if the sizes in v3 are asked for and a batch cannot be converted, or there is no such codec.
             OSError: if the file cannot be read.
         """
         if is_of_0_7(name) and options.get("format", "auto") == "auto":
             options["format"] = "0.7"
-        self._counter.enter(name, options.get("format") == "0.7", partition != self._partition)
-        self._partition = partition
+        is_another = self._places[-1:] != [place]
+        self._counter.enter(name, options.get("format") == "0.7", is_another)
+        if is_another:
+            self._places.append(place)
         self._files += 1
         with batch_stream(source, check_crc=False, on_error="skip", **options) as stream:
             for rows in stream:
@@ -360,8 +439,9 @@ class Collector:
                     elif self._is_sampling:
                         self._sample(position, codec, name, source, options)
             self._add_findings(stream.findings, name)
-        if self._saved is not None:
-            self._saved += v3_savings(source, **options)
+        if self._v3 is not None:
+            self._v3 += v3_savings(source, **options)
+        self._recompressor.add(source, ReadOptions.of(EntryKeywords, options))
 
     def _add_findings(self, findings: Sequence[Finding], name: str) -> None:
         """Keep the findings of a file, and those about v3 once."""
@@ -375,7 +455,7 @@ class Collector:
                 _add(self._damage_counts, finding.severity)
                 continue
             has_refused |= is_experimental(finding)
-            self._tell(finding, name, {"position": finding.position, "length": finding.length, "message": finding.message})
+            self._report(finding, name, {"position": finding.position, "length": finding.length, "message": finding.message})
 
     def _look_for_type(self, position: int, source: Any, options: EntryKeywords) -> None:
         entry = inspect(source, at=position, records=1, value_bytes=0, **options)
@@ -401,10 +481,10 @@ class Collector:
         """Tell why a plugin of the registry that was given has no ratio; other damage is for `validate`."""
         for problem in (problem for _, part in entry.walk() for problem in part.problems):
             if problem.rule in UNOPENED:
-                self._tell(problem, name, {"position": position, "length": entry.length, "message": problem.message})
+                self._report(problem, name, {"position": position, "length": entry.length, "message": problem.message})
                 return
 
-    def _tell(self, found: Any, name: str, place: dict[str, Any]) -> None:
+    def _report(self, found: Any, name: str, place: dict[str, Any]) -> None:
         _add(self._damage_counts, found.severity)
         if len(self._damage) < MOST_DAMAGE:
             self._damage.append({"severity": found.severity, "rule": found.rule, "file": name} | place)

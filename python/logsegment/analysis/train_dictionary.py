@@ -1,4 +1,4 @@
-"""A zstd dictionary out of the batches of real segments, for the codec `logsegment.plugins.ready.zstd:ZstdDictionary`.
+"""A zstd dictionary out of the batches of real segments, for the codec `logsegment.plugins.ready:ZstdDictionary`.
 
 Small batches hold little that repeats within them; what repeats from batch to batch stands in the dictionary. It is made of the plain
 records of batches, which is what that codec packs, and measured on batches that it was not made of.
@@ -10,9 +10,10 @@ from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any
 
-from logsegment._convert import convert
+from logsegment._core import RecordSections
+from logsegment._options import ReadOptions
 from logsegment._text import count
 from logsegment.plugins.entry import Plugin
 
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from logsegment.plugins.registry import Registry
 
 #: The codec that a dictionary is for.
-CLASS_NAME = "logsegment.plugins.ready.zstd:ZstdDictionary"
+CLASS_NAME = "logsegment.plugins.ready:ZstdDictionary"
 #: zstd's own default, 110 KiB: more gains little, and stands in every registry.
 SIZE = 112_640
-#: One batch in so many is not learnt from: it tells what the dictionary gains.
+#: One batch in so many is held out, to measure the dictionary.
 HELD_OUT = 5
 
 
@@ -104,8 +105,9 @@ def train_dictionary(
         raise ValueError(f"a dictionary needs {LEAST_SAMPLES} samples and {LEAST_SIZE} bytes at least, not {samples} and {size}")
     kept = _Samples(samples)
     for source in sources:
-        convert(source, compression="none", allow_loss=True, codecs=codecs, out=cast("BinaryIO", kept))
-        kept.begin()
+        for sections in RecordSections(source, ReadOptions(codecs=codecs)):
+            for records in sections:
+                kept.add(records)
     if len(kept.records) < LEAST_BATCHES:
         raise ValueError(f"a dictionary is made from {LEAST_BATCHES} batches at least, not from {count(len(kept.records), 'batch')}")
     return _trained(kept.records, size, level)
@@ -123,14 +125,10 @@ _LEAST_BYTES = 10 * LEAST_SIZE
 _MOST_BYTES = 64 << 20
 #: Bytes of one sample that are learnt from.
 _MOST_SAMPLE = 64 << 10
-#: Of a batch of magic 2: the bytes before those that its length counts, where that stands, where its attributes and its records begin.
-_BEFORE, _LENGTH, _ATTRIBUTES, _RECORDS = 12, 8, 21, 61
-#: The attribute of control batches.
-_CONTROL = 0x20
 
 
 class _Samples:
-    """Takes plain batches as a file takes bytes, and keeps the records of some: of each, later of every second, every fourth, and so on."""
+    """Keeps the records of some batches: of each, later of every second, every fourth, and so on."""
 
     def __init__(self, most: int) -> None:
         self.records: list[bytes] = []
@@ -138,31 +136,12 @@ class _Samples:
         self._stride = 1
         self._seen = 0
         self._bytes = 0
-        self._rest = bytearray()
 
-    def begin(self) -> None:
-        """Forget what follows the last whole batch of a source."""
-        self._rest.clear()
-
-    def write(self, piece: bytes) -> int:
-        """Take some bytes."""
-        self._rest += piece
-        at = 0
-        while len(self._rest) - at >= _RECORDS:
-            end = at + _BEFORE + int.from_bytes(self._rest[at + _LENGTH : at + _BEFORE], "big")
-            if end > len(self._rest):
-                break
-            is_control = self._rest[at + _ATTRIBUTES + 1] & _CONTROL
-            if not is_control and end > at + _RECORDS:
-                self._take(at + _RECORDS, end)
-            at = end
-        del self._rest[:at]
-        return len(piece)
-
-    def _take(self, start: int, end: int) -> None:
+    def add(self, records: bytes) -> None:
+        """Add the decompressed records of a batch, unless it is skipped."""
         if self._seen % self._stride == 0:
-            self.records.append(bytes(memoryview(self._rest)[start:end]))
-            self._bytes += end - start
+            self.records.append(records)
+            self._bytes += len(records)
         self._seen += 1
         while len(self.records) > self._most or (self._bytes > _MOST_BYTES and len(self.records) >= LEAST_SAMPLES):
             del self.records[1::2]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from logsegment._core import Finding
-from logsegment._options import Timestamp, milliseconds
+from logsegment._options import EntryKeywords, ReadOptions, Timestamp, milliseconds
 from logsegment.analysis.results import LogSource, Results, partitions_of
-from logsegment.log.transactions import LONGEST_MS, OnDamage, Transaction, transactions_of
+from logsegment.log.transactions import LONGEST_MS, Transaction, transactions_of
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.tiered.keys import Keys
 
@@ -24,8 +24,8 @@ def transactions(
     *,
     now: Timestamp | None = None,
     hanging_after: int = LONGEST_MS,
-    experimental: bool = False,
     decryption_keys: Keys | None = None,
+    **options: Unpack[EntryKeywords],
 ) -> TransactionList:
     """Follow the transactions of every partition; nothing is decompressed.
 
@@ -33,8 +33,8 @@ def transactions(
         source: a path or URI of a segment, a partition directory or a tree of them; a `Log`; or several of these.
         now: the time up to which open transactions last; by default the newest timestamp of the partition.
         hanging_after: the milliseconds after which an open transaction hangs; by default Kafka's `transaction.max.timeout.ms`.
-        experimental: as in `decode`.
         decryption_keys: private keys of tiered storage by their ids.
+        options: options of entries; see `decode`.
 
     Returns:
         A `TransactionList`. In each partition, ended transactions come first, in the order of their markers.
@@ -42,7 +42,7 @@ def transactions(
     Raises:
         ValueError: if `now` has no time zone.
         FileNotFoundError: if a path does not exist, or contains no segments.
-        UnsupportedError: while iterating, for a batch of magic 3 without `experimental` (MAP-3).
+        UnsupportedError: while iterating, for a batch of magic 3 that the options do not read (MAP-3).
         OSError: if a file cannot be read.
 
     Example:
@@ -53,26 +53,27 @@ def transactions(
     Source: KIP-98 and KIP-664; `TransactionsCommand` in Kafka's tools.
     """
     until = None if now is None else milliseconds(now, "now")
+    read = ReadOptions.of(EntryKeywords, options)
     findings: list[Finding] = []
+    how: dict[str, Any] = {"longest_ms": hanging_after, "now": until, "on_damage": lambda _, finding: findings.append(finding)}
 
     def found() -> Iterator[Transaction]:
         for name, files in partitions_of(source, decryption_keys):
-            yield from placed_transactions(name, files, on_damage=lambda _, finding: findings.append(finding), **options)
+            yield from placed_transactions(name, files, read, **how)
 
-    options: dict[str, Any] = {"longest_ms": hanging_after, "now": until, "experimental": experimental}
     return TransactionList(found(), findings)
 
 
-def placed_transactions(name: str, files: Sequence[SegmentFile], *, on_damage: OnDamage, **options: Any) -> Iterator[Transaction]:
+def placed_transactions(name: str, files: Sequence[SegmentFile], options: ReadOptions, **how: Any) -> Iterator[Transaction]:
     """Yield the transactions of one partition with the name of its directory or file.
 
     Args:
         name: the directory or file.
         files: the segments of the partition.
-        on_damage: called with each skipped damage and its file.
-        options: of `transactions_of`.
+        options: those of a read.
+        how: the other arguments of `transactions_of`.
     """
-    for one in transactions_of(files, on_damage=on_damage, **options):
+    for one in transactions_of(files, options, **how):
         one.path, one.topic, one.partition = name, files[0].topic, files[0].partition
         yield one
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, Unpack
 
-from logsegment._convert import convert
-from logsegment._core import FileSource, RecordBatchError, valid_batches
-from logsegment._options import ReadOptions
-from logsegment._salvage import salvage
-from logsegment._validate import validate
+from logsegment._convert import ConvertOptions, converted
+from logsegment._core import RecordBatchError, valid_batches
+from logsegment._options import EntryKeywords, ReadOptions
+from logsegment._salvage import salvaged
+from logsegment._text import plain
+from logsegment._validate import validated
+from logsegment.analysis.recompression import pieces_of
 
 #: Bytes of the header of magic 2.
 V2_HEADER = 61
@@ -19,8 +20,6 @@ V2_HEADER = 61
 PIECE = 16 << 20
 #: A validation is timed so often, and the shortest time counts.
 TIMES = 3
-#: Options that a source is read with; what it was converted to needs the others only.
-OF_THE_SOURCE = ("format", "experimental", "base_position", "lz4_in_07", "ignore_lz4_header_checksum", "allow_dependent_lz4_blocks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +77,18 @@ class V3Savings:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python, ready for JSON."""
-        told = asdict(self) | {"per_batch": self.per_batch, "per_record": self.per_record}
-        return {name: round(value, 6) for name, value in told.items()}
+        values = plain(self) | {"perBatch": self.per_batch, "perRecord": self.per_record}
+        return {name: round(value, 6) for name, value in values.items()}
 
 
-def v3_savings(source: Any, **options: Any) -> V3Savings:
+def v3_savings(source: Any, **options: Unpack[EntryKeywords]) -> V3Savings:
     """Compute what the proposed format v3 would save. Everything is packed anew, four times, by the codecs of this library.
 
     It goes 16 MiB at a time, so memory is bounded; what is damaged is left out and counted.
 
     Args:
         source: as in `logsegment.decode`, and such that it can be read more than once: a buffer or a `FileSource`.
-        options: of `logsegment.convert`, about how it is read: format, codecs, limits and so on.
+        options: options of entries; see `logsegment.decode`.
 
     Returns:
         `V3Savings`.
@@ -106,53 +105,31 @@ def v3_savings(source: Any, **options: Any) -> V3Savings:
 
     Source: KIP-931.
     """
+    read = ReadOptions.of(EntryKeywords, options)
     total = V3Savings()
-    for piece in _pieces(source, options):
-        found = salvage(piece, **_only(options, "format", "experimental", "base_position", "codecs", "limits"))
+    for piece, _ in pieces_of(source, PIECE, read):
+        found = salvaged(piece, read)
         total += V3Savings(left_out=sum(lost.length for lost in found.lost if not lost.is_harmless))
-        total += _of_intact(found.data or b"", options)
+        total += _of_intact(found.data or b"", read)
     return total
 
 
-def _pieces(source: Any, options: dict[str, Any]) -> Iterator[Any]:
-    """Yield the source in pieces that start and end between entries."""
-    start = 0
-    for _, end in _places(source, options):
-        if end - start >= PIECE:
-            yield _part(source, start, end)
-            start = end
-    yield _part(source, start, None)
-
-
-def _places(source: Any, options: dict[str, Any]) -> Iterator[tuple[int, int]]:
-    """Yield the start and the end of each entry."""
-    reading = _only(options, "format", "experimental", "base_position", "codecs", "limits")
-    for one in valid_batches(source, ReadOptions(check_crc=False, on_error="skip", **reading)):
-        yield one.position, one.position + one.size
-
-
-def _part(source: Any, start: int, end: int | None) -> Any:
-    if isinstance(source, FileSource):
-        return FileSource(source.path, max(start, source.start), source.end if end is None else end)
-    return memoryview(source)[start:end]
-
-
-def _of_intact(data: bytes, options: dict[str, Any]) -> V3Savings:
+def _of_intact(data: bytes, read: ReadOptions) -> V3Savings:
     """Return the savings of valid entries; entries with malformed records count as left out."""
     try:
-        return _savings(data, options)
+        return _savings(data, read)
     except RecordBatchError:
-        starts = [start for start, _ in _places(data, options)]
+        starts = [one.position for one in valid_batches(data, replace(read, check_crc=False, on_error="skip"))]
         if len(starts) < 2:
             return V3Savings(left_out=len(data))
         middle = starts[len(starts) // 2]
-        return _of_intact(data[:middle], options) + _of_intact(data[middle:], options)
+        return _of_intact(data[:middle], read) + _of_intact(data[middle:], read)
 
 
-def _savings(data: bytes, options: dict[str, Any]) -> V3Savings:
-    own = {name: value for name, value in options.items() if name not in OF_THE_SOURCE}
-    stored = _converted(data, options)
-    headers = list(valid_batches(stored, ReadOptions(check_crc=False)))
+def _savings(data: bytes, read: ReadOptions) -> V3Savings:
+    stored = _converted(data, read)
+    own = read.of_every_format()
+    headers = list(valid_batches(stored, replace(own, check_crc=False)))
     main, first = (_converted(stored, own, to="v3", metadata_first=is_first) for is_first in (False, True))
     plain = _converted(stored, own, compression="none")
     (unpacked, seconds), (unpacked_main, seconds_main), (unpacked_first, seconds_first) = (
@@ -163,7 +140,7 @@ def _savings(data: bytes, options: dict[str, Any]) -> V3Savings:
         records=sum(one.count or 0 for one in headers),
         header_bytes=sum(V2_HEADER - one.v3_header_len for one in headers),
         stored=len(stored),
-        repacked=len(_converted(main, own, format="v3")),
+        repacked=len(_converted(main, own)),
         main=len(main),
         additional=len(first),
         plain=len(plain),
@@ -177,20 +154,16 @@ def _savings(data: bytes, options: dict[str, Any]) -> V3Savings:
     )
 
 
-def _converted(data: bytes, options: dict[str, Any], **into: Any) -> bytes:
-    return convert(data, allow_loss=True, **options | into).data or b""
+def _converted(data: bytes, read: ReadOptions, **into: Any) -> bytes:
+    return converted(data, read, ConvertOptions(allow_loss=True, **into)).data or b""
 
 
-def _validated(data: bytes, options: dict[str, Any]) -> tuple[int, float]:
+def _validated(data: bytes, read: ReadOptions) -> tuple[int, float]:
     """Return the bytes that a validation of the metadata decompresses, and its seconds."""
     least, unpacked = float("inf"), 0
     for _ in range(TIMES):
         start = time.perf_counter()
-        report = validate(data, depth="metadata", experimental=True, **_only(options, "codecs", "limits", "zstd_dictionaries"))
+        report = validated(data, "metadata", read)
         least = min(least, time.perf_counter() - start)
         unpacked = report.io_stats["bytes_inflated"]
     return unpacked, least
-
-
-def _only(options: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: options[name] for name in names if name in options}

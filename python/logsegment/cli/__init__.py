@@ -4,24 +4,20 @@ Files, directories and standard input go in; data comes out on stdout, everythin
 bad data, 2 usage or unreadable input, 3 finished but something was lost. This package parses no Kafka bytes: it names sources, calls
 `logsegment` and writes.
 
-click (arguments) and rich (colour, progress) come with the extra `cli` and are imported only from here on.
+click (arguments) and rich (colour, progress) are imported by the modules of this package alone, when a command runs.
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
-
-#: What the extra `cli` installs.
-NEEDED = ("click", "rich")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line.
 
     Args:
-        arguments: what stands behind the program's name; None for those of this process.
+        arguments: the words after the program's name; None for those of this process.
 
     Returns:
         The exit code.
@@ -31,15 +27,8 @@ def main(arguments: list[str] | None = None) -> int:
         >>> main(["verify", "--quiet", "orders-0/00000000000000000000.log"])
         0
     """
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        print(
-            f"logsegment: the command line needs {' and '.join(missing)}: pip install 'logsegment[cli]'",
-            file=sys.stderr,
-        )
-        return 2
     try:
-        # click is there by now.
+        # `import logsegment.cli` alone must not import click.
         code: int = importlib.import_module("logsegment.cli.app").run(sys.argv[1:] if arguments is None else arguments)
         return code
     except KeyboardInterrupt:

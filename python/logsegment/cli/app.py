@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 
 import click
+from click.shell_completion import get_completion_class
 
 from logsegment._core import __version__
 from logsegment.cli.exit_codes import UNREADABLE, Ended, stop_on_signals
+from logsegment.cli.help import Verb
 from logsegment.cli.messages import printable, say
 from logsegment.cli.options import examples
 
@@ -17,7 +20,10 @@ PROGRAM = "logsegment"
 
 
 #: A verb is a command of its name in a module of its name.
-VERBS = ("batches", "cat", "convert", "diff", "explain", "find", "follow", "lz4", "plugins", "restore", "salvage", "stats", "txn", "verify")
+VERBS = (
+    *("batches", "cat", "completion", "convert", "diff", "explain", "find", "follow", "lz4", "plugins", "restore", "salvage"),
+    *("stats", "txn", "verify"),
+)
 
 
 class Verbs(click.Group):
@@ -27,8 +33,17 @@ class Verbs(click.Group):
         """Return the names of the verbs."""
         return sorted(VERBS)
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command, or fail with the names that are alike."""
+        name = args[0] if args else ""
+        if name not in VERBS and not name.startswith("-") and (alike := get_close_matches(name, VERBS)):
+            ctx.fail(f"No such command {name!r}. Did you mean {' or '.join(alike)}?")
+        return super().resolve_command(ctx, args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return the command of this name, or None."""
+        if cmd_name == "completion":
+            return completion
         if cmd_name not in VERBS:
             return None
         command: click.Command = getattr(import_module(f"logsegment.cli.{cmd_name}"), cmd_name)
@@ -44,7 +59,7 @@ class Verbs(click.Group):
         "logsegment cat --help",
     ),
 )
-@click.version_option(__version__, prog_name=PROGRAM)
+@click.version_option(__version__, "-V", "--version", prog_name=PROGRAM)
 def program() -> None:
     """Look into the log segments of Apache Kafka, without a broker.
 
@@ -53,6 +68,23 @@ def program() -> None:
 
     Exit codes: 0 clean, 1 findings or bad data, 2 usage or unreadable input, 3 finished but something was lost.
     """
+
+
+@click.command(
+    cls=Verb,
+    short_help="Completion of verbs, options and values for a shell.",
+    epilog=examples(
+        'eval "$(logsegment completion bash)"',
+        "logsegment completion zsh > ~/.zfunc/_logsegment",
+        "logsegment completion fish > ~/.config/fish/completions/logsegment.fish",
+    ),
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Write the script that completes verbs, options and values in a shell."""
+    found = get_completion_class(shell)
+    assert found is not None, "click completes for these shells"
+    click.echo(found(program, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source())
 
 
 def run(arguments: list[str]) -> int:

@@ -1,8 +1,7 @@
-"""`logsegment batches`: the headers of all batches, as a table for people, as JSON lines or into a file."""
+"""`logsegment batches`: the headers of all batches, as a table for people, as JSON lines or in a file."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -11,16 +10,18 @@ from typing import Any, Protocol
 
 import click
 
-from logsegment._core import ArrowBatch, RecordBatchError, RecordStream
+from logsegment._core import ArrowBatch, RecordBatchError, RecordStream, batch_headers
 from logsegment._decode import batch_stream
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
+from logsegment.cli.help import Verb
 from logsegment.cli.inputs import InputSegment, in_range, opened, segments_of
-from logsegment.cli.messages import count, say, show_json_lines
+from logsegment.cli.messages import Paper, count, instant, say, show_json_lines
 from logsegment.cli.options import (
     Output,
     Reading,
     examples,
     file_options,
+    iso_option,
     json_option,
     on_error_option,
     output_of,
@@ -30,9 +31,8 @@ from logsegment.cli.options import (
     taking,
 )
 from logsegment.cli.output.files import TableFile, ensure_output, pyarrow_for
-from logsegment.cli.output.findings import tell
+from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.output.text import Paper, instant
 from logsegment.cli.plugin_registries import code_after, noting_errors
 
 
@@ -62,6 +62,7 @@ class BatchesArguments:
 
     paths: tuple[str, ...]
     is_json: bool
+    iso: bool
     arrow: str | None
     parquet: str | None
     overwrite: bool
@@ -72,6 +73,7 @@ class BatchesArguments:
 
 
 @click.command(
+    cls=Verb,
     short_help="Headers of all batches, as a table, JSON lines or a file.",
     epilog=examples(
         "logsegment batches orders-0",
@@ -81,6 +83,7 @@ class BatchesArguments:
 )
 @paths_argument
 @json_option("JSON lines.")
+@iso_option
 @file_options
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums; only headers are looked at.")
 @on_error_option
@@ -91,6 +94,8 @@ class BatchesArguments:
 def batches(options: BatchesArguments) -> int:
     """Write one row for every batch of every PATH; nothing is decompressed."""
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
+    if options.iso and not options.is_json:
+        raise click.UsageError("--iso is about --json, which is not given")
     segments = in_range(segments_of(options.paths), None, None)
     with ExitStack() as stack:
         sink: BatchSink
@@ -98,33 +103,32 @@ def batches(options: BatchesArguments) -> int:
             ensure_output(output.path, segments, options.overwrite)
             sink = BatchTable(output, stack)
         else:
-            sink = BatchLines() if options.is_json else BatchText()
+            sink = BatchLines(options.iso) if options.is_json else BatchText()
         progress = stack.enter_context(Progress(segments, is_wanted=not options.quiet and sink.leaves_terminal))
         reading = noting_errors(options.reading)
         how = {"check_crc": not options.no_crc, "on_error": options.on_error} | reading
         codes = [_write(segment, sink, progress, how, quiet=options.quiet) for segment in segments]
     if output.kind and not options.quiet:
         say(f"wrote {count(sink.written, 'row')} to {output.path}")
-    _tell_invalid(sink.invalid)
+    _report_invalid(sink.invalid)
     return code_after(reading, FOUND if sink.invalid or FOUND in codes else CLEAN)
 
 
 def _write(segment: InputSegment, sink: BatchSink, progress: Progress, how: dict[str, Any], *, quiet: bool) -> int:
     progress.begin(segment)
     with opened(segment) as source:
-        stream = batch_stream(source, **how)
-        with stream:
-            sink.begin(segment.name, stream)
-            try:
+        try:
+            with batch_stream(source, **how) as stream:
+                sink.begin(segment.name, stream)
                 for batch in stream:
                     sink.write(batch)
                     progress.seen(stream.io_stats.bytes_read)
-            except RecordBatchError as error:
-                raise DamagedInput(segment.name, error) from None
-        return FOUND if tell(stream.findings, segment.name, progress, quiet=quiet) else CLEAN
+        except RecordBatchError as error:
+            raise DamagedInput(segment.name, error) from None
+        return FOUND if report(stream.findings, segment.name, progress, quiet=quiet) else CLEAN
 
 
-def _tell_invalid(invalid: int) -> None:
+def _report_invalid(invalid: int) -> None:
     if invalid:
         say(f"{count(invalid, 'batch')} with a wrong checksum")
 
@@ -135,10 +139,11 @@ Row = dict[str, Any]
 class BatchLines:
     """JSON lines on stdout: `file`, then the batch columns."""
 
-    def __init__(self) -> None:
+    def __init__(self, iso: bool) -> None:
         self.leaves_terminal = not sys.stdout.isatty()
         self.written = 0
         self.invalid = 0
+        self._iso = iso
         self._constants: list[tuple[str, str]] = []
 
     def begin(self, name: str, stream: RecordStream) -> None:
@@ -147,11 +152,9 @@ class BatchLines:
 
     def write(self, batch: ArrowBatch) -> None:
         """Write some rows."""
-        lines = batch.to_jsonl(constants=self._constants)
-        # Quotation marks inside of a string are escaped, so this is never part of one.
-        self.invalid += lines.count(b'"isValid":false')
+        self.invalid += sum(header.is_valid is False for header in batch_headers(batch))
         self.written += batch.num_rows
-        show_json_lines(lines)
+        show_json_lines(batch.to_jsonl(constants=self._constants, iso=self._iso))
 
 
 class BatchTable:
@@ -199,8 +202,7 @@ class BatchText:
 
     def write(self, batch: ArrowBatch) -> None:
         """Write some rows."""
-        for line in batch.to_jsonl().splitlines():
-            row = json.loads(line)
+        for row in batch.to_pylist():
             is_invalid = row["isValid"] is False
             self.invalid += is_invalid
             text = "  ".join(_cell(value(row), width) for _, width, value in COLUMNS).rstrip()

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import Any
 
 import click
 
-from logsegment._core import RecordBatchError, Transactions, scan_transactions
+from logsegment._core import RecordBatchError, RecordStream, Transactions, scan_transactions
 from logsegment._decode import decoded
 from logsegment._options import COLUMNS, Isolation, OnError, ReadOptions, Values, with_values
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, words_of
-from logsegment.cli.inputs import InputSegment, ensure_topic, in_range, opened, segments_of, whole_partition
+from logsegment.cli.help import Verb
+from logsegment.cli.inputs import InputSegment, in_range, opened, partitions, segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import (
     Base64Type,
@@ -26,7 +27,9 @@ from logsegment.cli.options import (
     Reading,
     examples,
     file_options,
+    iso_option,
     json_option,
+    now_option,
     on_error_option,
     output_of,
     paths_argument,
@@ -38,26 +41,25 @@ from logsegment.cli.options import (
     values_option,
 )
 from logsegment.cli.output.files import ensure_output
-from logsegment.cli.output.findings import tell
+from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.records import (
     Form,
+    JsonForm,
     JsonLines,
     RecordSink,
     RecordTable,
+    RecordTarget,
     RowFilter,
+    Tail,
     ensure_topics,
     json_columns,
     say_others,
     with_control,
 )
-from logsegment.log.reader import committed_transactions
+from logsegment.log.reader import PartitionReader
 from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.segment_files.discovery import SegmentFile
 from logsegment.tiered import SegmentKeyError
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,11 @@ class CatArguments:
     isolation: Isolation
     control: bool
     values: Values
-    topic: str | None
     limit: int | None
+    tail: int | None
     no_crc: bool
     threads: int
+    iso: bool
     is_redacted: bool
     redact_key: str | None
     on_error: OnError
@@ -91,10 +94,12 @@ class CatArguments:
 
 
 @click.command(
+    cls=Verb,
     short_help="Records, as JSON lines or into a file.",
     epilog=examples(
         "logsegment cat orders-0 | head",
         "logsegment cat orders-0 --offset 100..200 --columns offset,key,value",
+        "logsegment cat orders-0 --tail 10",
         "logsegment cat orders-0 --since 2026-01-31T12:00:00Z --key user-7",
         "logsegment cat orders-0 --isolation read_committed --parquet orders.parquet",
         "zstdcat old.log.zst | logsegment cat -",
@@ -104,7 +109,7 @@ class CatArguments:
 )
 @paths_argument
 @click.option("--offset", "offsets", type=OffsetsType(), default=Offsets(), help="Offsets; the end is exclusive: A..B, A.., ..B, or one.")
-@click.option("--since", type=InstantType(), help="Timestamp at or after; ISO 8601 (UTC if it names no zone) or ms since 1970.")
+@click.option("--since", type=InstantType(), help="Timestamp at or after; ISO 8601 (UTC if it names no zone), ms since 1970, or -2h.")
 @click.option("--until", type=InstantType(), help="Timestamp before.")
 @click.option("--key", "keys", multiple=True, metavar="TEXT", help="The key is this text; may be given more than once.")
 @click.option("--key-base64", "raw_keys", multiple=True, type=Base64Type(), help="The key is these bytes.")
@@ -113,10 +118,17 @@ class CatArguments:
 @click.option("--isolation", type=click.Choice(["read_uncommitted", "read_committed"]), default="read_uncommitted", show_default=True)
 @click.option("--control", is_flag=True, help="Transaction markers and other control records too.")
 @values_option
-@click.option("--topic", metavar="NAME", help="The topic, where no directory tells it.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N records.")
+@click.option(
+    "--tail",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Only the last N of these records of each partition; reads from the end of the log.",
+)
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums.")
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads that decode and write.")
+@now_option
+@iso_option
 @redact_options
 @on_error_option
 @reading_options
@@ -130,21 +142,24 @@ def cat(options: CatArguments) -> int:
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
     if output.kind and options.form:
         raise click.UsageError("--bytes is about JSON; Arrow and Parquet hold the bytes themselves")
+    if output.kind and options.iso:
+        raise click.UsageError("--iso is about JSON; Arrow and Parquet hold timestamps")
     redactor = redactor_of(options.is_redacted, options.redact_key, quiet=options.quiet)
     if redactor and options.form:
         raise click.UsageError("--bytes is about bytes, of which --redact shows none")
+    if options.tail is not None and options.limit is not None:
+        raise click.UsageError("only one of --limit (the first records) and --tail (the last records) can be given")
     keys = [key.encode("utf-8", "surrogateescape") for key in options.keys] + list(options.raw_keys)
     rows = RowFilter(options.since, options.until, keys or None, options.limit)
     segments = in_range(segments_of(options.paths), options.offsets.start, options.offsets.end)
-    ensure_topic(options.topic, (segment.topic for segment in segments))
     columns = _columns(segments, options, is_table=output.kind is not None)
     with ExitStack() as stack:
-        sink: RecordSink
+        sink: RecordSink[Any]
         if output.kind:
             ensure_output(output.path, segments, options.overwrite)
             sink = RecordTable(output, stack, columns, rows, redactor)
         else:
-            sink = JsonLines(columns, rows, options.form or "auto", options.threads, redactor)
+            sink = JsonLines(columns, rows, JsonForm(options.form or "auto", options.iso), options.threads, redactor)
         progress = stack.enter_context(Progress(segments, is_wanted=not options.quiet and sink.leaves_terminal))
         code = _Records(options, sink, progress, redactor).write(segments)
     if output.kind and not options.quiet:
@@ -159,9 +174,13 @@ def _columns(segments: Sequence[InputSegment], options: CatArguments, *, is_tabl
         columns = [*with_values(options.columns or with_control(COLUMNS, control), values)]
     else:
         columns = json_columns(options.columns, control=control, values=values)
-    ensure_topics(columns, ((segment.name, segment.topic or options.topic) for segment in segments), control=control)
-    say_others(columns, (segment.topic or options.topic for segment in segments), control=control, quiet=options.quiet)
+    ensure_topics(columns, ((segment.name, segment.topic) for segment in segments), control=control)
+    say_others(columns, (segment.topic for segment in segments), control=control, quiet=options.quiet)
     return columns
+
+
+#: The bytes of a segment that --tail reads first.
+TAIL_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -169,7 +188,7 @@ class _Records:
     """Writes the records of segments; `known` has the transactions of each partition."""
 
     options: CatArguments
-    sink: RecordSink
+    sink: RecordSink[Any]
     progress: Progress
     redactor: Redactor | None
     known: dict[str, Transactions] = field(default_factory=dict)
@@ -193,13 +212,27 @@ class _Records:
 
     def write(self, segments: Sequence[InputSegment]) -> int:
         """Write the records until no more are wanted; return the exit code."""
+        # A file has its columns even if no segment is read.
+        with decoded(b"", ReadOptions(columns=self.sink.columns)) as nothing:
+            self.sink.write(nothing, lambda: None)
+        if self.options.tail is None:
+            return self._read(segments, self.sink)
+        code = CLEAN
+        for partition in partitions(segments):
+            tail = Tail(self.sink, self.options.tail)
+            code = max(code, self._read(partition[::-1], tail))
+            tail.finish()
+        return code
+
+    def _read(self, segments: Sequence[InputSegment], target: RecordTarget) -> int:
+        """Read segments in this order until the target is full; return the exit code."""
         code = CLEAN
         for segment in segments:
-            if self.sink.is_full:
+            if target.is_full:
                 break
             self.progress.begin(segment)
             try:
-                if self._write(segment):
+                if self._read_one(segment, target):
                     code = max(code, FOUND)
             except SegmentKeyError as error:
                 if self.options.on_error == "raise":
@@ -211,41 +244,45 @@ class _Records:
                 raise DamagedInput(segment.name, error, redactor=self.redactor) from None
         return code
 
-    def _write(self, segment: InputSegment) -> bool:
-        """Write the records of a segment; return whether errors were skipped."""
-        options = self.options
-        is_committed = options.isolation == "read_committed"
-        with opened(segment, is_read_twice=is_committed, bytes_of=self._wanted_bytes(segment)) as source:
-            transactions = self._transactions(segment, source) if is_committed else None
-            topic = options.topic if segment.topic is None else segment.topic
-            stream = decoded(source, replace(self.read, topic=topic, partition=segment.partition, transactions=transactions))
-            with stream:
-                self.sink.write(stream, lambda: self.progress.seen(stream.io_stats.bytes_read))
-            return tell(stream.findings, segment.name, self.progress, quiet=options.quiet, redactor=self.redactor)
+    def _read_one(self, segment: InputSegment, target: RecordTarget) -> bool:
+        """Read the parts of a segment until the target is full; return whether errors were skipped."""
+        is_damaged = False
+        with self._opened(segment) as parts:
+            for part in parts:
+                with decoded(*part) as stream:
+                    target.write(stream, partial(self._seen, stream))
+                    is_damaged |= report(stream.findings, segment.name, self.progress, quiet=self.options.quiet, redactor=self.redactor)
+                if target.is_full:
+                    break
+        return is_damaged
 
-    def _wanted_bytes(self, segment: InputSegment) -> tuple[int, int | None]:
-        """Return the range of the batches that may contain the wanted offsets."""
-        start, end = self.options.offsets
-        if segment.file is None or not segment.is_regular or start is end is None:
-            return 0, None
-        return SegmentLookup(segment.file).range_to_read(self.read)
+    def _seen(self, stream: RecordStream) -> None:
+        self.progress.seen(stream.io_stats.bytes_read)
 
-    def _transactions(self, segment: InputSegment, source: Any) -> Transactions:
-        """Return the transactions of the segment's partition, which are looked for once."""
-        partition = whole_partition(segment) if segment.is_regular and not segment.is_of_0_7 else []
-        place = segment.directory if len(partition) > 1 else segment.path
-        if place not in self.known:
-            self.known[place] = self._read_transactions(partition, source)
-            stable, end = self.known[place].last_stable_offset, self.options.offsets.end
-            if stable is not None and (end is None or stable < end) and not self.options.quiet:
-                say(f"{segment.name}: a transaction is open from offset {stable:,}; nothing from there on is committed yet")
-        return self.known[place]
+    @contextmanager
+    def _opened(self, segment: InputSegment) -> Iterator[Iterable[tuple[Any, ReadOptions]]]:
+        """Open the wanted bytes of a segment; yield them with the options of their decode, for --tail in pieces from the last one on."""
+        # A directory has the segments of one partition, but those of Kafka 0.7 have no transactions.
+        is_alone = segment.base_offset is None or segment.is_of_0_7
+        place = segment.path if is_alone else segment.directory
+        read = replace(self.read, topic=segment.topic, partition=segment.partition, transactions=self.known.get(place))
+        if segment.file is not None and segment.is_regular:
+            lookup = SegmentLookup(segment.file)
+            reader = PartitionReader([lookup], read)
+            self._add_known(place, segment.name, reader.transactions)
+            yield [reader.part_of(lookup)] if self.options.tail is None else reader.parts_from_end(lookup, TAIL_BYTES)
+            return
+        is_committed = read.isolation == "read_committed"
+        with opened(segment, is_read_twice=is_committed) as source:
+            known = scan_transactions([source], read) if is_committed else None
+            self._add_known(place, segment.name, known)
+            yield [(source, replace(read, transactions=known))]
 
-    def _read_transactions(self, partition: Sequence[SegmentFile], source: Any) -> Transactions:
-        """Read the markers of a partition, or of a source that is not a file."""
-        read = self.read
-        if partition:
-            first = partition[0].base_offset if read.start_offset is None else read.start_offset
-            return committed_transactions(partition, replace(read, start_offset=first))
-        is_recovering = read.skips_damage and read.check_crc
-        return scan_transactions([source], experimental=read.takes_v3, on_error="skip" if is_recovering else "raise")
+    def _add_known(self, place: str, name: str, known: Transactions | None) -> None:
+        """Remember the transactions of a partition, and say once from where on nothing is committed."""
+        if known is None or place in self.known:
+            return
+        self.known[place] = known
+        stable, end = known.last_stable_offset, self.options.offsets.end
+        if stable is not None and (end is None or stable < end) and not self.options.quiet:
+            say(f"{name}: a transaction is open from offset {stable:,}; nothing from there on is committed yet")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from logsegment._convert import Converted, MapTaker
 from logsegment._convert import convert as convert_source
 from logsegment._core import Finding, LossError, RecordBatchError
 from logsegment.cli.exit_codes import CLEAN, LOST, DamagedInput, ending
+from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import (
@@ -29,16 +31,23 @@ from logsegment.cli.options import (
     reading_options,
     taking,
 )
-from logsegment.cli.output.directories import begun_directory, ensure_own_directories, file_name, rebuild_beside, whole_directory
-from logsegment.cli.output.files import ensure_output, whole_file
-from logsegment.cli.output.findings import tell
+from logsegment.cli.output.files import (
+    begun_directory,
+    ensure_output,
+    ensure_own_directories,
+    file_name,
+    rebuild_sidecars,
+    whole_directory,
+    whole_file,
+)
+from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.log.reader import ensure_named
 from logsegment.tiered import SegmentKeyError
 
-#: What is so of every segment is told once.
+#: Rules that are the same for every segment, and are reported once.
 ONCE = frozenset({"EXPERIMENTAL", "S-C2"})
-ADVICE = "nothing was written; `logsegment verify` tells what is damaged"
+ADVICE = "nothing was written; `logsegment verify` reports the damage"
 #: The same, when no byte of the input is to blame.
 TARGET = "nothing was written; what failed is the plugin of the target, not the input"
 
@@ -53,8 +62,11 @@ class Conversion:
     losses: dict[str, int] = field(default_factory=dict)
     stopped: list[str] = field(default_factory=list)
     quiet: bool = False
-    #: Rules that were told, of those that say the same of every segment.
-    told: set[str] = field(default_factory=set)
+    bytes_before: int = 0
+    bytes_after: int = 0
+    has_sizes: bool = True
+    #: The rules among them that were reported.
+    reported: set[str] = field(default_factory=set)
 
     def name_of(self, segment: InputSegment) -> str:
         """Name of the converted segment: after its first offset, which is another one than that of Kafka 0.7."""
@@ -77,11 +89,25 @@ class Conversion:
             own["offset_map"] = self.map.of(segment, self.options["base_position"])
         return self.options | own
 
-    def untold(self, findings: Sequence[Finding]) -> list[Finding]:
+    def unreported(self, findings: Sequence[Finding]) -> list[Finding]:
         """Return the findings without those that were reported for another segment."""
-        fresh = [finding for finding in findings if finding.rule not in self.told]
-        self.told |= ONCE & {finding.rule for finding in fresh}
+        fresh = [finding for finding in findings if finding.rule not in self.reported]
+        self.reported |= ONCE & {finding.rule for finding in fresh}
         return fresh
+
+    @property
+    def sizes_text(self) -> str:
+        """The bytes before and after, if all of them are known."""
+        return f": {self.bytes_before:,} bytes before, {self.bytes_after:,} bytes after" if self.has_sizes else ""
+
+    def note_sizes(self, segment: InputSegment, file: Any) -> None:
+        """Add up the bytes of files. A pipe has no size."""
+        file.flush()
+        status = os.fstat(file.fileno()) if self.has_sizes else None
+        self.has_sizes = segment.is_regular and status is not None and stat.S_ISREG(status.st_mode)
+        if status is not None:
+            self.bytes_before += segment.size
+            self.bytes_after += status.st_size
 
     def note(self, segment: InputSegment, converted: Converted) -> None:
         """Add up what was lost."""
@@ -109,11 +135,7 @@ class ConvertArguments:
     reading: Reading
     first_offset: int | None
     map_path: str | None
-    base_position: int | None
     batch_bytes: int
-    lz4_in_07: bool
-    ignore_lz4_header_checksum: bool
-    allow_dependent_lz4_blocks: bool
     dictionaries: tuple[BinaryIO, ...]
     no_crc: bool
     allow_loss: bool
@@ -121,6 +143,7 @@ class ConvertArguments:
 
 
 @click.command(
+    cls=Verb,
     short_help="Convert to another format or codec, into a new file or directory.",
     epilog=examples(
         "logsegment convert orders-0 --to v2 --compression zstd --output migrated",
@@ -140,23 +163,29 @@ class ConvertArguments:
 @click.option("--first-offset", type=click.IntRange(min=0), help="Offset of the first message, from Kafka 0.7.")
 @click.option("--offset-map", "map_path", metavar="FILE", help="From Kafka 0.7: where each message went, as CSV.")
 @click.option("--base-position", type=click.IntRange(min=0), help="From Kafka 0.7: where PATH starts in its partition; else as named.")
-@click.option("--batch-bytes", type=click.IntRange(min=1), default=16384, show_default=True, help="Plain messages that make one batch.")
-@click.option("--lz4-in-07", is_flag=True, help="Take codec 3 of Kafka 0.7 as LZ4.")
+@click.option(
+    "--batch-bytes",
+    type=click.IntRange(min=1),
+    default=16384,
+    show_default=True,
+    help="Bytes of uncompressed messages that make one batch.",
+)
+@click.option("--lz4-in-07", is_flag=True, help="Read codec 3 of Kafka 0.7 as LZ4.")
 @click.option("--ignore-lz4-header-checksum", is_flag=True, help="Read LZ4 frames whatever their header checksum is.")
 @click.option("--allow-dependent-lz4-blocks", is_flag=True, help="Read LZ4 frames whose blocks depend on each other.")
 @click.option(
     "--zstd-dictionary", "dictionaries", multiple=True, type=click.File("rb"), metavar="FILE", help="For zstd; more than one is fine."
 )
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums of what is rewritten.")
-@click.option("--allow-loss", is_flag=True, help="Convert although something has no room in the target; say what, exit code 3.")
+@click.option("--allow-loss", is_flag=True, help="Convert although the target cannot hold everything; report each loss, exit code 3.")
 @quiet_option
 @ending
 @taking(ConvertArguments)
 def convert(options: ConvertArguments) -> int:
     """Write the segments of PATH in another format or codec.
 
-    A directory becomes a directory with the same names, with indexes, snapshots and epochs made anew. The output appears when it is
-    complete, inputs are never changed. Entries that are what is wanted already are copied byte for byte.
+    A directory becomes a directory with the same names; indexes, snapshots and epochs are rebuilt. The output appears when it is complete,
+    and inputs are never changed. Entries that already have the format and the codec are copied byte for byte.
 
     Exit codes: 0 nothing lost, 1 bad data or a loss that is not allowed, 2 usage, 3 finished but something was lost.
     """
@@ -166,11 +195,7 @@ def convert(options: ConvertArguments) -> int:
         "compression": options.compression,
         "level": options.level,
         "first_offset": options.first_offset,
-        "base_position": options.base_position,
         "batch_bytes": options.batch_bytes,
-        "lz4_in_07": options.lz4_in_07,
-        "ignore_lz4_header_checksum": options.ignore_lz4_header_checksum,
-        "allow_dependent_lz4_blocks": options.allow_dependent_lz4_blocks,
         "zstd_dictionaries": [file.read() for file in options.dictionaries] or None,
         "check_crc": not options.no_crc,
         "allow_loss": options.allow_loss,
@@ -186,7 +211,7 @@ def convert(options: ConvertArguments) -> int:
         else:
             _to_file(segments, options.output, job, progress)
     if options.output != STDIN and not options.quiet:
-        say(f"wrote {count(len(segments), 'segment')} to {options.output}")
+        say(f"wrote {count(len(segments), 'segment')} to {options.output}{job.sizes_text}")
     return _told(job)
 
 
@@ -232,7 +257,7 @@ def _to_directory(segments: Sequence[InputSegment], output: str, job: Conversion
             with (target / job.name_of(segment)).open("xb") as file:
                 _convert(segment, file, job, progress)
                 os.fsync(file.fileno())
-        rebuild_beside(hidden)
+        rebuild_sidecars(hidden)
 
 
 def _convert(segment: InputSegment, file: Any, job: Conversion, progress: Progress) -> None:
@@ -241,15 +266,16 @@ def _convert(segment: InputSegment, file: Any, job: Conversion, progress: Progre
         try:
             converted = convert_source(source, out=file, **job.options_of(segment))
         except LossError as refused:
-            raise DamagedInput(segment.name, refused, "--allow-loss converts all the same, and tells what was lost") from refused
+            raise DamagedInput(segment.name, refused, "--allow-loss converts all the same, and reports what was lost") from refused
         except RecordBatchError as error:
             raise DamagedInput(segment.name, error, _advice(error)) from error
         except SegmentKeyError:
             raise
         except ValueError as mistake:
             raise click.UsageError(str(mistake)) from None
-    tell(job.untold(converted.findings), segment.name, progress, quiet=job.quiet)
+    report(job.unreported(converted.findings), segment.name, progress, quiet=job.quiet)
     job.note(segment, converted)
+    job.note_sizes(segment, file)
 
 
 def _ensure_named(segments: Sequence[InputSegment]) -> None:
@@ -274,7 +300,7 @@ def _told(job: Conversion) -> int:
     return LOST if job.losses or job.stopped else CLEAN
 
 
-#: `position` counts in the partition, as offsets of Kafka 0.7 do: a consumer that stopped there goes on at the `offset` beside it.
+#: `position` counts in the partition, as offsets of Kafka 0.7 do: a consumer that stopped there goes on at the `offset` next to it.
 COLUMNS = ("file", "position", "index", "offset")
 
 
@@ -290,7 +316,7 @@ class OffsetMap:
 
         Args:
             segment: a segment of Kafka 0.7.
-            base_position: where its first byte stands in the partition; None for what its name tells.
+            base_position: position of its first byte in the partition; None for that of its name.
         """
         start = (segment.base_offset or 0) if base_position is None and segment.is_of_0_7 else base_position or 0
 

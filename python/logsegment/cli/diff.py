@@ -15,7 +15,8 @@ from logsegment.analysis.diff import diff as compare
 from logsegment.analysis.diff_sides import Difference
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
-from logsegment.cli.inputs import STDIN, tell_gaps
+from logsegment.cli.help import Verb
+from logsegment.cli.inputs import STDIN, show_gaps
 from logsegment.cli.messages import count, say, show, show_json
 from logsegment.cli.options import (
     Reading,
@@ -60,6 +61,7 @@ class DiffArguments:
 
 
 @click.command(
+    cls=Verb,
     short_help="Two replicas, or a backup and its source: the same records?",
     epilog=examples(
         "logsegment diff broker-1/orders-0 broker-2/orders-0",
@@ -73,7 +75,7 @@ class DiffArguments:
 @click.option("--batches", "with_batches", is_flag=True, help="Other batches, or batch headers, of the same records differ too.")
 @click.option("--deep", is_flag=True, help="Decode also batches whose headers and checksums agree.")
 @click.option("--no-crc", is_flag=True, help="Believe the checksums that are stored, and where they agree read headers alone.")
-@click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Tell N differences of a partition at most; all are counted.")
+@click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Show at most N differences of a partition; all are counted.")
 @redact_messages_option
 @reading_options
 @json_option("JSON lines: differences, damage, and a summary of each partition.")
@@ -94,7 +96,7 @@ def diff(options: DiffArguments) -> int:
         states = [_written(one, options, redactor) for one in compare(keyed(ctx, options.a), keyed(ctx, options.b), **how)]
     except RecordBatchError as error:
         name = error.path or f"{options.a} or {options.b}"
-        raise DamagedInput(name, error, "`logsegment verify` tells what is lost", redactor) from None
+        raise DamagedInput(name, error, "`logsegment verify` reports what is lost", redactor) from None
     except SegmentKeyError:
         raise
     except ValueError as error:
@@ -106,7 +108,7 @@ def diff(options: DiffArguments) -> int:
 
 def _written(partition: Comparison, options: DiffArguments, redactor: Redactor | None) -> str:
     """Write a partition after the gaps of its uploads; return its state."""
-    tell_gaps(filter(is_gap, partition.left_out))
+    show_gaps(filter(is_gap, partition.left_out))
     shown_differences = 0
     lines = JsonDifferences(partition, redactor) if options.is_json else TextDifferences(partition, redactor)
     for found in partition.once():
@@ -207,11 +209,11 @@ def _summary(partition: Comparison) -> str:
     for side, files in (("A", partition.a), ("B", partition.b)):
         if not files:
             return f"{side} has no such partition"
-    told = [f"{count(totals.same_records, 'record')} the same ({count(totals.same_batches, 'batch')} by checksum)"]
+    parts = [f"{count(totals.same_records, 'record')} the same ({count(totals.same_batches, 'batch')} by checksum)"]
     counts = ((totals.missing_a, "missing in A"), (totals.missing_b, "missing in B"), (totals.changed, "changed"))
-    told += [f"{number:,} {what}" for number, what in (*counts, (totals.unreadable, "unreadable on one side")) if number]
+    parts += [f"{number:,} {what}" for number, what in (*counts, (totals.unreadable, "unreadable on one side")) if number]
     if totals.batches:
-        told.append(f"other batches in {count(totals.batches, 'stretch')}")
+        parts.append(f"other batches in {count(totals.batches, 'stretch')}")
     if totals.unopened:
-        told.append(f"{count(totals.unopened, 'batch')} not unpacked")
-    return ", ".join([*told, count(totals.damage, "damaged place")] if totals.damage else told)
+        parts.append(f"{count(totals.unopened, 'batch')} not unpacked")
+    return ", ".join([*parts, count(totals.damage, "damaged place")] if totals.damage else parts)

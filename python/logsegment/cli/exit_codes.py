@@ -37,7 +37,7 @@ class Ended(BaseException):
 class DamagedInput(Exception):
     """Bad bytes that end a verb, with the name of their file and what to do about them."""
 
-    SKIPPING = "`--on-error skip` goes on past damage, `logsegment verify` tells what is lost"
+    SKIPPING = "`--on-error skip` goes on past damage, `logsegment verify` reports what is lost"
     #: Of a batch whose checksum is right, and whose records nobody unpacked.
     WHOLE = "the batch is not damaged: only its plugin is missing here"
     EXPERIMENTAL = "the batch is not damaged: --experimental reads it"
@@ -53,6 +53,9 @@ class DamagedInput(Exception):
             self.advice = self.WHOLE
         elif error.rule == "MAP-3" and is_framed:
             self.advice = self.EXPERIMENTAL
+        elif error.code == "not_a_segment":
+            # The error has its own advice.
+            self.advice = ""
 
 
 def stop_on_signals() -> None:
@@ -94,7 +97,8 @@ def _code_of(verb: Callable[[], int]) -> int:
         return Ended.INTERRUPTED
     except DamagedInput as damaged:
         say(str(damaged))
-        say(damaged.advice)
+        if damaged.advice:
+            say(damaged.advice)
         return FOUND
     except ManifestError as error:
         say(str(error))

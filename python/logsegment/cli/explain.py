@@ -14,8 +14,9 @@ from logsegment._inspect import RECORDS, VALUE_BYTES, Field, html_page, inspect,
 from logsegment._options import Depth, ReadOptions
 from logsegment.analysis.redaction import Redactor, begins_entry, is_intact, is_proven, redacted
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
+from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
-from logsegment.cli.messages import count, say, show_json
+from logsegment.cli.messages import Paper, count, say, show_json
 from logsegment.cli.options import (
     ParamType,
     Reading,
@@ -29,9 +30,8 @@ from logsegment.cli.options import (
     taking,
 )
 from logsegment.cli.output.files import ensure_output, whole_file
-from logsegment.cli.output.findings import tell
+from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.output.text import Paper
 from logsegment.cli.plugin_registries import code_after, noting_errors
 from logsegment.log.segment import Segment
 from logsegment.tiered import SegmentKeyError
@@ -83,6 +83,7 @@ class ExplainArguments:
 
 
 @click.command(
+    cls=Verb,
     short_help="Show one batch field by field: bytes, value, meaning, damage.",
     epilog=examples(
         "logsegment explain 00000000000000000000.log",
@@ -92,14 +93,16 @@ class ExplainArguments:
     ),
 )
 @path_argument
-@click.option("--at", type=click.IntRange(min=0), metavar="POSITION", help="The batch at this byte; whatever stands there is shown.")
-@click.option("--offset", type=click.IntRange(min=0), metavar="N", help="The batch that holds this offset, or the first one behind it.")
+@click.option(
+    "--at", type=click.IntRange(min=0), metavar="POSITION", help="The batch at this byte; bytes that are not a batch are shown too."
+)
+@click.option("--offset", type=click.IntRange(min=0), metavar="N", help="The batch that holds this offset, or the first one after it.")
 @click.option(
     "--depth",
     type=click.Choice(["headers", "metadata", "full"]),
     default="full",
     show_default=True,
-    help="headers: the header; metadata: also the frames of the codec; full: also the records, unpacked.",
+    help="headers: the header; metadata: also the frames of the codec; full: also the records, decompressed.",
 )
 @click.option("--records", type=CountType(), default=RECORDS, show_default=True, metavar="N|all", help="Records that are shown one by one.")
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page instead: it folds, and needs no network.")
@@ -112,11 +115,11 @@ class ExplainArguments:
 def explain(options: ExplainArguments) -> int:
     """Show one batch of PATH field by field: position, bytes, name, value and what it means, the damage marked where it is.
 
-    PATH is a log segment, - for standard input, or a partition directory when --offset tells the segment. Without --at and --offset the
-    first batch is shown, and when no intact one stands there, the next one that is. Fields have Kafka's names; packed records follow
-    decompressed, and their positions count in the decompressed bytes.
+    PATH is a log segment, - for standard input, or with --offset a partition directory. Without --at and --offset the first batch is shown;
+    if it is damaged, the next valid batch is shown too. Fields have Kafka's names. Compressed records follow decompressed, and their
+    positions count in the decompressed bytes.
 
-    The exit code is 1 when the batch is damaged, or the offset may have been in damage before it; other damage is passed by.
+    The exit code is 1 when the batch is damaged, or the offset may have been in damage before it; other damage is ignored.
     """
     if options.at is not None and options.offset is not None:
         raise click.UsageError("only one of --at and --offset can be given")
@@ -205,7 +208,7 @@ class Explaining:
         if found is None:
             return None
         self.is_damaged = bool(found.damage)
-        tell(found.damage, self.segment.name, Progress([], is_wanted=False), quiet=False, redactor=self.redactor)
+        report(found.damage, self.segment.name, Progress([], is_wanted=False), quiet=False, redactor=self.redactor)
         return found.position
 
     def behind(self, root: Field) -> Field | None:

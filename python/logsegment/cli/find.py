@@ -1,4 +1,4 @@
-"""`logsegment find`: where records are, by offset, time, key and header."""
+"""`logsegment find`: the places of records, by offset, time, key and header."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import click
 
 from logsegment._core import RecordBatchError
 from logsegment._options import OnError, ReadOptions
+from logsegment.analysis.find import Conditions, Counters, RecordPlace, Search
 from logsegment.analysis.redaction import Redactor
-from logsegment.analysis.results import grouped
-from logsegment.analysis.search import Conditions, Counters, RecordPlace, Search
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of
+from logsegment.cli.help import Verb
 from logsegment.cli.inputs import InputSegment, segments_of
-from logsegment.cli.messages import count, say, show, show_json
+from logsegment.cli.messages import count, instant, say, show, show_json
 from logsegment.cli.options import (
     Base64Type,
     InstantType,
@@ -28,6 +28,7 @@ from logsegment.cli.options import (
     Reading,
     examples,
     json_option,
+    now_option,
     on_error_option,
     paths_argument,
     quiet_option,
@@ -36,9 +37,9 @@ from logsegment.cli.options import (
     taking,
     withholding,
 )
-from logsegment.cli.output.findings import tell
+from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.output.text import instant
+from logsegment.segment_files.discovery import by_partition
 
 #: As grep has it.
 NOT_FOUND = 1
@@ -78,7 +79,8 @@ class FindArguments:
 
 
 @click.command(
-    short_help="Where records are: segment and batch, by offset, time, key or header.",
+    cls=Verb,
+    short_help="Find the segment and batch of records, by offset, time, key or header.",
     epilog=examples(
         "logsegment find /var/lib/kafka/data --offset 1234567",
         "logsegment find orders-0 --time 2026-01-31T12:00:00Z",
@@ -89,8 +91,9 @@ class FindArguments:
 @paths_argument
 @click.option("--offset", "offsets", type=OffsetsType(), help="The record of this offset; or A..B (B exclusive), A.., ..B.")
 @click.option("--time", "at", type=InstantType(), help="The first record of each partition at or after; ISO 8601 or ms since 1970.")
-@click.option("--since", type=InstantType(), help="From the first record at or after on: those at or after.")
-@click.option("--until", type=InstantType(), help="Up to before the first record at or after.")
+@click.option("--since", type=InstantType(), help="Only records at or after this time (or -2h), from the first of them on.")
+@click.option("--until", type=InstantType(), help="Only records before the first record at or after this time.")
+@now_option
 @click.option("--key", "keys", multiple=True, metavar="TEXT", help="The key is this text; may be given more than once.")
 @click.option("--key-base64", "raw_keys", multiple=True, type=Base64Type(), help="The key is these bytes.")
 @click.option("--header", "headers", multiple=True, type=HeaderType(), help="There is such a header; each of several must be there.")
@@ -103,10 +106,10 @@ class FindArguments:
 @ending
 @taking(FindArguments)
 def find(options: FindArguments) -> int:
-    """Tell where the records are that meet all conditions: partition, segment, batch.
+    """Find the partition, segment and batch of the records that meet all conditions.
 
-    Offsets and times go through the indexes; for keys and headers all within them is read. What was read is told on stderr. The exit
-    code is 0 when there was such a record, 1 when there is none, and 2 when something could not be read.
+    Offsets and times are looked up through the indexes; for keys and headers, all batches within them are read. Stderr shows how much was
+    read. The exit code is 0 if a record was found, 1 if none was found, and 2 if an input could not be read.
     """
     begun = time.perf_counter()
     bounds = options.offsets or Offsets()
@@ -175,9 +178,9 @@ def _ensure_wanted(wanted: Conditions) -> None:
 
 
 def _search(search: Search, segments: list[InputSegment], lines: Lines, redactor: Redactor | None, *, quiet: bool) -> bool:
-    """Write the places of every partition; false when something could not be read. Damage of one does not hide the others."""
+    """Write the places of every partition; return False if an input could not be read. Damage of one does not hide the others."""
     is_whole = True
-    for _, files in grouped((one.file, one.is_listed) for one in segments if one.file):
+    for _, files in by_partition(one.file for one in segments if one.file):
         try:
             with closing(search.places(files)) as places:
                 for place in places:
@@ -192,15 +195,16 @@ def _search(search: Search, segments: list[InputSegment], lines: Lines, redactor
         except RecordBatchError as error:
             damaged = DamagedInput(lines.names[search.path], error, redactor=redactor)
             say(str(damaged))
-            say(damaged.advice)
+            if damaged.advice:
+                say(damaged.advice)
             is_whole = False
         if lines.is_full:
             break
     with Progress(segments, is_wanted=False) as progress:
         for path, finding in search.misnamed:
-            tell([finding], lines.names[path], progress, quiet=quiet, redactor=redactor)
+            report([finding], lines.names[path], progress, quiet=quiet, redactor=redactor)
         skipped = [
-            tell([one for _, one in told], lines.names[path], progress, quiet=quiet, redactor=redactor)
-            for path, told in groupby(search.findings, lambda met: met[0])
+            report([one for _, one in found], lines.names[path], progress, quiet=quiet, redactor=redactor)
+            for path, found in groupby(search.findings, lambda found: found[0])
         ]
     return is_whole and not any(skipped)

@@ -9,45 +9,43 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import click
 
 from logsegment._core import Finding, RecordBatchError
-from logsegment._decode import decode
-from logsegment._options import OnError, Values
+from logsegment._decode import decoded
+from logsegment._options import OnError, ReadOptions, Values
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, words_of
-from logsegment.cli.inputs import STDIN, ensure_topic, tell_gaps
+from logsegment.cli.help import Verb
+from logsegment.cli.inputs import STDIN, selection, show_gaps
 from logsegment.cli.messages import say
 from logsegment.cli.options import (
     ColumnsType,
+    Reading,
+    batch_reading_options,
     examples,
-    experimental_option,
+    iso_option,
     on_error_option,
     paths_argument,
     quiet_option,
     redact_options,
     redactor_of,
-    registry_option,
     taking,
     values_option,
 )
-from logsegment.cli.output.findings import tell
+from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.output.records import Form, JsonLines, RowFilter, ensure_topics, json_columns, say_others
+from logsegment.cli.output.records import Form, JsonForm, JsonLines, RowFilter, ensure_topics, json_columns, say_others
 from logsegment.log.follow import Follower, Piece
-from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in, is_gap
-from logsegment.stores.uri import directory_of, here, is_stored, shown
+from logsegment.segment_files.discovery import SegmentFile, expanded, found_in, is_gap, of_partition
+from logsegment.stores.uri import directory_of, here, is_stored, placed, shown
 from logsegment.tiered import SegmentKeyError
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
 
 #: Seconds between two looks: at files of this machine, and at a store, which is asked for a listing.
 INTERVAL = 0.5
 STORE_INTERVAL = 10.0
-BETWEEN = f"Seconds between two looks; {INTERVAL} by default, {STORE_INTERVAL:g} where a PATH is in a store."
+BETWEEN = f"Seconds between two looks; {INTERVAL} by default, {STORE_INTERVAL:g} if a PATH is in a store."
 
 
 @dataclass(frozen=True)
@@ -60,14 +58,13 @@ class FollowArguments:
     form: Form | None
     control: bool
     values: Values
-    topic: str | None
     interval: float | None
     idle_exit: float | None
+    iso: bool
     is_redacted: bool
     redact_key: str | None
     on_error: OnError
-    experimental: bool
-    codecs: Registry | None
+    reading: Reading
     quiet: bool
 
 
@@ -85,7 +82,7 @@ class Following:
     code: int = CLEAN
     followers: dict[str, Follower] = field(default_factory=dict)
     uploaded: set[str] = field(default_factory=set)
-    told: set[str] = field(default_factory=set)
+    reported: set[str] = field(default_factory=set)
 
     def look(self, paths: Sequence[str]) -> bool:
         """Write what is new; true when there was something."""
@@ -97,26 +94,29 @@ class Following:
 
     def _look_at(self, path: str, start: int | None) -> bool:
         try:
-            files, left_out = found_in(path)
+            files, left_out = found_in(path, has_patterns=False)
         except FileNotFoundError:
             # Retention may leave nothing of what was uploaded until the next segment comes.
             if path not in self.uploaded:
                 raise
             return False
+        try:
+            chosen = of_partition(files, *selection())
+        except ValueError:
+            # The partition is in another path, or comes later.
+            return False
         self.uploaded |= {path} if any(is_stored(one.path) for one in files) else set()
-        found = [self._look(directory, segments, start, left_out) for directory, segments in by_partition(path, files)]
+        found = [self._look(directory, segments, start, left_out) for directory, segments in by_partition(path, chosen)]
         return any(found)
 
     def _look(self, directory: str, segments: Sequence[SegmentFile], start: int | None, left_out: Sequence[Finding]) -> bool:
-        ensure_topics(self.sink.columns, [(directory, segments[0].topic or self.options.topic)], control=self.options.control)
-        follower = self.followers.setdefault(
-            directory, Follower(start, experimental=self.options.experimental, on_error=self.options.on_error)
-        )
-        self._tell_gaps([one for one in left_out if directory_of(one.path) == shown(segments[0].directory)], follower)
+        ensure_topics(self.sink.columns, [(directory, segments[0].topic)], control=self.options.control)
+        follower = self.followers.setdefault(directory, Follower(start, self._read(segments[0])))
+        self._report_gaps([one for one in left_out if directory_of(one.path) == shown(segments[0].directory)], follower)
         found = False
         try:
             for one in follower.look(segments):
-                found |= self._tell(directory, one)
+                found |= self._report(directory, one)
         except RecordBatchError as error:
             raise self._damaged(directory, error) from None
         except FileNotFoundError:
@@ -124,22 +124,33 @@ class Following:
         except SegmentKeyError as error:
             if self.options.on_error == "raise":
                 raise
-            self._tell(directory, error)
+            self._report(directory, error)
         return found
 
-    def _tell_gaps(self, left_out: Sequence[Finding], follower: Follower) -> None:
+    def _read(self, segment: SegmentFile) -> ReadOptions:
+        """Return the options of the reads of a segment's partition."""
+        return ReadOptions(
+            columns=self.sink.columns,
+            on_error=self.options.on_error,
+            control=self.options.control,
+            topic=segment.topic,
+            partition=segment.partition,
+            **self.options.reading,
+        )
+
+    def _report_gaps(self, left_out: Sequence[Finding], follower: Follower) -> None:
         """Say once of each upload that is not read what will be missing among what is shown."""
         if follower.next_offset is not None:
-            new = [one for one in left_out if one.path not in self.told and is_gap(one, follower.next_offset)]
-            tell_gaps(new)
-            self.told.update(one.path for one in new)
+            new = [one for one in left_out if one.path not in self.reported and is_gap(one, follower.next_offset)]
+            show_gaps(new)
+            self.reported.update(one.path for one in new)
 
     def _say_once(self, text: str) -> None:
-        if text not in self.told:
+        if text not in self.reported:
             say(text)
-        self.told.add(text)
+        self.reported.add(text)
 
-    def _tell(self, directory: str, one: Piece | str | SegmentKeyError) -> bool:
+    def _report(self, directory: str, one: Piece | str | SegmentKeyError) -> bool:
         if isinstance(one, Piece):
             self._write(one)
             return True
@@ -155,18 +166,7 @@ class Following:
         return DamagedInput(error.path or shown(name), error, redactor=self.redactor)
 
     def _write(self, piece: Piece) -> None:
-        stream = decode(
-            piece.segment.source(piece.position, piece.stop),
-            columns=self.sink.columns,
-            on_error=self.options.on_error,
-            control=self.options.control,
-            start_offset=piece.start,
-            end_offset=piece.end,
-            topic=self.options.topic if piece.segment.topic is None else piece.segment.topic,
-            partition=piece.segment.partition,
-            experimental=self.options.experimental,
-            codecs=self.options.codecs,
-        )
+        stream = decoded(*piece.part)
         try:
             with stream:
                 self.sink.write(stream, lambda: None)
@@ -175,11 +175,12 @@ class Following:
         finally:
             sys.stdout.buffer.flush()
         own = [one for one in stream.findings if piece.known is None or one.position <= piece.known]
-        if tell(own, shown(piece.segment.path), Progress([], is_wanted=False), quiet=self.options.quiet, redactor=self.redactor):
+        if report(own, shown(piece.segment.path), Progress([], is_wanted=False), quiet=self.options.quiet, redactor=self.redactor):
             self.code = max(self.code, FOUND)
 
 
 @click.command(
+    cls=Verb,
     short_help="New records of growing logs, as JSON lines.",
     epilog=examples(
         "logsegment follow /var/lib/kafka/data/orders-0",
@@ -189,43 +190,48 @@ class Following:
     ),
 )
 @paths_argument
-@click.option("--offset", type=click.IntRange(min=0), metavar="N", help="From this offset on; without it, what comes from now on.")
+@click.option(
+    "--offset", type=click.IntRange(min=0), metavar="N", help="First offset; without it, only records that are appended from now on."
+)
 @click.option("--columns", type=ColumnsType(), help="Record columns, in this order; see the guide for all names.")
 @click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Bytes in JSON; auto: text or {base64}.")
 @click.option("--control", is_flag=True, help="Transaction markers and other control records too.")
 @values_option
-@click.option("--topic", metavar="NAME", help="The topic, where no directory tells it.")
 @click.option("--interval", type=click.FloatRange(min=0.01), help=BETWEEN)
-@click.option("--idle-exit", type=click.FloatRange(min=0), metavar="SECONDS", help="End when nothing new came for so long.")
+@click.option("--idle-exit", type=click.FloatRange(min=0), metavar="SECONDS", help="End after this time without a new record.")
+@iso_option
 @redact_options
 @on_error_option
-@experimental_option
-@registry_option
+@batch_reading_options
 @quiet_option
 @ending
 @taking(FollowArguments)
 def follow(options: FollowArguments) -> int:
     """Write the records that come to the logs of every PATH, as soon as their batches are complete, until Ctrl-C.
 
-    PATH is a partition directory, a tree of them, or a segment, here or in a store. Rolled segments are followed into the next one. That a
-    log was cut below what was shown is told on stderr, and what stands there now is shown. Of tiered storage, and of what is copied to a
-    store, whole segments come: a record is shown once its segment was closed and uploaded.
+    PATH is a partition directory, a tree of them, or a segment, here or in a store. When a segment is rolled, the next one is followed. If
+    a log was truncated below the last shown record, a message on stderr reports it, and the records that replace the truncated ones are
+    shown. Tiered storage and copies in a store have whole segments: a record is shown once its segment was closed and uploaded.
     """
     if STDIN in options.paths:
         raise click.UsageError(f"{STDIN}: a pipe is read once, and does not grow; `logsegment cat` reads it")
-    listed = [segment for path in options.paths for segment in find_segments(path)]
-    ensure_topic(options.topic, (segment.topic for segment in listed))
+    paths = [placed(path) for path in expanded(options.paths)]
+    listed, _ = found_in(paths, has_patterns=False)
+    try:
+        listed = of_partition(listed, *selection())
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
     chosen = json_columns(options.columns, control=options.control, values=options.values)
-    ensure_topics(chosen, ((segment.path, segment.topic or options.topic) for segment in listed), control=options.control)
-    say_others(chosen, (segment.topic or options.topic for segment in listed), control=options.control, quiet=options.quiet)
+    ensure_topics(chosen, ((segment.path, segment.topic) for segment in listed), control=options.control)
+    say_others(chosen, (segment.topic for segment in listed), control=options.control, quiet=options.quiet)
     redactor = redactor_of(options.is_redacted, options.redact_key, quiet=options.quiet)
     if redactor and options.form:
         raise click.UsageError("--bytes is about bytes, of which --redact shows none")
-    sink = JsonLines(chosen, RowFilter(None, None, None, None), options.form or "auto", 1, redactor)
+    sink = JsonLines(chosen, RowFilter(None, None, None, None), JsonForm(options.form or "auto", options.iso), 1, redactor)
     following = Following(options, sink, redactor)
-    usual = STORE_INTERVAL if any(here(path) is None for path in options.paths) else INTERVAL
+    usual = STORE_INTERVAL if any(here(path) is None for path in paths) else INTERVAL
     with suppress(KeyboardInterrupt):
-        _until_idle(following, options.paths, options.interval or usual, options.idle_exit)
+        _until_idle(following, paths, options.interval or usual, options.idle_exit)
     return following.code
 
 

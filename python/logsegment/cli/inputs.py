@@ -16,17 +16,21 @@ from typing import Any, BinaryIO
 
 import click
 
-from logsegment._core import FileSource, Finding
+from logsegment._core import FileSource, Finding, RecordBatchError
 from logsegment._log_paths import is_of_0_7
+from logsegment._options import EntryKeywords
+from logsegment._validate import ensure_segment
+from logsegment.cli.exit_codes import DamagedInput
 from logsegment.cli.messages import say
 from logsegment.log import reader
 from logsegment.log.reader import alone, arranged
-from logsegment.segment_files.discovery import SegmentFile, found_in, is_gap, segments_beside, size_of
-from logsegment.stores.listing import is_directory
+from logsegment.segment_files.discovery import SegmentFile, found_in, is_gap, of_partition, size_of
 from logsegment.stores.uri import directory_of, is_stored, shown
 from logsegment.tiered.errors import SegmentKeyError
 
 STDIN = "-"
+#: The keys of --topic and --partition in the context of a command.
+SELECTION = ("logsegment.topic", "logsegment.partition")
 
 
 @dataclass(frozen=True)
@@ -35,27 +39,22 @@ class InputSegment:
 
     Attributes:
         path: the file, or `-`.
-        file: the same with what its names tell; None for standard input.
-        is_listed: found in a directory that was named, not named itself.
+        file: the same with topic, partition and offset of its names; None for standard input.
         is_regular: can be read by position and more than once.
         size: bytes, when it is regular.
+        given: topic and partition of standard input, from --topic and --partition.
     """
 
     path: str
     file: SegmentFile | None = None
-    is_listed: bool = False
     is_regular: bool = False
     size: int = 0
+    given: tuple[str | None, int | None] = (None, None)
 
     @property
     def name(self) -> str:
         """The path as text that can be printed and put into JSON; without the secrets of a URI."""
         return "(stdin)" if self.path == STDIN else shown(self.path)
-
-    @property
-    def is_stored(self) -> bool:
-        """It lies in a store."""
-        return is_stored(self.path)
 
     @property
     def is_of_0_7(self) -> bool:
@@ -69,64 +68,87 @@ class InputSegment:
 
     @property
     def topic(self) -> str | None:
-        """Told by the directory's name."""
-        return self.file.topic if self.file else None
+        """From the name of the directory."""
+        return self.file.topic if self.file else self.given[0]
 
     @property
     def partition(self) -> int | None:
-        """Told by the directory's name."""
-        return self.file.partition if self.file else None
+        """From the name of the directory."""
+        return self.file.partition if self.file else self.given[1]
+
+    @property
+    def is_listed(self) -> bool:
+        """Found in a directory that was named, not named itself."""
+        return self.file is not None and self.file.is_listed
+
+    @property
+    def place(self) -> str:
+        """The path of its partition, as `SegmentFile.place`."""
+        return self.path if self.file is None else self.file.place
 
     @property
     def base_offset(self) -> int | None:
-        """Told by the file's name."""
+        """From the name of the file."""
         return self.file.base_offset if self.file else None
 
 
-def segments_of(paths: Iterable[str], left_out: list[Finding] | None = None) -> list[InputSegment]:
-    """Return the segments that the paths name; those of a directory in the order of topic, partition and offset.
+def segments_of(
+    paths: Sequence[str], left_out: list[Finding] | None = None, failed: Callable[[OSError | SegmentKeyError], None] | None = None
+) -> list[InputSegment]:
+    """Return the segments that the paths name, as `found_in` does; standard input has its place among them.
 
     Args:
         paths: as they were given.
-        left_out: gets what is told of uploads in tiered storage that are not read; without it, offsets that none of them has are told.
+        left_out: gets the findings about uploads in tiered storage that are not read; without it, those about missing offsets are shown.
+        failed: gets the error of each path that cannot be read, instead of raising it.
 
     Raises:
         OSError: when a path does not exist, a directory cannot be listed or holds no segments.
+        click.UsageError: if no segment is of the topic and partition that --topic and --partition name.
     """
-    told: list[Finding] = []
-    segments = [segment for path in paths for segment in _named(path, told)]
+    skipped: list[Finding] = []
+    found: list[InputSegment] = []
+    for is_piped, group in groupby(paths, lambda path: path == STDIN):
+        if is_piped:
+            found.append(InputSegment(STDIN))
+            continue
+        files, findings = found_in(list(group), failed=failed)
+        found += map(_input, files)
+        skipped += findings
+    segments = _selected(found, skipped)
     if left_out is None:
-        tell_gaps(filter(is_gap, told))
+        show_gaps(filter(is_gap, skipped))
     else:
-        left_out += told
+        left_out += skipped
     return segments
 
 
-def tell_gaps(findings: Iterable[Finding]) -> None:
-    """Say which uploads of tiered storage are not read that alone have offsets."""
+def show_gaps(findings: Iterable[Finding]) -> None:
+    """Show the uploads of tiered storage that are not read although no other upload has their offsets."""
     for finding in findings:
         say(f"{finding.path.rpartition('@')[0]}: {finding.severity} [{finding.rule}]: {finding.message}")
 
 
-def ensure_topic(topic: str | None, told: Iterable[str | None]) -> None:
-    """Fail where --topic names a topic and directories tell others: it would neither choose among them nor give them another name.
+def selection() -> tuple[str | None, int | None]:
+    """Return what --topic and --partition name."""
+    context = click.get_current_context(silent=True)
+    topic, partition = (None, None) if context is None else (context.meta.get(name) for name in SELECTION)
+    return topic, partition
+
+
+def ensure_segments(segments: Iterable[InputSegment], reading: EntryKeywords) -> None:
+    """Fail for a file that was named, has no valid batch and looks like another kind of file; for verbs that go on past damage.
 
     Raises:
-        click.UsageError: then.
+        DamagedInput: for the first such file.
     """
-    others = [] if topic is None else sorted({name for name in told if name is not None} - {topic})
-    if others:
-        known = ", ".join(others[:3]) + (", ..." if len(others) > 3 else "")
-        raise click.UsageError(f"--topic {topic}: the directories tell the topic ({known}); name those that are to be read")
-
-
-def whole_partition(segment: InputSegment) -> list[SegmentFile]:
-    """Return the segments of the partition that a segment belongs to, or only itself if its directory is no partition's."""
-    if segment.file is None:
-        return []
-    if segment.partition is None or not segment.is_regular or segment.base_offset is None:
-        return [segment.file]
-    return segments_beside(segment.file)
+    for segment in segments:
+        if segment.is_listed or segment.file is None or not segment.is_regular:
+            continue
+        try:
+            ensure_segment(segment.file, reading)
+        except RecordBatchError as error:
+            raise DamagedInput(segment.name, error) from None
 
 
 def in_range(segments: Sequence[InputSegment], start: int | None, end: int | None) -> list[InputSegment]:
@@ -139,7 +161,9 @@ def in_range(segments: Sequence[InputSegment], start: int | None, end: int | Non
     for directory, group in groupby(segments, lambda one: one.directory if one.is_listed else None):
         inputs = list(group)
         if directory is None:
-            found += [one if one.file is None else replace(one, file=alone(one.file, reports=True)) for one in inputs]
+            found += [
+                one if one.file is None else replace(one, file=alone(replace(one.file, offsets=None), reports=True)) for one in inputs
+            ]
             continue
         by_path = {one.path: one for one in inputs}
         files = arranged([one.file for one in inputs if one.file is not None], reports=True)
@@ -147,20 +171,43 @@ def in_range(segments: Sequence[InputSegment], start: int | None, end: int | Non
     return found
 
 
-def _named(path: str, left_out: list[Finding]) -> list[InputSegment]:
-    if path == STDIN:
-        return [InputSegment(STDIN)]
-    is_listed = is_directory(path)
-    files, told = found_in(path)
-    left_out += told
-    return [_input(file, is_listed) for file in files]
+def partitions(segments: Iterable[InputSegment]) -> list[list[InputSegment]]:
+    """Return the segments of each partition, in the order of the first of each."""
+    found: dict[str, list[InputSegment]] = {}
+    for one in segments:
+        found.setdefault(one.place[:], []).append(one)
+    return list(found.values())
 
 
-def _input(file: SegmentFile, is_listed: bool) -> InputSegment:
+def _selected(found: list[InputSegment], left_out: list[Finding]) -> list[InputSegment]:
+    """Return the segments of the topic and partition that --topic and --partition name.
+
+    Args:
+        found: all that the paths name.
+        left_out: the findings of what is not read; those of other partitions are removed.
+
+    Raises:
+        click.UsageError: if there are none.
+    """
+    topic, partition = selection()
+    if topic is None and partition is None:
+        return found
+    by_path = {one.path: one for one in found if one.file is not None}
+    piped = [replace(one, given=(topic, partition)) for one in found if one.file is None]
+    try:
+        files = of_partition([one.file for one in by_path.values() if one.file is not None], topic, partition) if by_path else []
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    directories = {shown(file.directory) for file in files}
+    left_out[:] = [one for one in left_out if os.path.dirname(one.path) in directories]
+    return [*piped, *(replace(by_path[file.path], file=file) for file in files)]
+
+
+def _input(file: SegmentFile) -> InputSegment:
     if is_stored(file.path):
-        return InputSegment(file.path, file, is_listed, is_regular=True, size=_size(file))
+        return InputSegment(file.path, file, is_regular=True, size=_size(file))
     status = os.stat(file.path)
-    return InputSegment(file.path, file, is_listed, is_regular=stat.S_ISREG(status.st_mode), size=status.st_size)
+    return InputSegment(file.path, file, is_regular=stat.S_ISREG(status.st_mode), size=status.st_size)
 
 
 def _size(file: SegmentFile) -> int:
@@ -171,7 +218,7 @@ def _size(file: SegmentFile) -> int:
         return 0
 
 
-#: Told how many bytes of the input are behind.
+#: Called with how many bytes of the input were read.
 Seen = Callable[[int], None]
 
 
@@ -211,19 +258,16 @@ class Flow:
 
 
 @contextlib.contextmanager
-def opened(
-    segment: InputSegment, *, is_read_twice: bool = False, seen: Seen | None = None, bytes_of: tuple[int, int | None] = (0, None)
-) -> Iterator[Any]:
+def opened(segment: InputSegment, *, is_read_twice: bool = False, seen: Seen | None = None) -> Iterator[Any]:
     """Open the source of a segment.
 
     Args:
         segment: what to read.
         is_read_twice: copy what goes by once to a temporary file.
-        seen: read a regular file of this machine front to back too, and tell this how far.
-        bytes_of: what is wanted of a file that is read by position: its first byte, and the one behind the last.
+        seen: read a regular file of this machine front to back too, and call this with how far.
     """
-    if segment.is_regular and (seen is None or segment.is_stored):
-        yield FileSource(segment.path, *bytes_of) if segment.file is None else segment.file.source(*bytes_of)
+    if segment.is_regular and (seen is None or is_stored(segment.path)):
+        yield FileSource(segment.path) if segment.file is None else segment.file.source()
         return
     with _raw(segment) as raw, Flow(raw, seen).reraising() as flow:
         if not is_read_twice:

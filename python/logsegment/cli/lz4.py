@@ -11,15 +11,15 @@ import click
 from logsegment._core import Lz4Rewriter, RecordBatchError
 from logsegment._lz4 import Lz4Frames, check_lz4
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
+from logsegment.cli.help import VerbGroup
 from logsegment.cli.inputs import InputSegment, opened, segments_of
-from logsegment.cli.messages import count, say
+from logsegment.cli.messages import Paper, count, say
 from logsegment.cli.options import examples, overwrite_option, path_argument, paths_argument, quiet_option
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.output.text import Paper
 
 #: At damage: a new checksum would hide it.
-ADVICE = "nothing is rewritten around damage; `logsegment verify` tells what is damaged"
+ADVICE = "nothing is rewritten around damage; `logsegment verify` reports the damage"
 #: Where `fix` and `break` write.
 output_option = click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="A new file; - for stdout."
@@ -27,6 +27,7 @@ output_option = click.option(
 
 
 @click.group(
+    cls=VerbGroup,
     short_help="Check, fix or break the header checksums of LZ4 frames (KIP-57).",
     epilog=examples(
         "logsegment lz4 check 00000000000000000000.log",
@@ -41,12 +42,12 @@ def lz4() -> None:
     """
 
 
-@lz4.command(short_help="Tell which checksums the frames have.")
+@lz4.command(short_help="Show which checksums the frames have.")
 @paths_argument
 @quiet_option
 @ending
 def check(paths: tuple[str, ...], quiet: bool) -> int:
-    """Tell which checksums the frames of every PATH have.
+    """Show which checksums the frames of every PATH have.
 
     Exit code 1 when readers of their magic refuse some: not "broken" in magic 0 (Kafka 0.8.2 and 0.9), not "correct" in magic 1 and 2.
     """

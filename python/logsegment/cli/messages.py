@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
 
 from logsegment._text import count as count
 
@@ -48,3 +51,70 @@ def _escaped(char: str) -> str:
     if "\udc80" <= char <= "\udcff":
         return f"\\x{ord(char) - 0xDC00:02x}"
     return char.encode("unicode_escape").decode("ascii")
+
+
+class Paper:
+    """Lines and small tables for people on stdout: coloured on a terminal (unless NO_COLOR is set), as plain text everywhere else."""
+
+    def __init__(self) -> None:
+        self._console: Any = None
+        if sys.stdout.isatty():
+            from rich.console import Console
+
+            self._console = Console(highlight=False, soft_wrap=True)
+
+    def line(self, text: str, style: str | None = None) -> None:
+        """Write one line."""
+        if self._console and style:
+            from rich.text import Text
+
+            self._console.print(Text(printable(text), style))
+        else:
+            show(text)
+
+    def pieces(self, pieces: Sequence[tuple[str, str | None]]) -> None:
+        """Write one line of several pieces, each with its own style."""
+        if self._console:
+            from rich.text import Text
+
+            self._console.print(Text.assemble(*((printable(text), style or "") for text, style in pieces)))
+        else:
+            show("".join(text for text, _ in pieces))
+
+    def table(self, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Write a table that is small enough to be measured first; its last column may be long."""
+        rows = [[*map(printable, row)] for row in rows]
+        if self._console:
+            self._console.print(_rich_table(titles, rows), soft_wrap=False)
+            return
+        widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
+        for row in (titles, *rows):
+            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+            show(("  " + "  ".join(cells)).rstrip())
+
+
+def _rich_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for title in titles:
+        is_last = title == titles[-1]
+        table.add_column(Text(title), no_wrap=not is_last, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell, STYLES.get(cell, "")) for cell in row))
+    return table
+
+
+#: Words that have a colour where they are a whole cell.
+STYLES = {"error": "red", "warning": "yellow", "info": "cyan"}
+
+
+def instant(millis: int) -> str:
+    """Return a timestamp in UTC as text."""
+    if millis == -1:
+        return "-"
+    try:
+        return datetime.fromtimestamp(millis / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):
+        return f"{millis} ms"

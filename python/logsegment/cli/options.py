@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 import click
 from click.shell_completion import CompletionItem
 
-from logsegment._options import INTERNAL, EntryKeywords, Format
+from logsegment._options import INTERNAL, EntryKeywords
+from logsegment.analysis.recompression import codec_and_level
 from logsegment.analysis.redaction import LEAST_KEY_BYTES, Redactor
 from logsegment.cli.messages import say
 from logsegment.cli.plugin_registries import chosen, codecs_options
@@ -27,7 +29,7 @@ from logsegment.tiered.uri import tiered
 
 A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., Any])
-#: The options of entries that a verb reads with: format, experimental, codecs.
+#: The options of entries that a verb reads with: those that its `*reading_options` add.
 Reading: TypeAlias = EntryKeywords
 
 if TYPE_CHECKING:
@@ -97,8 +99,25 @@ class OffsetsType(ParamType):
         return Offsets(start, end)
 
 
+class ShareType(ParamType):
+    """A share: `5%`, `0.05`."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the share, above 0 and at most 1."""
+        text = str(value)
+        try:
+            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            share = 0.0
+        if not 0 < share <= 1:
+            self.fail(f"{text} is not a share above 0% and at most 100%", param, ctx)
+        return share
+
+
 class InstantType(ParamType):
-    """A time as milliseconds since 1970: written so, or in ISO 8601; UTC when it names no zone."""
+    """A time as milliseconds since 1970: written so, in ISO 8601 (UTC when it names no zone), or relative to now (`-2h`)."""
 
     name = "TIME"
 
@@ -108,11 +127,15 @@ class InstantType(ParamType):
             return value
         if re.fullmatch(r"-?\d+", value):
             return _offset(self, value)
+        if found := re.fullmatch(r"-(\d+)([smhdw])", value):
+            now = ctx.meta.get(_NOW) if ctx is not None else None
+            start = now if now is not None else time.time_ns() // 1_000_000
+            return _offset(self, str(start - int(found[1]) * _UNITS[found[2]]))
         try:
-            time = datetime.fromisoformat(value)
+            moment = datetime.fromisoformat(value)
         except ValueError:
-            self.fail(f"{value!r} is neither milliseconds nor a time such as 2026-01-31T12:00:00Z")
-        aware = time if time.tzinfo else time.replace(tzinfo=UTC)
+            self.fail(f"{value!r} is neither milliseconds nor a time such as 2026-01-31T12:00:00Z or -2h")
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         micros = (aware - datetime(1970, 1, 1, tzinfo=UTC)) // _MICROSECOND
         return -(-micros // 1000)
 
@@ -176,6 +199,23 @@ class CodecType(ParamType):
             self.fail(str(error))
 
 
+class WhatIfType(CodecType):
+    """A codec with or without a level, or `v3`."""
+
+    name = "CODEC[:LEVEL]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Check the codec and its level."""
+        if value == "v3":
+            return "v3"
+        try:
+            codec, _ = codec_and_level(str(value))
+        except ValueError as error:
+            self.fail(str(error).removeprefix("what_if: "), param, ctx)
+        super().convert(codec, param, ctx)
+        return str(value)
+
+
 @dataclass(frozen=True)
 class Output:
     """Where rows go: a file of this kind, or stdout."""
@@ -193,7 +233,34 @@ def examples(*lines: str) -> str:
 def paths_argument(function: F) -> F:
     """Add the argument PATH..."""
     kind = click.Path(exists=False, allow_dash=True)
-    return key_file_option(click.argument("paths", metavar="PATH...", nargs=-1, type=kind, callback=_checked_paths)(function))
+    argument = click.argument("paths", metavar="PATH...", nargs=-1, type=kind, callback=_checked_paths)
+    return key_file_option(_selection_options(argument(function)))
+
+
+def now_option(function: F) -> F:
+    """Add --now, from which relative times are counted."""
+    kept: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _kept_now}
+    return click.option("--now", type=InstantType(), help="Count times such as -2h from this time; the clock's by default.", **kept)(
+        function
+    )
+
+
+def iso_option(function: F) -> F:
+    """Add --iso."""
+    return click.option("--iso", is_flag=True, help="Write times in JSON in ISO 8601, not as milliseconds.")(function)
+
+
+def _kept_now(ctx: click.Context, param: click.Parameter, given: int | None) -> None:
+    ctx.meta[_NOW] = given
+
+
+def _selection_options(function: F) -> F:
+    """Add --topic and --partition, which stay in the context, where `inputs.selection` takes them."""
+    kept: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _kept_selection}
+    topic = click.option("--topic", metavar="NAME", help="Only this topic; its name, if no directory names one.", **kept)
+    number = click.IntRange(min=0)
+    partition = click.option("--partition", type=number, metavar="N", help="Only this partition number, likewise.", **kept)
+    return topic(partition(function))
 
 
 def path_argument(function: F) -> F:
@@ -204,7 +271,7 @@ def path_argument(function: F) -> F:
 
 def key_file_option(function: F) -> F:
     """Add --key-file. What it names stays in the context, where `keyed` takes it."""
-    text = "Tiered storage: the RSA private key of this id (PKCS#8, PEM or DER); more than one is fine."
+    text = "The RSA private key of this id (PKCS#8, PEM or DER); may be given more than once."
     kept: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _kept_keys}
     return click.option("--key-file", metavar="ID=FILE", multiple=True, help=text, **kept)(function)
 
@@ -219,7 +286,7 @@ def keyed(ctx: click.Context, path: str) -> str:
 
 def quiet_option(function: F) -> F:
     """Add --quiet."""
-    return click.option("-q", "--quiet", is_flag=True, help="No progress and no notes; errors are still told.")(function)
+    return click.option("-q", "--quiet", is_flag=True, help="No progress and no notes; errors are still reported.")(function)
 
 
 def json_option(text: str) -> Callable[[F], F]:
@@ -242,22 +309,35 @@ def overwrite_option(function: F) -> F:
 
 def on_error_option(function: F) -> F:
     """Add --on-error."""
-    text = "At damage: stop, or skip to the next intact batch and say what was left out."
+    text = "At damage: stop, or skip to the next valid batch and report what was skipped."
     kind = click.Choice(["raise", "skip"])
     return click.option("--on-error", type=kind, default="raise", show_default=True, help=text)(function)
 
 
-def format_option(function: F) -> F:
-    """Add --format."""
-    text = "auto: 0.8 and later, entry by entry, and 0.7 for files that end in .kafka; sniff: look at the first entry."
-    kind = click.Choice(["auto", "sniff", "0.7", "v0", "v1", "v2", "v3"])
-    return click.option("--format", "entry_format", type=kind, default="auto", show_default=True, help=text)(function)
+def reading_options(function: F) -> F:
+    """Add --format, --experimental and the options of a registry; the verb gets `reading`."""
+    return _format_option(batch_reading_options(function))
 
 
-def experimental_option(function: F) -> F:
-    """Add --experimental."""
-    text = "Read batches of the proposed format v3 too, which no broker writes (KIP-931)."
-    return click.option("--experimental", is_flag=True, help=text)(function)
+def batch_reading_options(function: F) -> F:
+    """Add the options of a verb that reads logs of a broker: --experimental and those of a registry; the verb gets `reading`."""
+    return _experimental_option(registry_option(_with_reading(function)))
+
+
+def header_reading_options(function: F) -> F:
+    """Add --experimental, the option of a verb that decompresses nothing; the verb gets `reading`."""
+    return _experimental_option(_with_reading(function))
+
+
+def _with_reading(function: F) -> F:
+    """Collect the options of entries that click parsed into `reading`."""
+
+    @functools.wraps(function)
+    def collected(**values: Any) -> Any:
+        reading = {name: values.pop(name) for name in EntryKeywords.__annotations__ if name in values}
+        return function(reading=reading, **values)
+
+    return cast("F", collected)
 
 
 def registry_option(function: F) -> F:
@@ -265,14 +345,17 @@ def registry_option(function: F) -> F:
     return codecs_options(function)
 
 
-def reading_options(function: F) -> F:
-    """Add --format, --experimental and the options of a registry; the verb gets `reading`."""
+def _format_option(function: F) -> F:
+    """Add --format."""
+    text = "auto: 0.8 and later, entry by entry, and 0.7 for files that end in .kafka; sniff: look at the first entry."
+    kind = click.Choice(["auto", "sniff", "0.7", "v0", "v1", "v2", "v3"])
+    return click.option("--format", type=kind, default="auto", show_default=True, help=text)(function)
 
-    @functools.wraps(function)
-    def named(*, entry_format: Format, experimental: bool, codecs: Registry | None, **values: Any) -> Any:
-        return function(reading={"format": entry_format, "experimental": experimental, "codecs": codecs}, **values)
 
-    return format_option(experimental_option(registry_option(cast("F", named))))
+def _experimental_option(function: F) -> F:
+    """Add --experimental."""
+    text = "Read batches of the proposed format v3 too, which no broker writes (KIP-931)."
+    return click.option("--experimental", is_flag=True, help=text)(function)
 
 
 def taking(kind: type[A]) -> Callable[[Callable[[A], int]], Callable[..., int]]:
@@ -315,6 +398,10 @@ def _checked_paths(ctx: click.Context, param: click.Parameter, paths: tuple[str,
     return tuple(keyed(ctx, path) for path in paths)
 
 
+def _kept_selection(ctx: click.Context, param: click.Parameter, given: str | int | None) -> None:
+    ctx.meta[f"logsegment.{param.name}"] = given
+
+
 def _keyed_path(ctx: click.Context, param: click.Parameter, path: str) -> str:
     return keyed(ctx, path)
 
@@ -341,6 +428,10 @@ def _offset(kind: ParamType, text: str) -> int:
 
 
 _MICROSECOND = datetime.resolution
+#: The key of --now in the context of a command.
+_NOW = "logsegment.now"
+#: Milliseconds of the units of relative times.
+_UNITS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _KEYS = "logsegment.keys"
 
 

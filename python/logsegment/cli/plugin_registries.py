@@ -26,7 +26,7 @@ ONE_IS_NEEDED = "one of --registry and --bootstrap-servers is needed"
 FOR_SERVERS = "is for --bootstrap-servers"
 #: Seconds, without --timeout.
 TIMEOUT = 10.0
-#: Who gives no registry is told how to.
+#: The hint for a verb without a registry.
 ABSENT = Absent("--registry or --bootstrap-servers")
 #: What `codecs_options` adds, by the names that click gives.
 OPTIONS = ("registry", "bootstrap_servers", "command_config", "settings", "timeout", "allow_plugin")
@@ -94,7 +94,7 @@ def code_after(reading: EntryKeywords, code: int) -> int:
 
 
 class Noting:
-    """A registry that keeps what it could not tell, for a verb that goes on without it."""
+    """A registry that keeps its errors, for a verb that goes on without it."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry

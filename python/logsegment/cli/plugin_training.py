@@ -14,8 +14,9 @@ import click
 from logsegment._core import RecordBatchError
 from logsegment.analysis.train_dictionary import LEAST_SAMPLES, LEAST_SIZE, TrainedDictionary, train_dictionary
 from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
+from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
-from logsegment.cli.messages import count, say
+from logsegment.cli.messages import Paper, count, say
 from logsegment.cli.options import (
     examples,
     overwrite_option,
@@ -26,7 +27,6 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.output.text import Paper
 from logsegment.cli.plugin_registries import refusing
 from logsegment.plugins import Catalog, Plugin, Registry
 from logsegment.plugins.rules import registration
@@ -52,6 +52,7 @@ class TrainArguments:
 
 
 @click.command(
+    cls=Verb,
     name="train",
     short_help="Make a zstd dictionary from segments.",
     epilog=examples(
@@ -80,7 +81,7 @@ class TrainArguments:
 @ending
 @taking(TrainArguments)
 def train_(options: TrainArguments) -> int:
-    """Make a zstd dictionary from the batches of every PATH, and tell what it gains on batches that it was not made of.
+    """Make a zstd dictionary from the batches of every PATH, and measure it on batches that it was not made of.
 
     FILE gets the dictionary itself, or with --alias what `logsegment plugins register` takes, with the codec that uses it. FILE appears
     when it is complete. The same input gives the same dictionary. Exit code 1 when a batch is bad, or the alias breaks a rule.
@@ -101,7 +102,7 @@ def train_(options: TrainArguments) -> int:
         raise click.UsageError("training needs zstandard: pip install 'logsegment[codecs]'") from None
     _write(content, options.output, options.overwrite)
     if not options.quiet:
-        _tell(trained, options.output)
+        _report(trained, options.output)
     return CLEAN
 
 
@@ -153,7 +154,7 @@ def _listed(trained: TrainedDictionary, alias: str, java_class: str) -> bytes:
     return (json.dumps([fields], indent=2) + "\n").encode()
 
 
-def _tell(trained: TrainedDictionary, output: str) -> None:
+def _report(trained: TrainedDictionary, output: str) -> None:
     """Write the sizes to stdout, unless the dictionary is written there."""
     if output != STDIN:
         _show(trained)

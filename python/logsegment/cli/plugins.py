@@ -15,9 +15,9 @@ import click
 
 from logsegment._core import Finding
 from logsegment.cli.exit_codes import CLEAN, FOUND, ending
-from logsegment.cli.messages import count, say, show_json
+from logsegment.cli.help import VerbGroup
+from logsegment.cli.messages import Paper, count, say, show_json
 from logsegment.cli.options import examples, quiet_option, taking
-from logsegment.cli.output.text import Paper
 from logsegment.cli.plugin_registries import OpenRegistry, allow_option, registry_options
 from logsegment.cli.plugin_training import train_
 from logsegment.plugins import Catalog, Change, Entry, EntryError, Plugin
@@ -30,6 +30,7 @@ CANNOT_READ = "Batches that were compressed with them can no longer be read, and
 
 
 @click.group(
+    cls=VerbGroup,
     short_help="Register plugin codecs, list, check and remove them (KIP-984).",
     epilog=examples(
         "logsegment plugins register --registry plugins.json plugins.yaml",
@@ -54,7 +55,7 @@ plugins.add_command(train_)
 def list_(registry: OpenRegistry, is_json: bool) -> int:
     """List the plugins of all languages.
 
-    Exit code 1 when a rule is broken; `logsegment plugins check` tells all of it.
+    Exit code 1 when a rule is broken; `logsegment plugins check` reports all of them.
     """
     with registry.opened() as opened:
         catalog = opened.catalog()
@@ -63,7 +64,7 @@ def list_(registry: OpenRegistry, is_json: bool) -> int:
             show_json({"language": language} | entry.to_dict())
     else:
         _show(Paper(), _by_id(catalog))
-    return _tell([finding for finding in judge(catalog) if finding.severity == "error"])
+    return _report([finding for finding in judge(catalog) if finding.severity == "error"])
 
 
 @plugins.command(epilog=examples("logsegment plugins check --bootstrap-servers broker:9092"))
@@ -230,7 +231,7 @@ def _id(entry: Entry | None) -> str:
     return "?" if entry is None else str(entry.plugin_id)
 
 
-def _tell(findings: list[Finding]) -> int:
+def _report(findings: list[Finding]) -> int:
     for finding in findings:
         say(f"{finding.path}: {finding.severity} [{finding.rule}] {finding.message}")
     return FOUND if findings else CLEAN
@@ -285,15 +286,15 @@ def _language(named: dict[str, str]) -> str | None:
 def _asked(question: str, fault: object = None, default: str | None = None) -> str:
     while True:
         answer = str(click.prompt(question, default=default, err=True)).strip()
-        told = fault(answer) if callable(fault) and answer else None
-        if answer and not told:
+        problem = fault(answer) if callable(fault) and answer else None
+        if answer and not problem:
             try:
                 answer.encode()
             except UnicodeEncodeError:
-                told = "that is not UTF-8"
+                problem = "that is not UTF-8"
             else:
                 return answer
-        say(told or "an answer is needed")
+        say(problem or "an answer is needed")
 
 
 def plugins_of(path: str) -> list[Plugin]:
@@ -311,8 +312,8 @@ def plugins_of(path: str) -> list[Plugin]:
     try:
         found = READERS[suffix](content)
     except (ValueError, RecursionError) as error:
-        told = " ".join(str(error).split()) or type(error).__name__
-        raise click.UsageError(f"{path} cannot be read: {told}") from None
+        problem = " ".join(str(error).split()) or type(error).__name__
+        raise click.UsageError(f"{path} cannot be read: {problem}") from None
     listed = found.get("plugins") if isinstance(found, dict) else found
     if not isinstance(listed, list) or not listed:
         raise click.UsageError(f"{path} holds no list of plugins")

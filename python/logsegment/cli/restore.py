@@ -9,12 +9,14 @@ import click
 from logsegment._core import RecordBatchError
 from logsegment._restore.restore import restore as restored
 from logsegment.cli.exit_codes import CLEAN, FOUND, LOST, ending
+from logsegment.cli.help import Verb
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import examples, key_file_option, keyed, quiet_option
 from logsegment.tiered import ChunkError, ManifestError
 
 
 @click.command(
+    cls=Verb,
     short_help="Give the log directories back that were uploaded to tiered storage.",
     epilog=examples(
         "logsegment restore s3://bucket/prefix restored",
@@ -29,7 +31,7 @@ from logsegment.tiered import ChunkError, ManifestError
     type=click.Choice(["raise", "skip"]),
     default="raise",
     show_default=True,
-    help="At a damaged segment: write nothing, or give it back as it lies there and tell.",
+    help="At a damaged segment: write nothing, or restore it as it is and report it.",
 )
 @quiet_option
 @click.pass_context
@@ -38,8 +40,8 @@ def restore(context: click.Context, prefix: str, directory: str, on_error: Liter
     """Write the log directories that were uploaded to PREFIX, byte for byte, into DIRECTORY, which must be new or empty.
 
     Each partition becomes TOPIC-PARTITION with its segments, indexes, snapshots and leader epochs under the names that a broker knows.
-    When a segment cannot be had back whole, nothing is written. A damaged index, snapshot or checkpoint is made anew from the log, which
-    is told.
+    When a segment cannot be had back whole, nothing is written. A damaged index, snapshot or checkpoint is rebuilt from the log and
+    reported.
     """
     try:
         done = restored(keyed(context, prefix), directory, on_error=on_error)
@@ -47,7 +49,7 @@ def restore(context: click.Context, prefix: str, directory: str, on_error: Liter
         say(str(error))
         is_there = not isinstance(error, (ChunkError, ManifestError))
         skipping = "`--on-error skip` gives it back as it lies there, " if is_there else ""
-        say(f"nothing was written; {skipping}`logsegment salvage` makes a log of what is intact")
+        say(f"nothing was written; {skipping}`logsegment salvage` makes a log of the valid entries")
         return FOUND
     for reason in done.left_out:
         say(f"left out: {reason}")

@@ -9,10 +9,13 @@ import click
 from logsegment._core import UnsupportedError
 from logsegment.analysis.stats import Collector, WhatIf
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
-from logsegment.cli.inputs import InputSegment, in_range, opened, segments_of
+from logsegment.cli.help import Verb
+from logsegment.cli.inputs import InputSegment, ensure_segments, in_range, opened, segments_of
 from logsegment.cli.messages import count, printable, say, show, show_json
 from logsegment.cli.options import (
     Reading,
+    ShareType,
+    WhatIfType,
     examples,
     json_option,
     overwrite_option,
@@ -37,40 +40,44 @@ class StatsArguments:
     html: str | None
     overwrite: bool
     no_ratios: bool
-    what_if: WhatIf | None
+    what_if: tuple[WhatIf, ...]
+    sample: float
     reading: Reading
     is_json: bool
     quiet: bool
 
 
 @click.command(
+    cls=Verb,
     short_help="Counts, codecs and ratios, sizes, gaps, producers, transactions.",
     epilog=examples(
         "logsegment stats orders-0",
         "logsegment stats --html orders.html orders-0",
         "logsegment stats --json /var/lib/kafka/data | jq .codecs",
-        "logsegment stats --what-if v3 orders-0",
+        "logsegment stats --what-if zstd:3 --what-if lz4 --sample 5% orders-0",
     ),
 )
 @paths_argument
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page with plots; it needs no network.")
 @overwrite_option
-@click.option("--no-ratios", is_flag=True, help="Unpack nothing: no ratios of the codecs.")
+@click.option("--no-ratios", is_flag=True, help="Decompress nothing: no ratios of the codecs.")
 @click.option(
     "--what-if",
-    type=click.Choice(["v3"]),
-    help="Also what the batches would be in the proposed format v3 (KIP-931): everything is packed anew, in memory.",
+    multiple=True,
+    type=WhatIfType(),
+    help="Compress everything again in memory, and show the bytes and seconds that it takes; v3 is the format of KIP-931.",
 )
+@click.option("--sample", type=ShareType(), default=1.0, metavar="PERCENT", help="Compress only so much of the log again; 100% by default.")
 @reading_options
 @json_option("One JSON object.")
 @quiet_option
 @ending
 @taking(StatsArguments)
 def stats(options: StatsArguments) -> int:
-    """Tell what the headers of all batches of every PATH tell, past every damage.
+    """Count what the headers of all batches of every PATH contain, past every damage.
 
-    Headers are read and nothing else, but for the ratios of the codecs, for which some batches of each are unpacked, and for --what-if,
-    which reads and packs everything.
+    Headers are read and nothing else, but for the ratios of the codecs, for which some batches of each are decompressed, and for
+    --what-if, which reads and compresses everything.
     """
     if options.html is not None and options.is_json:
         raise click.UsageError("only one of --json and --html can be given")
@@ -78,11 +85,12 @@ def stats(options: StatsArguments) -> int:
     if options.html is not None:
         ensure_output(options.html, segments, options.overwrite)
     reading = noting_errors(options.reading)
-    collector = Collector(is_sampling=not options.no_ratios, what_if=options.what_if)
+    ensure_segments(segments, reading)
+    collector = _collector(options)
     with Progress(segments, is_wanted=not options.quiet) as progress:
         for segment in segments:
             progress.begin(segment)
-            _collect(collector, segment, reading, is_read_twice=options.what_if is not None)
+            _collect(collector, segment, reading, is_read_twice=bool(options.what_if))
     counted = collector.stats
     if options.html is not None:
         title = f"Statistics of {', '.join(printable(shown(path)) for path in options.paths)}"
@@ -97,14 +105,25 @@ def stats(options: StatsArguments) -> int:
             show(line)
     errors = counted.damage_counts.get("error", 0)
     if options.html is not None and errors:
-        say(f"{count(errors, 'finding')} of severity error, told in the page; `logsegment verify` lists all")
+        say(f"{count(errors, 'finding')} of severity error, shown in the page; `logsegment verify` lists all")
     return code_after(reading, FOUND if errors else CLEAN)
 
 
+def _collector(options: StatsArguments) -> Collector:
+    if options.sample < 1 and not options.what_if:
+        raise click.UsageError("--sample is about --what-if, which is not given")
+    try:
+        return Collector(
+            is_sampling=not options.no_ratios, what_if=options.what_if, sample=options.sample, codecs=options.reading["codecs"]
+        )
+    except ValueError as error:
+        raise click.UsageError(f"--what-if: {error}") from None
+
+
 def _collect(collector: Collector, segment: InputSegment, reading: Reading, *, is_read_twice: bool) -> None:
-    partition = (segment.directory, segment.topic, segment.partition) if segment.is_listed else segment.path
+    place = segment.name if segment.file is None else shown(segment.place), segment.topic, segment.partition
     with opened(segment, is_read_twice=is_read_twice) as source:
         try:
-            collector.add(source, segment.name, partition, is_repeatable=segment.is_regular or is_read_twice, **reading)
+            collector.add(source, segment.name, place, is_repeatable=segment.is_regular or is_read_twice, **reading)
         except UnsupportedError as error:
             raise DamagedInput(segment.name, error) from error

@@ -11,21 +11,21 @@ from typing import Any
 import click
 
 from logsegment._core import Finding, UnsupportedError
-from logsegment.analysis.results import grouped
+from logsegment._options import ReadOptions
 from logsegment.analysis.transactions import placed_transactions
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of
-from logsegment.cli.inputs import segments_of
-from logsegment.cli.messages import say, show, show_json
-from logsegment.cli.options import InstantType, examples, experimental_option, json_option, paths_argument, taking
-from logsegment.cli.output.findings import tell
+from logsegment.cli.help import Verb
+from logsegment.cli.inputs import ensure_segments, segments_of
+from logsegment.cli.messages import instant, say, show, show_json
+from logsegment.cli.options import InstantType, Reading, examples, header_reading_options, json_option, paths_argument, taking
+from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_text import duration
-from logsegment.cli.output.text import instant
 from logsegment.log.transactions import LONGEST_MS, Transaction
-from logsegment.segment_files.discovery import SegmentFile
+from logsegment.segment_files.discovery import SegmentFile, by_partition
 from logsegment.stores.uri import shown
 
-#: DamagedInput places of a partition that are told one by one.
+#: Damaged places of a partition that are listed.
 SHOWN = 100
 HOUR_MS = 3_600_000
 WIDTHS = (("state", 9), ("producer", 10), ("epoch", 5), ("first", 12), ("last", 12), ("marker", 12), ("batches", 7), ("records", 9))
@@ -48,11 +48,12 @@ class TxnArguments:
     is_all: bool
     longest_ms: int
     now: int | None
-    experimental: bool
+    reading: Reading
     is_json: bool
 
 
 @click.command(
+    cls=Verb,
     short_help="Open, hanging and aborted transactions, by producer.",
     epilog=examples(
         "logsegment txn payments-0",
@@ -77,21 +78,22 @@ class TxnArguments:
     metavar="TIME",
     help="Measure open transactions up to TIME, or `wall` for the current time (default: newest timestamp of the partition).",
 )
-@experimental_option
+@header_reading_options
 @json_option("JSON lines.")
 @ending
 @taking(TxnArguments)
 def txn(options: TxnArguments) -> int:
-    """Tell which transactions of every partition of PATH are open, hang or were aborted: producer, offsets, size, duration.
+    """Show which transactions of every partition of PATH are open, hang or were aborted: producer, offsets, size, duration.
 
-    Nothing is decompressed. The exit code is 1 when a transaction hangs, or something is damaged: how transactions ended that were open
-    there, nobody knows. It is 2 when a partition cannot be read; the others are told all the same.
+    Nothing is decompressed. The exit code is 1 when a transaction hangs, or a batch is damaged: the end of a transaction that was
+    open there is unknown. It is 2 when a partition cannot be read; the others are reported all the same.
     """
     segments = segments_of(options.paths)
     for segment in segments:
         if segment.file is None or not segment.is_regular:
             raise click.UsageError(f"txn reads its input twice: {segment.name} can be read only once")
-    codes = [_write(name, files, options) for name, files in grouped((one.file, one.is_listed) for one in segments if one.file)]
+    ensure_segments(segments, options.reading)
+    codes = [_write(name, files, options) for name, files in by_partition(one.file for one in segments if one.file)]
     return UNREADABLE if UNREADABLE in codes else max(codes)
 
 
@@ -106,8 +108,8 @@ def _write(name: str, files: Sequence[SegmentFile], options: TxnArguments) -> in
         if len(first) < SHOWN:
             first.append((file, finding))
 
-    how = {"longest_ms": options.longest_ms, "now": options.now, "experimental": options.experimental}
-    found = placed_transactions(name, files, on_damage=add, **how)
+    how = {"longest_ms": options.longest_ms, "now": options.now, "on_damage": add}
+    found = placed_transactions(name, files, ReadOptions(**options.reading), **how)
     try:
         counts = write_json(found, options.is_all) if options.is_json else write_text(found, name, options.is_all)
     except BrokenPipeError:
@@ -121,7 +123,7 @@ def _write(name: str, files: Sequence[SegmentFile], options: TxnArguments) -> in
         return FOUND
     with Progress([], is_wanted=False) as progress:
         for file, finding in first:
-            tell([finding], shown(file.path), progress, quiet=False)
+            report([finding], shown(file.path), progress, quiet=False)
     if damaged > len(first):
         say(f"{name}: and {damaged - len(first):,} damaged places more; `logsegment verify` lists them")
     return FOUND if damaged or counts["hanging"] else CLEAN
@@ -136,8 +138,8 @@ def write_text(found: Iterator[Transaction], name: str, is_all: bool) -> Counter
         if is_all or one.state != "committed":
             lines.append(line(one))
     states = ("committed", "aborted", "open", "hanging", *(("unknown",) if counts["unknown"] else ()))
-    told = ", ".join(f"{counts[state]:,} {state}" for state in states)
-    show(f"{name}: {told}")
+    summary = ", ".join(f"{counts[state]:,} {state}" for state in states)
+    show(f"{name}: {summary}")
     for row in [HEAD, *lines] if lines else []:
         show(row)
     return counts

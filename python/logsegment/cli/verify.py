@@ -19,8 +19,9 @@ from logsegment._salvage import LostRange
 from logsegment._text import camel_case
 from logsegment._validate import SWALLOWED, TORN, Report, Why, is_unopened, validate_sidecars, validated, why
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
+from logsegment.cli.help import Verb
 from logsegment.cli.inputs import InputSegment, in_range, opened, segments_of
-from logsegment.cli.messages import count, say, show_json, show_json_lines
+from logsegment.cli.messages import Paper, count, say, show_json, show_json_lines
 from logsegment.cli.options import (
     Reading,
     examples,
@@ -32,7 +33,6 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.output.findings import folded, more_like_it
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.output.text import Paper
 from logsegment.cli.verify_survey import Survey, ValidRun, border_findings, survey
 from logsegment.stores.uri import directory_of, shown
 from logsegment.tiered import SegmentKeyError
@@ -55,7 +55,8 @@ class VerifyArguments:
 
 
 @click.command(
-    short_help="Validate; say what is damaged, where, and which offsets are safe.",
+    cls=Verb,
+    short_help="Validate; show what is damaged, where, and which offsets are safe.",
     epilog=examples(
         "logsegment verify 00000000000000000000.log",
         "logsegment verify --quiet /var/lib/kafka/data",
@@ -81,18 +82,20 @@ class VerifyArguments:
 def verify(options: VerifyArguments) -> int:
     """Validate every PATH, past every damage.
 
-    Of a directory, the indexes and other files beside the logs are held against them.
+    The sidecar files of a directory (indexes and others) are compared with the logs.
 
-    With --quiet only files with findings are told.
+    With --quiet only files with findings are shown.
     """
     left_out: list[Finding] = []
-    found, missing = _found(options.paths, left_out)
-    segments = in_range(found, None, None)
+    missing: list[OSError | SegmentKeyError] = []
+    segments = in_range(segments_of(options.paths, left_out, missing.append), None, None)
+    for error in missing:
+        say(words_of(error))
     before = _before(segments)
     followed = set(before.values())
     surveys: dict[str, Survey | None] = {}
     paper = None if options.is_json else Paper()
-    seen: Counter[str] = Counter(unreadable=missing)
+    seen: Counter[str] = Counter(unreadable=len(missing))
     with Progress(segments, is_wanted=not options.quiet) as progress:
         for segment in segments:
             progress.begin(segment)
@@ -116,22 +119,9 @@ def verify(options: VerifyArguments) -> int:
             if not (options.quiet and verdict.state == "clean"):
                 with progress.aside():
                     _write(verdict, paper)
-    if len(segments) + missing > 1 and not options.quiet:
-        say(_total(seen, len(segments) + missing))
+    if len(segments) + len(missing) > 1 and not options.quiet:
+        say(_total(seen, len(segments) + len(missing)))
     return _code(seen, options.fail_on)
-
-
-def _found(paths: tuple[str, ...], left_out: list[Finding]) -> tuple[list[InputSegment], int]:
-    """Return the segments of the paths that exist, and the number of those that do not."""
-    segments: list[InputSegment] = []
-    missing = 0
-    for path in paths:
-        try:
-            segments += segments_of([path], left_out)
-        except UNREADABLES as error:
-            missing += 1
-            say(words_of(error))
-    return segments, missing
 
 
 def _unreadable(segment: InputSegment, error: OSError | SegmentKeyError) -> str:
@@ -332,6 +322,8 @@ def _headline(verdict: FileVerdict) -> str:
     whole = count(verdict.batches, "batch")
     whole += f" with {count(verdict.records, 'record')}" if verdict.records is not None else ""
     whole += _offsets(verdict.survey.intact) if verdict.survey and verdict.survey.intact else ""
+    if _is_foreign(verdict):
+        return "NOT A LOG SEGMENT"
     if verdict.state == "damaged":
         return f"DAMAGED, {count(verdict.counts['error'] - verdict.unopened, 'error')}. Intact: {whole}"
     if verdict.state == "unopened":
@@ -342,6 +334,11 @@ def _headline(verdict: FileVerdict) -> str:
     if verdict.state == "readable":
         return f"readable, {count(verdict.counts['warning'], 'warning')}. {whole}"
     return f"clean. {whole}"
+
+
+def _is_foreign(verdict: FileVerdict) -> bool:
+    """Return True for a file that looks like another kind of file."""
+    return any(finding.rule == "SEG-16" for finding in verdict.report.findings)
 
 
 def _unopened(findings: Sequence[Finding]) -> str:
@@ -356,6 +353,8 @@ def _offsets(runs: list[ValidRun]) -> str:
 
 def _damage(verdict: FileVerdict) -> Iterable[str]:
     survey = verdict.survey
+    if _is_foreign(verdict):
+        return
     if survey is None:
         yield "Which offsets are safe is told for files only: this was a stream, and is gone."
         return

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from logsegment._core import RecordBatchError
-from logsegment._options import OnError, ReadOptions
-from logsegment.log.log_end import NO_ZEROS, Last, Tail, damage_at, is_there, last_valid, tail_of
-from logsegment.log.reader import arranged, lower_bounded
+from logsegment._options import ReadOptions
+from logsegment.log.log_end import GrowingLog, Last
+from logsegment.log.piece import Part
+from logsegment.log.reader import PartitionReader, arranged, lower_bounded
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import cut_of, is_stored, is_tiered, untiered
@@ -29,24 +30,18 @@ class Piece(NamedTuple):
 
     Attributes:
         segment: the file.
-        position: where the first of their batches may begin.
-        stop: the end of the batches, if only zeros follow.
-        start: first offset.
-        end: first offset after them; None for the end of the segment.
+        part: the bytes that hold them, with the options of their decode, as those of `PartitionReader`.
         known: findings after this byte are for a later look; None if all are for this one.
     """
 
     segment: SegmentFile
-    position: int
-    stop: int | None
-    start: int
-    end: int | None
+    part: Part
     known: int | None
 
 
 @dataclass(frozen=True)
-class _Stood:
-    """A batch that was the last one."""
+class _Shown:
+    """A batch that was the last one when it was shown."""
 
     path: str
     last: Last
@@ -73,20 +68,18 @@ class Follower:
 
     Args:
         start: the first offset that is wanted; None for records that are appended from now on.
-        experimental: see `logsegment.decode`.
-        on_error: "raise" ends at damage, after the records before it; "skip" goes on at the next valid batch.
+        options: those of the read. With `on_error="raise"` it ends at damage, after the records before it.
     """
 
-    def __init__(self, start: int | None, *, experimental: bool = False, on_error: OnError = "raise") -> None:
+    def __init__(self, start: int | None, options: ReadOptions) -> None:
         self._next = start
-        self._experimental = experimental
-        self._skips = on_error == "skip"
-        self._stood: deque[_Stood] = deque(maxlen=REMEMBERED)
+        self._options = options
+        self._skips = options.skips_damage
+        self._log = GrowingLog(options)
+        self._shown: deque[_Shown] = deque(maxlen=REMEMBERED)
         #: Closed segments that were shown to their end.
         self._done: set[tuple[str, int | None]] = set()
         self._listed: list[tuple[str, int | None]] = []
-        #: The zeros at the ends of preallocated segments.
-        self._zeros: dict[str, tuple[int, int]] = {}
 
     @property
     def next_offset(self) -> int | None:
@@ -110,7 +103,7 @@ class Follower:
         if listed == self._listed:
             return
         self._done &= {*listed}
-        self._zeros = {segment.path: self._zeros.get(segment.path, NO_ZEROS) for segment in segments}
+        self._log.forget_others(segments)
         if self._next is None:
             self._begin(segments[-1])
         else:
@@ -119,25 +112,11 @@ class Follower:
         self._listed = listed if all(is_stored(segment.path) for segment in segments) else []
 
     def _begin(self, segment: SegmentFile) -> None:
-        last = self._last_of(segment)
-        self._next = _base(segment) if last is None else last[2] + 1
-        if last is not None:
-            self._stood.append(_Stood(segment.path, last))
-
-    def _last_of(self, segment: SegmentFile) -> Last | None:
-        """Return the last batch, past damage before it."""
-        try:
-            tail = self._tail(segment, None)
-        except RecordBatchError:
-            return last_valid(segment, None, experimental=self._experimental)
-        if tail.unfinished is None:
-            return tail.last
-        return last_valid(segment, tail.last, tail.stop, experimental=self._experimental)
-
-    def _tail(self, segment: SegmentFile, known: Last | None) -> Tail:
-        tail = tail_of(segment, known, self._zeros[segment.path], experimental=self._experimental)
-        self._zeros[segment.path] = tail.zeros
-        return tail
+        end = self._log.last_valid(segment)
+        self._next = end.next_offset
+        self._log.go_on_from(segment, end)
+        if end.last is not None:
+            self._shown.append(_Shown(segment.path, end.last))
 
     def _new_of(self, segments: Sequence[SegmentFile]) -> Iterator[Piece | str | SegmentKeyError]:
         yield from self._cut(segments)
@@ -146,10 +125,10 @@ class Follower:
         if self._next < first:
             yield f"offsets {self._next:,} to {first - 1:,} are not there any more"
             self._next = first
-        for segment, behind in zip(segments, [*segments[1:], None], strict=True):
-            is_closed = behind is not None or is_stored(segment.path)
+        for segment, following in zip(segments, [*segments[1:], None], strict=True):
+            is_closed = following is not None or is_stored(segment.path)
             is_over = is_closed and _name(segment) in self._done
-            if not is_over and (behind is None or _base(behind) > self._next):
+            if not is_over and (following is None or _base(following) > self._next):
                 try:
                     yield from self._new(segment, is_closed)
                 except SegmentKeyError as error:
@@ -164,86 +143,84 @@ class Follower:
         known = self._known(segment)
         last, stop, damage, is_rest_shown = self._end(segment, known, is_closed)
         if is_rest_shown:
-            yield Piece(segment, self._position(segment, known), None, self._next, None, None)
+            yield Piece(segment, self._part(segment, known, None, None), None)
         elif last is not None and last[2] >= self._next:
-            yield Piece(segment, self._position(segment, known), stop, self._next, last[2] + 1, last[0])
+            yield Piece(segment, self._part(segment, known, stop, last[2] + 1), last[0])
         if damage is not None:
             raise damage
         if last is not None and last[2] >= self._next:
             self._next = last[2] + 1
-            self._stood.append(_Stood(segment.path, last))
+            self._shown.append(_Shown(segment.path, last))
 
     def _end(self, segment: SegmentFile, known: Last | None, is_closed: bool) -> _End:
         try:
-            tail = self._tail(segment, known)
+            end = self._log.end(segment)
         except RecordBatchError as error:
-            if self._skips:
-                return _End(last_valid(segment, known, experimental=self._experimental), is_rest_shown=is_closed)
             return _End(known, damage=error, is_rest_shown=True)
-        if self._skips:
-            return _End(last_valid(segment, known, tail.stop, experimental=self._experimental), tail.stop, is_rest_shown=is_closed)
-        if tail.unfinished is None:
-            return _End(tail.last, tail.stop)
-        damage = damage_at(segment, tail.unfinished, tail.stop, experimental=self._experimental)
-        return _End(tail.last, tail.stop, damage, is_rest_shown=damage is not None or is_closed)
+        if end.is_cut and known is not None:
+            # The log was cut during this look: the next look finds it.
+            return _End(known)
+        damage = self._log.damage(segment, end)
+        is_whole = end.tail.kind in ("complete", "zeros") and not self._skips
+        return _End(end.last, end.stop, damage, is_rest_shown=damage is not None or (is_closed and not is_whole))
 
     def _known(self, segment: SegmentFile) -> Last | None:
-        return self._stood[-1].last if self._stood and self._stood[-1].path == segment.path else None
+        return self._shown[-1].last if self._shown and self._shown[-1].path == segment.path else None
 
-    def _position(self, segment: SegmentFile, known: Last | None) -> int:
-        """Return the position of a batch before all new records."""
-        if known is not None or self._next is None or self._next <= _base(segment):
-            return known[0] if known else 0
-        read = ReadOptions(start_offset=self._next, on_error="skip" if self._skips else "raise")
-        return SegmentLookup(segment).range_to_read(read)[0]
+    def _part(self, segment: SegmentFile, known: Last | None, stop: int | None, end: int | None) -> Part:
+        """Return the new records of a segment, up to the offset `end` and to the byte `stop`."""
+        lookup, read = SegmentLookup(segment), replace(self._options, start_offset=self._next)
+        is_first = known is None and (self._next is None or self._next <= _base(segment))
+        begin = known[0] if known else 0 if is_first else lookup.range_to_read(read)[0]
+        return PartitionReader([lookup], replace(read, end_offset=end)).part_in(lookup, (begin, stop))
 
     def _cut(self, segments: Sequence[SegmentFile]) -> Iterator[str]:
         """Go back to the last remembered batch that is still there, if the newest one is not."""
         there = {segment.path for segment in segments}
         shown, oldest = self._next, None
-        while self._stood:
-            gone = self._stood.pop()
-            found = _found(gone, segments, experimental=self._experimental)
+        while self._shown:
+            gone = self._shown.pop()
+            found = self._found(gone, segments)
+            if found != gone:
+                self._log.forget_others(())
             if found is not None:
-                self._stood.append(found)
+                self._shown.append(found)
                 break
             # A segment that is deleted before others was not cut.
             if gone.path in there or _base(segments[-1]) <= gone.last[2]:
                 oldest = gone.last[2] + 1
                 kept = self._kept(gone, segments)
-                self._stood += [kept] if kept else []
+                self._shown += [kept] if kept else []
         if oldest is None or shown is None:
             return
-        if self._stood:
-            self._next = self._stood[-1].last[2] + 1
+        if self._shown:
+            self._next = self._shown[-1].last[2] + 1
         else:
-            last = self._last_of(segments[-1])
-            self._next = min(oldest, _base(segments[-1]) if last is None else last[2] + 1)
+            self._next = min(oldest, self._log.last_valid(segments[-1]).next_offset)
         self._done.clear()
-        yield f"the log was cut: what was told of offsets {self._next:,} to {shown - 1:,} holds no more; from there on it is shown anew"
+        yield f"the log was truncated: offsets {self._next:,} to {shown - 1:,} were replaced; the records from there on follow"
 
-    def _kept(self, gone: _Stood, segments: Sequence[SegmentFile]) -> _Stood | None:
+    def _found(self, shown: _Shown, segments: Sequence[SegmentFile]) -> _Shown | None:
+        """Return a batch with its place now: the same, or another segment that has its offsets. None if it is gone."""
+        holder = next((segment for segment in reversed(segments) if _base(segment) <= shown.last[2]), None)
+        if holder is None:
+            return None
+        try:
+            if holder.path == shown.path and self._log.has(holder, shown.last):
+                return shown
+            position, batch = SegmentLookup(holder).find_offset(shown.last[2])
+            last = (position, *shown.last[1:])
+            return _Shown(holder.path, last) if batch is not None and self._log.has(holder, last) else None
+        except RecordBatchError:
+            return None
+
+    def _kept(self, gone: _Shown, segments: Sequence[SegmentFile]) -> _Shown | None:
         """Return the end of the part of an upload that is still read, if another leader has replaced its last batches."""
         for segment in segments:
             before = cut_of(segment.path)
             if before is not None and before <= gone.last[2] and untiered(segment.path) == _object(gone.path):
-                last = self._last_of(segment)
-                return None if last is None else _Stood(segment.path, last)
-        return None
-
-
-def _found(stood: _Stood, segments: Sequence[SegmentFile], *, experimental: bool) -> _Stood | None:
-    """Return a batch with its place now: the same, or another segment that has its offsets. None if it is gone."""
-    holder = next((segment for segment in reversed(segments) if _base(segment) <= stood.last[2]), None)
-    if holder is None:
-        return None
-    try:
-        if holder.path == stood.path and is_there(holder, stood.last, experimental=experimental):
-            return stood
-        position, batch = SegmentLookup(holder).find_offset(stood.last[2])
-        last = (position, *stood.last[1:])
-        return _Stood(holder.path, last) if batch is not None and is_there(holder, last, experimental=experimental) else None
-    except RecordBatchError:
+                last = self._log.last_valid(segment).last
+                return None if last is None else _Shown(segment.path, last)
         return None
 
 

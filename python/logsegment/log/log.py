@@ -1,4 +1,4 @@
-"""The segments of a directory as one: `Log`."""
+"""The segments of directories as one: `Log`."""
 
 from __future__ import annotations
 
@@ -6,42 +6,54 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, partial
 from itertools import groupby
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from logsegment._core import Finding, RecordStream, batch_files, decode_files, read_producer_snapshot
+from logsegment._core import Finding, RecordStream, batch_files, decode, decode_files, read_producer_snapshot
 from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import SNAPSHOT
-from logsegment._options import Depth, EntryKeywords, Isolation, ReadKeywords, ReadOptions, Timestamp
-from logsegment._text import count
+from logsegment._options import EVERY_FORMAT, Depth, EntryKeywords, Isolation, ReadKeywords, ReadOptions, Timestamp
+from logsegment._text import count, listed
 from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, arranged, committed_transactions, in_range
 from logsegment.log.segment import Entries, Segment, aborted_transactions
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.log.time_lookup import first_offset_at
-from logsegment.segment_files.discovery import found_in, is_gap, segments_beside
+from logsegment.segment_files.discovery import Paths, expanded, found_in, is_gap, segments_beside
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.listing import is_directory, names_in
 from logsegment.stores.uri import absolute, directory_of
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
 
 class Log(Entries):
     """The segments of a partition's directory, or of all partitions in a tree, in order.
 
+    A log is an Arrow stream of its records (`__arrow_c_stream__`), any number of times: `pyarrow.table(log)`, `polars.DataFrame(log)`, and
+    `duckdb.sql("from log")` read them with the default options of `records`.
+
     Args:
-        path: a partition's directory, a tree of them (a broker's data directory), or a file; or the URI of one in a store.
+        path: a partition's directory, a tree of them (a broker's data directory), or a file; or the URI of one in a store. Several paths,
+            and patterns (`orders-*`), are read as one tree; a file of two paths is read once.
+        topic: read only the partitions of this topic. If no directory names a topic, this names the topic of the records.
+        partition: read only partitions of this number, likewise.
         mmap: as in `Segment`.
         decryption_keys: see `Segment`.
 
     Attributes:
-        path (str): as given, absolute.
+        paths (list[str]): as given, absolute, without patterns.
         segments (list[Segment]): partition by partition, in the order of their offsets; a log has their number and goes through them.
         left_out (list[Finding]): uploads and files (SEG-15) that are not read, or not to their end, and why.
 
     Raises:
-        FileNotFoundError: when there is no such path, or no segment in it.
-        OSError: when a directory cannot be listed.
+        FileNotFoundError: if there is no such path, or no segment in it.
+        ValueError: if there is no such topic or partition.
+        OSError: if a directory cannot be listed.
 
     Example:
         >>> import logsegment as ls
@@ -52,9 +64,18 @@ class Log(Entries):
     Source: `UnifiedLog` and `LogManager` in Kafka.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, mmap: bool = False, decryption_keys: Keys | None = None) -> None:
-        self.path = absolute(path) if decryption_keys is None else tiered(absolute(path), decryption_keys)
-        self._files, self.left_out = found_in(self.path)
+    def __init__(
+        self,
+        path: Paths,
+        *,
+        topic: str | None = None,
+        partition: int | None = None,
+        mmap: bool = False,
+        decryption_keys: Keys | None = None,
+    ) -> None:
+        places = map(absolute, expanded(path))
+        self.paths = [place if decryption_keys is None else tiered(place, decryption_keys) for place in places]
+        self._files, self.left_out = found_in(self.paths, topic=topic, partition=partition, has_patterns=False)
         self._mmap = mmap
         self.segments = [Segment(file, mmap=mmap) for file in self._files]
 
@@ -102,6 +123,19 @@ class Log(Entries):
         times = start_timestamp, end_timestamp
         parts = [part for one in self._arranged(read) for part in PartitionReader.plan(one, read, times).parts()]
         return decode_files(parts, read, self._gaps(start_offset, end_offset))
+
+    def to_pyarrow(self) -> pa.Table:
+        """Return the records as a `pyarrow.Table`, with the default options of `records`."""
+        return self.records().to_pyarrow()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the records as a `polars.DataFrame`; `logsegment.polars.scan` reads only what a query wants."""
+        frame: pl.DataFrame = self.records().to_polars()
+        return frame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the records as a `pandas.DataFrame`."""
+        return self.records().to_pandas()
 
     def offset_for_timestamp(self, timestamp: Timestamp, **options: Unpack[EntryKeywords]) -> int | None:
         """Find the offset of the first record of this time or later in a log of one partition; None when there is none.
@@ -166,14 +200,21 @@ class Log(Entries):
         return self.segments[index]
 
     def __repr__(self) -> str:
-        return f"Log({self.path!r}, {count(len(self.segments), 'segment')})"
+        return f"Log({', '.join(map(repr, self.paths))}, {count(len(self.segments), 'segment')})"
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.records().__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        # The schema does not depend on what is read.
+        return decode(b"", ReadOptions()).__arrow_c_schema__()
 
     def _batch_stream(self, start: int | None, end: int | None, options: ReadOptions) -> RecordStream:
         wanted = [one for segments in self._arranged(options) for one in in_range(segments, start, end)]
         return batch_files([one.file.source(*one.byte_range(start, end)) for one in wanted], options, self._gaps(start, end))
 
     def _validated(self, depth: Depth, options: ReadOptions) -> Report:
-        above = [self.path] if is_directory(self.path) else []
+        above = [path for path in self.paths if is_directory(path)]
         report = validate_segments(arranged(self._files, reports=True), above, depth, options)
         report.findings += self.left_out
         return report
@@ -193,14 +234,16 @@ class Log(Entries):
     def _one_partition(self) -> list[Segment]:
         partitions = self._by_directory()
         if len(partitions) > 1:
-            raise ValueError(f"{self.path} holds {count(len(partitions), 'partition')}; open one of them")
+            raise ValueError(
+                f"{listed(self.paths, 2)} holds {count(len(partitions), 'partition')}; open one of them, with topic= and partition="
+            )
         return partitions[0]
 
 
 def _aborted(segments: Sequence[Segment]) -> list[Rows[AbortedTransaction]]:
     """Return those of each segment of a partition. Its markers are read once, if a segment has no valid `.txnindex`."""
     beside = cache(partial(segments_beside, segments[0]._file))
-    known = cache(lambda: committed_transactions(beside(), ReadOptions(experimental=True)))
+    known = cache(lambda: committed_transactions(beside(), EVERY_FORMAT))
     return [aborted_transactions(one._file, beside, lambda _: known()) for one in segments]
 
 

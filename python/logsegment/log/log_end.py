@@ -1,102 +1,99 @@
-"""The end of a segment that grows: its last batch, by headers or past damage, and whether the bytes after it are only unfinished."""
+"""The end of a partition that grows: its last batch, and its last stable offset."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
-from logsegment._core import FileSource, RecordBatchError, ValidBatches, follow_log, valid_batches
+from logsegment._core import LogEnd, RecordBatchError, StableOffset, has_batch
+from logsegment._core import log_end as core_log_end
 from logsegment._options import ReadOptions
 from logsegment._validate import error_of
 from logsegment.segment_files.discovery import SegmentFile
 
 #: Position, checksum and last offset of a batch, by which it is known again.
 Last: TypeAlias = tuple[int, int, int]
-#: Nothing is known of zeros at the end of a segment.
-NO_ZEROS = (0, 0)
-_LEAST = -(2**63)
 
 
-class Tail(NamedTuple):
-    """The end of a segment.
-
-    Attributes:
-        last: the last batch that counts: it is whole, and its checksum matches if it is the last entry. None if there is none.
-        unfinished: where an entry begins that does not count; None if there is none.
-        zeros: the zeros at the end of a preallocated segment, for the next walk along it.
-    """
-
-    last: Last | None
-    unfinished: int | None = None
-    zeros: tuple[int, int] = NO_ZEROS
-
-    @property
-    def stop(self) -> int | None:
-        """Where only zeros follow; None if the segment does not end in zeros."""
-        return self.zeros[0] if self.zeros != NO_ZEROS else None
-
-
-def tail_of(segment: SegmentFile, since: Last | None, zeros: tuple[int, int] = NO_ZEROS, *, experimental: bool = False) -> Tail:
-    """Walk along the headers after a batch to the end.
+class GrowingLog:
+    """Finds the end of a partition again and again: it walks only the batches that are new.
 
     Args:
-        segment: the segment that grows.
-        since: a batch of it; None for a place near the end to which the index leads.
-        zeros: those of an earlier `Tail` of the segment, which are not read again.
-        experimental: see `logsegment.decode`.
-
-    Raises:
-        RecordBatchError: if a header is damaged.
-        OSError: if the file cannot be read.
+        options: those of the read. With `on_error="raise"` the end is the last batch before damage, with "skip" the last valid batch past
+            damage.
     """
-    base = segment.base_offset or 0
-    walked = follow_log(segment.path, base, since=since, zeros=zeros, is_checked=True, experimental=experimental)
-    # The log was cut during this look: the next look finds it.
-    return Tail(since) if walked is None else Tail(walked.last or since, walked.unfinished, walked.zeros)
 
+    def __init__(self, options: ReadOptions | None = None) -> None:
+        self._options = options or ReadOptions()
+        #: The end of each segment at the last look.
+        self._ends: dict[str, LogEnd] = {}
+        self._stable = StableOffset()
 
-def is_there(segment: SegmentFile, last: Last, *, experimental: bool = False) -> bool:
-    """Return True if a batch is still where it was.
+    def end(self, segment: SegmentFile, *, is_checked: bool = True) -> LogEnd:
+        """Return the end of a segment.
 
-    Raises:
-        OSError: if the file cannot be read.
-    """
-    # No header after it is read.
-    return follow_log(segment.path, segment.base_offset or 0, since=last, until=_LEAST, experimental=experimental) is not None
+        Args:
+            segment: the segment that grows.
+            is_checked: the very last batch counts only if its checksum matches.
 
+        Raises:
+            RecordBatchError: if a header is damaged, unless damage is skipped.
+            OSError: if the file cannot be read.
+        """
+        found = core_log_end(
+            segment.path,
+            segment.base_offset or 0,
+            self._options,
+            since=self._ends.get(segment.path),
+            is_checked=is_checked,
+        )
+        self._ends[segment.path] = found
+        return found
 
-def last_valid(segment: SegmentFile, since: Last | None, stop: int | None = None, *, experimental: bool = False) -> Last | None:
-    """Return the last batch whose checksum matches, past damage after `since`; `since` if there is none.
+    def last_valid(self, segment: SegmentFile) -> LogEnd:
+        """Return the end of a segment past damage, whatever `on_error` is.
 
-    Args:
-        segment: the segment that grows.
-        since: a batch of it; None for its first.
-        stop: where only zeros follow.
-        experimental: see `logsegment.decode`.
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        # A strict look that follows must not begin past the damage.
+        return core_log_end(segment.path, segment.base_offset or 0, replace(self._options, on_error="skip"))
 
-    Raises:
-        OSError: if the file cannot be read.
-    """
-    with _valid_from(segment, since[0] if since else 0, stop, experimental) as batches:
-        return max(((one.position, one.crc, one.last_offset) for one in batches), default=since)
+    def go_on_from(self, segment: SegmentFile, end: LogEnd) -> None:
+        """Begin the next look at a segment at a known end, whatever is damaged before it."""
+        self._ends[segment.path] = end
 
+    def damage(self, segment: SegmentFile, end: LogEnd) -> RecordBatchError | None:
+        """Return the error of a damaged end; None if a torn end may still be written.
 
-def damage_at(segment: SegmentFile, position: int, stop: int | None = None, *, experimental: bool = False) -> RecordBatchError | None:
-    """Return the error of an invalid last entry, or None if it may still be being written: no valid batch follows its beginning.
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        return None if end.finding is None else error_of(segment.path, end.finding, self._options)
 
-    Args:
-        segment: the segment that grows.
-        position: where the entry begins.
-        stop: where only zeros follow.
-        experimental: see `logsegment.decode`.
+    def has(self, segment: SegmentFile, last: Last) -> bool:
+        """Return True if a batch of a segment is still at its position.
 
-    Raises:
-        OSError: if the file cannot be read.
-    """
-    with _valid_from(segment, position, stop, experimental) as batches:
-        is_followed = any(one.position > position for one in batches)
-        findings = batches.findings
-    return error_of(segment.path, findings[0], ReadOptions(experimental=experimental)) if is_followed and findings else None
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        return has_batch(segment.path, last, self._options)
 
+    def stable_offset(self, segments: Sequence[SegmentFile], until: int) -> int:
+        """Return the first offset of the oldest transaction that is open at `until`, or `until` (TXN-6).
 
-def _valid_from(segment: SegmentFile, position: int, stop: int | None, experimental: bool) -> ValidBatches:
-    return valid_batches(FileSource(segment.path, position, stop), ReadOptions(on_error="skip", experimental=experimental))
+        Args:
+            segments: those of the partition, in the order of their offsets.
+            until: markers from this offset on do not count: they may still be cut off.
+
+        Raises:
+            RecordBatchError: if a header is damaged, or a marker.
+            OSError: if a file cannot be read.
+        """
+        return self._stable.find([(one.path, one.base_offset or 0) for one in segments], until, self._options)
+
+    def forget_others(self, segments: Iterable[SegmentFile]) -> None:
+        """Forget the ends of all other segments."""
+        paths = {segment.path for segment in segments}
+        self._ends = {path: end for path, end in self._ends.items() if path in paths}

@@ -16,13 +16,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from typing import Protocol, Self, TypeAlias, TypeVar
+from typing import Any, Protocol, Self, TypeVar, Unpack
 
-from logsegment._core import FileSource, Finding, RecordBatchError, RecordStream, SegmentIndex, Transactions, decode, decode_files
+from logsegment._core import Finding, LimitError, RecordBatchError, RecordStream, SegmentIndex, Transactions, decode, decode_files
 from logsegment._core import committed_transactions as core_committed_transactions
+from logsegment._core import scan_transactions as core_scan_transactions
 from logsegment._errors import naming_file
 from logsegment._log_paths import is_of_0_7
-from logsegment._options import ReadOptions, Timestamp
+from logsegment._options import EVERY_FORMAT, EntryKeywords, OnError, ReadOptions, Timestamp
+from logsegment.log.piece import Part, PartitionPiece
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.log.time_lookup import bounds
 from logsegment.segment_files.discovery import SegmentFile, segments_beside
@@ -45,9 +47,7 @@ _P = TypeVar("_P", bound=Placed)
 #: The last offset of a segment whose end is damaged.
 _LAST = 2**63 - 2
 #: Every record of a segment, of which nothing but the errors is wanted.
-_ALL_RECORDS = ReadOptions(columns=(), control=True, experimental=True)
-#: Bytes of a file and the options with which they are read: what `decode_files` takes.
-Part: TypeAlias = tuple[FileSource, ReadOptions]
+_ALL_RECORDS = replace(EVERY_FORMAT, columns=(), control=True)
 
 
 @dataclass(frozen=True)
@@ -83,33 +83,53 @@ class PartitionReader:
         file = segments[0].file
         return cls(segments, replace(options, start_offset=start, end_offset=end, topic=file.topic, partition=file.partition))
 
-    def range_of(self, segment: SegmentLookup) -> tuple[int, int | None] | None:
-        """Return the bytes that are read of a segment, or None if its headers say that all of its records are too early.
-
-        Raises:
-            OSError: if the file cannot be read.
-        """
-        begin, end = segment.range_to_read(self.options)
-        # A damaged header must not lead a read past valid batches that it shall return.
-        if self.timestamp is not None and not self.options.skips_damage:
-            first = segment.position_for_timestamp(self.timestamp)
-            if first is None:
-                return None
-            begin = max(begin, first)
-            return (begin, end) if end is None or begin < end else None
-        return begin, end
-
     @cached_property
     def transactions(self) -> Transactions | None:
-        """The transactions that the read must know, from the markers of the whole partition; None if it is not committed."""
-        if self.options.isolation != "read_committed":
-            return None
+        """The transactions that the read must know, those of its options or from the markers of the partition; None if not committed."""
+        if self.options.isolation != "read_committed" or self.options.transactions is not None:
+            return self.options.transactions
         first = self.segments[0].file
         if is_of_0_7(first.path):
             return Transactions([])
-        start = self.options.start_offset
-        bounded = replace(self.options, start_offset=first.base_offset if start is None else start)
-        return committed_transactions(segments_beside(first), bounded)
+        return committed_transactions(segments_beside(first), self.options)
+
+    def part_of(self, segment: SegmentLookup) -> Part:
+        """Return the bytes that are read of a segment with their options; no bytes if none of its records are wanted.
+
+        Raises:
+            OSError: if a file cannot be read.
+        """
+        return self._piece_of(segment).part(self.transactions)
+
+    def parts_from_end(self, segment: SegmentLookup, step: int) -> Iterator[Part]:
+        """Yield the bytes that are read of a segment as several parts, from the last one to the first one, each with its options.
+
+        Args:
+            segment: one of the partition.
+            step: about the bytes of the last part; the others are longer, see `PartitionPiece.from_end`.
+
+        Raises:
+            OSError: if a file cannot be read.
+        """
+        return (piece.part(self.transactions) for piece in self._piece_of(segment).from_end(step))
+
+    def part_in(self, segment: SegmentLookup, found: tuple[int, int | None]) -> Part:
+        """Return the part of a segment whose wanted records are in known bytes: the first one, and the one after the last.
+
+        Raises:
+            OSError: if a file of the partition cannot be read.
+        """
+        return PartitionPiece(segment, self.options, *found).part(self.transactions)
+
+    def pieces(self) -> list[PartitionPiece]:
+        """Return the bytes of each segment that may hold wanted records. A segment that is gone is whole: the read raises the error.
+
+        Raises:
+            OSError: if a file cannot be read.
+        """
+        wanted = with_followers(self.segments, self.options.start_offset, self.options.end_offset)
+        found = (self.piece_of(segment, follower) for segment, follower in wanted)
+        return [piece for piece in found if piece is not None]
 
     def parts(self) -> list[Part]:
         """Return the bytes of each segment that holds wanted offsets, each with its options. They can be pickled.
@@ -117,12 +137,7 @@ class PartitionReader:
         Raises:
             OSError: if a file cannot be read.
         """
-        wanted = in_range(self.segments, self.options.start_offset, self.options.end_offset)
-        sources = [one.file.source(*found) for one in wanted if (found := self.range_of(one)) is not None]
-        if not sources:
-            return []
-        own = replace(self.options, transactions=self.transactions)
-        return [(source, own) for source in sources]
+        return [piece.part(self.transactions) for piece in self.pieces()]
 
     def read(self, notes: Sequence[Finding] = ()) -> RecordStream:
         """Return the records. `notes` are findings of the stream from its beginning on.
@@ -132,25 +147,82 @@ class PartitionReader:
         """
         return decode_files(self.parts(), self.options, notes)
 
+    def piece_of(self, segment: SegmentLookup, follower: int | None = None) -> PartitionPiece | None:
+        """Return the bytes that are read of a segment, or None if there are none.
+
+        Args:
+            segment: one of the partition.
+            follower: the first offset after it; None if it is not known.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        options = self._options_of(segment)
+        try:
+            begin, stop = segment.range_to_read(options)
+            # A damaged header must not lead a read past valid batches that it shall return.
+            if self.timestamp is not None and not options.skips_damage:
+                first = segment.position_for_timestamp(self.timestamp)
+                if first is None:
+                    return None
+                begin = max(begin, first)
+            is_empty = begin > 0 and begin >= (segment.size if stop is None else stop)
+        except (FileNotFoundError, LimitError):
+            # The read raises the error of a file that is gone. A look-up has the default limits, and the read may have others.
+            begin, stop, is_empty = 0, None, False
+        return None if is_empty else PartitionPiece(segment, options, begin, stop, follower)
+
+    def _piece_of(self, segment: SegmentLookup) -> PartitionPiece:
+        """Return the bytes that are read of a segment; a piece without bytes if there are none."""
+        return self.piece_of(segment) or PartitionPiece(segment, self.options, 0, 0)
+
+    def _options_of(self, segment: SegmentLookup) -> ReadOptions:
+        """Return the options of a segment. Its name may show that all of its offsets are wanted; uploads may overlap."""
+        start, offsets = self.options.start_offset, segment.file.offsets
+        begins_later = start is not None and offsets is not None and offsets[0] >= start
+        return replace(self.options, start_offset=None) if begins_later else self.options
+
 
 def committed_transactions(segments: Sequence[SegmentFile], options: ReadOptions) -> Transactions:
     """Return the transactions that a committed read must know, from the markers of a partition; see docs/decisions.
 
     Args:
         segments: all segments of one partition.
-        options: those of the read, with the first offset that it reads and the first one that it does not. A read that skips damage
-            trusts a marker only if its checksum matches.
+        options: those of the read, with the first offset that it does not read. A read that skips damage trusts a marker only if its
+            checksum matches.
 
     Raises:
         OSError: if a file cannot be read.
     """
-    return core_committed_transactions(
-        [(file.path, file.base_offset or 0) for file in arranged(segments, reports=True)],
-        start_offset=options.start_offset,
-        end_offset=options.end_offset,
-        is_recovering=options.skips_damage and options.check_crc,
-        experimental=options.takes_v3,
-    )
+    return core_committed_transactions([(file.path, file.base_offset or 0) for file in arranged(segments, reports=True)], options)
+
+
+def scan_transactions(sources: Sequence[Any], *, on_error: OnError = "raise", **options: Unpack[EntryKeywords]) -> Transactions:
+    """Find the aborted and open transactions of a partition, from headers and markers alone (nothing is decompressed).
+
+    A marker counts if the checksum of its batch matches. A transaction that is open where bytes are damaged is undecided up to there: its
+    marker may have been in them.
+
+    Args:
+        sources: the segments of one partition in offset order, each a buffer or a FileSource.
+        on_error: that of the decode that follows. With "skip" every entry is read, and counts if its checksum matches.
+        options: options of entries of the decode that follows; see `decode`.
+
+    Returns:
+        `Transactions`. Damage is skipped; the decode that follows reports it.
+
+    Raises:
+        UnsupportedError: for a batch of magic 3 that the options do not read (MAP-3), whose transactions would be missing. With
+            `on_error="skip"` the batch is skipped, as the decode skips it.
+        ValueError: if the sources are not in offset order: a marker could end the transaction of another producer epoch.
+        OSError: if a file cannot be read.
+
+    Example:
+        >>> import logsegment as ls
+        >>> ls.scan_transactions([ls.FileSource("00000000000000000000.log")]).last_stable_offset is None
+        True
+    """
+    return core_scan_transactions(sources, ReadOptions.of(EntryKeywords, options, on_error=on_error))
 
 
 def arranged(files: Sequence[SegmentFile], *, reports: bool) -> list[SegmentFile]:
@@ -186,7 +258,8 @@ def alone(file: SegmentFile, *, reports: bool) -> SegmentFile:
     if file.offsets is None:
         # A file may be readable in a directory that cannot be listed.
         with suppress(OSError):
-            file = next((one for one in segments_beside(file) if one.path == file.path), file)
+            offsets = next((one.offsets for one in segments_beside(file) if one.path == file.path), None)
+            file = replace(file, offsets=offsets)
     if not reports:
         return file
     first = _first_offset(file)
@@ -194,20 +267,22 @@ def alone(file: SegmentFile, *, reports: bool) -> SegmentFile:
     return file if finding is None else _placed(file, first, finding, reports=True)
 
 
-def ensure_named(files: Sequence[SegmentFile]) -> None:
-    """Raise the error of the first segment that contradicts its name, for whoever writes files with the same names, or after them.
+def ensure_named(files: Sequence[SegmentFile]) -> list[SegmentFile]:
+    """Return the segments as `arranged` does, for whoever writes files with the same names, or after them.
 
     Args:
         files: as in `arranged`.
 
     Raises:
-        CorruptError: if there is one (SEG-1). The text begins with the file.
+        CorruptError: for the first segment that contradicts its name (SEG-1). The text begins with the file.
     """
-    for file in arranged(files, reports=False):
+    found = arranged(files, reports=False)
+    for file in found:
         if file.held is not None:
             with naming_file(file.path), decode(file.source(), _ALL_RECORDS) as stream:
                 for _ in stream:
                     pass
+    return found
 
 
 def lower_bounded(file: SegmentFile) -> SegmentFile:

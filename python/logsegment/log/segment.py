@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import mmap as mapping
 import os
 from abc import ABC, abstractmethod
@@ -17,6 +16,7 @@ from logsegment._core import (
     Transactions,
     batch_stream,
     decode,
+    ensure_log_segment,
     read_leader_epochs,
     read_producer_snapshot,
     read_txn_index,
@@ -24,7 +24,7 @@ from logsegment._core import (
 from logsegment._decode import BatchTable, ensure_topic_names, warn_of_other_topics
 from logsegment._inspect import Field, inspect
 from logsegment._log_paths import is_of_0_7
-from logsegment._options import Depth, EntryKeywords, Isolation, OnError, ReadKeywords, ReadOptions, Timestamp
+from logsegment._options import EVERY_FORMAT, Depth, EntryKeywords, Isolation, OnError, ReadKeywords, ReadOptions, Timestamp
 from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, alone, committed_transactions
 from logsegment.log.segment_lookup import SegmentLookup
@@ -119,15 +119,15 @@ class Segment(Entries):
     the file, or that of the next segment, are damage (SEG-1).
 
     Args:
-        path: the file, of any name, or its URI in a store. Twenty digits and `.log` tell its first offset, its directory tells topic and
-            partition.
+        path: the file, of any name, or its URI in a store. Twenty digits and `.log` are its first offset; its directory has the names of
+            topic and partition.
         mmap: map a local file into memory for reads from its first byte on; by default the file is read by position. If another
             process truncates a mapped file, for example a broker that follows a new leader, the operating system kills this process.
         decryption_keys: the RSA private keys of encrypted segments in tiered storage, by their ids; each a file (PKCS#8, PEM or DER)
             or the key itself (PEM text, bytes). They are never shown.
 
     Attributes:
-        path (str), topic (str or None), partition (int or None), base_offset (int or None): as the names tell.
+        path (str), topic (str or None), partition (int or None), base_offset (int or None): from the names.
 
     Raises:
         OSError: when the file cannot be read.
@@ -189,15 +189,15 @@ class Segment(Entries):
     ) -> RecordStream:
         """Decode records; only the batches that may hold wanted offsets are read.
 
-        With `on_error="skip"` these are all intact ones, and so the stretches between entries of the index: a damaged header says nothing
-        about what stands behind it. A time is then that of the first record in an intact batch, and everything in front of it is read.
+        With `on_error="skip"` all valid batches between two entries of the index are read: a damaged header does not show what follows
+        it. A time is then that of the first record in a valid batch, and all bytes before that batch are read.
 
         Args:
             start_offset: first offset wanted (inclusive).
             end_offset: first offset not wanted (exclusive).
             start_timestamp: begin at the first record of this time or later, as `offset_for_timestamp` finds it where nothing is damaged.
             end_timestamp: end before the first record of this time or later.
-            isolation: as in `decode`, by what the whole partition tells.
+            isolation: as in `decode`, by the markers of the whole partition.
             options: options of records; see `decode`.
 
         Returns:
@@ -225,7 +225,7 @@ class Segment(Entries):
 
         Args:
             at: where the entry starts in the file, in bytes; its first byte by default.
-            offset: the first entry that ends at or behind this offset.
+            offset: the first entry that ends at or after this offset.
             options: as in `logsegment.inspect`.
 
         Returns:
@@ -243,7 +243,7 @@ class Segment(Entries):
             return inspect(FileSource(self.path), at=at, offset=offset, **options)
         position, batch = self._lookup.find_offset(offset)
         if batch is None:
-            raise ValueError(f"no entry ends at or behind offset {offset}")
+            raise ValueError(f"no entry ends at or after offset {offset}")
         return inspect(FileSource(self.path), at=position, **options)
 
     def offset_for_timestamp(
@@ -282,7 +282,7 @@ class Segment(Entries):
 
     @cached_property
     def offset_index(self) -> Rows[OffsetEntry]:
-        """Entries of the `.index`; none when it is missing. Its findings tell what is wrong with the file."""
+        """Entries of the `.index`; none when it is missing. Its findings are the errors of the file."""
         return Rows(OffsetEntry, self._lookup.index.offset_index(), self._lookup.findings_of(".index"))
 
     @cached_property
@@ -292,17 +292,17 @@ class Segment(Entries):
 
     @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
-        """Transactions whose ABORT marker stands in the segment: from the `.txnindex` where there is a sound one, else from the markers.
+        """Transactions whose ABORT marker is in the segment: from the `.txnindex` if it is valid, otherwise from the markers.
 
         Markers of magic 3 count without the switch, as they do in a `.txnindex`: no record is given.
         """
         return aborted_transactions(self._file, lambda: segments_beside(self._file), self._ended_here)
 
     def _ended_here(self, segments: Sequence[SegmentFile]) -> Transactions:
-        """Return what the markers up to the end of the segment tell; nothing before the snapshot of the segment is read."""
+        """Return the transactions of the partition up to the end of the segment."""
         first = self.base_offset or 0
         before = [one for one in segments if (one.base_offset or 0) <= first]
-        return committed_transactions(before, ReadOptions(start_offset=first, experimental=True))
+        return committed_transactions(before, EVERY_FORMAT)
 
     @cached_property
     def producer_snapshot(self) -> Rows[ProducerState]:
@@ -339,13 +339,13 @@ class Segment(Entries):
 
 
 def aborted_transactions(
-    file: SegmentFile, beside: Callable[[], Sequence[SegmentFile]], known_of: Callable[[Sequence[SegmentFile]], Transactions]
+    file: SegmentFile, partition: Callable[[], Sequence[SegmentFile]], known_of: Callable[[Sequence[SegmentFile]], Transactions]
 ) -> Rows[AbortedTransaction]:
     """Return the transactions whose ABORT markers are in a segment.
 
     Args:
         file: the segment.
-        beside: returns the segments of the partition.
+        partition: returns the segments of the partition.
         known_of: returns the transactions of segments; it is called if there is no valid `.txnindex`.
 
     Raises:
@@ -356,7 +356,7 @@ def aborted_transactions(
     found = read_txn_index(SegmentLookup(file).sidecar(".txnindex"))
     if found is not None and not found[1]:
         return Rows(AbortedTransaction, found[0])
-    segments = beside()
+    segments = partition()
     first = file.base_offset or 0
     later = [one.base_offset for one in segments if one.base_offset is not None and one.base_offset > first]
     last = min(later, default=2**63)
@@ -367,5 +367,5 @@ def aborted_transactions(
 def _file(path: str | os.PathLike[str], keys: Keys | None) -> str:
     place = absolute(path)
     if not is_stored(place) and os.path.isdir(place):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), place)
+        ensure_log_segment(place)
     return place if keys is None else tiered(place, keys)

@@ -6,11 +6,14 @@ Indexes lead there if they are right, batch headers if not.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 
-from logsegment._core import Finding, RecordBatchError, SegmentIndex
+from logsegment._core import FileSource, Finding, Limits, RecordBatchError, SegmentIndex, batch_stream, valid_batches
 from logsegment._log_paths import is_of_0_7
-from logsegment._options import ReadOptions
+from logsegment._options import EVERY_FORMAT, ReadOptions
+from logsegment.log.log_end import GrowingLog
 from logsegment.segment_files.discovery import SegmentFile, size_of
 from logsegment.stores.uri import shown
 from logsegment.tiered.catalog import latest_timestamp
@@ -34,8 +37,8 @@ class SegmentLookup:
     def __init__(self, file: SegmentFile) -> None:
         self.file = file
         self.bytes_walked = 0
-        #: What look-ups have shown of an `.index` that is valid by itself: it led nowhere.
-        self._misled: list[Finding] = []
+        #: Findings of an `.index` that is valid by itself: its entries led a look-up to no batch.
+        self._look_up_findings: list[Finding] = []
 
     @property
     def path(self) -> str:
@@ -77,7 +80,7 @@ class SegmentLookup:
     @property
     def index_findings(self) -> list[Finding]:
         """The findings of the `.index` alone (missing, cut, out of order), and of look-ups that it led nowhere."""
-        return [] if is_of_0_7(self.path) else [*self.findings_of(".index"), *self._misled]
+        return [] if is_of_0_7(self.path) else [*self.findings_of(".index"), *self._look_up_findings]
 
     def range_to_read(self, options: ReadOptions) -> tuple[int, int | None]:
         """Return the bytes that a read needs, as `byte_range` or `valid_range` does.
@@ -89,7 +92,7 @@ class SegmentLookup:
         Raises:
             OSError: if the file cannot be read.
         """
-        if options.format in ("0.7", "sniff"):
+        if options.format in ("0.7", "sniff") or (options.start_offset is None and options.end_offset is None):
             return 0, None
         look_up = self.valid_range if options.skips_damage else self.byte_range
         return look_up(options.start_offset, options.end_offset)
@@ -141,7 +144,7 @@ class SegmentLookup:
         Raises:
             OSError: if the file cannot be read.
         """
-        return (0, None) if is_of_0_7(self.path) else self.index.intact_range(start_offset, end_offset)
+        return (0, None) if is_of_0_7(self.path) else self.index.valid_range(start_offset, end_offset)
 
     def find_offset(self, offset: int) -> FoundBatch:
         """Find the first batch that ends at or after an offset.
@@ -152,8 +155,8 @@ class SegmentLookup:
         """
         position, batch, by_index = self.index.find_offset(offset)
         self.bytes_walked += 0 if by_index else position
-        if misled := self.index.misled_by_offset(offset, position, by_index):
-            self._misled = [misled]
+        if finding := self.index.index_finding(offset, position, by_index):
+            self._look_up_findings = [finding]
         return position, batch
 
     def find_timestamp(self, timestamp: int) -> FoundBatch:
@@ -198,10 +201,68 @@ class SegmentLookup:
         if is_of_0_7(self.path):
             return None
         try:
-            last = self.index.last_batch()
+            return self.end()[0]
         except RecordBatchError:
             return None
-        return self.file.base_offset if last is None else last[2] + 1
+
+    def end(self) -> tuple[int | None, int]:
+        """Return the offset and the position after the last whole batch, to which the index leads; the first of both if there is none.
+
+        Raises:
+            RecordBatchError: if headers cannot be read.
+            OSError: if the file cannot be read.
+        """
+        last = self.index.last_batch()
+        if last is None:
+            return self.file.base_offset, 0
+        position, length, last_offset = last
+        return last_offset + 1, position + length
+
+    def end_before(self, offset: int, *, past_damage: bool) -> int | None:
+        """Return the offset after the last batch if it is before an offset; None if it is not, or headers cannot be read.
+
+        Args:
+            offset: the offset.
+            past_damage: a damaged header may claim the bytes of valid batches up to the end.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        end = self.next_offset()
+        if end is None or offset <= end:
+            return None
+        is_beyond = past_damage and offset <= GrowingLog(EVERY_FORMAT).last_valid(self.file).next_offset
+        return None if is_beyond else end
+
+    def entry_around(self, position: int) -> tuple[int, int] | None:
+        """Return the positions where the entry around a position begins and ends; None if an entry begins there, or none is there.
+
+        Offsets of Kafka 0.7 are such positions. Nothing is found after damage, which the read reports.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        with suppress(RecordBatchError), valid_batches(FileSource(self.path), ReadOptions(check_crc=False)) as entries:
+            for entry in entries:
+                end = entry.position + entry.size
+                if position < end:
+                    return (entry.position, end) if entry.position < position else None
+        return None
+
+    def first_entry_error(self, limits: Limits | None = None) -> RecordBatchError | None:
+        """Return the error of the first entry: a TruncatedError if the file ends inside of it. None for an empty file, or one of zeros.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        # The read itself refuses magic 3 and unknown plugins.
+        options = replace(EVERY_FORMAT, check_crc=False, strict_tail=True, batch_size=1, limits=limits)
+        try:
+            with batch_stream(FileSource(self.path), options) as entries:
+                next(iter(entries), None)
+        except RecordBatchError as error:
+            return error if error.position == 0 else None
+        return None
 
     def cuts(self, step_bytes: int, start: int = 0, end: int | None = None, *, valid: bool = False) -> list[int]:
         """Return positions of batches where the file can be cut into pieces of about `step_bytes`.
@@ -217,7 +278,7 @@ class SegmentLookup:
         """
         if is_of_0_7(self.path):
             return []
-        return self.index.cuts(start, self.size if end is None else end, step_bytes, intact=valid)
+        return self.index.cuts(start, self.size if end is None else end, step_bytes, valid=valid)
 
     def offset_cuts(self, step: int, start_offset: int, end_offset: int | None = None) -> list[tuple[int, int, int]]:
         """Return where the file can be cut into pieces of at most `step` offsets.

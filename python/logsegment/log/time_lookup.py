@@ -48,10 +48,10 @@ def bounds(
     start, end = options.start_offset, options.end_offset
     anywhere = replace(options, start_offset=None, end_offset=None)
     if times[0] is not None:
-        found = first_offset_at(segments, times[0], anywhere)
+        found = first_offset_at(segments, milliseconds(times[0], "start_timestamp"), anywhere)
         start = _MOST if found is None else found if start is None else max(found, start)
     if times[1] is not None:
-        found = first_offset_at(segments, times[1], anywhere)
+        found = first_offset_at(segments, milliseconds(times[1], "end_timestamp"), anywhere)
         end = end if found is None else found if end is None else min(found, end)
     return start, end
 
@@ -70,14 +70,16 @@ def _found_in(segment: SegmentLookup, timestamp: int, options: ReadOptions) -> i
 
 def _decoding(options: ReadOptions) -> ReadOptions:
     """Return the options of the decode that looks at the times of records."""
-    own = ReadOptions(
+    own = replace(
+        options,
         columns=("offset", "timestampMs"),
         control=True,
+        isolation="read_uncommitted",
+        transactions=None,
+        values="raw",
+        threads=1,
+        strict_tail=False,
         batch_size=4096,
         batch_bytes=1,
-        start_offset=options.start_offset,
-        experimental=options.takes_v3,
-        codecs=options.codecs,
-        limits=options.limits,
     )
-    return replace(own, on_error="skip", check_crc=options.check_crc, end_offset=options.end_offset) if options.skips_damage else own
+    return own if options.skips_damage else replace(own, check_crc=True, end_offset=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, cast
 
 from logsegment._core import BatchHeader, FileSource, Finding, TransactionHistory, batch_stream
@@ -68,10 +68,10 @@ class Transaction:
 
 def transactions_of(
     files: Sequence[SegmentFile],
+    options: ReadOptions | None = None,
     *,
     longest_ms: int = LONGEST_MS,
     now: Timestamp | None = None,
-    experimental: bool = False,
     on_damage: OnDamage | None = None,
 ) -> Iterator[Transaction]:
     """Follow the transactions of one partition; nothing is decompressed.
@@ -80,10 +80,10 @@ def transactions_of(
 
     Args:
         files: its segments, as `logsegment.segment_files.discovery.find_segments` returns them.
+        options: those of a read; damage is always skipped.
         longest_ms: a transaction that is open for longer hangs; 15 minutes are `transaction.max.timeout.ms` of a broker.
         now: the time up to which open transactions last, milliseconds since the epoch or an aware datetime; by default the newest
             timestamp of the partition. An idle partition needs the time of the clock, since its newest timestamp gets old.
-        experimental: batches of magic 3 begin and end transactions too; see `decode`.
         on_damage: called with the file and the finding of each place that is skipped.
 
     Yields:
@@ -91,7 +91,7 @@ def transactions_of(
         file counts from its first batch in the files.
 
     Raises:
-        UnsupportedError: for a batch of magic 3 without `experimental` (MAP-3).
+        UnsupportedError: for a batch of magic 3 that the options do not read (MAP-3).
         ValueError: if the files are not in the order of their offsets, or `now` has no time zone.
         OSError: if a file cannot be read.
 
@@ -103,9 +103,9 @@ def transactions_of(
 
     Source: KIP-98 and KIP-664; `TransactionsCommand` in Kafka's tools.
     """
-    until = None if now is None else milliseconds(now)
+    until = None if now is None else milliseconds(now, "now")
     history = TransactionHistory()
-    options = ReadOptions(on_error="skip", experimental=experimental)
+    options = replace(options or ReadOptions(), on_error="skip")
     report = _ignore if on_damage is None else on_damage
     before: int | None = None
     files = arranged(files, reports=True)
@@ -113,7 +113,7 @@ def transactions_of(
         if file.finding is not None:
             report(file, file.finding)
         source = FileSource(file.path)
-        history.enter(source, experimental=experimental)
+        history.enter(source, options)
         with batch_stream(source, options) as stream:
             first, seen, is_last = None, 0, index + 1 == len(files)
             for rows in stream:

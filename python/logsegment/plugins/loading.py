@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import signal
+import sys
 import traceback
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -76,8 +77,9 @@ def load(entry: Entry, allow: tuple[str, ...] = ()) -> Codec:
     except PluginNotInstalled:
         raise
     except ImportError as error:
-        # The libraries of the codecs of logsegment are an extra.
-        advice = "; pip install 'logsegment[codecs]'" if entry.class_name in READY else ""
+        # The libraries of the codecs of logsegment are an extra; pip cannot add bz2 or lzma to a Python that was built without them.
+        is_extra = entry.class_name in READY and error.name not in sys.stdlib_module_names
+        advice = "; pip install 'logsegment[codecs]'" if is_extra else ""
         raise PluginNotInstalled(f"{error}{advice}") from error
     except BaseException as error:
         # A module that raises SystemExit is not a plugin, and does not end this process.

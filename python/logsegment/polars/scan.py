@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from logsegment._core import ArrowBatch, Finding, decode
 from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import COLUMNS, INTERNAL, Isolation, ReadKeywords, ReadOptions
+from logsegment._text import listed
 from logsegment.log.log import Log
 from logsegment.log.reader import PartitionReader
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.polars.predicates import ANYTHING, Bounds, condition_of
-from logsegment.segment_files.discovery import is_gap
+from logsegment.segment_files.discovery import Paths, is_gap
 from logsegment.stores.uri import absolute, shown
 from logsegment.tiered.keys import Keys
 
@@ -24,8 +26,10 @@ if TYPE_CHECKING:
 
 
 def scan(
-    path: str | os.PathLike[str],
+    path: Paths,
     *,
+    topic: str | None = None,
+    partition: int | None = None,
     decryption_keys: Keys | None = None,
     isolation: Isolation = "read_uncommitted",
     io_stats: dict[str, int] | None = None,
@@ -40,8 +44,10 @@ def scan(
     what need not be read goes unseen.
 
     Args:
-        path: a segment, a partition's directory or a tree of them, here, in a store or in tiered storage; what lies there is found anew
-            whenever the frame is collected.
+        path: a segment, a partition's directory or a tree of them, here, in a store or in tiered storage; or several paths, or patterns.
+            The segments are listed again each time the frame is collected.
+        topic: see `Log`.
+        partition: see `Log`.
         decryption_keys: see `Segment`.
         isolation: as in `Log.records`.
         io_stats: counters by name, to which those of each read are added; see `RecordStream.io_stats`.
@@ -68,11 +74,12 @@ def scan(
     Source: `polars.io.plugins.register_io_source`.
     """
     register = _register()
-    place = absolute(path)
+    places = [absolute(one) for one in ([path] if isinstance(path, str | os.PathLike) else path)]
     read = ReadOptions.of(ReadKeywords, {"binary": "binary_view", "columns": COLUMNS, **options}, isolation=isolation)
-    source = _Source(place, decryption_keys, read, {} if io_stats is None else io_stats, [] if findings is None else findings)
+    log = partial(Log, places, topic=topic, partition=partition, decryption_keys=decryption_keys)
+    source = _Source(log, read, {} if io_stats is None else io_stats, [] if findings is None else findings)
     frame: pl.LazyFrame = register(
-        source.frames, schema=source.schema(), is_pure=True, explain_name="LOGSEGMENT", explain_detail=shown(place)
+        source.frames, schema=source.schema(), is_pure=True, explain_name="LOGSEGMENT", explain_detail=listed(list(map(shown, places)), 3)
     )
     return frame
 
@@ -89,8 +96,7 @@ def _register() -> Any:
 class _Source:
     """The source of frames, which Polars asks each time that a query runs."""
 
-    path: str
-    decryption_keys: Keys | None = field(repr=False)
+    log: Callable[[], Log] = field(repr=False)
     options: ReadOptions
     io_stats: dict[str, int]
     findings: list[Finding] = field(repr=False)
@@ -119,7 +125,7 @@ class _Source:
         needed = list(dict.fromkeys([*columns, *([] if predicate is None else predicate.meta.root_names())]))
         sizes = [self.options.batch_size, batch_size, n_rows if predicate is None else None]
         least = max(1, min(size for size in sizes if size is not None))
-        log = Log(self.path, decryption_keys=self.decryption_keys)
+        log = self.log()
         self.findings += filter(is_gap, log.left_out)
         if INTERNAL in needed:
             warn_of_other_topics(self.options, (one.topic for one in log))

@@ -10,16 +10,22 @@ from __future__ import annotations
 import errno
 import os
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import TypeAlias
 
 from logsegment._core import FileSource, Finding
 from logsegment._log_paths import PARTITION, SEGMENT, WATERMARK, Partition, is_of_0_7, is_upload, object_name, partition_of, place_of
-from logsegment.stores.listing import DirectoryEntry, Listing, entry_of, list_directory, walk_directories
+from logsegment._text import listed
+from logsegment.stores.listing import DirectoryEntry, Listing, entry_of, is_pattern, list_directory, matching, walk_directories
 from logsegment.stores.uri import cut_of, directory_of, is_stored, is_tiered, placed, shown, untiered
 from logsegment.tiered.catalog import uploaded_at, uploaded_in
+from logsegment.tiered.errors import SegmentKeyError
 from logsegment.tiered.uri import ring_of, tiered
+
+#: A path, or several.
+Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,7 @@ class SegmentFile:
             after a change of leaders, and Kafka 0.7 has positions instead of offsets.
         held: the first and last offset of its batches, if they contradict its name; see `logsegment.log.reader`.
         finding: a finding that each read of the file reports, or None.
+        is_listed: True if it was found in a directory, False if it was named itself.
     """
 
     path: str
@@ -47,6 +54,12 @@ class SegmentFile:
     offsets: tuple[int, int | None] | None = field(default=None, compare=False, repr=False)
     held: tuple[int, int] | None = field(default=None, compare=False, repr=False)
     finding: Finding | None = field(default=None, compare=False, repr=False)
+    is_listed: bool = field(default=False, compare=False, repr=False)
+
+    @property
+    def place(self) -> str:
+        """Return the path of its partition: its directory, or itself if it was named and the name of its directory is not a partition's."""
+        return self.path if self.partition is None and not self.is_listed else self.directory
 
     @property
     def directory(self) -> str:
@@ -87,36 +100,92 @@ def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
 
     Source: `LogManager.loadLogs` and `LocalLog` in Kafka.
     """
-    return found_in(path)[0]
+    return _found_at(path)[0]
 
 
-def found_in(path: str | os.PathLike[str]) -> tuple[list[SegmentFile], list[Finding]]:
-    """Find the segments of a path, and report the files that are not read.
+def expanded(paths: Paths) -> list[str | os.PathLike[str]]:
+    """Return each path, and instead of a pattern (`orders-*`) the paths that match it.
+
+    Raises:
+        FileNotFoundError: if nothing matches a pattern.
+        OSError: if a store does not answer.
+    """
+    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    return [one for path in given for one in _expanded(path)]
+
+
+def found_in(
+    paths: Paths,
+    *,
+    topic: str | None = None,
+    partition: int | None = None,
+    has_patterns: bool = True,
+    failed: Callable[[OSError | SegmentKeyError], None] | None = None,
+) -> tuple[list[SegmentFile], list[Finding]]:
+    """Find the segments of paths, and report the files that are not read.
+
+    Args:
+        paths: one path as in `find_segments`, or several.
+        topic: only partitions of this topic. If no directory names a topic, this names it.
+        partition: only partitions of this number, likewise.
+        has_patterns: a path that does not exist may be a pattern (`orders-*`). False for paths that `expanded` returned.
+        failed: gets the error of each path without segments, instead of raising it.
 
     Returns:
         The segments, and findings: of uploads in tiered storage that are not read, or not to their end; of entries named as a segment that
-        are not regular files; and of links that cannot be followed.
+        are not regular files; and of links that cannot be followed. Those of several paths are in the order of `by_partition`.
 
     Raises:
         FileNotFoundError, FileExistsError, OSError: as `find_segments`.
+        ValueError: if no partition has the topic and the number.
     """
-    place = placed(path)
-    keys_of = place if is_tiered(place) else None
-    base = entry_of(untiered(place) if is_tiered(place) else place)
-    if not base.is_directory:
-        return [_upload_at(base.path, keys_of) or _listed_segment(base)], []
-    found: list[SegmentFile] = []
-    findings: list[Finding] = []
-    for directory, listing in walk_directories(base.path, _is_skipped):
-        findings += _skipped(listing)
-        segments, others = _segments_of(directory, listing, keys_of)
-        found += segments
-        findings += others
-    if not found:
-        text = "no log segments (twenty digits and .log or .kafka) in this directory or below"
-        reasons = [f"{one.path.rpartition('@')[0]}: {one.message}" for one in findings[:1]]
-        raise FileNotFoundError(errno.ENOENT, "; ".join([text, *reasons]), shown(place))
-    return _with_offsets(_single_uploads(sorted(found, key=_reading_order))), findings
+    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    looked = list(_looked_at(given, has_patterns, failed))
+    files = [file for found, _ in looked for file in found]
+    findings = list({finding.path: finding for _, found in looked for finding in found}.values())
+    if len(looked) > 1:
+        files = _with_offsets([file for _, group in by_partition(files) for file in _single_uploads(group)])
+    if topic is None and partition is None:
+        return files, findings
+    chosen = of_partition(files, topic, partition)
+    directories = {shown(file.directory) for file in chosen}
+    return chosen, [one for one in findings if os.path.dirname(one.path) in directories]
+
+
+def by_partition(files: Iterable[SegmentFile]) -> list[tuple[str, list[SegmentFile]]]:
+    """Group segments by partition, each group in the order of the offsets. A file of two paths is in it once.
+
+    Args:
+        files: segments in any order.
+
+    Returns:
+        The path of each partition as `SegmentFile.place` has it, to be shown, and its segments; in the order of the first segment of each.
+    """
+    unique: dict[str, SegmentFile] = {}
+    for file in files:
+        if file.is_listed or file.path[:] not in unique:
+            unique[file.path[:]] = file
+    groups: dict[str, list[SegmentFile]] = {}
+    for file in unique.values():
+        groups.setdefault(shown(file.place), []).append(file)
+    return [(name, sorted(group, key=lambda file: file.base_offset or 0)) for name, group in groups.items()]
+
+
+def of_partition(files: Sequence[SegmentFile], topic: str | None, partition: int | None) -> list[SegmentFile]:
+    """Return the segments of a topic and a partition number; None stands for all.
+
+    If no directory names a topic, the segments get these names.
+
+    Raises:
+        ValueError: if there are none.
+    """
+    if topic is None and partition is None:
+        return list(files)
+    has_topics = any(file.topic is not None for file in files)
+    chosen = [named for file in files if (named := _named(file, topic, partition, has_topics)) is not None]
+    if not chosen:
+        raise ValueError(_no_partition(files, topic, partition))
+    return chosen
 
 
 def is_gap(finding: Finding, start: int | None = None, end: int | None = None) -> bool:
@@ -162,6 +231,59 @@ def size_of(segment: SegmentFile) -> int:
         OSError: if there is no such file.
     """
     return entry_of(segment.path).size if segment.known_size is None else segment.known_size
+
+
+def _expanded(path: str | os.PathLike[str]) -> Sequence[str | os.PathLike[str]]:
+    return matching(path) if is_pattern(path) else [path]
+
+
+def _looked_at(
+    paths: Sequence[str | os.PathLike[str]], has_patterns: bool, failed: Callable[[OSError | SegmentKeyError], None] | None
+) -> Iterator[tuple[list[SegmentFile], list[Finding]]]:
+    for path in paths:
+        try:
+            yield from map(_found_at, _expanded(path) if has_patterns else [path])
+        except (OSError, SegmentKeyError) as error:
+            if failed is None:
+                raise
+            failed(error)
+
+
+def _found_at(path: str | os.PathLike[str]) -> tuple[list[SegmentFile], list[Finding]]:
+    place = placed(path)
+    keys_of = place if is_tiered(place) else None
+    base = entry_of(untiered(place) if is_tiered(place) else place)
+    if not base.is_directory:
+        return [_upload_at(base.path, keys_of) or _listed_segment(base)], []
+    listed: list[SegmentFile] = []
+    findings: list[Finding] = []
+    for directory, listing in walk_directories(base.path, _is_skipped):
+        findings += _skipped(listing)
+        segments, others = _segments_of(directory, listing, keys_of)
+        listed += segments
+        findings += others
+    if not listed:
+        text = "no log segments (twenty digits and .log or .kafka) in this directory or below"
+        reasons = [f"{one.path.rpartition('@')[0]}: {one.message}" for one in findings[:1]]
+        raise FileNotFoundError(errno.ENOENT, "; ".join([text, *reasons]), shown(place))
+    found = [replace(file, is_listed=True) for file in sorted(listed, key=_reading_order)]
+    return _with_offsets(_single_uploads(found)), findings
+
+
+def _named(file: SegmentFile, topic: str | None, partition: int | None, has_topics: bool) -> SegmentFile | None:
+    """Return a segment of a chosen topic and partition, or None if it is of another one."""
+    if file.topic is None:
+        return None if has_topics else replace(file, topic=topic, partition=partition)
+    is_chosen = topic in (None, file.topic) and partition in (None, file.partition)
+    return file if is_chosen else None
+
+
+def _no_partition(files: Sequence[SegmentFile], topic: str | None, partition: int | None) -> str:
+    topics = sorted({file.topic for file in files if file.topic is not None})
+    if topic is not None and topic not in topics:
+        return f"no such topic: {topic}; there are {listed(topics, 5)}"
+    numbers = sorted({file.partition for file in files if file.topic == topic or topic is None if file.partition is not None})
+    return f"no such partition: {partition}; there are {listed(list(map(str, numbers)), 5)}"
 
 
 def _segments_of(directory: str, listing: Listing, keys_of: str | None) -> tuple[list[SegmentFile], list[Finding]]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -44,8 +48,9 @@ def register(
         codecs: a registry of plugins for all functions whose arguments do not name one. The data source has options of its own for it.
 
     Raises:
-        TypeError, ValueError: for an argument that is none.
-        RegistryError: when `codecs` is a file that cannot be read.
+        RuntimeError: if the session is local and its workers run another Python, which has no logsegment. The text names the fix.
+        TypeError, ValueError: if an argument is invalid.
+        RegistryError: if `codecs` is a file that cannot be read.
 
     Example:
         >>> from logsegment.spark import register
@@ -56,6 +61,7 @@ def register(
 
     Source: `SparkSession.dataSource` and `SparkSession.udf` in PySpark.
     """
+    _ensure_same_python(spark)
     spark.dataSource.register(LogSegmentSource)
     hide_settings(spark)
     shared: dict[str, Any] = {"codecs": codecs}
@@ -68,3 +74,27 @@ def register(
     }
     for name, function in functions.items():
         spark.udf.register(name, function)
+
+
+def _ensure_same_python(spark: SparkSession) -> None:
+    """Raise if the workers of a local session run a Python without logsegment.
+
+    Spark takes `PYSPARK_PYTHON`, else the `python3` of the PATH, which is not that of an environment that was not activated.
+    """
+    # Spark Connect and clusters have other machines.
+    context = getattr(spark, "_sc", None)
+    if context is None or not context.master.startswith("local"):
+        return
+    workers = shutil.which(context.pythonExec) or context.pythonExec
+    if os.path.dirname(os.path.abspath(workers)) == os.path.dirname(sys.executable):
+        return
+    try:
+        done = subprocess.run([workers, "-c", "import logsegment"], capture_output=True, timeout=60, check=False)
+    except (OSError, subprocess.SubprocessError):
+        # Spark raises the error of its own.
+        return
+    if done.returncode:
+        raise RuntimeError(
+            f"Spark's workers run {workers}, which has no logsegment; before the session starts, "
+            'set os.environ["PYSPARK_PYTHON"] = sys.executable, or activate the environment'
+        )

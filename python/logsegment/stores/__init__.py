@@ -7,7 +7,7 @@ from logsegment.stores.errors import ChangedError, ShortReadError
 from logsegment.stores.files import StoredFile, io_stats, open_file, read_file, version_of
 from logsegment.stores.listing import DirectoryEntry, entries, entry_of, exists, is_directory, matching, names_in, walk
 from logsegment.stores.uri import StoreUri, is_stored, placed, shown
-from logsegment.stores.writing import put_bytes, put_file, remove, remove_directory, settle, unsettle
+from logsegment.stores.writing import put_bytes, put_file, remove, remove_directory, settle, sync_directory, unsettle
 
 __all__ = [
     "ChangedError",
@@ -32,6 +32,7 @@ __all__ = [
     "remove_directory",
     "settle",
     "shown",
+    "sync_directory",
     "unsettle",
     "version_of",
     "walk",

@@ -216,10 +216,16 @@ def exists(path: str) -> bool:
     return True
 
 
+def is_pattern(path: str | os.PathLike[str]) -> bool:
+    """Return True if a path has `*`, `?` or `[` in it; in a URI, before the query."""
+    place = placed(path)
+    return _MAGIC.search(parts_of(place).path if is_stored(place) else place) is not None
+
+
 def matching(pattern: str | os.PathLike[str]) -> list[str]:
     """Return the paths that match a pattern (`orders-*`), by name. `*`, `?` and `[...]` do not match a `/`.
 
-    A local path that exists as it is written matches itself.
+    A path that exists as it is written matches itself.
 
     Raises:
         FileNotFoundError: if nothing matches.
@@ -227,7 +233,8 @@ def matching(pattern: str | os.PathLike[str]) -> list[str]:
     """
     place = placed(pattern)
     if is_stored(place):
-        found = _matching_uris(place) if _MAGIC.search(parts_of(place).path) else [entry_of(place).path]
+        has_magic = _MAGIC.search(parts_of(place).path) and not exists(place)
+        found = _matching_uris(place) if has_magic else [entry_of(place).path]
     elif not os.path.lexists(place) and glob.has_magic(place):
         found = sorted(glob.glob(place))
     else:

@@ -1,4 +1,4 @@
-"""Write, move and remove files of a store, as a commit needs it.
+"""Write, move and remove files of this machine and of a store, as a commit needs it.
 
 A file appears whole, when its last byte was sent. The caller checks first that it overwrites nothing: pyarrow has no conditional writes.
 """
@@ -6,12 +6,13 @@ A file appears whole, when its last byte was sent. The caller checks first that 
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import suppress
 
 from logsegment.stores.errors import clear_errors, no_directory
 from logsegment.stores.files import located
 from logsegment.stores.listing import RENAMING, exists
-from logsegment.stores.uri import parts_of
+from logsegment.stores.uri import is_stored, parts_of
 
 #: Bytes that are read at once; the client of the store chooses the size of the parts of an upload.
 _PIECE_BYTES = 8 << 20
@@ -29,15 +30,41 @@ def put_file(source: str, uri: str) -> None:
             out.write(piece)
 
 
-def put_bytes(uri: str, data: bytes) -> None:
-    """Write a small file of a store; replace an older one.
+def put_bytes(path: str, data: bytes) -> None:
+    """Write a small file; replace an older one. On this machine it is on disk afterwards.
 
     Raises:
-        OSError: if the store refuses it.
+        OSError: if the file cannot be written, or the store refuses it.
     """
-    system, path = located(uri)
-    with clear_errors(uri), system.open_output_stream(path) as out:
-        out.write(data)
+    if is_stored(path):
+        system, inside = located(path)
+        with clear_errors(path), system.open_output_stream(inside) as out:
+            out.write(data)
+        return
+    temporary = f"{path}.part"
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    sync_directory(os.path.dirname(path))
+
+
+def sync_directory(path: str) -> None:
+    """Write the names in a directory of this machine to disk, if its file system lets a directory be opened."""
+    if is_stored(path):
+        return
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def settle(source: str, place: str) -> None:
@@ -76,23 +103,30 @@ def unsettle(source: str, place: str) -> None:
             system.delete_file(path)
 
 
-def remove(uri: str) -> None:
+def remove(path: str) -> None:
     """Remove a file, if there is one.
 
     Raises:
-        OSError: if the store refuses it.
+        OSError: if the file cannot be removed, or the store refuses it.
     """
-    system, path = located(uri)
-    with suppress(FileNotFoundError), clear_errors(uri):
-        system.delete_file(path)
+    with suppress(FileNotFoundError):
+        if not is_stored(path):
+            os.unlink(path)
+            return
+        system, inside = located(path)
+        with clear_errors(path):
+            system.delete_file(inside)
 
 
-def remove_directory(uri: str) -> None:
-    """Remove a directory with its files, if there is one.
+def remove_directory(path: str) -> None:
+    """Remove a directory with its files, if there is one; on this machine as far as possible.
 
     Raises:
         OSError: if the store refuses it.
     """
-    system, path = located(uri)
-    with suppress(FileNotFoundError), clear_errors(uri):
-        system.delete_dir(path)
+    if not is_stored(path):
+        shutil.rmtree(path, ignore_errors=True)
+        return
+    system, inside = located(path)
+    with suppress(FileNotFoundError), clear_errors(path):
+        system.delete_dir(inside)

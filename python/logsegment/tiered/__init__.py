@@ -18,6 +18,6 @@ if TYPE_CHECKING:
     from logsegment.tiered.catalog import uploads
     from logsegment.tiered.upload import Upload
 
-__getattr__, __dir__ = lazily(__name__, {"uploads": "logsegment.tiered.catalog", "Upload": "logsegment.tiered.upload"})
+__getattr__, __dir__ = lazily(__name__, {"logsegment.tiered.catalog": ("uploads",), "logsegment.tiered.upload": ("Upload",)})
 
 __all__ = ["ChunkError", "ManifestError", "SegmentKeyError", "Upload", "uploads"]

@@ -13,11 +13,11 @@ from logsegment._log_paths import LOG, MANIFEST, SEGMENT, WATERMARK, is_upload, 
 from logsegment.stores.listing import DirectoryEntry, Listing, entries, entry_of, walk_directories
 from logsegment.stores.uri import cut_name, cut_of, directory_of, join_path, shown, untiered
 from logsegment.tiered.cache import LruCache
-from logsegment.tiered.choice import ensure_decided, with_states
 from logsegment.tiered.errors import ManifestError
 from logsegment.tiered.keys import KeyRing, Keys
 from logsegment.tiered.manifest import Manifest
 from logsegment.tiered.objects import read_manifest
+from logsegment.tiered.overlaps import ensure_decided, with_states
 from logsegment.tiered.upload import FoundUpload, Upload, uploads_in
 from logsegment.tiered.uri import ring_of, tiered
 

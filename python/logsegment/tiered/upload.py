@@ -16,7 +16,7 @@ from logsegment.tiered.cache import LruCache
 from logsegment.tiered.errors import ManifestError
 from logsegment.tiered.manifest import Manifest
 from logsegment.tiered.objects import read_manifest
-from logsegment.tiered.valid_batches import SegmentEnd, log_end
+from logsegment.tiered.valid_batches import SegmentEnd, valid_end
 
 State: TypeAlias = Literal["finished", "duplicate", "superseded", "unfinished", "damaged"]
 #: Manifests and logs that are requested from a store at once.
@@ -210,7 +210,7 @@ def _local_span(directory: str, one: FoundUpload, log: DirectoryEntry) -> tuple[
     if (known := _SPANS.get(log.version)) is not None:
         return known
     base_offset = one.upload.base_offset
-    end = log_end(log.path, base_offset) or SegmentEnd(base_offset, base_offset, base_offset)
+    end = valid_end(log.path, base_offset) or SegmentEnd(base_offset, base_offset, base_offset)
     epochs = local_epochs(directory, one)
     span = _ending(Span(base_offset, end.offset, tuple(sorted((first, epoch) for epoch, first in epochs))), end.offset)
     return _SPANS.put(log.version, (span, end))

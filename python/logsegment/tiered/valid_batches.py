@@ -78,12 +78,12 @@ def first_reaching(path: str, base_offset: int, offset: int) -> ValidBatch | Non
         found = None
     if found is not None and (batch := _batch_at(path, position, found[0])) is not None:
         return batch
-    first, _ = index.intact_range(offset, None)
+    first, _ = index.valid_range(offset, None)
     return next((batch for batch in valid_batches(FileSource(path, first)) if batch.last_offset >= offset), None)
 
 
-def log_end(path: str, base_offset: int) -> SegmentEnd | None:
-    """Return the end of a log; None if no batch is valid.
+def valid_end(path: str, base_offset: int) -> SegmentEnd | None:
+    """Return the end of the valid batches of a log; None if no batch is valid.
 
     Args:
         path: path or URI of the log.
@@ -95,7 +95,7 @@ def log_end(path: str, base_offset: int) -> SegmentEnd | None:
     index = SegmentIndex(path, base_offset)
     entries = index.offset_index()
     # From the last but one index entry on, so that the batch before the last one is read as well.
-    first, _ = index.intact_range(entries[-1][0], None) if entries else (0, None)
+    first, _ = index.valid_range(entries[-1][0], None) if entries else (0, None)
     if not entries:
         try:
             last = index.last_batch()

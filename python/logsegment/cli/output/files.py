@@ -1,17 +1,21 @@
-"""Output files of the command line."""
+"""Output files and directories of the command line, which are complete or absent."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
-from logsegment._output import OutputFile, ensure_writable, is_same
-from logsegment.cli.inputs import InputSegment
+from logsegment._core import rebuild_indexes
+from logsegment._output import OutputFile, ensure_writable, is_same, local_path, output_directory
+from logsegment.cli.inputs import STDIN, InputSegment
 from logsegment.cli.options import Output
-from logsegment.stores.uri import here
+from logsegment.stores.files import read_file
+from logsegment.stores.uri import absolute, here, is_tiered, join_path
 
 #: How a caller of the command line allows to replace an existing file.
 HINT = "pass --overwrite to replace it"
@@ -52,14 +56,9 @@ BATCH_BYTES = 4 << 20
 
 
 class TableFile:
-    """A table that is written batch by batch, in bounded memory; the schema is that of the first batch that comes.
-
-    Attributes:
-        rows: rows written.
-    """
+    """A table that is written batch by batch, in bounded memory; the schema is that of the first batch that comes."""
 
     def __init__(self, output: Output, stack: ExitStack) -> None:
-        self.rows = 0
         self._kind = output.kind
         self._sink = stack.enter_context(whole_file(output.path, output.overwrite))
         self._stack = stack
@@ -75,7 +74,6 @@ class TableFile:
         self.begin(batch.schema)
         if batch.num_rows:
             self._writer.write_batch(batch)
-        self.rows += batch.num_rows
 
     def _open(self, schema: Any) -> Any:
         if self._kind == "arrow":
@@ -91,7 +89,7 @@ def pyarrow_for(output: Output) -> Any:
     """Import pyarrow.
 
     Raises:
-        click.UsageError: when it is not installed.
+        click.UsageError: if it is not installed.
     """
     try:
         import pyarrow as pa
@@ -101,3 +99,75 @@ def pyarrow_for(output: Output) -> Any:
     except ImportError:
         raise click.UsageError(f"--{output.kind} needs pyarrow: pip install pyarrow") from None
     return pa
+
+
+#: Files of a partition directory that stay true when its segments are rewritten.
+KEPT_FILES = ("partition.metadata",)
+
+
+def whole_directory(output: str) -> AbstractContextManager[Path]:
+    """Return a new directory that is complete or absent.
+
+    Raises:
+        click.UsageError: if the output is standard output or is in an object store.
+    """
+    if output == STDIN:
+        raise click.UsageError("a directory cannot be written to standard output: name a new directory with --output")
+    try:
+        local_path(output)
+        return output_directory(output)
+    except ValueError as mistake:
+        raise click.UsageError(str(mistake)) from None
+
+
+def ensure_own_directories(segments: Iterable[InputSegment]) -> None:
+    """Refuse segments that have no name of a segment, and partitions that would share a directory of the output.
+
+    Raises:
+        click.UsageError: naming them.
+    """
+    owners: dict[str, str] = {}
+    for segment in segments:
+        if segment.base_offset is None:
+            raise click.UsageError(f"{segment.name} is not named after an offset; give it alone, without directories")
+        directory = absolute(segment.directory)
+        owner = owners.setdefault(directory_name(segment), directory)
+        if owner != directory:
+            raise click.UsageError(f"{owner} and {directory} would become one directory; give them one at a time")
+
+
+def begun_directory(segment: InputSegment, output: Path) -> Path:
+    """Make the directory of a segment's partition in the output, with the small files that stay valid."""
+    target = output / directory_name(segment)
+    target.mkdir(parents=True, exist_ok=True)
+    for name in KEPT_FILES:
+        if not (target / name).exists():
+            _keep(segment, name, target)
+    return target
+
+
+def directory_name(segment: InputSegment) -> str:
+    """Return the name of a partition's directory, which is another one in tiered storage."""
+    if is_tiered(segment.path) and segment.topic is not None:
+        return f"{segment.topic}-{segment.partition}"
+    return os.path.basename(os.path.abspath(segment.directory))
+
+
+def file_name(segment: InputSegment) -> str:
+    """Return the name of a segment without the id that tiered storage adds."""
+    is_upload = is_tiered(segment.path) and segment.base_offset is not None
+    return f"{segment.base_offset:020d}.log" if is_upload else Path(segment.path).name
+
+
+def rebuild_sidecars(output: Path) -> None:
+    """Make the indexes, snapshots and epochs of every partition in an output directory."""
+    for target in sorted(path for path in output.iterdir() if path.is_dir()):
+        logs = sorted(target.glob("*.log"))
+        rebuild_indexes([(path, int(path.name[:20])) for path in logs], target)
+
+
+def _keep(segment: InputSegment, name: str, target: Path) -> None:
+    """Copy a small file of a segment's directory, if it exists."""
+    kept = read_file(join_path(segment.directory, name), 1 << 20)
+    if kept is not None:
+        (target / name).write_bytes(kept)

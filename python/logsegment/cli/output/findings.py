@@ -1,4 +1,4 @@
-"""Findings on stderr, for the verbs that give rows; `verify` has its own way."""
+"""Findings on stderr, for the verbs that return rows; `verify` has its own form."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from logsegment.analysis.redaction import Redactor
 from logsegment.cli.messages import count, say
 from logsegment.cli.output.progress import Progress
 
-#: Findings of a file that are told one by one.
+#: Findings of a file that are listed.
 SHOWN = 10
 
 
-def tell(findings: Sequence[Finding], name: str, progress: Progress, *, quiet: bool, redactor: Redactor | None = None) -> bool:
-    """Tell what was met in a file; true when something was left out.
+def report(findings: Sequence[Finding], name: str, progress: Progress, *, quiet: bool, redactor: Redactor | None = None) -> bool:
+    """Report the findings of a file; return True if entries were skipped.
 
-    Errors are always told. An unfinished end is usual in a file in use, so it is a note.
+    Errors are always reported. An unfinished end is usual in a file in use, so `quiet` hides it.
     """
-    told = [finding for finding in findings if finding.severity == "error" or not quiet]
-    if told:
+    reported = [finding for finding in findings if finding.severity == "error" or not quiet]
+    if reported:
         with progress.aside():
-            _say_all(told, name, redactor)
+            _say_all(reported, name, redactor)
     return any(finding.severity == "error" for finding in findings)
 
 
 def folded(findings: Sequence[Finding]) -> list[tuple[Finding, int]]:
     """Return findings and the number of batches of each; equal findings about a plugin are folded into the first."""
     alike = Counter(_likeness(one) for one in findings if is_unopened(one))
-    told = (one for one in findings if not is_unopened(one) or _likeness(one) in alike)
-    return [(one, alike.pop(_likeness(one)) if is_unopened(one) else 1) for one in told]
+    firsts = (one for one in findings if not is_unopened(one) or _likeness(one) in alike)
+    return [(one, alike.pop(_likeness(one)) if is_unopened(one) else 1) for one in firsts]
 
 
 def more_like_it(batches: int) -> str:
@@ -43,8 +43,8 @@ def _likeness(finding: Finding) -> tuple[str, str, str | None, int | None]:
     return finding.rule, finding.message, finding.field, finding.record_index
 
 
-def _say_all(told: Sequence[Finding], name: str, redactor: Redactor | None) -> None:
-    lines = folded(told)
+def _say_all(findings: Sequence[Finding], name: str, redactor: Redactor | None) -> None:
+    lines = folded(findings)
     for finding, batches in lines[:SHOWN]:
         words = finding.message if redactor is None else redactor.finding(finding)
         say(f"{name}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {words}{more_like_it(batches)}")

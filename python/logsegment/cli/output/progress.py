@@ -12,7 +12,7 @@ from logsegment.cli.messages import printable
 
 
 class Progress:
-    """How many bytes of all inputs are behind. Without a terminal every method does nothing.
+    """Show how many bytes of all inputs were read. Without a terminal every method does nothing.
 
     Attributes:
         is_shown: there is a bar.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import click
 
@@ -21,6 +22,8 @@ from logsegment.cli.messages import say, show_json_lines
 from logsegment.cli.options import Output
 from logsegment.cli.output.files import BATCH_BYTES, BATCH_SIZE, TableFile, pyarrow_for
 
+#: A piece of output.
+T = TypeVar("T")
 #: How bytes stand in JSON.
 Form = Literal["auto", "utf8", "base64", "hex"]
 #: What a record without a timestamp has in its place; it is neither after nor before anything.
@@ -47,130 +50,212 @@ class RowFilter:
         return usual if self.limit is None else max(1, min(usual, self.limit))
 
 
-class RecordSink(Protocol):
-    """Takes the records of one stream after the other.
+class RecordTarget(Protocol):
+    """Takes the records of one stream after the other."""
+
+    @property
+    def is_full(self) -> bool:
+        """No more records are wanted."""
+
+    def write(self, stream: RecordStream, seen: Callable[[], None]) -> None:
+        """Take the records of a stream; `seen` is called now and then."""
+
+
+class RecordSink(ABC, Generic[T]):
+    """Writes records, in pieces of output.
+
+    Args:
+        columns: columns of the output.
+        rows: the records that are written.
+        batch_size: most useful number of records in a batch.
 
     Attributes:
         columns: record columns that the streams must have.
         batch_size, batch_bytes: how large their batches are best.
         leaves_terminal: does not write to the terminal itself.
+        written: number of records written.
     """
 
-    columns: list[str]
-    batch_size: int
     batch_bytes: int
     leaves_terminal: bool
 
-    @property
-    def written(self) -> int:
-        """Records written."""
+    def __init__(self, columns: Sequence[str], rows: RowFilter, batch_size: int) -> None:
+        self.columns = rows.needed(columns)
+        self.batch_size = rows.size(batch_size)
+        self.written = 0
+        self.rows = rows
 
     @property
     def is_full(self) -> bool:
         """No more records are wanted."""
+        return self.left == 0
+
+    @property
+    def left(self) -> int | None:
+        """The number of records that are still wanted; None for all."""
+        return None if self.rows.limit is None else self.rows.limit - self.written
 
     def write(self, stream: RecordStream, seen: Callable[[], None]) -> None:
-        """Take all records of a stream; `seen` is called now and then."""
+        """Write the chosen records of a stream."""
+        for piece in self.pieces(stream):
+            self.put(piece)
+            seen()
+            if self.is_full:
+                return
+
+    def put(self, piece: T) -> None:
+        """Write a piece of output."""
+        self._put(piece)
+        self.written += self.size(piece)
+
+    @abstractmethod
+    def pieces(self, stream: RecordStream) -> Iterator[T]:
+        """Yield the chosen records of a stream as pieces of output."""
+
+    @abstractmethod
+    def size(self, piece: T) -> int:
+        """Return the number of records in a piece."""
+
+    @abstractmethod
+    def last(self, piece: T, most: int) -> T:
+        """Return the last records of a piece that has more than `most`."""
+
+    @abstractmethod
+    def _put(self, piece: T) -> None:
+        """Write a piece of output."""
 
 
-class JsonLines:
+class Tail(Generic[T]):
+    """Keeps the last records of a partition, whose streams come from the last one to the first one.
+
+    Args:
+        sink: gets the records.
+        most: number of records.
+    """
+
+    def __init__(self, sink: RecordSink[T], most: int) -> None:
+        self._sink = sink
+        self._missing = most
+        self._kept: deque[T] = deque()
+
+    @property
+    def is_full(self) -> bool:
+        """No more records are wanted."""
+        return self._missing == 0
+
+    def write(self, stream: RecordStream, seen: Callable[[], None]) -> None:
+        """Keep the last of the chosen records of a stream, all of which come before the kept ones."""
+        size = self._sink.size
+        pieces: deque[T] = deque()
+        found = 0
+        for piece in self._sink.pieces(stream):
+            pieces.append(piece)
+            found += size(piece)
+            while found - size(pieces[0]) >= self._missing:
+                found -= size(pieces.popleft())
+            seen()
+        if found > self._missing:
+            pieces[0] = self._sink.last(pieces[0], size(pieces[0]) - (found - self._missing))
+            found = self._missing
+        self._missing -= found
+        self._kept.extendleft(reversed(pieces))
+
+    def finish(self) -> None:
+        """Write the kept records."""
+        for piece in self._kept:
+            self._sink.put(piece)
+
+
+class JsonForm(NamedTuple):
+    """How bytes and times are written in JSON."""
+
+    bytes: Form = "auto"
+    iso: bool = False
+
+
+class JsonLines(RecordSink[bytes]):
     """One record a line on stdout, made in native code; `threads` of them work at a time."""
 
-    batch_size = 65536
     batch_bytes = 1 << 20
 
-    def __init__(self, columns: Sequence[str], rows: RowFilter, form: Form, threads: int, redactor: Redactor | None = None) -> None:
+    def __init__(self, columns: Sequence[str], rows: RowFilter, form: JsonForm, threads: int, redactor: Redactor | None = None) -> None:
         # A microsecond timestamp is null where milliseconds do not fit; the stored number always does.
         sources = ["timestampMs" if name == "timestamp" else name for name in columns]
-        self.columns = rows.needed(list(dict.fromkeys(sources)))
-        self.batch_size = rows.size(self.batch_size)
+        super().__init__(list(dict.fromkeys(sources)), rows, 65536)
         self.leaves_terminal = not sys.stdout.isatty()
-        self.written = 0
         self._fields = list(zip(sources, columns, strict=True))
-        self._rows = rows
-        self._form: Form = form if redactor is None else "base64"
+        self._form = form
         self._threads = threads
         self._redactor = redactor
 
-    @property
-    def is_full(self) -> bool:
-        """No more records are wanted."""
-        return self._rows.limit is not None and self.written >= self._rows.limit
-
-    def write(self, stream: RecordStream, seen: Callable[[], None]) -> None:
-        """Write all records of a stream."""
-        for lines in self._lines(stream):
-            show_json_lines(lines)
-            seen()
-            if self._rows.limit is not None:
-                self.written += lines.count(b"\n")
-                if self.is_full:
-                    return
-
-    def _lines(self, stream: RecordStream) -> Iterator[bytes]:
+    def pieces(self, stream: RecordStream) -> Iterator[bytes]:
+        """Yield the chosen records of a stream as lines."""
         # How many of the next batch are wanted depends on this one.
-        if self._threads == 1 or self._rows.limit is not None:
+        if self._threads == 1 or self.rows.limit is not None:
             yield from map(self._lines_of, stream)
         else:
             with ThreadPoolExecutor(self._threads) as pool:
                 yield from in_order(pool, self._lines_of, iter(stream), ahead=2 * self._threads)
 
+    def size(self, piece: bytes) -> int:
+        """Return the number of lines."""
+        return piece.count(b"\n")
+
+    def last(self, piece: bytes, most: int) -> bytes:
+        """Return the last lines."""
+        return b"".join(piece.splitlines(keepends=True)[-most:])
+
+    def _put(self, piece: bytes) -> None:
+        show_json_lines(piece)
+
     def _lines_of(self, batch: ArrowBatch) -> bytes:
-        limit = None if self._rows.limit is None else self._rows.limit - self.written
-        chosen = self._rows
-        lines = batch.to_jsonl(
-            self._form,
-            fields=self._fields,
-            rows={"since": chosen.since, "until": chosen.until, "keys": chosen.keys, "limit": limit},
-        )
-        return lines if self._redactor is None else self._redactor.json_lines(lines)
+        chosen = self.rows
+        rows = {"since": chosen.since, "until": chosen.until, "keys": chosen.keys, "limit": self.left}
+        if self._redactor is not None:
+            return self._redactor.json_lines(batch, self._fields, rows, iso=self._form.iso)
+        return batch.to_jsonl(self._form.bytes, fields=self._fields, rows=rows, iso=self._form.iso)
 
 
-class RecordTable:
+class RecordTable(RecordSink[Any]):
     """A table in a file, through pyarrow."""
 
     batch_bytes = BATCH_BYTES
     leaves_terminal = True
 
     def __init__(self, output: Output, stack: ExitStack, columns: list[str], rows: RowFilter, redactor: Redactor | None = None) -> None:
+        super().__init__(columns, rows, BATCH_SIZE)
         self._pa = pyarrow_for(output)
         self._names = columns
-        self._rows = rows
         self._file = TableFile(output, stack)
         self._redactor = redactor
-        self.columns = rows.needed(columns)
-        self.batch_size = rows.size(BATCH_SIZE)
 
-    @property
-    def written(self) -> int:
-        """Records written."""
-        return self._file.rows
-
-    @property
-    def is_full(self) -> bool:
-        """No more records are wanted."""
-        return self._rows.limit is not None and self.written >= self._rows.limit
-
-    def write(self, stream: RecordStream, seen: Callable[[], None]) -> None:
-        """Write all records of a stream."""
+    def pieces(self, stream: RecordStream) -> Iterator[Any]:
+        """Yield the chosen records of a stream as `pyarrow.RecordBatch`."""
         pa = self._pa
         schema = pa.schema([pa.schema(stream.schema).field(name) for name in self._names])
         self._file.begin(self._shown(pa.RecordBatch.from_pylist([], schema)).schema)
         for batch in stream:
             chosen = self._chosen(batch.to_pyarrow())
-            if self._rows.limit is not None:
-                chosen = chosen.slice(0, self._rows.limit - self.written)
-            self._file.write(self._shown(chosen.select(self._names)))
-            seen()
-            if self.is_full:
-                return
+            yield self._shown(chosen.slice(0, self.left).select(self._names))
+
+    def size(self, piece: Any) -> int:
+        """Return the number of rows."""
+        rows: int = piece.num_rows
+        return rows
+
+    def last(self, piece: Any, most: int) -> Any:
+        """Return the last rows."""
+        return piece.slice(piece.num_rows - most)
+
+    def _put(self, piece: Any) -> None:
+        self._file.write(piece)
 
     def _shown(self, batch: Any) -> Any:
         return batch if self._redactor is None else self._redactor.arrow_batch(batch)
 
     def _chosen(self, batch: Any) -> Any:
         """Return the rows that `to_jsonl` chooses."""
-        pc, rows = self._pa.compute, self._rows
+        pc, rows = self._pa.compute, self.rows
         if rows.since is not None or rows.until is not None:
             times = batch["timestampMs"]
             mask = pc.not_equal(times, NO_TIMESTAMP)
@@ -224,12 +309,12 @@ def say_others(columns: Iterable[str], topics: Iterable[str | None], *, control:
         say(others)
 
 
-def ensure_topics(columns: Iterable[str], told: Iterable[tuple[str, str | None]], *, control: bool) -> None:
+def ensure_topics(columns: Iterable[str], topics: Iterable[tuple[str, str | None]], *, control: bool) -> None:
     """Fail where records are to be decoded whose topic nothing says, instead of giving nothing but null; control records need none.
 
     Args:
         columns: those that are asked for.
-        told: names of files, and the topic of each.
+        topics: names of files, and the topic of each.
         control: control records are given too.
 
     Raises:
@@ -237,6 +322,6 @@ def ensure_topics(columns: Iterable[str], told: Iterable[tuple[str, str | None]]
     """
     if INTERNAL not in columns or control:
         return
-    unknown = next((name for name, topic in told if topic is None), None)
+    unknown = next((name for name, topic in topics if topic is None), None)
     if unknown is not None:
-        raise click.UsageError(f"internal: no directory tells which topic {unknown} is of; say --topic __consumer_offsets, for example")
+        raise click.UsageError(f"internal: no directory names the topic of {unknown}; pass --topic __consumer_offsets, for example")

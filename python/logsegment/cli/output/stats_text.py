@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from logsegment._text import count as counted
-from logsegment.analysis.stats import Histogram, Series, Stats
+from logsegment.analysis.recompression import Recompression
+from logsegment.analysis.stats import Histogram, PartitionStats, Series, Stats
 from logsegment.analysis.v3_savings import V2_HEADER, V3Savings
 
 #: Rows of a table that people are shown.
 SHOWN = 20
+#: Rows of the table of partitions in the page.
+MOST_PARTITIONS = 200
 BARS = " ▁▂▃▄▅▆▇█"
 
 
 def lines(stats: Stats) -> Iterator[str]:
     """Yield the lines of the text."""
     yield f"{counted(stats.files, 'file')}, {size(stats.bytes)} in {counted(stats.batches, 'batch')}, {records_text(stats)}"
+    yield from partition_lines(stats)
     if stats.batches:
         yield from _batch_lines(stats)
     for found in stats.damage[:SHOWN]:
         yield f"{found['severity']:11} {found['rule']} {found['file']} at byte {found['position']}: {found['message']}"
     left = sum(stats.damage_counts.values()) - len(stats.damage[:SHOWN])
     if left:
-        yield f"            and {number(left)} more: logsegment verify tells all"
-    if stats.what_if is not None:
-        yield from v3_lines(stats.what_if)
+        yield f"            and {number(left)} more: `logsegment verify` lists all"
+    if stats.what_if:
+        yield from what_if_lines(stats.what_if)
+    if stats.what_if_v3 is not None:
+        yield from v3_lines(stats.what_if_v3)
 
 
 def _batch_lines(stats: Stats) -> Iterator[str]:
@@ -34,14 +40,16 @@ def _batch_lines(stats: Stats) -> Iterator[str]:
     yield f"batch size  {histogram_text(stats.sizes, size)}"
     yield f"records     {histogram_text(stats.counts, number)} in a batch"
     yield f"over offsets  {spark(stats.by_offset)}  bytes, each bar {counted(stats.by_offset.width, 'offset')}"
+    yield from outlier_lines(stats.by_offset, number)
     yield f"over time     {spark(stats.by_time)}  bytes, each bar {duration(stats.by_time.width)}"
+    yield from outlier_lines(stats.by_time, time)
     yield f"formats     {formats(stats)}"
     yield "codec        batches     records       bytes   ratio"
     for name, codec in sorted(stats.codecs.items(), key=lambda item: -item[1].bytes):
         ratio = "-" if codec.ratio is None else f"{codec.ratio:.2f}"
         yield f"  {name:10} {number(codec.batches):>8} {number(codec.records):>11} {size(codec.bytes):>11} {ratio:>7}"
     if any(codec.ratio is not None for codec in stats.codecs.values()):
-        yield "  (ratio: unpacked bytes for a packed one, of a sample of batches)"
+        yield "  (ratio: decompressed bytes for each compressed byte, of a sample of batches)"
     yield producers_text(stats)
     if stats.transactional or stats.control:
         yield transactions_text(stats)
@@ -100,12 +108,20 @@ def spark(series: Series) -> str:
     return "".join(BARS[-(-8 * point // most) if most else 0] for point in points)
 
 
+def outlier_lines(series: Series, place: Callable[[int], str]) -> Iterator[str]:
+    """Yield the line that names the places far outside the bars."""
+    if series.outliers:
+        places = ", ".join(f"{place(point.start)} ({size(point.bytes)})" for point in series.outliers[:SHOWN])
+        more = f" and {number(len(series.outliers) - SHOWN)} more" if len(series.outliers) > SHOWN else ""
+        yield f"  (far outside: {places}{more})"
+
+
 def records_text(stats: Stats) -> str:
     """Return how many records there are, and which are not counted."""
     text = counted(stats.records, "record")
     if not stats.uncounted:
         return text
-    return f"{text} and those of {counted(stats.uncounted, 'compressed message')}, which only unpacking counts"
+    return f"{text} and those of {counted(stats.uncounted, 'compressed message')}, which only a decompression counts"
 
 
 def offsets_text(stats: Stats) -> str:
@@ -133,9 +149,9 @@ def order_text(stats: Stats) -> str:
 
 def histogram_text(histogram: Histogram, shown: object) -> str:
     """Return the least, the most and the mean."""
-    told = shown if callable(shown) else number
+    text = shown if callable(shown) else number
     mean = None if histogram.mean is None else round(histogram.mean)
-    return f"{told(histogram.least)} to {told(histogram.most)}, mean {told(mean)}"
+    return f"{text(histogram.least)} to {text(histogram.most)}, mean {text(mean)}"
 
 
 def producers_text(stats: Stats) -> str:
@@ -157,6 +173,65 @@ def transactions_text(stats: Stats) -> str:
     return f"transactions {counted(stats.transactional, 'batch')}, {control}, {counted(still, 'producer')} without a marker at the end"
 
 
+#: Columns of the table of partitions.
+PARTITION_COLUMNS = ("topic", "partition", "files", "bytes", "batches", "records", "first offset", "last offset", "first time", "last time")
+
+
+def partition_rows(partitions: Sequence[PartitionStats]) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of the table of partitions, the first ones."""
+    for one in partitions[:MOST_PARTITIONS]:
+        counts = number(one.files), size(one.bytes), number(one.batches), number(one.records)
+        ends = number(one.first_offset), number(one.last_offset), time(one.first_time), time(one.last_time)
+        yield one.topic or one.path, "-" if one.partition is None else str(one.partition), *counts, *ends
+
+
+def partition_lines(stats: Stats) -> Iterator[str]:
+    """Yield the lines of the table of partitions, if there are several."""
+    if len(stats.partitions) < 2:
+        return
+    yield from _table([PARTITION_COLUMNS[:8], *(row[:8] for row in partition_rows(stats.partitions[:SHOWN]))])
+    left = stats.other_partitions + len(stats.partitions) - SHOWN
+    if left > 0:
+        yield f"  and {counted(left, 'partition')} more"
+
+
+#: Columns of the table of other codecs.
+WHAT_IF_COLUMNS = ("what if", "bytes now", "bytes then", "s/GiB to write", "s/GiB to read")
+
+
+def what_if_rows(what_if: Sequence[Recompression]) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield the rows of the table of other codecs."""
+    for one in what_if:
+        then = _changed(size(one.bytes_then), one.bytes_then, one.bytes_now)
+        then += f" \N{PLUS-MINUS SIGN} {size(one.error)}" if one.error else ""
+        yield one.codec, size(one.bytes_now), then, _seconds(one.write_seconds_per_gib), _seconds(one.read_seconds_per_gib)
+
+
+def what_if_note(what_if: Sequence[Recompression]) -> str:
+    """Return what the numbers of the table of other codecs are."""
+    one = what_if[0]
+    note = "seconds of one CPU for a GiB of the log as it is now"
+    if one.sampled_bytes < one.bytes_now:
+        note += f"; estimated from {size(one.sampled_bytes)}, with the error of 95 % confidence"
+    return note + (f"; {size(one.left_out)} left out, damaged or not convertible" if one.left_out else "")
+
+
+def what_if_lines(what_if: Sequence[Recompression]) -> Iterator[str]:
+    """Yield the lines of the table of other codecs."""
+    yield from _table([WHAT_IF_COLUMNS, *what_if_rows(what_if)])
+    yield f"  ({what_if_note(what_if)})"
+
+
+def _seconds(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds:.1f}"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *cells in rows:
+        yield "  ".join([name.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))])
+
+
 #: Columns of the table: what is, and the two proposals.
 V3_COLUMNS = ("", "magic 2", "v3", "metadata first")
 V3_NOTE = "No broker reads v3 (KIP-931). All three are packed by the codecs here, at their default levels; sizes are those of the batches."
@@ -164,9 +239,9 @@ V3_NOTE = "No broker reads v3 (KIP-931). All three are packed by the codecs here
 
 def v3_summary(saved: V3Savings) -> str:
     """Return the counts, and what headers and records save."""
-    told = f"{counted(saved.batches, 'batch')}, {counted(saved.records, 'record')}"
-    told += f": a header has {V2_HEADER - saved.per_batch:.1f} bytes instead of {V2_HEADER}, a record {saved.per_record:.2f} less"
-    return told + (f"; {size(saved.left_out)} left out, damaged or not convertible" if saved.left_out else "")
+    text = f"{counted(saved.batches, 'batch')}, {counted(saved.records, 'record')}"
+    text += f": a header has {V2_HEADER - saved.per_batch:.1f} bytes instead of {V2_HEADER}, a record {saved.per_record:.2f} less"
+    return text + (f"; {size(saved.left_out)} left out, damaged or not convertible" if saved.left_out else "")
 
 
 def v3_rows(saved: V3Savings) -> Iterator[tuple[str, str, str, str]]:
@@ -178,7 +253,7 @@ def v3_rows(saved: V3Savings) -> Iterator[tuple[str, str, str, str]]:
         for part, count in (("batch", saved.batches), ("record", saved.records)):
             yield (f"  a {part}", *(f"{one / count:,.1f}" if count else "-" for one in sizes))  # type: ignore[misc]
     unpacked = saved.unpacked, saved.unpacked_main, saved.unpacked_additional
-    yield ("unpacked to validate offsets, times, lengths", *map(size, unpacked))  # type: ignore[misc]
+    yield ("decompressed to validate offsets, times, lengths", *map(size, unpacked))  # type: ignore[misc]
     seconds = saved.seconds, saved.seconds_main, saved.seconds_additional
     yield ("time of that", *(_changed(f"{1000 * one:,.1f} ms", one, seconds[0]) for one in seconds))  # type: ignore[misc]
 
@@ -188,14 +263,11 @@ def v3_lines(saved: V3Savings) -> Iterator[str]:
     yield f"what if v3  {v3_summary(saved)}"
     if not saved.batches:
         return
-    table = [V3_COLUMNS, *v3_rows(saved)]
-    widths = [max(len(row[column]) for row in table) for column in range(len(V3_COLUMNS))]
-    for name, *cells in table:
-        padded = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
-        yield f"  {name.ljust(widths[0])}  {padded}"
+    for line in _table([V3_COLUMNS, *v3_rows(saved)]):
+        yield f"  {line}"
     yield f"  ({V3_NOTE})"
 
 
-def _changed(told: str, now: float, before: float) -> str:
+def _changed(text: str, now: float, before: float) -> str:
     """Return the text with the change in percent, if there is one."""
-    return told if now == before or not before else f"{told} ({100 * (now / before - 1):+.1f}%)"
+    return text if now == before or not before else f"{text} ({100 * (now / before - 1):+.1f}%)"

@@ -148,7 +148,7 @@ def discover(
         ValueError: if a named topic is missing, or two directories are of the same topic-partition.
     """
     selection = selection or Selection()
-    looked = [found_in(path) for path in local_paths(tuple(paths))]
+    looked = [found_in(path, has_patterns=False) for path in local_paths(tuple(paths))]
     found = {segment.path: segment for segments, _ in looked for segment in segments}
     logs: dict[TopicPartition, list[SegmentFile]] = {}
     for segment in found.values():

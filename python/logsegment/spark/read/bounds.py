@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from logsegment._core import FileSource, RecordBatchError, read_offset_checkpoint
-from logsegment._decode import batch_stream
+from logsegment._core import read_offset_checkpoint
 from logsegment._log_paths import is_of_0_7
-from logsegment.log.log_end import last_valid
+from logsegment.log.reader import in_range
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.log.time_lookup import first_offset_at
 from logsegment.segment_files.discovery import SegmentFile
@@ -45,7 +43,7 @@ class LogRange:
     """
 
     name: TopicPartition
-    segments: Sequence[SegmentFile]
+    segments: Sequence[SegmentLookup]
     start: int | None = None
     end: int | None = None
     looked_up: tuple[SegmentLookup, ...] = ()
@@ -142,14 +140,15 @@ def base_of(segment: SegmentFile) -> int:
     return segment.base_offset
 
 
-def _range(name: TopicPartition, segments: Sequence[SegmentFile], checkpoints: Checkpoints, options: BatchOptions) -> LogRange | None:
-    first = None if segments[0].base_offset is None else earliest(name, segments, checkpoints)
+def _range(name: TopicPartition, files: Sequence[SegmentFile], checkpoints: Checkpoints, options: BatchOptions) -> LogRange | None:
+    first = None if files[0].base_offset is None else earliest(name, files, checkpoints)
     # Deleted records stay in the file until all of its segment is deleted.
-    after_deleted = first if first is not None and first > base_of(segments[0]) else None
+    after_deleted = first if first is not None and first > base_of(files[0]) else None
+    segments = list(map(SegmentLookup, files))
     looked_up: list[SegmentLookup] = []
 
     def opened() -> Iterator[SegmentLookup]:
-        for segment in map(SegmentLookup, segments):
+        for segment in segments:
             if not options.read.skips_damage:
                 looked_up.append(segment)
             yield segment
@@ -190,52 +189,24 @@ def _lost_start(one: LogRange, first: int | None) -> str | None:
 
 def _lost_end(one: LogRange, recovers: bool) -> str | None:
     offset = one.start if one.end is None else one.end
-    end = None if offset is None else _end_before(one, offset, recovers)
+    end = None if offset is None else one.segments[-1].end_before(offset, past_damage=recovers)
     if end is None:
         return None
     wanted = f"from {offset} on" if one.end is None else f"up to {offset}"
     return f"offsets of {one.name} {wanted} are wanted, but the log ends before {end}"
 
 
-def _end_before(one: LogRange, offset: int, recovers: bool) -> int | None:
-    """Return the end of the log if it is before an offset. A damaged header may claim the bytes of valid batches up to the end."""
-    end = SegmentLookup(one.segments[-1]).next_offset()
-    if end is None or offset <= end:
-        return None
-    last = last_valid(one.segments[-1], None, experimental=True) if recovers else None
-    return None if last is not None and offset <= last[2] + 1 else end
-
-
-def _ensure_boundary(name: TopicPartition, segments: Sequence[SegmentFile], offset: int, edge: Edge) -> None:
+def _ensure_boundary(name: TopicPartition, segments: Sequence[SegmentLookup], offset: int, edge: Edge) -> None:
     """Refuse an offset of Kafka 0.7, which is a position, inside of an entry; it would add or leave out a message.
 
     Source: `Log.read` in Kafka 0.7 takes any position, and its consumer fails at the bytes there.
     """
-    bases = [segment.base_offset or 0 for segment in segments]
-    at = bisect_right(bases, offset) - 1
-    if at < 0 or offset == bases[at] or not is_of_0_7(segments[at].path):
-        return
-    starts = _entry_starts(segments[at])
-    position = offset - bases[at]
-    after = bisect_left(starts, position)
-    if after < len(starts) and starts[after] != position:
-        raise ValueError(
-            f"option {edge}Offsets: no entry of {name} starts at {offset}, but at {bases[at] + starts[after - 1]} and "
-            f"{bases[at] + starts[after]}; offsets of Kafka 0.7 are positions"
-        )
-
-
-def _entry_starts(segment: SegmentFile) -> list[int]:
-    """Return where entries start in a file and where the last one ends, up to damage, which the query will report."""
-    starts = [0]
-    try:
-        for rows in batch_stream(FileSource(segment.path), check_crc=False):
-            table = rows.to_pyarrow()
-            for position, size in zip(table["position"].to_pylist(), table["size"].to_pylist(), strict=True):
-                starts.append(position + size)
-    except RecordBatchError:
-        pass
-    return starts
+    for segment in in_range(segments, offset, offset + 1)[-1:]:
+        base = segment.base_offset or 0
+        entry = segment.entry_around(offset - base) if is_of_0_7(segment.path) and offset > base else None
+        if entry is not None:
+            starts = f"no entry of {name} starts at {offset}, but at {base + entry[0]} and {base + entry[1]}"
+            raise ValueError(f"option {edge}Offsets: {starts}; offsets of Kafka 0.7 are positions")
 
 
 def _read_checkpoint(path: str) -> Checkpoint | None:

@@ -12,19 +12,33 @@ import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyspark.sql.types import StringType, StructField, StructType
 
-from logsegment._core import FileSource, Finding, RecordStream, batch_stream
-from logsegment.spark.options.read import ReadMode, SourceOptions
+from logsegment._core import FileSource, Finding, InternalError, RecordBatchError, RecordStream, UnsupportedError, valid_batches
+from logsegment._errors import hinting, in_file
+from logsegment._options import ReadOptions
+from logsegment.spark.options.read import ReadMode, SourceOptions, StreamOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+#: What to do about an error of damage.
+SKIPPING = "set the option mode to PERMISSIVE or DROPMALFORMED to skip damage"
+
 Shape: TypeAlias = Callable[["pa.RecordBatch"], "pa.RecordBatch"]
 Choice: TypeAlias = Callable[[list[Finding]], list[Finding]]
+
+
+def failed(error: RecordBatchError, options: SourceOptions, path: str | None = None) -> RecordBatchError:
+    """Return the error of a read with the name of the file and, if another mode would skip the damage, with the option that does so."""
+    named = error if path is None else in_file(error, path)
+    # A committed stream takes FAILFAST only.
+    is_fixed = isinstance(options, StreamOptions) and options.read.isolation == "read_committed"
+    is_damage = error.code != "not_a_segment" and not isinstance(error, (UnsupportedError, InternalError))
+    return hinting(named, SKIPPING) if is_damage and options.mode.on_error == "raise" and not is_fixed else named
 
 
 def widened(schema: StructType, mode: ReadMode) -> StructType:
@@ -190,37 +204,22 @@ class _ValidBatches:
     """The valid batches of a source, and the one after it."""
 
     def __init__(self, source: FileSource, options: SourceOptions) -> None:
-        self._positions: list[int] = []
-        self._firsts: list[int | None] = []
-        self._lasts: list[int] = []
-        for position, first, last in chain(_walked(source, options), _following(source, options)):
-            self._positions.append(position)
-            self._firsts.append(first)
-            self._lasts.append(last)
+        own = valid_batches(source, _reading(options))
+        # The batch after a source that is cut limits the damage before it.
+        after = () if source.end is None else islice(valid_batches(FileSource(source.path, source.end), _reading(options, batch_size=1)), 1)
+        self._batches = [*own, *after]
 
     def offsets(self, position: int, first_of_all: int) -> tuple[int, int | None]:
         """Return the offsets that the place at `position` may have: the first, and the first one after them; None without a valid batch."""
-        at = bisect_left(self._positions, position)
-        least = self._lasts[at - 1] + 1 if at else first_of_all
-        if at == len(self._positions):
+        at = bisect_left(self._batches, position, key=lambda batch: batch.position)
+        least = self._batches[at - 1].last_offset + 1 if at else first_of_all
+        if at == len(self._batches):
             return least, None
-        first, last = self._firsts[at], self._lasts[at]
-        if self._positions[at] == position:
-            return least if first is None else first, last + 1
-        return least, last if first is None else first
+        batch = self._batches[at]
+        if batch.position == position:
+            return least if batch.base_offset is None else batch.base_offset, batch.last_offset + 1
+        return least, batch.last_offset if batch.base_offset is None else batch.base_offset
 
 
-def _walked(source: FileSource, options: SourceOptions, batch_size: int = 65536) -> Iterator[tuple[int, int | None, int]]:
-    """Yield position, first offset if the header has it, and last offset of valid batches."""
-    for rows in batch_stream(source, replace(options.read, on_error="skip", batch_size=batch_size, codecs=None)):
-        table = rows.to_pyarrow()
-        columns = (table.column(name).to_pylist() for name in ("isValid", "position", "baseOffset", "lastOffset"))
-        for is_valid, position, first, last in zip(*columns, strict=True):
-            if is_valid and last is not None:
-                yield position, first, last
-
-
-def _following(source: FileSource, options: SourceOptions) -> Iterator[tuple[int, int | None, int]]:
-    """Yield the valid batch after a source that is cut, which limits the damage before it."""
-    if source.end is not None:
-        yield from islice(_walked(FileSource(source.path, source.end), options, batch_size=1), 1)
+def _reading(options: SourceOptions, batch_size: int = 65536) -> ReadOptions:
+    return replace(options.read, on_error="skip", batch_size=batch_size, codecs=None)

@@ -1,81 +1,108 @@
-"""The plan of a batch query: options go in, picklable tasks come out, each with the bytes of segments that it reads.
+"""The plan of a batch query: options and pushed filters go in, picklable tasks of about the right size come out.
 
-Names, indexes and headers lead to the wanted bytes. Large segments are cut where a batch begins, and small ones share a task. If a query
-wants all offsets of small segments, the driver opens none of them.
+The one reader of a partition finds the wanted bytes. Here large pieces are cut, and small ones share a task: Spark needs about 0.1 s for a
+task, however little it does. If a query wants all offsets of small segments, the driver opens none of them. Spark checks pushed conditions
+again, so that one may be ignored, or used roughly.
 """
 
 from __future__ import annotations
 
+import operator
+import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import groupby
+from datetime import datetime
+from itertools import chain, groupby
+from operator import add, gt
+from typing import Any, TypeAlias, TypeVar
 
-from pyspark.sql.datasource import InputPartition
+from pyspark.sql import datasource as spark
+from pyspark.sql.datasource import Filter, InputPartition
 
-from logsegment._core import FileSource, Finding, LimitError, RecordBatchError, Transactions
-from logsegment._decode import batch_stream
+from logsegment._core import Finding, LimitError, TruncatedError
 from logsegment._errors import without_file
-from logsegment._log_paths import is_of_0_7
-from logsegment._validate import TORN
-from logsegment.log.reader import committed_transactions, with_followers
+from logsegment._options import milliseconds
+from logsegment.log.piece import Part, PartitionPiece
+from logsegment.log.reader import PartitionReader
 from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.segment_files.discovery import SegmentFile, is_gap, segments_beside
+from logsegment.segment_files.discovery import is_gap
 from logsegment.spark.options.read import BatchOptions
-from logsegment.spark.options.topics import NAMED, discover, warn_of_gaps
+from logsegment.spark.options.topics import NAMED, TopicPartition, discover, warn_of_gaps
 from logsegment.spark.read.bounds import LogRange, ranges_of
-from logsegment.spark.read.filters import WantedRows
-from logsegment.spark.read.packing import SegmentPiece, cut_up, parts_of, shared
 from logsegment.stores.uri import shown
 
-
-@dataclass(frozen=True)
-class SegmentPart:
-    """The entries of one segment that one task reads.
-
-    Attributes:
-        source: file and range of bytes.
-        topic: value of the column `topic`.
-        partition: value of the column `partition`.
-        start: first offset wanted; None for all.
-        end: first offset not wanted; None for all.
-        transactions: of a committed read: those that touch the range.
-        resumes: another part has the offsets before `start`.
-    """
-
-    source: FileSource
-    topic: str | None
-    partition: int | None
-    start: int | None = None
-    end: int | None = None
-    transactions: Transactions | None = None
-    resumes: bool = False
+T = TypeVar("T")
+#: Files of a task, unless there are very many; to open a file takes as long as to read many headers.
+TASK_FILES = 64
+#: Most files of a task: a task that fails opens all of them again.
+_MOST_FILES = 1024
+#: Up to this many tasks each partition has its own, as with Spark's Kafka source; thousands would take minutes to start.
+OWN_TASKS = 64
 
 
 @dataclass(frozen=True)
 class SegmentTask(InputPartition):
-    """The parts of logs that one task reads, in the order of their offsets."""
+    """The parts of logs that one task reads, in the order of their offsets.
 
-    parts: tuple[SegmentPart, ...]
-
-
-def plan_tasks(options: BatchOptions, wanted: WantedRows | None = None) -> list[InputPartition]:
-    """Find the segments and make the tasks of a batch query.
-
-    Args:
-        options: of the query.
-        wanted: the rows that pushed filters want.
-
-    Raises:
-        OSError: if a path does not exist or cannot be read.
-        ValueError: if the options do not fit what is there.
-        RecordBatchError: if bytes before a time cannot be read.
+    Attributes:
+        parts: the bytes of segments, each with the options of its read.
+        resumed: numbers of the parts whose segments another part reads up to their first offsets.
     """
-    wanted = wanted or WantedRows()
+
+    parts: tuple[Part, ...]
+    resumed: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class WantedRows:
+    """The rows that a query wants; None for no bound.
+
+    Attributes:
+        start: least offset.
+        end: first offset after the largest.
+        timestamp: least time, in milliseconds.
+        topics: filters on the topic.
+        partitions: filters on the partition.
+    """
+
+    start: int | None = None
+    end: int | None = None
+    timestamp: int | None = None
+    topics: tuple[Filter, ...] = ()
+    partitions: tuple[Filter, ...] = ()
+
+    def has(self, name: TopicPartition) -> bool:
+        """Return True if rows of this topic-partition may be wanted."""
+        asked = ((name.topic, self.topics), (name.partition, self.partitions))
+        return all(_holds(one, value) is not False for value, filters in asked for one in filters)
+
+
+def plan_tasks(options: BatchOptions, wanted: WantedRows) -> list[SegmentTask]:
+    """Return the tasks of a query. Rows that are not wanted may be left out."""
     found = discover(options.paths, options.selection, reports=options.read.skips_damage)
     _ensure_none_skipped(found.left_out, options)
     warn_of_gaps(found.left_out)
-    return _tasks_of([one for one in ranges_of(found.logs, options) if wanted.has(one.name)], wanted, options)
+    ranges = [one for one in ranges_of(found.logs, options) if wanted.has(one.name)]
+    readers = [reader for one in ranges for reader in _readers(one, wanted, options)]
+    pieces = [reader.pieces() for reader in readers]
+    counts = task_counts([piece for own in pieces for piece in own], options)
+    known = {piece.segment.path: reader.transactions for reader, own in zip(readers, pieces, strict=True) for piece in own}
+    cuts = [[cut for piece in own for cut in cut_up(piece, counts[piece.segment.path], options)] for own in pieces]
+
+    def part(piece: PartitionPiece) -> Part:
+        transactions = known[piece.segment.path]
+        source, read = piece.part(None if transactions is None else piece.touching(transactions))
+        # A piece ends where a batch ends. If it does not, the file has changed, or is damaged.
+        is_strict = source.end is not None and options.fails_on_data_loss and not read.skips_damage
+        return source, replace(read, strict_tail=is_strict)
+
+    groups = shared(cuts, options)
+    tasks = [SegmentTask(tuple(map(part, group)), frozenset(at for at, one in enumerate(group) if one.resumes)) for group in groups]
+    by_offset = [piece for own in pieces for piece in own if piece.is_looked_up or counts[piece.segment.path] > 1]
+    _warn_of_indexes([*(segment for one in ranges for segment in one.looked_up), *by_offset])
+    return tasks
 
 
 def _ensure_none_skipped(left_out: Sequence[Finding], options: BatchOptions) -> None:
@@ -85,145 +112,44 @@ def _ensure_none_skipped(left_out: Sequence[Finding], options: BatchOptions) -> 
         raise OSError(f"{skipped.path.rpartition('@')[0]}: {skipped.message}; set failOnDataLoss to false to read what is left")
 
 
-def _tasks_of(ranges: Sequence[LogRange], wanted: WantedRows, options: BatchOptions) -> list[InputPartition]:
-    """Make the tasks of ranges of offsets. Rows that are not wanted may be left out."""
-    logs = [log for one in ranges for log in _logs(_narrowed(one, wanted))]
-    pieces = [(log, _pieces(log, wanted.timestamp, options)) for log in logs]
-    parts = parts_of([piece for _, own in pieces for piece in own], options)
-    known = _known(pieces, options) if options.read.isolation == "read_committed" else {}
-    cuts = [[cut for piece in own for cut in cut_up(piece, parts, options)] for _, own in pieces]
-    reported: set[str] = set()
-    tasks = [_task(together, known, reported) for together in shared(cuts, options)]
-    by_time = [segment for one in ranges for segment in one.looked_up]
-    by_offset = [piece.segment for _, own in pieces for piece in own if _is_looked_up(piece, parts)]
-    _warn_of_indexes([*by_time, *by_offset])
-    return [*tasks]
+def _readers(one: LogRange, wanted: WantedRows, options: BatchOptions) -> Iterator[PartitionReader]:
+    """Yield the readers of a range; of files without a topic-partition one for each directory, or for a file that is not a segment."""
+    start = one.start if wanted.start is None else max(wanted.start, one.start or 0)
+    ends = [end for end in (one.end, wanted.end) if end is not None]
+    read = replace(options.read, start_offset=start, end_offset=min(ends, default=None), topic=one.name.topic, partition=one.name.partition)
+    for _, segments in groupby(one.segments, lambda segment: segment.path if segment.base_offset is None else segment.file.directory):
+        reader = PartitionReader(list(segments), read, wanted.timestamp)
+        for segment in reader.segments:
+            if segment.base_offset is None:
+                _ensure_entries(segment, options)
+        yield reader
 
 
-def _narrowed(one: LogRange, wanted: WantedRows) -> LogRange:
-    start, end = wanted.start, wanted.end
-    least = one.start if start is None else max(start, one.start or 0)
-    most = one.end if end is None else end if one.end is None else min(end, one.end)
-    return LogRange(one.name, one.segments, least, most)
-
-
-def _logs(one: LogRange) -> list[LogRange]:
-    """Split files without a topic-partition into logs: one for each directory, and one for each file that is not a segment."""
-
-    def log(segment: SegmentFile) -> str:
-        return segment.path if segment.base_offset is None else segment.directory
-
-    return [LogRange(one.name, list(group), one.start, one.end) for _, group in groupby(one.segments, log)]
-
-
-def _pieces(log: LogRange, timestamp: int | None, options: BatchOptions) -> list[SegmentPiece]:
-    """Return the wanted bytes of the segments that may hold wanted offsets."""
-    found = ((_piece(segment, log, timestamp, options), follower) for segment, follower in with_followers(log.segments, log.start, log.end))
-    return [replace(piece, follower=follower) for piece, follower in found if piece is not None]
-
-
-def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, options: BatchOptions) -> SegmentPiece | None:
-    segment, recovers = SegmentLookup(file), options.read.skips_damage
-    try:
-        size = segment.size
-        if file.base_offset is None:
-            _ensure_entries(file, options)
-        # A name proves that a segment begins later, unless it is wrong or of an upload, which may overlap.
-        begins_later = log.start is None or (file.offsets is not None and file.offsets[0] >= log.start)
-        start = None if begins_later else log.start
-        begin, stop = 0, None
-        if start is not None or log.end is not None:
-            # A read that goes on past damage does it too: it finds a damaged index.
-            begin, stop = segment.byte_range(start, log.end)
-            if recovers:
-                # A damaged header may claim all bytes of the segment.
-                begin, stop = segment.valid_range(start, log.end)
-        if timestamp is not None and not recovers:
-            # A damaged header may claim the bytes of valid batches, and hide their times.
-            first = segment.position_for_timestamp(timestamp)
-            if first is None:
-                return None
-            begin = max(begin, first)
-    except LimitError:
-        # A look-up has the default limits; the task may have others, and reads all of the segment.
-        begin, stop = 0, None
-    except FileNotFoundError:
-        # The task reports the loss.
-        return SegmentPiece(segment, log.name, 0, 0, None, log.start, log.end)
-    is_empty = begin > 0 and (size if stop is None else stop) <= begin
-    return None if is_empty else SegmentPiece(segment, log.name, size, begin, stop, start, log.end)
-
-
-def _is_looked_up(piece: SegmentPiece, parts: dict[str, int]) -> bool:
-    return piece.begin > 0 or piece.stop is not None or parts[piece.segment.path] > 1
-
-
-def _known(pieces: Iterable[tuple[LogRange, Sequence[SegmentPiece]]], options: BatchOptions) -> dict[str, Transactions | None]:
-    """Return the transactions of the logs, by the path of each segment."""
-    found = ((_transactions(log, own, options), own) for log, own in pieces)
-    return {piece.segment.path: known for known, own in found for piece in own}
-
-
-def _transactions(log: LogRange, pieces: Sequence[SegmentPiece], options: BatchOptions) -> Transactions | None:
-    """Return the transactions of the tasks of a log, so that not each task reads all headers before its segment for them."""
-    if not pieces:
-        return None
-    if is_of_0_7(log.segments[0].path):
-        return Transactions([])
-    read = replace(options.read, start_offset=pieces[0].start, end_offset=pieces[-1].end)
-    return committed_transactions(segments_beside(log.segments[0]), read)
-
-
-def _task(pieces: Iterable[SegmentPiece], known: Mapping[str, Transactions | None], reported: set[str]) -> SegmentTask:
-    return SegmentTask(tuple(_part(piece, known.get(piece.segment.path), reported) for piece in pieces))
-
-
-def _part(piece: SegmentPiece, known: Transactions | None, reported: set[str]) -> SegmentPart:
-    """Return what a task reads of a segment. One task reports the finding of a segment: `reported` has those of other tasks."""
-    file = piece.segment.file
-    source = (replace(file, finding=None) if file.path in reported else file).source(piece.begin, piece.stop)
-    reported.add(file.path)
-    return SegmentPart(source, *piece.name, piece.start, piece.end, known and _touching(known, piece), piece.resumes)
-
-
-def _touching(known: Transactions, piece: SegmentPiece) -> Transactions:
-    """Return the transactions of a part; a partition may have very many."""
-    first = piece.start if piece.start is not None else piece.segment.base_offset or 0
-    aborted, doubtful = (
-        [found for found in ranges if found[2] >= first and (piece.end is None or found[1] < piece.end)]
-        for ranges in (known.aborted, known.doubtful)
-    )
-    return Transactions(aborted, known.last_stable_offset, doubtful)
-
-
-def _ensure_entries(file: SegmentFile, options: BatchOptions) -> None:
+def _ensure_entries(segment: SegmentLookup, options: BatchOptions) -> None:
     """Refuse a file without an entry, or with damage at its beginning; an empty file, or one of zeros, is fine."""
-    # The read itself refuses magic 3 and unknown plugins.
-    stream = batch_stream(FileSource(file.path), check_crc=False, batch_size=1, experimental=True, limits=options.read.limits)
-    with stream:
-        try:
-            found = next(iter(stream), None)
-        except RecordBatchError as error:
-            if options.read.skips_damage or error.position != 0:
-                return
-            raise ValueError(f"{shown(file.path)}: no log segment, or damaged where it begins: {without_file(error)}") from None
-        torn = found is None and any(one.rule == TORN for one in stream.findings)
-    if torn:
-        raise ValueError(f"{shown(file.path)}: no log segment: there is not one whole entry in it")
+    error = None
+    # The task reports a file that is gone.
+    with suppress(FileNotFoundError):
+        error = segment.first_entry_error(options.read.limits)
+    if isinstance(error, TruncatedError):
+        raise ValueError(f"{shown(segment.path)}: not a log segment: it has no whole entry")
+    if error is not None and not options.read.skips_damage:
+        prefix = "" if error.code == "not_a_segment" else "not a log segment, or damaged where it begins: "
+        raise ValueError(f"{shown(segment.path)}: {prefix}{without_file(error)}")
 
 
-def _warn_of_indexes(segments: Iterable[SegmentLookup]) -> None:
+def _warn_of_indexes(looked_up: Iterable[SegmentLookup | PartitionPiece]) -> None:
     """Warn once of segments that were looked up without valid indexes, which takes longer."""
-    found = {finding.path: f"{finding.path}: [{finding.rule}] {finding.message}" for one in segments for finding in _findings(one)}
+    found = {finding.path: f"{finding.path}: [{finding.rule}] {finding.message}" for one in looked_up for finding in _findings(one)}
     if found:
         texts = list(found.values())
         more = f"; and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
-        warnings.warn(f"indexes do not help, batch headers were read instead: {'; '.join(texts[:NAMED])}{more}", UserWarning, stacklevel=4)
+        warnings.warn(f"indexes do not help, batch headers were read instead: {'; '.join(texts[:NAMED])}{more}", UserWarning, stacklevel=3)
 
 
-def _findings(segment: SegmentLookup) -> list[Finding]:
+def _findings(looked_up: SegmentLookup | PartitionPiece) -> list[Finding]:
     try:
-        return [one for one in segment.index_findings if not _is_of_active_segment(one)]
+        return [one for one in looked_up.index_findings if not _is_of_active_segment(one)]
     except OSError:
         return []
 
@@ -231,3 +157,214 @@ def _findings(segment: SegmentLookup) -> list[Finding]:
 def _is_of_active_segment(finding: Finding) -> bool:
     """Return True for the zeros that a broker keeps after the entries of an active segment's index."""
     return finding.rule == "SEG-5" and finding.severity == "info"
+
+
+def task_files(total: int) -> int:
+    """Return how many of `total` files a task may have, so that very many small files do not make very many tasks.
+
+    Example:
+        >>> from logsegment.spark.read.plan import task_files
+        >>> [task_files(total) for total in (1000, 20_000, 10**6)]
+        [64, 313, 1024]
+    """
+    return min(max(TASK_FILES, -(-total // OWN_TASKS)), _MOST_FILES)
+
+
+def packed(items: Iterable[T], sizes: Callable[[T], Sequence[int]], most: Sequence[int]) -> Iterator[tuple[T, ...]]:
+    """Yield neighbours together while none of their sums is above its limit; a larger item is alone.
+
+    Args:
+        items: pieces of work.
+        sizes: returns the sizes of an item, as bytes and files.
+        most: the limits of the sums.
+
+    Example:
+        >>> from logsegment.spark.read.plan import packed
+        >>> list(packed([10, 10, 100, 10, 0], lambda size: [size], [20]))
+        [(10, 10), (100,), (10, 0)]
+    """
+    waiting: list[T] = []
+    filled: Sequence[int] = [0] * len(most)
+    for item in items:
+        own = sizes(item)
+        together = list(map(add, filled, own))
+        if waiting and any(map(gt, together, most)):
+            yield tuple(waiting)
+            waiting, together = [], list(own)
+        waiting.append(item)
+        filled = together
+    if waiting:
+        yield tuple(waiting)
+
+
+def at_least(least: int, most: int, pack: Callable[[int], list[T]]) -> list[T]:
+    """Pack with the limit `most`, with half of it, and so on, until there are `least` items or the limit is 0.
+
+    Example:
+        >>> from logsegment.spark.read.plan import at_least, packed
+        >>> at_least(3, 40, lambda most: list(packed([10, 10, 10, 10], lambda size: [size], [most])))
+        [(10,), (10,), (10,), (10,)]
+    """
+    while len(found := pack(most)) < least and most > 0:
+        most //= 2
+    return found
+
+
+#: Below this Spark needs longer for a task than the task itself.
+LEAST_TASK_BYTES = 16 << 20
+
+
+#: Pieces of one task.
+Group: TypeAlias = tuple[PartitionPiece, ...]
+
+
+def task_counts(pieces: Sequence[PartitionPiece], options: BatchOptions) -> dict[str, int]:
+    """Return the number of tasks for each file, so that all cores work, no task is too large, and there are `minPartitions`."""
+    total = sum(piece.size for piece in pieces)
+    target = _task_bytes(total, options)
+    counts = {piece.segment.path: max(1, round(piece.size / target)) for piece in pieces}
+    for piece in pieces:
+        # No task may be larger than twice the limit.
+        counts[piece.segment.path] = max(counts[piece.segment.path], -(-piece.size // (2 * options.max_partition_bytes)))
+    least = options.min_partitions or 0
+    if sum(counts.values()) < least and total:
+        shares = {piece.segment.path: round(piece.size / total * least) for piece in pieces}
+        counts = {path: max(count, shares[path]) for path, count in counts.items()}
+    return counts
+
+
+def _task_bytes(total: int, options: BatchOptions) -> int:
+    """Return the wanted bytes of a task.
+
+    The number of cores is that of the driver's machine, since no session is visible where Spark asks for the plan.
+    """
+    even = max(total // (os.cpu_count() or 1), LEAST_TASK_BYTES)
+    return min(even, options.max_partition_bytes)
+
+
+def shared(logs: Sequence[Sequence[PartitionPiece]], options: BatchOptions) -> list[Group]:
+    """Group small pieces of a log, and of several logs if there were very many tasks else; leave at least `minPartitions` tasks."""
+    least = min(options.min_partitions or 1, sum(map(len, logs))) or 1
+    tasks = _shared([[(piece,) for piece in own] for own in logs], least, least, options)
+    return tasks if len(tasks) <= OWN_TASKS else _shared([tasks], max(least, OWN_TASKS), least, options)
+
+
+def _shared(runs: Sequence[Sequence[Group]], wanted: int, least: int, options: BatchOptions) -> list[Group]:
+    """Group neighbours of each run, into about `wanted` tasks if they are small, and at least `least`."""
+    total = sum(piece.size for run in runs for group in run for piece in group)
+    most_files, most_offsets = task_files(sum(len(group) for run in runs for group in run)), options.max_records or 0
+
+    def sizes(group: Group) -> tuple[int, int, int]:
+        offsets = (most_offsets if piece.most_offsets is None else piece.most_offsets for piece in group)
+        return sum(piece.size for piece in group), len(group), sum(offsets) if most_offsets else 0
+
+    def pack(most: int) -> list[Group]:
+        return [tuple(chain(*groups)) for run in runs for groups in packed(run, sizes, (most, most_files, most_offsets))]
+
+    return at_least(least, min(_task_bytes(total, options), total // wanted), pack)
+
+
+def cut_up(piece: PartitionPiece, count: int, options: BatchOptions) -> list[PartitionPiece]:
+    """Cut a piece into about `count` pieces, or into more if that is too many offsets for a task."""
+    try:
+        pieces = [piece] if options.max_records is None else piece.cut_by_offsets(options.max_records)
+        step = -(-piece.size // count)
+        return [cut for one in pieces for cut in (one.cut_by_bytes(step) if count > 1 else [one])]
+    except (FileNotFoundError, LimitError):
+        # The task reports a lost file. A look-up has the default limits, the task may have others.
+        return [piece]
+
+
+def wanted_by(filters: Sequence[Filter]) -> WantedRows:
+    """Return the bounds of rows for which all filters hold."""
+    wanted = WantedRows()
+    for one in filters:
+        bare = _bare(one)
+        column = getattr(bare, "attribute", None)
+        if column == ("offset",):
+            wanted = _offsets(wanted, one)
+        elif column == ("timestamp",):
+            wanted = _times(wanted, one)
+        elif column == ("topic",) and _is_tested(bare):
+            wanted = replace(wanted, topics=(*wanted.topics, one))
+        elif column == ("partition",) and _is_tested(bare):
+            wanted = replace(wanted, partitions=(*wanted.partitions, one))
+    return wanted
+
+
+def _bare(one: Filter) -> Filter:
+    while isinstance(one, spark.Not):
+        one = one.child
+    return one
+
+
+def _offsets(wanted: WantedRows, one: Filter) -> WantedRows:
+    least, most = _bounds(one, int)
+    start = wanted.start if least is None else max(least, wanted.start or 0)
+    if most is None:
+        return replace(wanted, start=start)
+    end = max(most, -1) + 1
+    return replace(wanted, start=start, end=end if wanted.end is None else min(end, wanted.end))
+
+
+def _times(wanted: WantedRows, one: Filter) -> WantedRows:
+    """Use a least time. A largest time is useless: headers have the largest time of a batch, not the smallest."""
+    least, _ = _bounds(one, datetime)
+    if least is None or least.tzinfo is None:
+        return wanted
+    time = milliseconds(least, rounds_up=False)
+    return replace(wanted, timestamp=time if wanted.timestamp is None else max(time, wanted.timestamp))
+
+
+#: The tests of filters, for values that are not null.
+_TESTS: dict[type[Filter], Callable[[Any, Any], bool]] = {
+    spark.EqualTo: operator.eq,
+    spark.EqualNullSafe: operator.eq,
+    spark.GreaterThan: operator.gt,
+    spark.GreaterThanOrEqual: operator.ge,
+    spark.LessThan: operator.lt,
+    spark.LessThanOrEqual: operator.le,
+    spark.In: lambda value, values: value in values,
+    spark.StringStartsWith: str.startswith,
+    spark.StringEndsWith: str.endswith,
+    spark.StringContains: operator.contains,
+}
+
+
+def _is_tested(one: Filter) -> bool:
+    """Return False for a filter that `_holds` does not know, such as `IS NOT NULL`."""
+    return type(one) in _TESTS and getattr(one, "value", None) is not None
+
+
+def _holds(one: Filter, value: object) -> bool | None:
+    """Return True if a filter holds for a value; None if only Spark can say, as for null."""
+    if isinstance(one, spark.Not):
+        inside = _holds(one.child, value)
+        return None if inside is None else not inside
+    test, asked = _TESTS.get(type(one)), getattr(one, "value", None)
+    return None if test is None or value is None or asked is None else test(value, asked)
+
+
+def _values(one: Filter) -> tuple[Any, ...] | None:
+    """Return the values of which a column must have one; rows with null are not among them."""
+    if isinstance(one, spark.In):
+        return tuple(one.value)
+    if isinstance(one, (spark.EqualTo, spark.EqualNullSafe)) and one.value is not None:
+        return (one.value,)
+    return None
+
+
+def _bounds(one: Filter, kind: type) -> tuple[Any, Any]:
+    """Least and largest value; for `<` and `>` the bound itself is among them where it does no harm."""
+    values = _values(one)
+    if values is not None:
+        sound: list[Any] = [value for value in values if isinstance(value, kind)]
+        return (min(sound), max(sound)) if sound else (None, None)
+    value = getattr(one, "value", None)
+    if not isinstance(value, kind):
+        return None, None
+    if isinstance(one, (spark.GreaterThan, spark.GreaterThanOrEqual)):
+        return value, None
+    if isinstance(one, (spark.LessThan, spark.LessThanOrEqual)):
+        return None, value
+    return None, None

@@ -1,4 +1,7 @@
-"""The reader of a batch query: tasks on the driver, the rows of each in a worker process."""
+"""The reader of a batch query: options go in, tasks come out, and a task becomes rows in a worker process.
+
+`logsegment.spark.read.plan` makes the tasks.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
-from logsegment._core import FileSource, Finding, RecordBatchError, RecordStream
-from logsegment._decode import decoded
-from logsegment._errors import in_file
+from logsegment._core import FileSource, Finding, RecordBatchError, decode_files
 from logsegment._text import count
+from logsegment.log.piece import Part
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import find_segments
 from logsegment.spark.options.read import BatchOptions
 from logsegment.spark.options.topics import warn_of_topics
-from logsegment.spark.read.damage import CorruptColumn, Share, reported_by
-from logsegment.spark.read.filters import WantedRows, wanted_by
-from logsegment.spark.read.plan import SegmentPart, SegmentTask, plan_tasks
+from logsegment.spark.read.damage import CorruptColumn, Share, failed, reported_by
+from logsegment.spark.read.plan import SegmentTask, WantedRows, plan_tasks, wanted_by
 from logsegment.spark.read.task_stats import TaskStats
 from logsegment.stores.uri import is_stored
 
@@ -32,15 +33,23 @@ class SegmentReader(DataSourceReader):
     """Reads the chosen columns of segments."""
 
     def __init__(self, options: BatchOptions, columns: Sequence[str], corrupt: CorruptColumn | None = None) -> None:
-        self.options = options
-        self.columns = list(columns)
+        self.options = replace(options, read=replace(options.read, columns=columns))
         self.corrupt = corrupt or CorruptColumn(options.mode)
         self.wanted = WantedRows()
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return the tasks."""
-        tasks = plan_tasks(self.options, self.wanted)
-        warn_of_topics(self.columns, [part.topic for task in tasks if isinstance(task, SegmentTask) for part in task.parts])
+        """Return the tasks.
+
+        Raises:
+            OSError: if a path does not exist or cannot be read.
+            ValueError: if the options do not fit what is there.
+            RecordBatchError: if bytes before a time cannot be read.
+        """
+        try:
+            tasks = plan_tasks(self.options, self.wanted)
+        except RecordBatchError as error:
+            raise failed(error, self.options) from None
+        warn_of_topics(self.options.read.columns or (), [read.topic for task in tasks for _, read in task.parts])
         return tasks
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -49,53 +58,41 @@ class SegmentReader(DataSourceReader):
         if not isinstance(partition, SegmentTask):
             return
         with TaskStats(self.options.io_stats).written() as stats:
-            for part in partition.parts:
-                yield from self._rows(part, stats)
+            for number, part in enumerate(partition.parts):
+                yield from self._rows(part, stats, resumes=number in partition.resumed)
 
-    def _rows(self, part: SegmentPart, stats: TaskStats) -> Iterator[pa.RecordBatch]:
+    def _rows(self, part: Part, stats: TaskStats, *, resumes: bool) -> Iterator[pa.RecordBatch]:
+        source, _ = part
         try:
-            self._ensure_uncut(part)
-            yield from self._batches(part, stats)
+            self._ensure_uncut(source)
+            yield from self._batches(part, stats, resumes=resumes)
         except FileNotFoundError:
-            self._report_loss(FileNotFoundError(_loss_of(part.source)))
+            self._report_loss(FileNotFoundError(_loss_of(source)))
         except RecordBatchError as error:
-            raise in_file(error, str(part.source.path)) from None
+            raise failed(error, self.options, str(source.path)) from None
 
-    def _batches(self, part: SegmentPart, stats: TaskStats) -> Iterator[pa.RecordBatch]:
+    def _batches(self, part: Part, stats: TaskStats, *, resumes: bool) -> Iterator[pa.RecordBatch]:
+        source, read = part
+
         def own(found: list[Finding]) -> list[Finding]:
-            (file,) = find_segments(part.source.path)
-            return reported_by(found, part.source, Share(file.base_offset or 0, part.start, part.end, part.resumes), self.options)
+            (file,) = find_segments(source.path)
+            return reported_by(found, source, Share(file.base_offset or 0, read.start_offset, read.end_offset, resumes), self.options)
 
-        place = {"path": str(part.source.path), "topic": part.topic, "partition": part.partition}
-        with stats.counting(self._records(part), place) as stream:
-            yield from self.corrupt.batches(stream, place, is_cut=part.source.end is not None, choose=own)
+        place = {"path": str(source.path), "topic": read.topic, "partition": read.partition}
+        with stats.counting(decode_files([part], read), place) as stream:
+            yield from self.corrupt.batches(stream, place, is_cut=source.end is not None, choose=own)
 
-    def _ensure_uncut(self, part: SegmentPart) -> None:
+    def _ensure_uncut(self, source: FileSource) -> None:
         """Report a file that was cut after planning: a read of it would give fewer records without an error."""
-        size = Segment(part.source.path).size
-        if part.source.end is not None and size < part.source.end:
-            what = f"{part.source.path} was cut to {count(size, 'byte')} after the query was planned with {part.source.end:,}"
+        size = Segment(source.path).size
+        if source.end is not None and size < source.end:
+            what = f"{source.path} was cut to {count(size, 'byte')} after the query was planned with {source.end:,}"
             self._report_loss(OSError(what))
 
     def _report_loss(self, lost: OSError) -> None:
         if self.options.fails_on_data_loss:
             raise type(lost)(f"{lost}; set failOnDataLoss to false to read what is left") from None
         warnings.warn(f"{lost}: its records are left out", UserWarning, stacklevel=2)
-
-    def _records(self, part: SegmentPart) -> RecordStream:
-        # A piece ends where a batch ends. If it does not, the file has changed, or is damaged.
-        is_strict = part.source.end is not None and self.options.fails_on_data_loss and not self.options.read.skips_damage
-        options = replace(
-            self.options.read,
-            columns=self.columns,
-            strict_tail=is_strict,
-            transactions=part.transactions,
-            start_offset=part.start,
-            end_offset=part.end,
-            topic=part.topic,
-            partition=part.partition,
-        )
-        return decoded(part.source, options)
 
 
 class PushingReader(SegmentReader):

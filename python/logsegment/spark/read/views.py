@@ -15,15 +15,14 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from logsegment._core import FileSource, Finding, RecordBatchError, batch_stream, findings_table
 from logsegment._decode import batches
-from logsegment._errors import in_file
 from logsegment._validate import Surroundings, validate_segment, validated
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.names import VIEWS, View, warn_of_ignored
 from logsegment.spark.options.read import ViewOptions, parse_view
 from logsegment.spark.options.topics import Discovered, TopicPartition, discover, warn_of_gaps
-from logsegment.spark.read.damage import CorruptColumn, split, widened
-from logsegment.spark.read.packing import packed, task_files
+from logsegment.spark.read.damage import CorruptColumn, failed, split, widened
+from logsegment.spark.read.plan import packed, task_files
 from logsegment.spark.read.task_stats import TaskStats
 from logsegment.spark.schema import chosen_of
 from logsegment.stores.uri import directory_of, shown
@@ -158,7 +157,7 @@ class BatchesReader(ViewReader):
             with stats.counting(stream, place):
                 yield from self.corrupt.batches(stream, place, shape=lambda rows: self._placed(rows, path, part))
         except RecordBatchError as error:
-            raise in_file(error, path) from None
+            raise failed(error, self.options, path) from None
 
 
 class FindingsReader(ViewReader):

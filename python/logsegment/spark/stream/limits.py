@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from logsegment._core import FileSource, RecordBatchError, SegmentIndex
 from logsegment._decode import batch_stream
 from logsegment.log.reader import with_followers
+from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.offsets import Offsets
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import TopicPartition
 from logsegment.spark.read.bounds import base_of
-from logsegment.spark.stream.partitions import Logs, again, byte_range
+from logsegment.spark.stream.partitions import Logs, again
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit
@@ -172,8 +173,10 @@ def spans_of(segments: Sequence[SegmentFile], start: int, end: int) -> list[Byte
     found = []
     for segment, follower in with_followers(segments, start, end):
         stop = end if follower is None else min(follower, end)
-        first, last, _ = byte_range(segment, start, stop)
-        found.append(ByteSpan(segment, first, last, stop))
+        lookup = SegmentLookup(segment)
+        first, _ = lookup.find_offset(start)
+        position, batch = lookup.find_offset(stop - 1)
+        found.append(ByteSpan(segment, first, max(first, position + batch[0] if batch else position), stop))
     return found
 
 

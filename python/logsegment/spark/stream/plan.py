@@ -19,7 +19,7 @@ from logsegment.spark.options.offsets import Offsets
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import Discovered, TopicPartition
 from logsegment.spark.read.bounds import base_of, earliest
-from logsegment.spark.read.packing import OWN_TASKS, at_least, packed, task_files
+from logsegment.spark.read.plan import OWN_TASKS, at_least, packed, task_files
 from logsegment.spark.stream.partitions import Logs, settled_segments
 from logsegment.stores.uri import directory_of, shown
 

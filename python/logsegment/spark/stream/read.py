@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from logsegment._core import FileSource, RecordBatchError, RecordStream, SegmentIndex, Transactions
+from logsegment._core import FileSource, RecordBatchError, RecordStream, Transactions
 from logsegment._decode import decoded
-from logsegment._errors import in_file
-from logsegment.log.reader import committed_transactions, in_range, lower_bounded, with_followers
+from logsegment.log.reader import PartitionReader, committed_transactions, in_range, lower_bounded, with_followers
+from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.read.bounds import base_of
-from logsegment.spark.read.damage import CorruptColumn, Share, reported_by
+from logsegment.spark.read.damage import CorruptColumn, Share, failed, reported_by
 from logsegment.spark.read.task_stats import TaskStats
-from logsegment.spark.stream.partitions import ATTEMPTS, byte_range, settled_segments, version_of
+from logsegment.spark.stream.partitions import ATTEMPTS, settled_segments, version_of
 from logsegment.spark.stream.plan import RangePart, report_loss
 from logsegment.stores.listing import is_directory
 from logsegment.stores.uri import shown
@@ -72,7 +72,7 @@ def read_range(
             with stats.counting(opened.stream, place) as stream:
                 yield from corrupt.batches(stream, place, choose=choose)
         except RecordBatchError as error:
-            raise in_file(error, path) from None
+            raise failed(error, options, path) from None
 
 
 class _RangeReader:
@@ -117,26 +117,24 @@ class _RangeReader:
 
     def _open(self, segment: SegmentFile, start: int, end: int, *, is_last: bool) -> OpenedSegment:
         before = version_of(segment)
-        first, last, is_whole = self._byte_range(segment, start, end)
-        source = lower_bounded(segment).source(first, last)
-        stream = decoded(source, replace(self._options, start_offset=start, end_offset=end))
+        lookup = SegmentLookup(lower_bounded(segment))
+        part = PartitionReader([lookup], replace(self._options, start_offset=start, end_offset=end)).part_of(lookup)
+        is_whole = not is_last or self._reaches(lookup, end)
+        stream = decoded(*part)
         if version_of(segment) != before:
             stream.close()
             raise FileNotFoundError(errno.ENOENT, "the segment was replaced while it was opened", shown(segment.path))
-        if is_last and not is_whole:
+        if not is_whole:
             report_loss(f"{self._part.name} was cut off before offset {end - 1}, which was there before", fails=self._fails)
-        return OpenedSegment(segment, source, Share(base_of(segment), start, end, self._part.resumes), stream)
+        return OpenedSegment(segment, part[0], Share(base_of(segment), start, end, self._part.resumes), stream)
 
-    def _byte_range(self, segment: SegmentFile, start: int, end: int) -> tuple[int, int | None, bool]:
-        """Return the bytes that are read, and False if the segment ends before `end`."""
-        if self._options.skips_damage:
-            # The batch at `end` may be damaged. The next trigger sees a log that was cut.
-            return *SegmentIndex(segment.path, base_of(segment)).intact_range(start, end), True
+    def _reaches(self, segment: SegmentLookup, end: int) -> bool:
+        """Return False if the last segment ends before `end`, as its headers say."""
         try:
-            return byte_range(segment, start, end)
+            # With damage skipped, the batch at `end` may be damaged. The next trigger sees a log that was cut.
+            return self._options.skips_damage or segment.find_offset(end - 1)[1] is not None
         except RecordBatchError:
-            # A decode gives the records before the damage, and the better error.
-            return 0, None, True
+            return True
 
     def _ensure_replaced(self, error: FileNotFoundError) -> None:
         """Raise the error of a segment that did not come back, or report the loss of the partition."""

@@ -9,13 +9,12 @@ import errno
 import json
 import os
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from logsegment import stores
 from logsegment.spark.write.places import below
-from logsegment.stores.uri import is_stored, shown
+from logsegment.stores.uri import directory_of, shown
 
 JOURNAL = ".logsegment-commit"
 #: The last batch of each stream that was committed.
@@ -92,13 +91,13 @@ def commit(target: str, job: str, moves: Iterable[Move], mark: Mark | None) -> N
         "moves": [[move.verb, move.source, move.place] for move in moves],
         "batch": mark and [mark.query, mark.batch],
     }
-    _write_whole(below(target, JOURNAL), written)
+    stores.put_bytes(below(target, JOURNAL), json.dumps(written).encode())
     try:
         _make(target, moves)
     except OSError:
         for move in reversed(moves):
             move.undo(target)
-        _remove(below(target, JOURNAL))
+        stores.remove(below(target, JOURNAL))
         raise
     _finish(target, mark)
 
@@ -130,8 +129,7 @@ def recover(target: str) -> str | None:
 
 def is_pending(target: str) -> bool:
     """Return True if a commit was interrupted, which still needs the staged files."""
-    path = below(target, JOURNAL)
-    return stores.exists(path) if is_stored(path) else os.path.lexists(path)
+    return stores.exists(below(target, JOURNAL))
 
 
 def is_committed(target: str, mark: Mark) -> bool:
@@ -142,17 +140,15 @@ def is_committed(target: str, mark: Mark) -> bool:
 def _make(target: str, moves: list[Move]) -> None:
     for move in moves:
         move.make(target)
-    if is_stored(target):
-        return
-    for directory in {os.path.dirname(os.path.join(target, move.place)) for move in moves}:
-        _sync(directory)
+    for directory in {directory_of(below(target, move.place)) for move in moves}:
+        stores.sync_directory(directory)
 
 
 def _finish(target: str, mark: Mark | None) -> None:
     if mark is not None:
-        _write_whole(below(target, BATCHES), _batches(target) | {mark.query: mark.batch})
-    _remove(below(target, JOURNAL))
-    _sync(target)
+        stores.put_bytes(below(target, BATCHES), json.dumps(_batches(target) | {mark.query: mark.batch}).encode())
+    stores.remove(below(target, JOURNAL))
+    stores.sync_directory(target)
 
 
 def _batches(target: str) -> dict[str, int]:
@@ -194,46 +190,7 @@ def _install(source: str, place: str) -> None:
 
 def _read_whole(path: str) -> Any:
     """Return the JSON value of a small file."""
-    if is_stored(path):
-        data = stores.read_file(path, MOST)
-        if data is None:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), shown(path))
-        return json.loads(bytes(data))
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
-
-
-def _remove(path: str) -> None:
-    if is_stored(path):
-        stores.remove(path)
-    else:
-        os.unlink(path)
-
-
-def _write_whole(path: str, value: object) -> None:
-    if is_stored(path):
-        # An object is replaced as a whole.
-        stores.put_bytes(path, json.dumps(value).encode())
-        return
-    temporary = f"{path}.part"
-    try:
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(value, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-    _sync(os.path.dirname(path))
-
-
-def _sync(directory: str) -> None:
-    """Write the names in a directory to disk, if the file system lets a directory be opened."""
-    with suppress(OSError):
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    data = stores.read_file(path, MOST)
+    if data is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), shown(path))
+    return json.loads(bytes(data))

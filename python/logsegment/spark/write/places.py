@@ -6,16 +6,15 @@ skip `<any>-<n>.<32 hex digits>-delete`, and a broker deletes it. Files next to 
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import time
 from contextlib import suppress
+from functools import reduce
 from uuid import uuid4
 
 from logsegment import stores
 from logsegment._log_paths import partition_of
-from logsegment.stores.uri import StoreUri, is_stored
+from logsegment.stores.uri import join_path
 
 #: The directory of a job, with the files of its tasks and the segments that the commit makes of them.
 _STAGING = re.compile(r"_staging-0\.([0-9a-f]{32})-delete")
@@ -31,9 +30,8 @@ def new_job() -> str:
 
 
 def below(target: str, *names: str) -> str:
-    """Return a path below the target; in a store as a `StoreUri`, which shows no secret."""
-    path = os.path.join(target[:], *names)
-    return StoreUri(path) if is_stored(target) else path
+    """Return a path below the target."""
+    return reduce(join_path, names, target)
 
 
 def staging_name(job: str) -> str:
@@ -59,7 +57,7 @@ def replaced(number: int, job: str) -> str:
 def partitions_of(target: str) -> dict[str, tuple[str, int]]:
     """Return topic and partition of the partition directories in the target, by their names, without those that a broker gave up."""
     try:
-        names = _directories(target)
+        names = [entry.name for entry in stores.entries(target) if entry.is_directory]
     except FileNotFoundError:
         return {}
     found = {name: partition_of(name) for name in names if not name.endswith(("-delete", "-stray", "-future"))}
@@ -76,29 +74,8 @@ def known_partitions(target: str) -> dict[str, int]:
 
 def remove_staging(target: str, job: str) -> None:
     """Remove the directory of a job, as far as possible."""
-    if is_stored(target):
-        _remove_stored(staging(target, job))
-    else:
-        shutil.rmtree(staging(target, job), ignore_errors=True)
-
-
-def remove_leftovers(target: str, *jobs: str | None) -> None:
-    """Remove the directories of these jobs, replaced directories, and the directories of dead jobs."""
-    for job in filter(None, jobs):
-        remove_staging(target, job)
-    if is_stored(target):
-        with suppress(OSError):
-            _remove_abandoned(target)
-        return
-    with suppress(OSError), os.scandir(target) as listing:
-        for entry in list(listing):
-            is_abandoned = _STAGING.fullmatch(entry.name) and _newest(entry.path) < time.time() - ABANDONED_AFTER
-            if is_abandoned or _REPLACED.fullmatch(entry.name):
-                shutil.rmtree(entry.path, ignore_errors=True)
-
-
-def _remove_stored(above: str) -> None:
-    """Remove the claims first: a task that misses its claim takes back what it sent after the rest was listed."""
+    above = staging(target, job)
+    # Claims first: a task that misses its claim takes back what it sent after the rest was listed.
     with suppress(OSError):
         for entry in stores.entries(above):
             if entry.name.startswith(_CLAIMS):
@@ -107,27 +84,20 @@ def _remove_stored(above: str) -> None:
         stores.remove_directory(above)
 
 
-def _remove_abandoned(target: str) -> None:
-    """Remove the directories of dead jobs in a store. Its clock may differ from ours, but not by a day."""
-    for entry in stores.entries(target):
-        if entry.is_directory and _STAGING.fullmatch(entry.name):
-            times = [one.modified for one in (entry, *stores.walk(entry.path)) if one.modified is not None]
-            if times and max(times) < time.time() - ABANDONED_AFTER:
-                stores.remove_directory(entry.path)
-
-
-def _directories(target: str) -> list[str]:
-    if is_stored(target):
-        return [entry.name for entry in stores.entries(target) if entry.is_directory]
-    with os.scandir(target) as listing:
-        return sorted(entry.name for entry in listing if entry.is_dir())
-
-
-def _newest(directory: str) -> float:
-    """Return the time of the last change in a directory."""
-    changed = [os.stat(directory).st_mtime]
-    for above, directories, files in os.walk(directory):
-        for name in directories + files:
+def remove_leftovers(target: str, *jobs: str | None) -> None:
+    """Remove the directories of these jobs, replaced directories, and the directories of dead jobs."""
+    for job in filter(None, jobs):
+        remove_staging(target, job)
+    with suppress(OSError):
+        for entry in stores.entries(target):
             with suppress(OSError):
-                changed.append(os.stat(os.path.join(above, name)).st_mtime)
-    return max(changed)
+                if entry.is_directory and (_REPLACED.fullmatch(entry.name) or _is_abandoned(entry)):
+                    stores.remove_directory(entry.path)
+
+
+def _is_abandoned(entry: stores.DirectoryEntry) -> bool:
+    """Return True for the directory of a dead job. The clock of a store may differ from ours, but not by a day."""
+    if not _STAGING.fullmatch(entry.name):
+        return False
+    times = [one.modified for one in (entry, *stores.walk(entry.path)) if one.modified is not None]
+    return bool(times) and max(times) < time.time() - ABANDONED_AFTER

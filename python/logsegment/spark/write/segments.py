@@ -1,31 +1,61 @@
-"""Segments of a log that is written: where the log ends, and staged files as segments after that."""
+"""Segments of a log that is written: what tasks staged, where the log ends, and staged files as segments after that."""
 
 from __future__ import annotations
 
 import errno
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from logsegment._core import RecordBatchError, SegmentIndex, place_staged, segment_end
+from logsegment._core import RecordBatchError, place_staged, segment_end
 from logsegment._errors import in_file
 from logsegment._log_paths import is_of_0_7
 from logsegment.log.reader import ensure_named
-from logsegment.segment_files.discovery import SegmentFile, find_segments, size_of
+from logsegment.log.segment_lookup import SegmentLookup
+from logsegment.segment_files.discovery import SegmentFile, find_segments
 from logsegment.spark.write.options import WriteOptions
-from logsegment.spark.write.task import StagedPart
 from logsegment.stores.uri import is_stored, shown
 
 
-class LogEnd(NamedTuple):
-    """The log end offset, and True if the last segment is empty, so that the next one takes its name."""
+@dataclass(frozen=True)
+class StagedPart:
+    """A staged file: the records of one task for one partition, whose offsets count from 0."""
+
+    topic: str
+    partition: int
+    path: str
+    records: int
+    bytes: int
+
+    @property
+    def log(self) -> str:
+        """Return the name of the directory of the partition."""
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True)
+class StoredPart(StagedPart):
+    """Segments of one task for one partition, below `path`, with their offsets in the log.
+
+    Attributes:
+        base_offset: log end offset when the task looked.
+        files: names, in the order in which they become visible.
+    """
+
+    base_offset: int
+    files: tuple[str, ...]
+
+
+class AppendPoint(NamedTuple):
+    """The log end offset of a log that can be continued, and True if the last segment is empty, so that the next one takes its name."""
 
     offset: int
     is_last_empty: bool
 
 
-def log_end(directory: str, *, is_07: bool, by_index: bool = False) -> LogEnd:
-    """Find the end of a log; 0 if there is none.
+def append_point(directory: str, *, is_07: bool, by_index: bool = False) -> AppendPoint:
+    """Find where a write continues a log, 0 if there is none; refuse a log that cannot be continued.
 
     Args:
         directory: of the partition, here or in a store.
@@ -37,33 +67,23 @@ def log_end(directory: str, *, is_07: bool, by_index: bool = False) -> LogEnd:
         RecordBatchError: if its last segment cannot be read, or a segment contradicts its name.
         OSError: if it cannot be opened.
     """
-    segments = [one for one in _segments(directory) if one.base_offset is not None]
-    if not segments:
-        return LogEnd(0, False)
-    _ensure_same_kind(segments, is_07)
-    ensure_named(segments)
-    last = segments[-1]
+    named = [one for one in _segments(directory) if one.base_offset is not None]
+    if not named:
+        return AppendPoint(0, False)
+    _ensure_same_kind(named, is_07)
+    last = SegmentLookup(ensure_named(named)[-1])
     base = last.base_offset or 0
     if is_07:
-        size = size_of(last)
-        return LogEnd(base + size, size == 0)
+        return AppendPoint(base + last.size, last.size == 0)
     try:
-        end, valid, size = _indexed_end(last, base) if by_index or is_stored(last.path) else segment_end(last.path, base)
+        # The index leads to the end, so that the segment is not fetched.
+        end, valid, size = (*last.end(), last.size) if by_index or is_stored(last.path) else segment_end(last.path, base)
     except RecordBatchError as error:
         raise in_file(error, last.path) from None
     if valid != size:
         text = f"the log ends inside an entry at byte {valid} of {size}; cut it there, or salvage it, before more is written"
         raise ValueError(f"{shown(last.path)}: {text}")
-    return LogEnd(end, size == 0)
-
-
-def _indexed_end(segment: SegmentFile, base: int) -> tuple[int, int, int]:
-    """Return end offset, end of the last batch and size as `segment_end` does, but by the index, so that the segment is not fetched."""
-    size, last = size_of(segment), SegmentIndex(segment.path, base).last_batch()
-    if last is None:
-        return base, 0, size
-    position, length, last_offset = last
-    return last_offset + 1, position + length, size
+    return AppendPoint(base if end is None else end, size == 0)
 
 
 def _segments(directory: str) -> list[SegmentFile]:

@@ -1,23 +1,34 @@
-"""The task of a write: rows go in, staged files and a message that names them come out. A commit ignores the files of failed tasks."""
+"""The task of a write: rows go in, staged files and a message that names them come out. A commit ignores the files of failed tasks.
+
+A store cannot patch or lock files. There each topic-partition belongs to one task, which claims it before it sends any segment. A claim is
+an empty object below the staging directory of the job. A task that made one lists all, so that of two tasks at least the second sees the
+other. The task finds where the log ends, makes whole segments here, and puts them below the staging directory. The commit checks that the
+log still ends there, and lets the store copy them into their place.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from hashlib import md5
 from typing import TYPE_CHECKING
 
 from pyspark import TaskContext
 from pyspark.sql.datasource import WriterCommitMessage
 
+from logsegment import stores
 from logsegment._core import StagedWriter
 from logsegment.spark.write import places
 from logsegment.spark.write.options import WriteOptions
+from logsegment.spark.write.segments import StagedPart, StoredPart, append_point, make_segments
+from logsegment.stores.uri import is_stored, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,22 +36,15 @@ if TYPE_CHECKING:
 #: Spark's properties of the tasks of a stream: its query and the number of the batch.
 QUERY = "sql.streaming.queryId"
 BATCH = "streaming.sql.batchId"
-
-
-@dataclass(frozen=True)
-class StagedPart:
-    """A staged file: the records of one task for one partition, whose offsets count from 0."""
-
-    topic: str
-    partition: int
-    path: str
-    records: int
-    bytes: int
-
-    @property
-    def log(self) -> str:
-        """Return the name of the directory of the partition."""
-        return f"{self.topic}-{self.partition}"
+#: Claims that are sent at the same time: a task may have rows of very many partitions.
+THREADS = 8
+#: Seconds after which a claim is renewed, far below `places.ABANDONED_AFTER`: a task may make segments for longer than that before it sends
+#: the first.
+RENEWED_AFTER = 60 * 60
+ADVICE = (
+    'offsets cannot be patched in a store, so one task must write all rows of a partition, as after df.repartition("topic", "partition"), '
+    "or df.coalesce(1) where rows name no partition; nothing of this job is visible"
+)
 
 
 @dataclass(frozen=True)
@@ -71,28 +75,11 @@ class Staging:
     is_stream: bool
     refused: tuple[tuple[str, str], ...] = ()
 
-    def write(self, batches: Iterator[pa.RecordBatch]) -> StagedMessage:
-        """Stage the rows of one task."""
-        attempt = self.attempt()
-        above = places.staging(self.options.path, attempt.job)
-        directory = os.path.join(above, attempt.name)
-        if self.is_stream:
-            os.makedirs(above, exist_ok=True)
-        try:
-            # The driver of a batch makes the directory above: a task that begins after its job was given up must not make it again.
-            os.mkdir(directory)
-            return self.write_here(batches, attempt, above)
-        except BaseException as error:
-            shutil.rmtree(directory, ignore_errors=True)
-            if isinstance(error, FileNotFoundError) and not os.path.isdir(above):
-                raise _given_up(above) from None
-            raise
-
     def attempt(self) -> Attempt:
         """Return the attempt that runs in this worker."""
         return Attempt.here(self.job, is_stream=self.is_stream)
 
-    def write_here(
+    def write(
         self, batches: Iterator[pa.RecordBatch], attempt: Attempt, above: str, claim: Callable[[Sequence[str]], None] | None = None
     ) -> StagedMessage:
         """Stage the rows of one task in the directory of its attempt, below `above`. `claim` gets the new partitions of each batch."""
@@ -182,3 +169,142 @@ class Attempt:
         if query is not None and batch is not None:
             job = md5(f"{query}/{batch}".encode(), usedforsecurity=False).hexdigest()
         return cls(job, query, task, f"task-{task:05d}-{number}-{places.new_job()}")
+
+
+class Claims:
+    """The claims of one attempt of a task.
+
+    Args:
+        above: the directory of the claims of all tasks of a job.
+        attempt: name of the attempt, which begins with `task-<number>-`.
+        clock: returns seconds.
+    """
+
+    def __init__(self, above: str, attempt: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._above = above
+        self._attempt = attempt
+        self._clock = clock
+        self._own: list[str] = []
+        self._put_at = clock()
+
+    def claim(self, logs: Sequence[str]) -> None:
+        """Claim partitions, by the names of their directories. Without any, only show that the job lives.
+
+        Raises:
+            ValueError: if another task has one of them.
+            FileNotFoundError: if the job was given up meanwhile.
+            OSError: if the store does not answer.
+        """
+        if not logs:
+            self._renew()
+            return
+        self._own += logs
+        self._put_at = self._clock()
+        with ThreadPoolExecutor(min(THREADS, len(logs)), "logsegment-claims") as threads:
+            for _ in threads.map(self._put, logs):
+                pass
+        tasks: dict[str, set[int]] = {}
+        for entry in stores.walk(self._above):
+            log = os.path.basename(os.path.dirname(entry.path[:]))
+            tasks.setdefault(log, set()).add(_task(entry.name))
+        for log in self._own:
+            if len(tasks.get(log, ())) > 1:
+                first, second, *_ = sorted(tasks[log])
+                raise ValueError(f"tasks {first} and {second} both have rows of {log}: {ADVICE}")
+
+    def ensure_kept(self) -> None:
+        """Raise if the claims are gone: the commit that gave the job up would not remove what is sent now.
+
+        Raises:
+            FileNotFoundError: if the first claim is gone.
+            OSError: if the store does not answer.
+        """
+        if self._own and not stores.exists(self._place(self._own[0])):
+            raise FileNotFoundError(errno.ENOENT, "the job was given up meanwhile", shown(self._above))
+
+    def withdraw(self) -> None:
+        """Remove the claims, as far as the store does it: the next attempt may have other rows."""
+        for log in self._own:
+            with suppress(OSError):
+                stores.remove(self._place(log))
+
+    def _renew(self) -> None:
+        if self._own and self._clock() - self._put_at >= RENEWED_AFTER:
+            self._put_at = self._clock()
+            try:
+                # A claim that is renewed after the job was given up would hide that.
+                self.ensure_kept()
+                self._put(self._own[0])
+            except OSError as error:
+                # The next renewal asks a store that does not answer now.
+                if isinstance(error, FileNotFoundError):
+                    raise
+
+    def _put(self, log: str) -> None:
+        stores.put_bytes(self._place(log), b"")
+
+    def _place(self, log: str) -> str:
+        return places.below(self._above, log, self._attempt)
+
+
+def _task(attempt: str) -> int:
+    return int(attempt.split("-")[1])
+
+
+def stage(staging: Staging, batches: Iterator[pa.RecordBatch]) -> StagedMessage:
+    """Stage the rows of one task, in the directory of the job or in a store.
+
+    Raises:
+        ValueError: for an invalid row, or if another task has rows of the same partition in a store.
+        FileNotFoundError: if the job was given up meanwhile.
+        OSError: if a file cannot be written, or the store does not answer.
+    """
+    attempt = staging.attempt()
+    above = places.staging(staging.options.path, attempt.job)
+    stage_below = _stage_in_store if is_stored(above) else _stage_here
+    return stage_below(above, attempt, staging, batches)
+
+
+def _stage_here(above: str, attempt: Attempt, staging: Staging, batches: Iterator[pa.RecordBatch]) -> StagedMessage:
+    directory = os.path.join(above, attempt.name)
+    if staging.is_stream:
+        os.makedirs(above, exist_ok=True)
+    try:
+        # The driver of a batch makes the directory above: a task that begins after its job was given up must not make it again.
+        os.mkdir(directory)
+        return staging.write(batches, attempt, above)
+    except BaseException as error:
+        shutil.rmtree(directory, ignore_errors=True)
+        if isinstance(error, FileNotFoundError) and not os.path.isdir(above):
+            raise _given_up(above) from None
+        raise
+
+
+def _stage_in_store(above: str, attempt: Attempt, staging: Staging, batches: Iterator[pa.RecordBatch]) -> StagedMessage:
+    claims = Claims(places.claims(above, staging.job), attempt.name)
+    with tempfile.TemporaryDirectory(prefix="logsegment-") as here:
+        os.mkdir(os.path.join(here, attempt.name))
+        try:
+            message = staging.write(batches, attempt, here, claims.claim)
+            parts = tuple(_uploaded(staging.options, attempt, part, here) for part in message.parts)
+            claims.ensure_kept()
+            return replace(message, parts=parts)
+        except BaseException:
+            with suppress(OSError):
+                stores.remove_directory(places.below(above, attempt.name))
+            claims.withdraw()
+            raise
+
+
+def _uploaded(options: WriteOptions, attempt: Attempt, part: StagedPart, here: str) -> StoredPart:
+    staged, made = os.path.join(here, part.path), os.path.join(here, "made")
+    base_offset, _ = append_point(places.below(options.path, part.log), is_07=options.is_07)
+    segments = make_segments(options, [(staged, part)], made, base_offset)
+    os.unlink(staged)
+    names = tuple(name for _, names in segments for name in names)
+    target = places.below(places.staging(options.path, attempt.job), part.path)
+    for name in names:
+        stores.put_file(os.path.join(made, name), places.below(target, name))
+        os.unlink(os.path.join(made, name))
+    os.rmdir(made)
+    return StoredPart(part.topic, part.partition, part.path, part.records, part.bytes, base_offset, names)

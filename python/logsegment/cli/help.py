@@ -1,0 +1,40 @@
+"""Help texts: options that few users need have headings of their own."""
+
+from __future__ import annotations
+
+import click
+
+#: Headings, and the options below them by the names that click gives.
+GROUPS = {
+    "Plugin codecs": ("registry", "bootstrap_servers", "command_config", "settings", "timeout", "allow_plugin", "replication_factor"),
+    "Redaction": ("is_redacted", "redact_key"),
+    "Tiered storage": ("key_file",),
+}
+#: The heading of all other options.
+OTHERS = "Options"
+
+
+class Verb(click.Command):
+    """A command whose help has groups of options."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of each group below its heading."""
+        for heading, options in grouped_options(self, ctx).items():
+            with formatter.section(heading):
+                formatter.write_dl(options)
+
+
+class VerbGroup(click.Group):
+    """A command with commands of its own."""
+
+    command_class = Verb
+
+
+def grouped_options(command: click.Command, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+    """Return the options of a command as their names and help texts, by heading."""
+    headings = {name: heading for heading, names in GROUPS.items() for name in names}
+    found: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (OTHERS, *GROUPS)}
+    for param in command.get_params(ctx):
+        if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None:
+            found[headings.get(param.name or "", OTHERS)].append(record)
+    return {heading: options for heading, options in found.items() if options}

@@ -1,0 +1,150 @@
+"""A piece of a segment: the bytes that hold wanted records, with the options of their read. Large pieces can be cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
+
+from logsegment._core import FileSource, Finding, Transactions
+from logsegment._options import ReadOptions
+from logsegment.log.segment_lookup import SegmentLookup
+
+#: Bytes of a file and the options with which they are read: what `decode_files` takes.
+Part: TypeAlias = tuple[FileSource, ReadOptions]
+
+
+@dataclass(frozen=True)
+class PartitionPiece:
+    """Bytes of a segment with wanted records.
+
+    Attributes:
+        segment: the segment.
+        options: those of the read, with the offsets that are wanted of the piece.
+        begin: position of the first byte.
+        stop: position after the last byte; None for the end of the file at the time of the read.
+        follower: first offset after the segment; None if it is not known.
+        has_finding: the read of the piece reports the finding of the segment; of several pieces only one does.
+        resumes: another piece has the offsets of the segment before the first one of this piece.
+    """
+
+    segment: SegmentLookup
+    options: ReadOptions
+    begin: int
+    stop: int | None
+    follower: int | None = None
+    has_finding: bool = True
+    resumes: bool = False
+
+    @cached_property
+    def size(self) -> int:
+        """The number of bytes, as far as it is known. 0 if the file is gone, which the read reports."""
+        if self.stop is not None:
+            return max(self.stop - self.begin, 0)
+        try:
+            return max(self.segment.size - self.begin, 0)
+        except FileNotFoundError:
+            return 0
+
+    @property
+    def is_looked_up(self) -> bool:
+        """True if the piece is not the whole segment."""
+        return self.begin > 0 or self.stop is not None
+
+    @property
+    def most_offsets(self) -> int | None:
+        """The most offsets that the piece may hold; None if only the file shows it."""
+        ends = [end for end in (self.options.end_offset, self.follower) if end is not None]
+        return max(min(ends) - self._first_offset, 0) if ends else None
+
+    @property
+    def index_findings(self) -> list[Finding]:
+        """The findings of the `.index`, also those of the look-up of the first and the last offset."""
+        if self.options.skips_damage:
+            # The bytes of such a read are found without it.
+            self.segment.byte_range(self.options.start_offset, self.options.end_offset)
+        return self.segment.index_findings
+
+    def part(self, transactions: Transactions | None) -> Part:
+        """Return the bytes and the options of the read. One piece of a segment reports the finding of the segment.
+
+        Args:
+            transactions: those that a committed read must know.
+        """
+        file = self.segment.file if self.has_finding else replace(self.segment.file, finding=None)
+        return file.source(self.begin, self.stop), replace(self.options, transactions=transactions)
+
+    def touching(self, transactions: Transactions) -> Transactions:
+        """Return the transactions with offsets of the piece, of which a partition may have very many."""
+        first, end = self._first_offset, self.options.end_offset
+
+        def touching(ranges: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+            return [one for one in ranges if one[2] >= first and (end is None or one[1] < end)]
+
+        return Transactions(touching(transactions.aborted), transactions.last_stable_offset, touching(transactions.undecided))
+
+    def cut_by_bytes(self, step: int) -> list[PartitionPiece]:
+        """Return pieces of about `step` bytes; each batch is in one of them.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        # A cut shortly before the end would make a tiny piece.
+        last = self.begin + self.size - step // 2
+        cuts = self.segment.cuts(step, self.begin, last, valid=self.options.skips_damage) if last > self.begin else []
+        begins, stops = [self.begin, *cuts], [*cuts, self.stop]
+        return [
+            replace(self, begin=begin, stop=stop, has_finding=self.has_finding and number == 0)
+            for number, (begin, stop) in enumerate(zip(begins, stops, strict=True))
+        ]
+
+    def from_end(self, step: int) -> Iterator[PartitionPiece]:
+        """Yield pieces from the last one to the first one; each batch is in one of them.
+
+        Args:
+            step: about the bytes of the last piece; each piece is about twice as long as the one after it.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        piece = self
+        while (cut := piece._cut_before_end(step)) is not None:
+            yield replace(piece, begin=cut)
+            piece, step = replace(piece, stop=cut, has_finding=False), 2 * step
+        yield piece
+
+    def cut_by_offsets(self, most: int) -> list[PartitionPiece]:
+        """Return pieces of at most `most` offsets. A batch may be among the bytes of two of them, each of which reads its own records.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        start, end = self.options.start_offset, self.options.end_offset
+        cuts = self.segment.offset_cuts(most, self._first_offset, end)
+        starts, begins = [start, *(cut[0] for cut in cuts)], [self.begin, *(cut[1] for cut in cuts)]
+        ends, stops = [*(cut[0] for cut in cuts), end], [*(cut[2] for cut in cuts), self.stop]
+        options = [replace(self.options, start_offset=first, end_offset=last) for first, last in zip(starts, ends, strict=True)]
+        if self.options.skips_damage:
+            # Headers lead to the cuts, and a damaged one may claim the offsets of valid batches.
+            ranges = [self.segment.range_to_read(own) for own in options]
+        else:
+            ranges = [(max(begin, self.begin), stop) for begin, stop in zip(begins, stops, strict=True)]
+        return [
+            replace(self, options=own, begin=begin, stop=stop, has_finding=self.has_finding and number == 0, resumes=number > 0)
+            for number, (own, (begin, stop)) in enumerate(zip(options, ranges, strict=True))
+            if self.options.skips_damage or stop is None or stop > self.begin
+        ]
+
+    def _cut_before_end(self, step: int) -> int | None:
+        """Return where a batch begins about `step` bytes before the end; None if the piece is too short to be cut."""
+        while self.size > 2 * step:
+            # The cuts are multiples of the bytes before the last `step` ones, and so one at most.
+            if cuts := self.segment.cuts(self.size - step, self.begin, self.begin + self.size, valid=self.options.skips_damage):
+                return cuts[0]
+            step *= 2
+        return None
+
+    @property
+    def _first_offset(self) -> int:
+        return max(self.options.start_offset or 0, self.segment.base_offset or 0)
