@@ -21,8 +21,16 @@ MUTATIONS ?= 10000
 # Optimised, but linked in seconds and with the checks of a debug build.
 FUZZ_TEST = CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true \
 	CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true cargo test --release $(LOCKED) --features arrow --target-dir target/properties propert
+# `make cross-wheel TARGET=x86_64-unknown-linux-musl COMPATIBILITY=musllinux_1_2`; and what `make cross-check` compiles for.
+TARGET ?= aarch64-unknown-linux-gnu
+COMPATIBILITY ?= manylinux_2_28
+CROSS_CHECKED := aarch64-apple-darwin x86_64-pc-windows-gnu aarch64-pc-windows-gnullvm
 # `make test-python ARGS="-k spark"`, `make bench ARGS="--sections headers"`, `make demo ARGS=...`.
 ARGS ?=
+# Processes that run tests: half of the time they wait for Spark, brokers and browsers.
+WORKERS ?= 4
+# A file is run by one of them, the files that take longest first (tests/conftest.py).
+PARALLEL = --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # maturin and pyo3 must see this environment and no other that happens to be active.
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -73,17 +81,24 @@ $(SETUP): pyproject.toml | $(PY)
 build: $(BUILD) ## compile the extension (release) into .venv; nothing to do if no Rust source changed
 
 $(BUILD): $(SETUP) pyproject.toml $(RUST_SOURCES)
-	$(VENV)/bin/maturin develop --release --quiet $(LOCKED)
+	PIP_QUIET=1 $(VENV)/bin/maturin develop --release --quiet $(LOCKED)
 	@mkdir -p $(STAMPS) && touch $@
 
 .PHONY: demo
 demo: $(BUILD) ## a tour on a real segment: set up, build, run examples/demo.py
-	$(PY) examples/demo.py $(ARGS)
+	@# What Java and Spark say while they start is shown only if the demo fails.
+	@$(PY) examples/demo.py $(ARGS) 2>target/demo.log || { cat target/demo.log >&2; exit 1; }
 
 ##@ Checks
 
 .PHONY: test
 test: setup build test-rust test-python ## set up, build and run every test
+
+.PHONY: check
+check: $(BUILD) ## the loop at the desk: Rust and Python tests without Spark, brokers, browsers and pages
+	cargo test --quiet $(LOCKED) --features arrow,io
+	$(PY) -m pytest --quiet $(PARALLEL) -m "not spark and not interop and not slow" \
+		--ignore tests/python/test_docs.py tests/python $(ARGS)
 
 .PHONY: test-rust
 test-rust: $(SETUP) ## the core without features (the fence), then with Arrow columns and files
@@ -91,11 +106,11 @@ test-rust: $(SETUP) ## the core without features (the fence), then with Arrow co
 	cargo test $(LOCKED) --features arrow,io
 
 .PHONY: test-python
-test-python: $(BUILD) ## pytest; ARGS="-k name" selects
-	$(PY) -m pytest $(ARGS)
+test-python: $(BUILD) ## pytest in WORKERS processes (4); ARGS="-k name" selects
+	$(PY) -m pytest $(PARALLEL) --durations 20 $(ARGS)
 
 .PHONY: lint
-lint: $(BUILD) licenses-check ## formats, clippy three times, ruff, mypy, the stub against the module, links, licences
+lint: $(BUILD) licenses-check ## formats, clippy three times, ruff, mypy, the stub against the module, workflows, issue forms, links, licences
 	cargo fmt --check
 	cargo clippy $(LOCKED) --all-targets -- -D warnings
 	cargo clippy $(LOCKED) --all-targets --features arrow -- -D warnings
@@ -103,6 +118,9 @@ lint: $(BUILD) licenses-check ## formats, clippy three times, ruff, mypy, the st
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/lint-imports
+	$(VENV)/bin/zizmor --offline --quiet --strict-collection .github
+	$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	$(PY) tools/check_structure.py
 	$(VENV)/bin/mypy
 	$(PY) -m mypy.stubtest logsegment._core --ignore-disjoint-bases
@@ -138,7 +156,7 @@ properties: ## every Rust test named after properties with FUZZ_CASES cases each
 
 .PHONY: interop
 interop: $(BUILD) ## run every writer against every reader, record and print the table of docs/interop.md (Java, Maven)
-	status=0; REQUIRE_INTEROP=1 INTEROP_RECORD=1 $(PY) -m pytest -m interop $(ARGS) || status=$$?; \
+	status=0; REQUIRE_INTEROP=1 INTEROP_RECORD=1 $(PY) -m pytest $(PARALLEL) -m interop $(ARGS) || status=$$?; \
 		$(PY) tests/interop/record.py || status=$$?; exit $$status
 
 .PHONY: mutations
@@ -187,11 +205,37 @@ licenses: $(SETUP) ## write licenses/ and LICENSE-binary from the bundled crates
 licenses-check: $(SETUP) ## fail if licenses/ or LICENSE-binary is not what `make licenses` would write
 	$(PY) tools/licenses.py check
 
+.PHONY: man
+man: $(BUILD) ## write the manual page from the help of the command line
+	$(PY) tools/man_page.py make
+
+# The times in a wheel are that of the commit, and maturin leaves out a random number (docs/release.md).
+wheel cross-wheel: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+
 .PHONY: wheel
 wheel: $(SETUP) $(LICENCE_FILES) ## build the stripped wheel for this Python into target/wheels
 	rm -rf target/wheels
 	$(VENV)/bin/maturin build --release --quiet $(LOCKED) --interpreter $(PY) --out target/wheels
 
 .PHONY: wheel-check
-wheel-check: wheel ## build the wheel; at most 6 MiB, complete with licences, works when installed alone
-	$(PY) tools/wheel_check.py target/wheels/*.whl
+wheel-check: wheel ## build the wheel; at most 6 MiB, complete with licences, works alone, and with each extra of docs/guide/first-attempts.md
+	$(PY) tools/wheel_check.py --attempts target/wheels/*.whl
+
+.PHONY: cross-tools
+cross-tools: $(SETUP)
+	$(PY) -m pip install --quiet --disable-pip-version-check --group cross
+
+.PHONY: cross-wheel
+cross-wheel: cross-tools ## build the wheel for TARGET with zig into target/cross (docs/platforms.md says how to try it)
+	rustup target add $(TARGET)
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" maturin build --release --quiet $(LOCKED) --zig --target $(TARGET) --compatibility $(COMPATIBILITY) \
+		--interpreter python3.11 --out target/cross
+
+.PHONY: cross-check
+cross-check: cross-tools ## compile for macOS and Windows on Linux, C code by zig, as far as it goes without linking
+	rustup target add $(CROSS_CHECKED)
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo-zigbuild check $(LOCKED) --features python $(addprefix --target ,$(CROSS_CHECKED))
+
+.PHONY: crate
+crate: ## pack the crate for crates.io into target/package and compile what was packed
+	cargo package $(LOCKED) --features arrow,io

@@ -26,6 +26,7 @@ WHEEL_TARGETS = (
     "x86_64-apple-darwin",
     "aarch64-apple-darwin",
     "x86_64-pc-windows-msvc",
+    "aarch64-pc-windows-msvc",
 )
 
 # Crate -> (component, licence taken, licence file below the crate), or None where a `links` key bundles nothing.
