@@ -30,3 +30,21 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """Of a file that is skipped as a whole."""
     return judged((yield))
+
+
+#: Files that take longest, first to last. Workers begin with them, so that none is left alone with one at the end.
+LONGEST = (
+    "tests/spark_kafka/test_spark_kafka.py",
+    "tests/python/test_docs.py",
+    "tests/interop/",
+    "tests/python/spark/",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take longest first; the others stay in the order of their names."""
+
+    def place(item: pytest.Item) -> int:
+        return next((place for place, path in enumerate(LONGEST) if item.nodeid.startswith(path)), len(LONGEST))
+
+    items.sort(key=place)

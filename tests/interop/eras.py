@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from made_once import made_once
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 WORK = ROOT / "target" / "interop"
@@ -78,12 +80,14 @@ def resolved(era: Era) -> str:
     pom = POM.format(version=era.version, dependencies="\n".join(map(dependency, era.artifacts)))
     place = WORK / "maven" / f"{era.version}-{hashlib.sha256(pom.encode()).hexdigest()[:12]}"
     answer = place / "classpath"
-    if answer.exists() and all(Path(jar).exists() for jar in answer.read_text().split(os.pathsep)):
+    # One lock for all: two Mavens that fetch the same artifact spoil each other's repository.
+    with made_once(WORK / "maven"):
+        if answer.exists() and all(Path(jar).exists() for jar in answer.read_text().split(os.pathsep)):
+            return answer.read_text()
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "pom.xml").write_text(pom)
+        run(["mvn", "--batch-mode", "--quiet", f"-Dmdep.outputFile={answer}", "dependency:build-classpath"], place)
         return answer.read_text()
-    place.mkdir(parents=True, exist_ok=True)
-    (place / "pom.xml").write_text(pom)
-    run(["mvn", "--batch-mode", "--quiet", f"-Dmdep.outputFile={answer}", "dependency:build-classpath"], place)
-    return answer.read_text()
 
 
 def compiled(era: Era, jars: str) -> Path:
@@ -91,11 +95,12 @@ def compiled(era: Era, jars: str) -> Path:
     sources = [JAVA_SOURCES / f"{name}.java" for name in ("Peer", "Rows", *era.sources)]
     state = hashlib.sha256(b"".join(map(Path.read_bytes, sources)) + jars.encode()).hexdigest()[:12]
     classes = WORK / "classes" / f"{era.version}-{state}"
-    if not classes.exists():
-        unfinished = classes.with_name(f"{classes.name}.{os.getpid()}")
-        placed = [moved(source, era, unfinished) for source in sources]
-        run(["javac", "-nowarn", "-proc:none", "-Xlint:none", "-cp", jars, "-d", str(unfinished), *map(str, placed)], ROOT)
-        unfinished.rename(classes)
+    with made_once(classes):
+        if not classes.exists():
+            unfinished = classes.with_name(f"{classes.name}.unfinished")
+            placed = [moved(source, era, unfinished) for source in sources]
+            run(["javac", "-nowarn", "-proc:none", "-Xlint:none", "-cp", jars, "-d", str(unfinished), *map(str, placed)], ROOT)
+            unfinished.rename(classes)
     return classes
 
 

@@ -14,7 +14,8 @@ from functools import cache
 from pathlib import Path
 
 import eras
-from s3_server import free_port
+from loopback import free_port
+from made_once import made_once
 
 #: MiniDFSCluster itself calls mockito.
 HADOOP = eras.Era("hadoop-3.4.2", ("org.apache.hadoop:hadoop-client-minicluster:3.4.2", "org.mockito:mockito-core:4.11.0"), ())
@@ -80,11 +81,12 @@ def library() -> Path:
     """libhdfs.so, made when it is not there."""
     place = eras.WORK / f"libhdfs-{PYDOOP}"
     built = place / "libhdfs.so"
-    if not built.exists():
-        place.mkdir(parents=True, exist_ok=True)
-        unfinished = place / f"libhdfs.{os.getpid()}"
-        subprocess.run(compiling(sources(place), unfinished), check=True, capture_output=True)
-        unfinished.rename(built)
+    with made_once(place):
+        if not built.exists():
+            place.mkdir(parents=True, exist_ok=True)
+            unfinished = place / "libhdfs.unfinished"
+            subprocess.run(compiling(sources(place), unfinished), check=True, capture_output=True)
+            unfinished.rename(built)
     return built
 
 

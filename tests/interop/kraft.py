@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import eras
+from loopback import free_port
 
 VERSION = "4.3.1"
 CLUSTER_ID = "bG9nc2VnbWVudC10ZXN0cw"
@@ -31,7 +32,7 @@ class Broker:
         self.properties = directory / "server.properties"
         self.output = directory / "broker.log"
         self.process: subprocess.Popen[bytes] | None = None
-        port, controller = free_ports(2)
+        port, controller = free_port(), free_port()
         self.servers = f"127.0.0.1:{port}"
         directory.mkdir(parents=True)
         self.properties.write_text(PROPERTIES.format(port=port, controller=controller, logs=self.logs) + more_properties)
@@ -132,14 +133,6 @@ class Broker:
 
     def tail(self) -> str:
         return self.output.read_text(errors="replace")[-4000:] if self.output.exists() else "(it said nothing)"
-
-
-def free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
 
 
 def quiet_logger():

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import eras
+from made_once import made_once
 from rows import Row, load_rows, save_spec
 
 #: The tests' JVMs stay small and start fast.
@@ -89,7 +90,7 @@ def go(scratch: Path) -> Peer:
     sources = sorted(file for file in GO_SOURCES.iterdir() if file.suffix == ".go" or file.name in ("go.mod", "go.sum"))
     state = hashlib.sha256(b"".join(map(Path.read_bytes, sources))).hexdigest()[:12]
     program = eras.WORK / "go" / f"peer-{state}"
-    if not program.exists():
-        program.parent.mkdir(parents=True, exist_ok=True)
-        eras.run(["go", "build", "-o", str(program), "."], GO_SOURCES)
+    with made_once(program):
+        if not program.exists():
+            eras.run(["go", "build", "-o", str(program), "."], GO_SOURCES)
     return Peer("go", [str(program)], scratch)

@@ -132,7 +132,7 @@ def main() -> int:
     text = page(results)
     PAGE.write_text(text)
     print(text)
-    return 1 if "RED" in text else 0
+    return 1 if any(outcome == "red" for outcome, _ in results.values()) else 0
 
 
 PAGE_TEXT = """# What others write we read, and what we write others read

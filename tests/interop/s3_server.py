@@ -17,6 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import eras
+from loopback import free_port
 
 #: Maven takes an older jackson-annotations from elsewhere in the tree unless it is named.
 S3PROXY = eras.Era("s3proxy-4.1.0", ("org.gaul:s3proxy:4.1.0", "com.fasterxml.jackson.core:jackson-annotations:2.21"), ())
@@ -114,13 +115,6 @@ class Server:
         raise RuntimeError(f"s3proxy did not start:\n{log.read_text()[-4000:]}")
 
 
-def free_port() -> int:
-    """A port of loopback that nobody uses."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def _gate(server: Server) -> ThreadingHTTPServer:
     class Gate(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -198,4 +192,4 @@ QUIET = """\
 </configuration>
 """
 
-__all__ = ["BUCKET", "KEY", "SECRET", "Server", "free_port"]
+__all__ = ["BUCKET", "KEY", "SECRET", "Server"]

@@ -22,6 +22,7 @@ import eras
 import hdfs_server
 import logsegment as ls
 from logsegment import _core
+from loopback import free_port
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 DATA = corpus.CORPUS / "modern-4.1.0/data"
@@ -112,7 +113,7 @@ def test_a_stream_of_spark_follows(answers: dict[str, Any]) -> None:
 
 
 def test_a_name_node_that_is_gone_is_a_connection_error(server: hdfs_server.Server) -> None:
-    uri = f"hdfs://127.0.0.1:{hdfs_server.free_port()}/orders-0"
+    uri = f"hdfs://127.0.0.1:{free_port()}/orders-0"
     told = "import sys, logsegment as ls\ntry: ls.Log(sys.argv[1])\nexcept ConnectionError as error: print(error)"
     environment = os.environ | server.environment | {"PYTHONPATH": str(Path(ls.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", told, uri], env=environment, capture_output=True, text=True, timeout=120)

@@ -193,7 +193,7 @@ def compare_control(line: str, internal: dict[str, Any]) -> None:
         assert internal["type"] == "LEADER_CHANGE"
 
 
-#: What Kafka's own serializer wrote: a copied segment without and with the tag of Kafka 4, an update, a deletion (TV-11, TV-12).
+#: What Kafka's own serializer wrote: a copied segment without and with the tag of Kafka 4, an update, a deletion (TS-73 to TS-76).
 IDS = "09746f2d7069632e6131627a1474df458cbaee3cf065d7aa490000000100"
 SEGMENT = f"{IDS}b6a8a629e6704ad3843b04734f72f9a100"
 COPIED = f"010000{SEGMENT}00000000000004d20000000000000599000000070000018bcfe56d990000018bcfe56fd003"

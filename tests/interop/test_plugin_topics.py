@@ -20,11 +20,12 @@ import logsegment as ls
 import rows
 from cli_process import run
 from counting_proxy import counting
-from kraft import Broker, free_ports
+from kraft import Broker
 from logsegment.cli import app
 from logsegment.plugins import Entry, Plugin, RegistrationError, Registry, RegistryError, TopicRegistry
 from logsegment.plugins import topic_registry as clusters
 from logsegment.plugins.rules import registration
+from loopback import free_port
 from peers import Peer
 
 pytestmark = pytest.mark.interop
@@ -60,7 +61,7 @@ registry.register([Plugin(sys.argv[2], {"java": "a.B", "python": "a:B"}, "v1")])
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     eras.need(*eras.NEEDED_COMMANDS, "keytool")
     place = tmp_path_factory.mktemp("plugins")
-    plain, controller, secure = free_ports(3)
+    plain, controller, secure = (free_port() for _ in range(3))
     keys, name = place / "keys.p12", "localhost"
     store = ["-keystore", str(keys), "-storetype", "PKCS12", "-storepass", PASSWORD, "-alias", "broker"]
     made = ["-genkeypair", "-keyalg", "EC", "-dname", f"CN={name}", "-ext", f"SAN=dns:{name}", "-validity", "30"]
@@ -304,7 +305,7 @@ def test_settings_of_tls_and_sasl_reach_the_broker(servers: str, broker: Broker)
 
 def test_no_broker_is_one_clear_error_and_is_not_waited_for_by_every_batch() -> None:
     eras.need("java")
-    registry = TopicRegistry(f"127.0.0.1:{free_ports(1)[0]}", timeout=1)
+    registry = TopicRegistry(f"127.0.0.1:{free_port()}", timeout=1)
     began = time.monotonic()
     for _ in range(100):
         with pytest.raises(RegistryError, match=r"Kafka at 127\.0\.0\.1:\d+: .*(Connection refused|transport failure)") as raised:
@@ -335,7 +336,7 @@ def test_the_command_line_registers_in_topics(servers: str, broker: Broker, tmp_
     assert (done.code, "[S-P13]" in done.err) == (1, True)
     assert run("plugins", "remove", "--bootstrap-servers", servers, "--yes", "fast").code == 0
     assert TopicRegistry(servers).entries() == []
-    done = run("plugins", "list", "--bootstrap-servers", f"127.0.0.1:{free_ports(1)[0]}", "--setting", "log_level=0", "--timeout", "1")
+    done = run("plugins", "list", "--bootstrap-servers", f"127.0.0.1:{free_port()}", "--setting", "log_level=0", "--timeout", "1")
     assert (done.code, done.out, "Traceback" in done.err) == (2, b"", False)
     assert "logsegment: Kafka at 127.0.0.1:" in done.err
 
@@ -351,7 +352,7 @@ print(stream.to_pyarrow().to_pylist() == [{"value": b"%d" % number * 50, "compre
 
 def test_batches_of_a_plugin_are_read_by_who_knows_only_the_servers(servers: str, tmp_path: Path) -> None:
     """S-P17, S-P19, S-P20: written here, read in another process."""
-    small = Plugin("small", {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready.bzip2:Bzip2"}, "v1.0")
+    small = Plugin("small", {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready:Bzip2"}, "v1.0")
     TopicRegistry(servers).register([FAST, small])
     registry = TopicRegistry(servers)
     table = pa.table({"value": [b"%d" % number * 50 for number in range(1000)]})
@@ -364,12 +365,12 @@ def test_batches_of_a_plugin_are_read_by_who_knows_only_the_servers(servers: str
         ls.encode(table, compression="nobody", codecs=registry)
     with pytest.raises(ls.UnsupportedError, match=r"fast.*example\.fast:Codec.*v1\.0"):
         ls.encode(table, compression="fast", codecs=registry)
-    nowhere = TopicRegistry(f"127.0.0.1:{free_ports(1)[0]}", timeout=1)
+    nowhere = TopicRegistry(f"127.0.0.1:{free_port()}", timeout=1)
     with pytest.raises((ls.RecordBatchError, OSError), match=r"Kafka at 127\.0\.0\.1"):
         ls.decode(segment.read_bytes(), codecs=nowhere).to_pyarrow()
 
 
-BZIP2 = {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready.bzip2:Bzip2"}
+BZIP2 = {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready:Bzip2"}
 SMALL_VALUES = [b"order %d" % number for number in range(400)]
 
 
@@ -437,7 +438,7 @@ def test_a_reader_gets_the_error_of_the_registry(
     monkeypatch.setattr(app, "stop_on_signals", lambda: None)
     monkeypatch.setenv("COLUMNS", "400")
     segment = small_segment(servers, tmp_path)
-    nobody = f"127.0.0.1:{free_ports(1)[0]}"
+    nobody = f"127.0.0.1:{free_port()}"
     assert "Connection refused" in (told := cat_fails(segment, nobody)) or "transport failure" in told
     ensure_each_verb_tells(segment, nobody, f"the plugin registry failed: RegistryError: Kafka at {nobody}: ", capfd)
     java, topic = peer("4.3.1"), "plugin-python-topic"
@@ -550,7 +551,7 @@ def test_s_p18_and_s_p21_the_brokers_part_asks_javas_topic(
     servers: str, broker: Broker, peer: Callable[[str], Peer], scratch: Path
 ) -> None:
     """The registry is opened for Python; ids and aliases are those of Java's entries, one of which Java's own producer wrote."""
-    small = Plugin("small", {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready.bzip2:Bzip2"}, "v1.0")
+    small = Plugin("small", {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready:Bzip2"}, "v1.0")
     TopicRegistry(servers).register([FAST, small])
     produce(peer("4.3.1"), servers, "plugin-java-topic", [(b"late", java_value("late", 9))], scratch)
     registry = TopicRegistry(servers)

@@ -18,10 +18,10 @@ import pytest
 import corpus
 import eras
 import logsegment as ls
-import s3_server
 from logsegment import _core, stores
 from logsegment.segment_files.discovery import find_segments, size_of
 from logsegment.stores.listing import matching
+from loopback import free_port
 from s3_server import KEY, SECRET, Fetched, Server
 
 pytestmark = pytest.mark.interop
@@ -213,7 +213,7 @@ def test_a_wrong_secret_is_a_permission_error(server: Server):
 
 
 def test_an_endpoint_that_is_down_is_a_connection_error():
-    uri = f"s3://key:top-secret@lake/orders-0?endpoint_override=127.0.0.1:{s3_server.free_port()}&scheme=http&region=us-east-1"
+    uri = f"s3://key:top-secret@lake/orders-0?endpoint_override=127.0.0.1:{free_port()}&scheme=http&region=us-east-1"
     with pytest.raises(ConnectionError) as raised:
         find_segments(uri)
     assert_clean(raised.value, "s3://lake/orders-0")

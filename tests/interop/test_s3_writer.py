@@ -19,10 +19,10 @@ import logsegment as ls
 from logsegment import stores
 from logsegment.segment_files.discovery import find_segments
 from logsegment.spark import register
-from logsegment.spark.write import SegmentStreamWriter, SegmentWriter, journal, places, stored
+from logsegment.spark.write import SegmentStreamWriter, SegmentWriter, journal, places
 from logsegment.spark.write import task as tasks
 from logsegment.spark.write.journal import Mark
-from logsegment.spark.write.stored import StoredPart
+from logsegment.spark.write.segments import StoredPart
 from logsegment.spark.write.task import StagedMessage
 from s3_server import KEY, SECRET, Server
 from spark_session import spark_session
@@ -158,13 +158,13 @@ def test_what_killed_drivers_left_is_removed_when_it_is_a_day_old(server: Server
     assert values(server, "left/orders-0") == numbered("a")
 
 
-@pytest.mark.parametrize(("renewed_after", "puts"), [(0, 4), (stored.RENEWED_AFTER, 1)])
+@pytest.mark.parametrize(("renewed_after", "puts"), [(0, 4), (tasks.RENEWED_AFTER, 1)])
 def test_a_task_that_works_for_long_is_not_taken_for_abandoned(
     server: Server, monkeypatch: pytest.MonkeyPatch, renewed_after: int, puts: int
 ):
     """Until its segments are made the store holds nothing but its claim, which it puts anew when another batch of rows comes."""
-    assert places.ABANDONED_AFTER > 10 * stored.RENEWED_AFTER
-    monkeypatch.setattr(stored, "RENEWED_AFTER", renewed_after)
+    assert places.ABANDONED_AFTER > 10 * tasks.RENEWED_AFTER
+    monkeypatch.setattr(tasks, "RENEWED_AFTER", renewed_after)
     asked: list[str] = []
 
     def note(method: str, path: str) -> bool:

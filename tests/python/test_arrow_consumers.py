@@ -84,6 +84,23 @@ def test_a_table_can_be_read_again_and_again(case: Case):
 
 @all_cases
 @all_binaries
+def test_rows_as_objects_are_those_of_pyarrow(case: Case, binary: str):
+    columns = ["timestamp", "headersRaw", "internal", *RECORD_COLUMNS]
+    options = {"columns": columns, "control": True, "binary": binary, "topic": "orders", **case.options}
+    expected = ls.decode(case.read(), **options).to_pyarrow().to_pylist()
+    assert ls.decode(case.read(), **options).to_pylist() == expected
+    assert [row for batch in ls.decode(case.read(), **options, batch_size=7) for row in batch.to_pylist()] == expected
+    (batch,) = ls.decode(case.read(), **options).read_all().to_batches()[:1]
+    assert batch.slice(2, 2).select(["offset", "key"]).to_pylist() == batch.to_pyarrow().slice(2, 2).select(["offset", "key"]).to_pylist()
+    assert (len(batch.slice(len(batch) + 1)), len(batch.slice(0, len(batch) + 1))) == (0, len(batch))
+    table = ls.batches(case.read(), **case.options)
+    assert table.to_pylist() == table.to_pyarrow().to_pylist()
+    with pytest.raises(KeyError, match="nothing"):
+        batch.select(["nothing"])
+
+
+@all_cases
+@all_binaries
 def test_polars_reads_the_stream(case: Case, binary: str):
     assert from_polars(pl.DataFrame(stream_of(case, binary=binary))) == corpus.expected_records(case)
     assert from_polars(stream_of(case, binary=binary, batch_size=3).to_polars()) == corpus.expected_records(case)
@@ -184,6 +201,8 @@ def test_importing_and_reading_needs_no_other_package():
     path = str(CASES[0].path)
     code = (
         "import sys, logsegment as ls\n"
+        "loaded = {name for name in sys.modules if name.startswith('logsegment.')}\n"
+        "assert loaded == {'logsegment._core', 'logsegment._lazy'}, loaded\n"
         f"stream = ls.decode(ls.FileSource({path!r}))\n"
         "assert sum(batch.num_rows for batch in stream) > 0\n"
         f"assert len(ls.batches(open({path!r}, 'rb').read())) > 0\n"
@@ -193,6 +212,7 @@ def test_importing_and_reading_needs_no_other_package():
         "rooms = {f'logsegment.{name}' for name in ('broker', 'plugins', 'polars')}\n"
         "assert not rooms & sys.modules.keys(), 'what was not asked for'\n"
         "assert {'broker', 'plugins', 'restore'} <= set(dir(ls)) and ls.restore.__module__ == 'logsegment._restore.restore'\n"
+        "assert all(hasattr(ls, name) for name in ls.__all__)\n"
         "assert ls.plugins.FileRegistry and ls.broker.append and ls.tiered.uploads and not hasattr(ls, 'nothing')\n"
     )
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(path).parent, check=False)

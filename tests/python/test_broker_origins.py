@@ -208,6 +208,6 @@ def test_the_state_of_producers_changes_whole_or_not_at_all():
 
 
 def test_an_origin_that_is_none_is_a_mistake():
-    with pytest.raises(ValueError, match=r'origin must be one of "client", "coordinator", "replication", "raft_leader", not "CLIENT"'):
+    with pytest.raises(ValueError, match=r'origin must be "client", "coordinator", "replication" or "raft_leader", not "CLIENT"'):
         append(simple_batch([b"a"]), "CLIENT")
     assert append(batch(record(b"k", b"v"), count=1), "client").last_offset == 0

@@ -121,7 +121,7 @@ def test_s_p21_an_alias_that_java_does_not_know_is_none(registry: FileRegistry):
 def test_s_p22_below_magic_2_another_codec_is_needed(registry: FileRegistry, to: str):
     data = packed(registry)
     for plain, codec in ((data, "producer"), (data, "same"), (packed(registry, "gzip"), "deflate")):
-        with pytest.raises(ls.UnsupportedError, match="stands in magic 2 only") as caught:
+        with pytest.raises(ls.UnsupportedError, match="exists in magic 2 only") as caught:
             ls.broker.append(plain, first_offset=0, to=to, compression=codec, codecs=registry)
         assert (caught.value.rule, caught.value.kafka_error_code) == ("S-P22", 76)
     appended = ls.broker.append(data, first_offset=8, to=to, compression="gzip", codecs=registry)
@@ -132,7 +132,7 @@ def test_s_p22_below_magic_2_another_codec_is_needed(registry: FileRegistry, to:
 def test_s_p22_a_fetch_that_is_too_old_for_the_topics_plugin(registry: FileRegistry):
     plain = ls.encode(TABLE)
     for version in (0, 3):
-        with pytest.raises(ls.UnsupportedError, match="plugin:0 stands in magic 2 only") as caught:
+        with pytest.raises(ls.UnsupportedError, match="plugin:0 exists in magic 2 only") as caught:
             ls.broker.fetch(plain, api_version=version, topic_compression="deflate", codecs=registry)
         assert (caught.value.rule, caught.value.kafka_error_code) == ("S-P22", 76)
     data = packed(registry)

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import doctest
-import os
 import re
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import corpus
 import hostile
 import logsegment as ls
 import tiered_corpus as tiered
+from doc_examples import GUIDE, ROOT, blocks, check_console_examples, console_examples, furnish, run_examples
 
-ROOT = corpus.TESTS.parent
-DATA = corpus.CORPUS / "modern-4.1.0/data"
 FORMATS = ROOT / "docs/formats"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/guide").glob("*.md"))]
+#: All but the page whose tasks test_first_attempts.py runs, each by itself.
+PAGES = [ROOT / "README.md", *(page for page in sorted(GUIDE.glob("*.md")) if page.name != "first-attempts.md")]
 GUIDES = {"README.md", "python.md", "command-line.md", "migrating-old-segments.md"}
 GUIDES |= {
     "spark-streaming.md",
@@ -36,26 +30,23 @@ GUIDES |= {
     "tiered-storage.md",
     "other-engines.md",
 }
-#: What examples find in their directory: name -> directory of the corpus, as docs/guide/README.md lists it.
-PLACES = {".": "codec-zstd-0", "orders-0": "codec-zstd-0", "payments-0": "transactions-multi-segment-0"}
-PLACES |= {name: name for name in ("__consumer_offsets-1", "__cluster_metadata-0")}
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-#: Commands that set things up, which an example shows and a test does not do.
-SET_UP = re.compile(r"(pip|python -m pip|make|spark-submit|git|cd)\b")
 #: A rule id as a literal of its own, and the words that rules have besides.
 RULE_ID = re.compile(r'"([A-Z][A-Z0-9]*-[A-Z]?[0-9]+)"')
 RULE_WORD = re.compile(r'=> "([A-Z0-9-]+)"')
 RULE_METHOD = re.compile(r"fn rule\(&self\)[^{]*\{(.*?)\n    \}", re.DOTALL)
+#: A rule id in any text, a range of rules, and other names that look like a rule id.
+MENTION = re.compile(r"\b([A-Z][A-Z0-9]{0,2}-[A-Z]?)([0-9]+[a-d]?)\b")
+RANGE = re.compile(r"\b([A-Z][A-Z0-9]{0,2}-[A-Z]?)([0-9]+)[a-d]? to \1([0-9]+)")
+NOT_RULES = {"A-Z", "AES-", "AVX-", "BSD-", "BSL-", "CRC-", "KIP-", "SHA-", "UTF-"}
+#: Pages that have no section about deviations: each rule has what Kafka does and what logsegment does.
+RULE_PAGES = {"README.md", "conversions.md", "segment-files.md", "tiered-storage.md"}
+EXPLANATION = re.compile(r'<a id="([a-z0-9-]+)"></a>([A-Z0-9-]+[a-d]?)')
 
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
     """A directory with real segments, which is the current one; with uploads under keys for the page about them alone."""
-    for name, source in PLACES.items():
-        (tmp_path / name).mkdir(exist_ok=True)
-        for file in sorted((DATA / source).glob("*.log" if name == "." else "*")):
-            shutil.copyfile(file, tmp_path / name / file.name)
+    furnish(tmp_path)
     page = getattr(request.node, "callspec", None)
     if page is None or page.params["page"].name == "tiered-storage.md":
         shutil.copytree(tiered.BUCKET, tmp_path / "bucket")
@@ -65,12 +56,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     return tmp_path
 
 
-def blocks(page: Path, language: str) -> list[str]:
-    return [code for found, code in FENCE.findall(page.read_text(encoding="utf-8")) if found == language]
-
-
 def python_blocks(page: Path, *, spark: bool) -> list[str]:
-    return [code for code in blocks(page, "python") if bool(re.search(r"\bspark\b", code)) == spark]
+    return [code for code in blocks(page.read_text(encoding="utf-8"), "python") if bool(re.search(r"\bspark\b", code)) == spark]
+
+
+def commands(page: Path) -> list[tuple[str, str]]:
+    return list(console_examples(page.read_text(encoding="utf-8")))
 
 
 def title(page: Path) -> str:
@@ -89,38 +80,6 @@ def run_python(codes: list[str], name: str, names: dict[str, Any]) -> int:
     return ran
 
 
-def run_examples(text: str, name: str, names: dict[str, Any]) -> int:
-    test = doctest.DocTestParser().get_doctest(text, names, name, name, 0)
-    report: list[str] = []
-    runner = doctest.DocTestRunner(optionflags=FLAGS)
-    failed = runner.run(test, out=report.append, clear_globs=False).failed
-    names.update(test.globs)
-    assert not failed, "".join(report)
-    return len(test.examples)
-
-
-def console_examples(page: Path) -> Iterator[tuple[str, str]]:
-    """Commands behind a prompt, with the output that the page shows for each."""
-    for block in blocks(page, "console"):
-        for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, _, output = example.partition("\n")
-            while command.endswith("\\"):
-                more, _, output = output.partition("\n")
-                command = f"{command[:-1]}{more.removeprefix('> ').lstrip()}"
-            if not SET_UP.match(command):
-                yield command, output
-
-
-def run_command(command: str) -> str:
-    """Output of a command that must succeed; a page that shows a failure writes `|| echo` behind it."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = os.environ | {"PATH": path, "COLUMNS": "120", "NO_COLOR": "1"}
-    # A reader such as head may stop early, which is no failure; everything else is.
-    done = subprocess.run(["bash", "-c", command], env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
-    return done.stdout
-
-
 @pytest.mark.parametrize("page", [page for page in PAGES if python_blocks(page, spark=False)], ids=title)
 def test_python_examples_run(page: Path, place: Path):
     assert run_python(python_blocks(page, spark=False), title(page), {}) > 0
@@ -136,22 +95,19 @@ def test_spark_examples_run(page: Path, place: Path):
     assert run_python(python_blocks(page, spark=True), title(page), {"spark": spark, "__name__": "example"}) > 0
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if list(console_examples(page))], ids=title)
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=title)
 def test_console_examples_run(page: Path, place: Path):
-    checker = doctest.OutputChecker()
-    for command, expected in console_examples(page):
-        found = run_command(command)
-        assert not expected or checker.check_output(expected, found, FLAGS), f"$ {command}\n{found}"
+    assert check_console_examples(page.read_text(encoding="utf-8")) > 0
 
 
 def test_every_guide_is_listed_and_has_examples():
     assert {page.name for page in PAGES} == GUIDES, "a guide is missing, or stands in no list"
     assert len(python_blocks(ROOT / "README.md", spark=False)) >= 1
     assert len(python_blocks(ROOT / "README.md", spark=True)) >= 2
-    assert len(list(console_examples(ROOT / "README.md"))) >= 2
+    assert len(commands(ROOT / "README.md")) >= 2
     assert len(python_blocks(ROOT / "docs/guide/python.md", spark=False)) >= 10
     assert python_blocks(ROOT / "docs/guide/spark.md", spark=True)
-    assert list(console_examples(ROOT / "docs/guide/command-line.md"))
+    assert commands(ROOT / "docs/guide/command-line.md")
 
 
 PUBLIC = [name for name in ls.__all__ if name != "__version__"]
@@ -205,6 +161,39 @@ def rules_in_source() -> set[str]:
     return rules
 
 
+def test_every_rule_that_a_source_names_is_explained_once():
+    pages = [ROOT / "docs/findings.md", *sorted(FORMATS.glob("*.md"))]
+    found = [anchor for page in pages for anchor in EXPLANATION.findall(page.read_text(encoding="utf-8"))]
+    assert [anchor for anchor, rule in found if anchor != rule.lower()] == []
+    explained = {rule for _, rule in found}
+    assert len(explained) == len(found), "a rule is explained twice"
+    code, tests = sources("src", "python"), sources("tests")
+    named = mentions(code) | ranges(code) | mentions(tests)
+    assert len(named) >= 300, "the pattern no longer fits the sources"
+    assert sorted(named - explained) == []
+    assert sorted(explained - named - ranges(tests) - rules_in_source()) == []
+
+
+def test_every_rule_that_a_page_names_is_explained():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    assert sorted(mentions(text) - {rule for _, rule in EXPLANATION.findall(text)}) == []
+
+
+def sources(*directories: str) -> str:
+    """All Rust and Python sources in these directories, as one text."""
+    files = [file for directory in directories for file in sorted((ROOT / directory).rglob("*")) if file.suffix in {".rs", ".py", ".pyi"}]
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
+
+
+def mentions(text: str) -> set[str]:
+    return {family + number for family, number in MENTION.findall(text) if family not in NOT_RULES}
+
+
+def ranges(text: str) -> set[str]:
+    return {f"{family}{number}" for family, first, last in RANGE.findall(text) for number in range(int(first), int(last) + 1)}
+
+
 def test_rules_of_all_hostile_cases_are_explained():
     explained = set(re.findall(r"</a>([A-Z0-9-]+)", (ROOT / "docs/findings.md").read_text()))
     seen = {finding.split()[1] for row in hostile.outcomes().values() for finding in row["findings"]}
@@ -215,7 +204,7 @@ def test_rules_of_all_hostile_cases_are_explained():
 def test_links_to_rules_lead_somewhere():
     text = (ROOT / "docs/findings.md").read_text(encoding="utf-8")
     anchors = set(re.findall(r'<a id="([^"]+)"', text))
-    anchors |= {heading.lower().replace(",", "").replace(" ", "-") for heading in re.findall(r"^## (.+)$", text, re.MULTILINE)}
+    anchors |= {re.sub("[,']", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^## (.+)$", text, re.MULTILINE)}
     pages = [*PAGES, *(ROOT / "docs").rglob("*.md")]
     links = [link for page in pages for link in re.findall(r"findings\.md#([^)\s]+)\)", page.read_text(encoding="utf-8"))]
     assert len(links) >= 35
@@ -223,9 +212,8 @@ def test_links_to_rules_lead_somewhere():
 
 
 def test_every_deviation_from_kafka_is_explained_on_the_page_of_the_format():
-    pages = {"v2.md", "v0-v1.md", "kafka-0.7.md", "lz4.md", "zstd.md", "plugins.md"}
-    # Kafka never had v3: there is nothing to deviate from.
-    assert {page.name for page in FORMATS.glob("*.md")} == pages | {"v3.md"}
+    # Kafka never had v3, and the pages of rules have a column for it.
+    pages = {page.name for page in FORMATS.glob("*.md")} - {"v3.md"} - RULE_PAGES
     section = "## Where logsegment deviates from Kafka"
     assert [name for name in sorted(pages) if section not in (FORMATS / name).read_text(encoding="utf-8")] == []
     deviating = {name for name, row in hostile.outcomes().items() if row.get("deviation")}
@@ -236,6 +224,9 @@ def test_every_deviation_from_kafka_is_explained_on_the_page_of_the_format():
 def test_pages_about_formats_are_listed_where_readers_look():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     guide = (ROOT / "docs/guide/README.md").read_text(encoding="utf-8")
-    for page in FORMATS.glob("*.md"):
-        assert f"(docs/formats/{page.name})" in readme
-        assert f"(../formats/{page.name})" in guide
+    index = (FORMATS / "README.md").read_text(encoding="utf-8")
+    names = {page.name for page in FORMATS.glob("*.md")} - {"README.md"}
+    assert sorted(name for name in names if f"({name})" not in index) == []
+    assert "(docs/formats/README.md)" in readme
+    for name in names - RULE_PAGES:
+        assert f"(../formats/{name})" in guide

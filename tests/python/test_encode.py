@@ -331,7 +331,7 @@ def test_refusals_say_the_row():
 def test_an_unknown_compression_name_is_kafkas_illegal_argument():
     """COD-1."""
     for name in ("brotli", "GZIP", "producer", ""):
-        with pytest.raises(ls.UnknownCompressionError, match=f"Unknown compression name: {name}$") as raised:
+        with pytest.raises(ls.UnknownCompressionError, match=rf"Unknown compression name: {name} \(use none, gzip, ") as raised:
             ls.encode(ONE, compression=name)
         assert (raised.value.code, raised.value.kafka_error_code) == ("unknown_compression", None)
 

@@ -15,7 +15,7 @@ import pytest
 import corpus
 import logsegment as ls
 import tiered_corpus as tiered
-from logsegment.analysis.search import Conditions, Search
+from logsegment.analysis.find import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
 from logsegment.stores import files
 from logsegment.tiered.chunks import CACHE

@@ -1,4 +1,4 @@
-"""Damaged batches of the proposed magic 3 with correct checksums have the recorded outcomes: S-V1 to S-V11, S-H1 to S-H6."""
+"""Damaged batches of the proposed magic 3 with correct checksums have the recorded outcomes: S-V1 to S-V5, S-V10, S-V11, S-H1 to S-H6."""
 
 from __future__ import annotations
 

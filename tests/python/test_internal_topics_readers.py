@@ -152,7 +152,7 @@ def test_follow_reports_values_that_it_cannot_decode(strange: Path):
 def test_follow_decode_needs_the_topic(nameless: Path):
     refused = run("follow", nameless, "--values", "internal", "--offset", "0", "--idle-exit", "0")
     assert (refused.code, refused.out) == (2, b"")
-    assert "say --topic __consumer_offsets" in refused.err
+    assert "--topic __consumer_offsets" in refused.err
     named = run("follow", nameless, "--columns", "internal", "--offset", "0", "--idle-exit", "0")
     assert (named.code, named.out) == (2, b"")
     done = run(

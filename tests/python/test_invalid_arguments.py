@@ -76,7 +76,7 @@ def test_the_rest_of_a_stream_can_be_collected_once():
     ("missing", "call"),
     [
         ("pyarrow", "ls.decode(DATA).to_pyarrow()"),
-        ("pyarrow", "ls.batches(DATA).to_pylist()"),
+        ("pyarrow", "ls.batches(DATA).to_pyarrow()"),
         ("pyarrow", "ls.batches(DATA).to_pandas()"),
         ("pyarrow", "next(ls.decode(DATA)).to_pyarrow()"),
         ("pyarrow", "ls.decode(DATA).schema.to_pyarrow()"),

@@ -214,7 +214,7 @@ def test_two_partitions_of_one_name_do_not_become_one(verb: str, log: Path, tmp_
 def test_neither_output_directory_contains_the_other(output: str, aside: str, log: Path, tmp_path: Path) -> None:
     done = run("salvage", log.parent, "-o", tmp_path / output, "--aside", f"{tmp_path}/{aside}")
     assert done.code == 2
-    assert "must lie beside each other" in done.err
+    assert "must not be inside each other" in done.err
     assert [path.name for path in tmp_path.iterdir()] == ["orders-0"]
 
 

@@ -561,7 +561,7 @@ def test_what_if_goes_past_damage_and_piece_by_piece(tmp_path: Path, monkeypatch
         for data, left_out, count in ((whole, 0, 8), (damaged, len(torn) + len(bad), 6)):
             file.write_bytes(data)
             found = [v3_savings(source).to_dict() for source in (data, ls.FileSource(file))]
-            assert {(one["left_out"], one["batches"], one["records"]) for one in found} == {(left_out, count, 50 * count)}
+            assert {(one["leftOut"], one["batches"], one["records"]) for one in found} == {(left_out, count, 50 * count)}
             assert {one["main"] for one in found} == {len(ls.convert(b"".join(parts[:count]), to="v3").data)}
     old = ls.encode(table(20).select(["value"]), format="v1")
     assert v3_savings(old, format="v1").records == 20

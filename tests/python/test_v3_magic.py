@@ -17,7 +17,7 @@ import logsegment as ls
 from cli_process import MODERN
 from logsegment.plugins import Entry, MemoryRegistry
 
-PLUGINS = MemoryRegistry([Entry(3, "bz", "logsegment.plugins.ready.bzip2:Bzip2", "v1.0")])
+PLUGINS = MemoryRegistry([Entry(3, "bz", "logsegment.plugins.ready:Bzip2", "v1.0")])
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd", "bz")
 SCHEMA = pa.schema([("key", pa.binary()), ("value", pa.binary()), ("timestampMs", pa.int64())])
 NONE: dict[str, Any] = {}

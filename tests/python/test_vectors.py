@@ -50,7 +50,7 @@ ERRORS = {
 WIRE_CODES = {"corrupt": 2, "invalid_record": 87, "unknown_codec": -1, "decompress": -1}
 #: Vectors whose end Kafka's buffer reader calls corrupt and we do not, and why.
 LENIENT_ENDS = {"edge_zero_tail": "FND-17"}
-#: Vectors that Java reads and we refuse, with the rule that FORMAT.md gives for it.
+#: Vectors that Java reads and we refuse, with the rule that refuses it.
 STRICTER = {
     # Java's reader for tools does not look at the checksums of inner messages; its consumer does (L8-19).
     "edge_v1_inner_bad_crc": "L8-2",

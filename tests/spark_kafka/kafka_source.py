@@ -16,6 +16,7 @@ from typing import Any
 
 import eras
 from eras import Era
+from made_once import made_once
 
 HERE = Path(__file__).resolve().parent
 #: 4.0.1 and later do not resolve whole.
@@ -96,10 +97,11 @@ def python() -> Path:
     """The Python that has this PySpark and nothing else."""
     place = eras.WORK / f"pyspark-{VERSION}"
     found, whole = place / "bin" / "python", place / "whole"
-    if not whole.exists():
-        eras.run([sys.executable, "-m", "venv", "--clear", str(place)], eras.ROOT)
-        eras.run([str(found), "-m", "pip", "install", "--quiet", f"pyspark=={VERSION}"], eras.ROOT)
-        whole.touch()
+    with made_once(place):
+        if not whole.exists():
+            eras.run([sys.executable, "-m", "venv", "--clear", str(place)], eras.ROOT)
+            eras.run([str(found), "-m", "pip", "install", "--quiet", f"pyspark=={VERSION}"], eras.ROOT)
+            whole.touch()
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -25,9 +26,20 @@ class Made:
 
 
 def make_partition(
-    root: Path, topic: str, partition: int, segments: list[list[int]], *, value_bytes: int = 20, batch_bytes: int = 400, interval: int = 0
+    root: Path,
+    topic: str,
+    partition: int,
+    segments: list[list[int]],
+    *,
+    value_bytes: int = 20,
+    batch_bytes: int = 400,
+    interval: int = 0,
+    **options: Any,
 ) -> list[Made]:
-    """Write `<topic>-<partition>` with a segment for each list of offsets, and the files beside them. A record's time is START + offset."""
+    """Write `<topic>-<partition>` with a segment for each list of offsets, and the sidecar files. A record's time is START + offset.
+
+    `options` are those of `ls.encode`.
+    """
     directory = root / f"{topic}-{partition}"
     directory.mkdir(parents=True)
     made = []
@@ -40,7 +52,7 @@ def make_partition(
                 "value": pa.array([one.value for one in records], pa.binary()),
             }
         )
-        ls.encode(table, batch_bytes=batch_bytes, out=directory / f"{offsets[0]:020}.log", overwrite=True)
+        ls.encode(table, batch_bytes=batch_bytes, out=directory / f"{offsets[0]:020}.log", overwrite=True, **options)
         made += records
     index(directory, interval)
     return made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -11,6 +10,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pyspark
+
+from loopback import free_port
 
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 WORKERS = 2
@@ -71,10 +72,3 @@ def await_text(process: subprocess.Popen[bytes], log: Path, text: str, times: in
         assert process.poll() is None, f"it ended:\n{log.read_text(errors='replace')[-4000:]}"
         assert time.monotonic() < deadline, f"no {text!r} after {START_SECONDS} s:\n{log.read_text(errors='replace')[-4000:]}"
         time.sleep(0.1)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -9,7 +9,7 @@ from typing import Any
 
 from logsegment._options import OnError
 from logsegment.cli.follow import FollowArguments, Following
-from logsegment.cli.output.records import JsonLines, RowFilter
+from logsegment.cli.output.records import JsonForm, JsonLines, RowFilter
 
 COLUMNS = ["topic", "partition", "offset", "value"]
 
@@ -19,7 +19,7 @@ class Watched:
 
     def __init__(self, path: str | Path, start: int | None, on_error: OnError, capture: Any) -> None:
         self._path, self._capture = path if isinstance(path, str) else str(path), capture
-        sink = JsonLines(COLUMNS, RowFilter(None, None, None, None), "auto", 1)
+        sink = JsonLines(COLUMNS, RowFilter(None, None, None, None), JsonForm("auto"), 1)
         arguments = FollowArguments(
             paths=(self._path,),
             offset=start,
@@ -27,14 +27,13 @@ class Watched:
             form=None,
             control=False,
             values="raw",
-            topic=None,
             interval=None,
             idle_exit=None,
+            iso=False,
             is_redacted=False,
             redact_key=None,
             on_error=on_error,
-            experimental=False,
-            codecs=None,
+            reading={},
             quiet=False,
         )
         self.following = Following(arguments, sink)

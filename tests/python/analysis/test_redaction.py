@@ -117,6 +117,37 @@ def sealed(payload: bytes) -> dict[str, Any]:
     return {"length": len(payload), "hash": hmac.new(KEY, payload, hashlib.sha256).hexdigest()[:24]}
 
 
+def test_json_lines_are_the_same_byte_for_byte(tmp_path: Path, key_file: Path):
+    """Names of headers and topics are ASCII, and text where they are UTF-8; every other field is written as without --redact."""
+    headers = [{"key": b"n\xc3\xa9\x7f\x1b[2J", "value": b"\xff"}, {"key": b"\xff\xfe", "value": None}, {"key": b'"', "value": b""}]
+    rows = pa.table(
+        {
+            "key": pa.array([b"a", None], pa.binary()),
+            "value": pa.array([b"", b"b"], pa.binary()),
+            "timestampMs": [1_700_000_000_123, 400_000_000_000_000],
+            "headersRaw": pa.array([headers, []], pa.list_(pa.struct([("key", pa.binary()), ("value", pa.binary())]))),
+        }
+    )
+    log = tmp_path / "named.log"
+    log.write_bytes(ls.encode(rows, base_offset=7) or b"")
+    a, b, empty, raw = (json.dumps(sealed(payload), separators=(",", ":")) for payload in (b"a", b"b", b"", b"\xff"))
+    name = '"key":"n\\u00e9\\u007f\\u001b[2J"'
+    first = f'"headersRaw":[{{{name},"value":{raw}}},{{"key":{{"base64":"//4="}},"value":null}},{{"key":"\\"","value":{empty}}}]'
+    expected = [
+        f'{{"offset":7,"key":{a},"topic":"\\u00e9","timestamp":"2023-11-14T22:13:20.123Z","timestampType":"CreateTime","value":{empty},{first}}}',
+        f'{{"offset":8,"key":null,"topic":"\\u00e9","timestamp":400000000000000,"timestampType":"CreateTime","value":{b},"headersRaw":[]}}',
+    ]
+    columns = "offset,key,topic,timestamp,timestampType,value,headersRaw"
+    done = run("cat", log, "--topic", "\N{LATIN SMALL LETTER E WITH ACUTE}", "--redact-key", key_file, "--iso", "--columns", columns)
+    assert (done.code, done.text.splitlines()) == (0, expected)
+    millis = run("cat", log, "--redact-key", key_file, "--columns", "headers,timestamp,timestampMs,partition", "--since", "1700000000124")
+    assert millis.text == '{"headers":[],"timestamp":400000000000000,"timestampMs":400000000000000,"partition":null}\n'
+    only = run("cat", log, "--redact-key", key_file, "--columns", "headers", "--key", "a").lines
+    assert [[header["key"] for header in line["headers"]] for line in only] == [["n\u00e9\x7f\x1b[2J", "\ufffd\ufffd", '"']]
+    followed = run("follow", log, "--offset", "0", "--idle-exit", "0", "--redact-key", key_file, "--columns", columns, "--iso")
+    assert followed.text == done.text.replace('"topic":"\\u00e9"', '"topic":null')
+
+
 @pytest.mark.parametrize("kind", ["arrow", "parquet"])
 def test_tables_hold_what_json_holds(v2: Path, key_file: Path, kind: str, tmp_path: Path):
     log, out = v2, tmp_path / f"out.{kind}"
@@ -390,7 +421,9 @@ def test_findings_do_not_say_the_version_that_bytes_were_taken_for(tmp_path: Pat
 def test_every_column_is_known_to_be_open_or_replaced():
     assert OPEN_COLUMNS | {"key", "value", "headers", "headersRaw", "internal"} == set(RECORD_COLUMNS)
     assert not OPEN_COLUMNS & {"key", "value", "headers", "headersRaw", "internal"}
-    with pytest.raises(ValueError, match="the column rawBytes cannot be redacted"):
-        Redactor(KEY).json_lines(b'{"rawBytes":"c2VjcmV0"}\n')
+    (headers,) = ls.batches(entries("v2")).to_batches()
+    every_row = {"since": None, "until": None, "keys": None, "limit": None}
+    with pytest.raises(ValueError, match="the column position cannot be redacted"):
+        Redactor(KEY).json_lines(headers, [("position", "position")], every_row, iso=False)
     with pytest.raises(ValueError, match="the column rawBytes cannot be redacted"):
         Redactor(KEY).arrow_batch(pa.RecordBatch.from_pydict({"rawBytes": [b"secret"]}))

@@ -99,5 +99,5 @@ def test_stats_as_arrow_have_one_schema():
     assert table.schema == Stats().to_arrow().schema == ls.stats([ORDERS, PAYMENTS]).to_arrow().schema
     (row,) = table.to_pylist()
     assert row["codecs"][0]["codec"] == "zstd"
-    assert row["what_if_v3"]["records"] == row["records"] == counted.records == 240
-    assert counted.to_dict()["what_if_v3"] == counted.what_if.to_dict()
+    assert row["whatIfV3"]["records"] == row["records"] == counted.records == 240
+    assert counted.to_dict()["whatIfV3"] == counted.what_if_v3.to_dict()

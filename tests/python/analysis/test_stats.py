@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import re
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from lz4.frame import compress
 
+import building
 import corpus
 import headless
 import logsegment as ls
 from cli_process import CODEC_FILE, DAMAGED, MODERN, TRANSACTIONS, run
-from logsegment.analysis.stats import Collector, Stats
+from logsegment._options import ReadOptions
+from logsegment.analysis.recompression import Recompressor
+from logsegment.analysis.stats import Collector, Point, Series, Stats
+from logsegment.analysis.v3_savings import v3_savings
 from logsegment.cli import stats as stats_verb
-from logsegment.cli.output.stats_page import STYLE, page, plots_of
+from logsegment.cli.output.stats_page import STYLE, axis_top, page, plots_of
+from logsegment.cli.output.stats_text import lines
 
 needs_browser = pytest.mark.skipif(
     headless.chromium() is None and not os.environ.get("REQUIRE_BROWSER"),
@@ -28,7 +36,7 @@ needs_browser = pytest.mark.skipif(
 def collected(directory: Path) -> Stats:
     collector = Collector()
     for log in sorted(directory.glob("*.log")):
-        collector.add(ls.FileSource(log), log.name, directory, is_repeatable=True)
+        collector.add(ls.FileSource(log), log.name, (str(directory), None, None), is_repeatable=True)
     return collector.stats
 
 
@@ -81,11 +89,12 @@ def test_series_and_histograms_are_bounded_and_lose_nothing():
     one = ls.encode(pa.table({"value": [b"v", b"w"]}))
     offsets = [0, 2, 10**6, 2**62, 123456, 2**63 - 8]
     collector = Collector()
-    collector.add(b"".join(offset.to_bytes(8, "big") + one[8:] for offset in offsets), "a", None, is_repeatable=True)
+    collector.add(b"".join(offset.to_bytes(8, "big") + one[8:] for offset in offsets), "a", ("a", None, None), is_repeatable=True)
     stats = collector.stats
     assert len(stats.by_offset.points) <= 120
-    assert sum(point.bytes for point in stats.by_offset.points) == stats.bytes == 6 * len(one)
-    assert sum(point.records for point in stats.by_offset.points) == stats.records == 12
+    points = stats.by_offset.points + stats.by_offset.outliers
+    assert sum(point.bytes for point in points) == stats.bytes == 6 * len(one)
+    assert sum(point.records for point in points) == stats.records == 12
     assert (stats.sizes.total, stats.sizes.least, stats.sizes.most, stats.sizes.mean) == (6, len(one), len(one), len(one))
     assert stats.counts.counts == {2: 6}
     assert (stats.gap_count, stats.overlaps) == (3, 1)
@@ -99,7 +108,7 @@ def test_stats_of_the_command_line(tmp_path: Path):
     (told,) = run("stats", "--json", CODEC_FILE).lines
     assert told["records"] == 240
     assert told["codecs"]["lz4"]["ratio"] > 1
-    assert told["by_offset"]["points"][0]["bytes"] > 0
+    assert told["byOffset"]["points"][0]["bytes"] > 0
     damaged = run("stats", "--json", "--no-ratios", DAMAGED)
     assert damaged.code in (0, 1)
     html = tmp_path / "stats.html"
@@ -115,7 +124,7 @@ def test_a_page_that_is_no_clean_one_says_why_on_stderr(tmp_path: Path):
     batch = ls.encode(pa.table({"value": [b"v", b"w"]})) or b""
     log.write_bytes(batch + batch[20:] + batch)
     done = run("stats", "--html", html, log, "--quiet")
-    assert (done.code, done.err) == (1, "logsegment: 1 finding of severity error, told in the page; `logsegment verify` lists all\n")
+    assert (done.code, done.err) == (1, "logsegment: 1 finding of severity error, shown in the page; `logsegment verify` lists all\n")
     log.write_bytes(batch)
     assert run("stats", "--html", html, log, "--quiet", "--overwrite").err == ""
 
@@ -135,15 +144,15 @@ def test_what_if_v3_of_real_segments(tmp_path: Path):
     """The numbers of KIP-931 for a user's own segments: text, JSON and a page tell the same."""
     for path, switch in ((MODERN / "codec-gzip-0", []), (TRANSACTIONS, []), (DAMAGED, []), (MODERN / "codec-none-0", ["--experimental"])):
         (told,) = run("stats", "--json", "--what-if", "v3", *switch, path).lines
-        saved = told["what_if_v3"]
+        saved = told["whatIfV3"]
         assert saved["batches"] > 0
-        assert 9 <= saved["per_batch"] <= 12
-        assert 1 <= saved["per_record"] < 1.2
-        assert saved["header_bytes"] + saved["per_record"] * saved["records"] == pytest.approx(saved["plain"] - saved["plain_main"])
+        assert 9 <= saved["perBatch"] <= 12
+        assert 1 <= saved["perRecord"] < 1.2
+        assert saved["headerBytes"] + saved["perRecord"] * saved["records"] == pytest.approx(saved["plain"] - saved["plainMain"])
         if path == DAMAGED:
-            assert 0 < saved["left_out"] < told["bytes"]
+            assert 0 < saved["leftOut"] < told["bytes"]
         else:
-            assert (saved["batches"], saved["records"], saved["stored"], saved["left_out"]) == (
+            assert (saved["batches"], saved["records"], saved["stored"], saved["leftOut"]) == (
                 told["batches"],
                 told["records"],
                 told["bytes"],
@@ -151,8 +160,8 @@ def test_what_if_v3_of_real_segments(tmp_path: Path):
             )
         if "gzip" in told["codecs"]:
             assert saved["main"] < saved["repacked"] + saved["records"]
-            assert 0 < saved["unpacked_additional"] < saved["unpacked_main"] < saved["unpacked"]
-        assert min(saved["seconds"], saved["seconds_main"], saved["seconds_additional"]) > 0
+            assert 0 < saved["unpackedAdditional"] < saved["unpackedMain"] < saved["unpacked"]
+        assert min(saved["seconds"], saved["secondsMain"], saved["secondsAdditional"]) > 0
     done = run("stats", "--what-if", "v3", CODEC_FILE)
     assert done.code == 0
     assert "instead of 61" in done.text
@@ -160,20 +169,93 @@ def test_what_if_v3_of_real_segments(tmp_path: Path):
     html = tmp_path / "stats.html"
     assert run("stats", "--what-if", "v3", "--html", html, CODEC_FILE).code == 0
     assert "What if v3" in html.read_text()
-    piped = run("stats", "--what-if", "v3", "--json", "-", stdin=CODEC_FILE.read_bytes()).lines[0]["what_if_v3"]
-    direct = run("stats", "--what-if", "v3", "--json", CODEC_FILE).lines[0]["what_if_v3"]
-    assert {name: value for name, value in piped.items() if "seconds" not in name} == {
-        name: value for name, value in direct.items() if "seconds" not in name
+    piped = run("stats", "--what-if", "v3", "--json", "-", stdin=CODEC_FILE.read_bytes()).lines[0]["whatIfV3"]
+    direct = run("stats", "--what-if", "v3", "--json", CODEC_FILE).lines[0]["whatIfV3"]
+    assert {name: value for name, value in piped.items() if "seconds" not in name.lower()} == {
+        name: value for name, value in direct.items() if "seconds" not in name.lower()
     }
-    assert "what_if_v3" not in run("stats", "--json", CODEC_FILE).lines[0]
+    assert "whatIfV3" not in run("stats", "--json", CODEC_FILE).lines[0]
     assert run("stats", "--what-if", "v4", CODEC_FILE).code == 2
+
+
+WHAT_IF = ["zstd", "zstd:19", "lz4", "gzip:9", "snappy", "none"]
+
+
+def test_the_sizes_of_what_if_are_those_of_real_conversions(tmp_path: Path):
+    for path in (CODEC_FILE, MODERN / "codec-none-0/00000000000000000000.log", TRANSACTIONS):
+        counted = ls.stats(path, what_if=WHAT_IF)
+        assert [one.codec for one in counted.what_if] == WHAT_IF
+        for one in counted.what_if:
+            codec, _, level = one.codec.partition(":")
+            assert one.bytes_now == counted.bytes
+            files = [path] if path.is_file() else sorted(path.glob("*.log"))
+            real = sum(len(ls.convert(file, compression=codec, level=int(level) if level else None).data) for file in files)
+            assert (one.bytes_then, one.error, one.left_out) == (real, 0, 0)
+            assert min(one.write_seconds_per_gib, one.read_seconds_per_gib) > 0
+    out = tmp_path / "out"
+    assert run("convert", CODEC_FILE, "--compression", "zstd", "--level", "19", "--output", out).code == 0
+    (told,) = run("stats", "--json", "--what-if", "zstd:19", "--what-if", "v3", CODEC_FILE).lines
+    assert told["whatIf"][0]["bytesThen"] == out.stat().st_size
+    assert told["whatIfV3"]["records"] == told["records"]
+
+
+def test_a_sample_comes_with_its_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("logsegment.analysis.recompression.PIECE", 4096)
+    numbers = random.Random(1)
+    # From text to noise: the pieces differ.
+    values = [numbers.randbytes(index % 400) + b"text " * (60 - index % 60) for index in range(6000)]
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(ls.encode(pa.table({"value": values}), batch_bytes=2000))
+    (whole,) = ls.stats(path, what_if="zstd").what_if
+    (part,) = ls.stats(path, what_if="zstd", sample=0.2).what_if
+    again = ls.stats(path, what_if="zstd", sample=0.2).what_if[0]
+    assert (again.bytes_then, again.error, again.sampled_bytes) == (part.bytes_then, part.error, part.sampled_bytes)
+    assert whole.sampled_bytes == whole.bytes_now == part.bytes_now
+    assert 0.15 * whole.bytes_now < part.sampled_bytes < 0.25 * whole.bytes_now
+    assert 0 < part.error < 0.1 * whole.bytes_then
+    assert abs(part.bytes_then - whole.bytes_then) <= 2 * part.error
+    path.write_bytes(ls.encode(pa.table({"value": 3 * values}), batch_bytes=2000))
+    done = run("stats", "--what-if", "zstd", "--sample", "20%", path)
+    assert "estimated from" in done.text
+    assert "\N{PLUS-MINUS SIGN}" in done.text
+
+
+def test_what_if_leaves_damage_out(tmp_path: Path):
+    batches = [ls.encode(pa.table({"value": [b"v" * 500]}), base_offset=index) for index in range(4)]
+    broken = bytearray(batches[1])
+    broken[80] ^= 1
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(b"".join([batches[0], bytes(broken), *batches[2:]]))
+    (one,) = ls.stats(path, what_if="lz4").what_if
+    assert (one.bytes_now, one.left_out) == (3 * len(batches[0]), len(broken))
+    assert one.bytes_then == 3 * len(ls.convert(batches[0], compression="lz4").data)
+    assert one.error == 0
+    # An empty active segment.
+    path.with_name(f"{4:020}.log").write_bytes(bytes(4096))
+    assert ls.stats(tmp_path, what_if="lz4").what_if[0].error == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--what-if", "v4"],
+        ["--what-if", "zstd:x"],
+        ["--what-if", "zstd:99"],
+        ["--what-if", "snappy:3"],
+        ["--what-if", "zstd", "--sample", "0%"],
+        ["--sample", "5%"],
+        ["--sample", "x"],
+    ],
+)
+def test_what_cannot_be_tried_is_a_usage_error(arguments: list[str]):
+    assert run("stats", *arguments, CODEC_FILE).code == 2
 
 
 def test_every_file_of_the_corpus_has_statistics_and_a_page():
     seen = 0
     for case in corpus.cases():
         collector = Collector(is_sampling=seen % 8 == 0)
-        collector.add(case.path.read_bytes(), case.file, None, is_repeatable=True, format=case.format)
+        collector.add(case.path.read_bytes(), case.file, (case.file, None, None), is_repeatable=True, format=case.format)
         json.dumps(collector.stats.to_dict())
         assert "<svg" in page(collector.stats, case.file) or not collector.stats.batches
         seen += 1
@@ -220,12 +302,12 @@ def test_a_browser_shows_something_in_each_plot(tmp_path: Path):
     assert titles == [
         "Bytes over offsets",
         "Records over offsets",
-        "Times over offsets",
         "Bytes over time",
         "Records over time",
+        "Times over offsets",
         "Batches by size in bytes",
         "Batches by records",
-        "Unpacked bytes for a packed one, by codec",
+        "Decompressed bytes for a compressed one, by codec",
     ]
     band = 240
     bands = "".join(f'<div style="height:{band}px;overflow:hidden">{plot}</div>' for plot in drawn)
@@ -237,14 +319,96 @@ def test_a_browser_shows_something_in_each_plot(tmp_path: Path):
         pixels = [pixel for row in seen.pixels[index * band : (index + 1) * band] for pixel in row]
         shown = sum(pixel == (0x2F, 0x6F, 0xDE) for pixel in pixels) + sum(pixel == (0xB3, 0x26, 0x1E) for pixel in pixels)
         assert shown > 100, f"{title}: only {shown} pixels are painted"
-    red = sum(pixel == (0xB3, 0x26, 0x1E) for row in seen.pixels[2 * band : 3 * band] for pixel in row)
+    times = titles.index("Times over offsets")
+    red = sum(pixel == (0xB3, 0x26, 0x1E) for row in seen.pixels[times * band : (times + 1) * band] for pixel in row)
     assert red > 20, "batches that are late are not seen"
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [400, 1200])
+def test_nothing_of_the_page_is_wider_than_the_window(tmp_path: Path, width: int):
+    """The page reports its own measurements: a script is added to a copy of it."""
+    html = tmp_path / "stats.html"
+    assert run("stats", "--html", html, MODERN / "codec-lz4-0", MODERN / "idempotent-mixed-codecs-0", "--what-if", "zstd").code == 0
+    ask = """<script>
+      const wide = [...document.querySelectorAll("section, h1, .plot, .plot span, .plot svg")].filter((one) => {
+        const box = one.getBoundingClientRect();
+        return box.left < 0 || box.right > innerWidth + 1 || one.scrollWidth > one.clientWidth + 1 && one.matches(".plot, h1");
+      });
+      const small = [...document.querySelectorAll(".plot span")].filter((one) => parseFloat(getComputedStyle(one).fontSize) < 10);
+      console.log(`measured ${innerWidth} ${wide.length} ${small.length} ${document.documentElement.scrollWidth <= innerWidth}`);
+    </script>"""
+    copy = tmp_path / "asked.html"
+    copy.write_text(html.read_text().replace("</body>", ask + "</body>"))
+    seen = headless.look_at(copy, tmp_path, is_dark=False, size=(width, 3000))
+    (told,) = seen.console
+    assert f'"measured {width} 0 0 true"' in told
+
+
+def test_one_high_bar_does_not_flatten_the_others():
+    assert axis_top([5, 7, 9]) == 9
+    assert axis_top([10] * 50 + [1_000_000]) == 16
+    assert axis_top([10] * 50 + [40]) == 40
+    assert axis_top([]) == axis_top([0, 0]) == 1
+    assert axis_top([3, 1_000_000]) == 1_000_000
+    stats = Stats(by_offset=Series(1, [Point(index, 10 if index else 10_000, 1, None, None, 0) for index in range(60)]))
+    (first, *_) = plots_of(stats)
+    assert "cut off: 0: 9.8 KiB" in first
+    assert first.count('class="cut"') == 1
+
+
+def test_one_wrong_time_does_not_flatten_the_others():
+    """A producer whose clock stood at 1970, and one of the year 2100."""
+    times = [1_700_000_000_000 + 1_000 * step for step in range(100)]
+
+    def counted(times: list[int]) -> Stats:
+        collector = Collector()
+        batches = [ls.encode(pa.table({"value": [b"v"], "timestampMs": [time]}), base_offset=at) for at, time in enumerate(times)]
+        collector.add(b"".join(batches), "a", ("a", None, None), is_repeatable=True)
+        return collector.stats
+
+    usual, wrong = counted(times), counted([5, *times, 4_102_444_800_000])
+    assert (wrong.by_time.width, wrong.by_time.points) == (usual.by_time.width, usual.by_time.points)
+    assert [point.records for point in wrong.by_time.outliers] == [1, 1]
+    assert usual.by_time.outliers == []
+    drawn = {plot.partition("<h2>")[2].partition("</h2>")[0]: plot for plot in plots_of(wrong)}
+    for title in ("Bytes over time", "Records over time"):
+        assert "far outside the plot: 1970-01-01" in drawn[title]
+        assert "2100-01-01" in drawn[title]
+    assert drawn["Times over offsets"].count('class="cut"') == 2
+    text = "\n".join(lines(wrong))
+    assert "(far outside: 1970-01-01" in text
+    assert [len(one["outliers"]) for one in (wrong.to_dict()["byTime"], wrong.to_dict()["byOffset"])] == [2, 0]
+    assert wrong.to_arrow().num_rows == 1
+
+
+def test_partitions_have_a_row_each(tmp_path: Path):
+    both = [MODERN / "codec-lz4-0", MODERN / "multi-segment-0"]
+    counted = ls.stats(both)
+    assert [(one.topic, one.partition, one.path) for one in counted.partitions] == [
+        ("codec-lz4", 0, str(both[0])),
+        ("multi-segment", 0, str(both[1])),
+    ]
+    for one, path in zip(counted.partitions, both, strict=True):
+        alone = ls.stats(path)
+        for name in ("files", "batches", "records", "bytes", "first_offset", "last_offset", "first_time", "last_time"):
+            assert getattr(one, name) == getattr(alone, name), name
+    html = tmp_path / "stats.html"
+    assert run("stats", "--html", html, *both).code == 0
+    assert "<h2>Partitions</h2>" in html.read_text()
+    text = run("stats", *both).text
+    assert re.search(r"^multi-segment +0 +\d", text, re.MULTILINE)
+    (told,) = run("stats", "--json", *both).lines
+    assert [one["firstOffset"] for one in told["partitions"]] == [one.first_offset for one in counted.partitions]
+    assert "Partitions" not in page(ls.stats(both[0]), "one")
 
 
 def test_plots_without_anything_to_show_are_left_out():
     """No ratios were taken, and no batch has a time."""
     collector = Collector(is_sampling=False)
-    collector.add(ls.encode(pa.table({"value": [b"v"] * 9, "timestampMs": [-1] * 9}), compression="gzip"), "a", None, is_repeatable=True)
+    collector.add(
+        ls.encode(pa.table({"value": [b"v"] * 9, "timestampMs": [-1] * 9}), compression="gzip"), "a", ("a", None, None), is_repeatable=True
+    )
     shown = "".join(plots_of(collector.stats))
     assert "Bytes over offsets" in shown
     assert "Times over" not in shown
@@ -262,7 +426,7 @@ def test_many_torn_tails_do_not_hide_an_error(tmp_path: Path):
     assert done.code == 1
     told = json.loads(done.out)
     # The last file is also named after an offset that it does not begin with.
-    assert told["damage_counts"] == {"info": 101, "error": 2}
+    assert told["damageCounts"] == {"info": 101, "error": 2}
     assert len(told["damage"]) == 100
 
 
@@ -273,3 +437,18 @@ def test_the_page_shows_no_setting_of_a_store(tmp_path: Path, monkeypatch: pytes
     stats_verb.stats.main(["--html", str(written), "s3://AKIA:SECRETWORD@bucket/orders-0"], standalone_mode=False)
     assert "SECRETWORD" not in written.read_text()
     assert "s3://bucket/orders-0" in written.read_text()
+
+
+def test_what_if_reads_what_it_wrote_with_the_options_of_the_source():
+    """An LZ4 batch of v2 stays as it is, and so do its blocks."""
+    records = building.records([b"the same words again and again"] * 4000)
+    packed = compress(records, block_linked=True, block_size=4)
+    data = building.batch(packed, count=4000, attributes=3)
+    recompressor = Recompressor(["lz4", "zstd"])
+    recompressor.add(data, ReadOptions(allow_dependent_lz4_blocks=True))
+    lz4, zstd = recompressor.results
+    assert (lz4.bytes_now, lz4.bytes_then, lz4.left_out) == (len(data), len(data), 0)
+    assert 0 < zstd.bytes_then < len(data)
+    saved = v3_savings(data, allow_dependent_lz4_blocks=True)
+    assert (saved.stored, saved.records, saved.left_out) == (len(data), 4000, 0)
+    assert v3_savings(data).left_out == len(data)

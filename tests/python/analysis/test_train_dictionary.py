@@ -16,6 +16,8 @@ import cli_process
 import corpus
 import logsegment as ls
 from cli_process import Done
+from logsegment._core import RecordSections
+from logsegment._options import ReadOptions
 from logsegment.analysis.train_dictionary import _Samples, _trained
 from logsegment.plugins import FileRegistry, MemoryRegistry, Plugin
 
@@ -119,7 +121,7 @@ def test_a_terminal_gets_no_dictionary_but_a_list(tmp_path, monkeypatch):
 
 def test_segments_that_plugins_wrote_are_learnt_from_with_their_registry(here, tmp_path):
     registry, packed, made = tmp_path / "plugins.json", tmp_path / "packed.log", tmp_path / "orders.dict"
-    small = Plugin("small", {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready.bzip2:Bzip2"}, "v1.0")
+    small = Plugin("small", {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready:Bzip2"}, "v1.0")
     FileRegistry(registry).register([small])
     assert here("convert", SEGMENTS[0], "-o", packed, "--compression", "small", "--registry", registry).code == 0
     expected = ls.train_dictionary([ls.FileSource(str(SEGMENTS[0]))]).dictionary
@@ -175,11 +177,10 @@ def test_samples_lie_evenly_and_are_whole_batches_whatever_the_pieces():
     batches = [building.batch(building.record(value=b"%05d" % number), count=1, base_offset=number) for number in range(100)]
     control = building.batch(building.record(key=bytes(4), value=bytes(6)), count=1, base_offset=100, attributes=0x30)
     data = control + b"".join(batches) + control
-    for piece in (1, 7, 60, 61, 1000, len(data)):
+    for torn in (0, 1, 60, 61, 70):
         samples = _Samples(30)
-        stream = io.BytesIO(data + batches[0][:70])
-        while part := stream.read(piece):
-            samples.write(part)
-        samples.begin()
-        samples.write(batches[4])
-        assert samples.records == [one[61:] for one in [*batches[::4], batches[4]]]
+        for source in (data + batches[0][:torn], io.BytesIO(data), batches[4]):
+            for sections in RecordSections(source, ReadOptions()):
+                for records in sections:
+                    samples.add(records)
+        assert samples.records == [one[61:] for one in [*batches, *batches, batches[4]][::8]]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import logsegment as ls
@@ -57,11 +58,75 @@ def test_a_topic_option_names_records_without_a_directory(tmp_path: Path):
     assert run("cat", CODEC, "--topic", "codec-lz4", "--limit", "1").lines[0]["topic"] == "codec-lz4"
 
 
-@pytest.mark.parametrize("verb", ["cat", "follow"])
-def test_a_topic_option_neither_selects_nor_renames_directories(verb: str):
-    done = run(verb, CODEC, MULTI, "--topic", "codec-lz4")
-    assert (done.code, done.out) == (2, b"")
-    assert "the directories tell the topic (multi-segment)" in done.err
+@pytest.mark.parametrize("verb", ["cat", "batches", "verify", "stats", "find", "follow", "txn", "salvage", "convert", "lz4"])
+def test_a_topic_and_a_partition_choose_from_a_tree(verb: str, tmp_path: Path):
+    """The same of every verb that takes paths: only the chosen partition is read, whatever the others are."""
+    tree = tmp_path / "tree"
+    for name in ("orders-0", "orders-1", "payments-0"):
+        copy_partition(CODEC, tree).rename(tree / name)
+    next((tree / "payments-0").glob("*.log")).write_bytes(b"\xff" * 4000)
+    more = {
+        "find": ["--offset", "3", "--json"],
+        "follow": ["--offset", "0", "--idle-exit", "0"],
+        "salvage": ["--output", tmp_path / "out"],
+        "convert": ["--to", "v2", "--output", tmp_path / "out"],
+        "verify": ["--json"],
+        "batches": ["--json"],
+        "stats": ["--json"],
+        "cat": ["--columns", "topic,partition"],
+    }.get(verb, [])
+    command = ["lz4", "check"] if verb == "lz4" else [verb]
+    done = run(*command, tree, "--topic", "orders", "--partition", "1", *more)
+    assert done.code == 0, done.err
+    said = done.text + done.err
+    assert "payments" not in said
+    assert "orders-0" not in said
+    if verb == "cat":
+        assert {(line["topic"], line["partition"]) for line in done.lines} == {("orders", 1)}
+    if verb in ("convert", "salvage"):
+        assert [path.name for path in (tmp_path / "out").iterdir()] == ["orders-1"]
+    wrong = run(*command, tree, "--topic", "order", *(["--output", tmp_path / "other"] if verb in ("convert", "salvage") else more))
+    assert (wrong.code, "no such topic: order; there are orders, payments" in wrong.err) == (2, True)
+
+
+def test_paths_may_be_patterns(tmp_path: Path):
+    done = run("cat", f"{CODEC.parent}/codec-*-0", "--limit", "100000", "--columns", "topic")
+    assert done.code == 0
+    assert {line["topic"] for line in done.lines} >= {"codec-lz4", "codec-none"}
+    none = run("cat", tmp_path / "nothing-*")
+    assert none.code == 2
+    assert "matches" in none.err
+
+
+@pytest.mark.parametrize("arguments", [["--limit", "0"], ["--offset", "5..5"], ["--offset", "..0"]])
+def test_a_table_without_rows_has_its_columns(arguments: list[str], tmp_path: Path):
+    done = run("cat", MULTI, *arguments, "--parquet", tmp_path / "out", "--columns", "offset,key,timestamp")
+    assert done.code == 0, done.err
+    table = pq.read_table(tmp_path / "out")
+    assert (table.num_rows, table.column_names) == (0, ["offset", "key", "timestamp"])
+    assert run("cat", MULTI, *arguments, "--columns", "offset").out == b""
+
+
+def test_times_are_iso_on_request():
+    (plain,) = run("cat", CODEC, "--limit", "1").lines
+    (iso,) = run("cat", CODEC, "--limit", "1", "--iso").lines
+    moment = datetime.fromisoformat(iso["timestamp"])
+    assert round(moment.timestamp() * 1000) == plain["timestamp"]
+    assert run("cat", CODEC, "--iso", "--arrow", "x").code == 2
+    batch = run("batches", CODEC, "--json", "--iso").lines[0]
+    assert datetime.fromisoformat(batch["maxTimestamp"]) >= datetime.fromisoformat(batch["baseTimestamp"])
+
+
+def test_relative_times_count_from_now():
+    lines = run("cat", CODEC).lines
+    latest = max(line["timestamp"] for line in lines)
+    now = str(latest + 3_600_000)
+    wanted = [line["offset"] for line in lines if line["timestamp"] >= latest]
+    assert offsets(run("cat", CODEC, "--since", "-1h", "--now", now)) == wanted
+    assert offsets(run("cat", CODEC, "--now", now, "--until", "-60m")) == [one["offset"] for one in lines if one["timestamp"] < latest]
+    # The segments are of 2023.
+    assert run("cat", CODEC, "--since", "-2w").lines == []
+    assert run("cat", CODEC, "--since", "-2y").code == 2
 
 
 def test_segments_out_of_the_range_are_not_even_opened(tmp_path: Path):
@@ -251,6 +316,14 @@ def test_read_committed_of_one_segment_knows_the_transactions_of_its_partition()
     by_file = [offsets(run("cat", file, "--isolation", "read_committed")) for file in sorted(TRANSACTIONS.glob("*.log"))]
     assert committed == [offset for found in by_file for offset in found]
     assert 0 < len(committed) < len(run("cat", TRANSACTIONS).lines)
+
+
+def test_read_committed_of_a_directory_without_a_topic_is_that_of_its_segments(tmp_path: Path):
+    """As `Segment` reads them: files that are named as segments are those of one partition."""
+    shutil.copytree(TRANSACTIONS, tmp_path / "backup")
+    for path in sorted(TRANSACTIONS.glob("*.log")):
+        copied = run("cat", tmp_path / "backup" / path.name, "--isolation", "read_committed")
+        assert offsets(copied) == offsets(run("cat", path, "--isolation", "read_committed"))
 
 
 def test_read_committed_of_a_stream_knows_what_the_stream_holds():

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-import logsegment as ls
 from cli_process import run, start
 from counted_bytes import bytes_read, counting
 from growing import GrowingLog
+from logsegment._decode import decoded
+from logsegment._options import ReadOptions
 from logsegment.log.follow import Follower, Piece
 from logsegment.segment_files.discovery import find_segments
 
@@ -34,11 +35,16 @@ class Watched:
     """A follower in the test's own process, looked with when the test says so."""
 
     def __init__(self, log: GrowingLog, start: int | None) -> None:
-        self.log, self.follower = log, Follower(start)
+        self.log, self.follower = log, Follower(start, ReadOptions())
 
-    def look(self) -> tuple[list[tuple[int, int]], list[str]]:
+    def look(self) -> tuple[list[tuple[int | None, int | None]], list[str]]:
         told = list(self.follower.look(find_segments(self.log.directory)))
-        return [(one.start, one.end) for one in told if isinstance(one, Piece)], [one for one in told if isinstance(one, str)]
+        return [offsets_of(one) for one in told if isinstance(one, Piece)], [one for one in told if isinstance(one, str)]
+
+
+def offsets_of(piece: Piece) -> tuple[int | None, int | None]:
+    _, options = piece.part
+    return options.start_offset, options.end_offset
 
 
 def test_new_records_are_shown_once_across_rolled_segments(log: GrowingLog):
@@ -61,17 +67,17 @@ def test_the_zeros_of_a_preallocated_segment_are_read_by_the_first_look_alone(lo
     zeros, few = 32 << 20, 100 << 10
     watched = Watched(log, 0)
 
-    def look() -> tuple[list[tuple[int, int]], int]:
+    def look() -> tuple[list[tuple[int | None, int | None]], int]:
         """What is new and can be decoded, and the bytes that were read for both."""
-        found: list[tuple[int, int]] = []
+        found: list[tuple[int | None, int | None]] = []
 
         def follow() -> None:
             for piece in watched.follower.look(find_segments(log.directory)):
                 assert isinstance(piece, Piece)
-                source = ls.FileSource(piece.segment.path, piece.position, piece.stop)
-                stream = ls.decode(source, start_offset=piece.start, end_offset=piece.end)
-                assert (stream.to_pyarrow().num_rows, stream.findings) == ((piece.end or 0) - piece.start, [])
-                found.append((piece.start, piece.end))
+                start, end = offsets_of(piece)
+                stream = decoded(*piece.part)
+                assert (stream.to_pyarrow().num_rows, stream.findings) == ((end or 0) - (start or 0), [])
+                found.append((start, end))
 
         return found, bytes_read(follow)
 

@@ -116,7 +116,7 @@ def test_what_the_latest_leader_cut_off_is_reported(tmp_path: Path, watch: Watch
     assert watched.look() == ([*range(3, 15)], "")
     uploader.segment(newer.segment, 16, epochs={"1": 10}, event=2, name="newer")
     shown, said = watched.look()
-    assert "what was told of offsets 10 to 14 holds no more" in said
+    assert "offsets 10 to 14 were replaced" in said
     assert shown == [*range(10, 17)]
     assert watched.look() == ([], "")
 

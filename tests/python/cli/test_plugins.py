@@ -249,7 +249,7 @@ def test_a_registration_that_is_refused_makes_no_registry_and_no_lock(path: Path
 
 def test_check_reports_missing_packages_on_request(path: Path, here: Here):
     """S-P20."""
-    bzip2 = Plugin("small", {"java": "a.B", "python": "logsegment.plugins.ready.bzip2:Bzip2"}, "v1.0")
+    bzip2 = Plugin("small", {"java": "a.B", "python": "logsegment.plugins.ready:Bzip2"}, "v1.0")
     FileRegistry(path).register([Plugin("fast", BOTH, "v1.0"), bzip2])
     assert here("plugins", "check", "--registry", path).text == "clean\n"
     done = here("plugins", "check", "--registry", path, "--installed", "--json")

@@ -18,7 +18,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A registry and a segment that is packed by its plugin."""
     directory = tmp_path_factory.mktemp("plugins")
     registry = FileRegistry(directory / "plugins.json")
-    classes = {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready.bzip2:Bzip2"}
+    classes = {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready:Bzip2"}
     registry.register([Plugin("bz", classes, "v1.0"), Plugin("gone", {"java": "org.example.Gone", "python": "no.such:Gone"}, "v2.0")])
     done = run(
         "convert", CODEC_FILE, "-o", directory / NAME, "--compression", "bz", "--level", "9", "--registry", directory / "plugins.json"

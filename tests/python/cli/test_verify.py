@@ -70,7 +70,8 @@ def test_a_file_that_is_not_a_segment(tmp_path: Path):
     path.write_text("These are notes, and no record batches at all.\n" * 10)
     done = run("verify", path)
     assert done.code == 1
-    assert "Is this a log segment at all?" in done.text
+    assert "notes.txt: NOT A LOG SEGMENT" in done.text
+    assert "not a log segment: looks like text" in done.text
 
 
 def test_all_modern_segments_of_the_corpus_are_readable():

@@ -13,7 +13,7 @@ import pytest
 import corpus
 import logsegment as ls
 from cli_process import run
-from logsegment.analysis.search import Conditions, Search
+from logsegment.analysis.find import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
 
 SOURCE = corpus.CORPUS / "modern-4.1.0/data/multi-segment-0"

@@ -129,3 +129,12 @@ def test_a_segment_of_v3_by_name_knows_its_transactions(tmp_path: Path):
         for log in (ls.Log(str(file.parent)), ls.Segment(str(file))):
             stream = log.records(columns=["offset"], isolation="read_committed", **switch)
             assert [row["offset"] for row in corpus.rows_of(stream)] == [3, 4]
+
+
+def test_a_scan_has_the_options_of_the_decode_that_follows():
+    data = building.transactional_batch([b"a" * 1000], ABORTED, 0) + building.marker(0, ABORTED, 1)
+    assert ls.scan_transactions([data]).aborted == [(ABORTED, 0, 1)]
+    # A batch that the decode does not read begins no transaction.
+    assert ls.scan_transactions([data], limits=ls.Limits(max_batch_bytes=500)).aborted == []
+    with pytest.raises(TypeError, match="unexpected keyword argument 'exprimental'"):
+        ls.scan_transactions([data], exprimental=True)

@@ -12,6 +12,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -294,7 +298,7 @@ def test_a_tree_is_read_partition_by_partition():
 
 
 def test_usage_errors(tmp_path: Path):
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(ls.InvalidError, match="looks like a directory"):
         ls.Segment(DATA / "multi-segment-0")
     with pytest.raises(FileNotFoundError):
         ls.Segment(tmp_path / "00000000000000000000.log")
@@ -333,3 +337,68 @@ def test_a_log_is_a_sequence_of_its_segments():
     assert len(log) > 1
     assert list(log) == log.segments
     assert log[-1] is log.segments[-1]
+
+
+def test_a_log_is_an_arrow_stream_of_its_records():
+    log = ls.Log(DATA / "multi-segment-0")
+    table = pa.table(log)
+    assert table.equals(log.records().to_pyarrow())
+    # Any number of times.
+    assert pa.table(log).equals(table)
+    assert log.to_pyarrow().equals(table)
+    assert pa.schema(log).equals(table.schema)
+    assert log.to_polars().equals(pl.DataFrame(table))
+    assert log.to_pandas().shape == (table.num_rows, table.num_columns)
+    connection = duckdb.connect()
+    assert connection.sql("select count(*), max(timestamp) from log").fetchall() == [(table.num_rows, pc.max(table["timestamp"]).as_py())]
+
+
+def test_several_paths_and_patterns_are_one_log(tmp_path: Path):
+    both = [DATA / "multi-segment-0", DATA / "codec-none-0"]
+    log = ls.Log(both)
+    assert log.paths == [str(path) for path in both]
+    assert sorted(log.partitions) == [("codec-none", 0), ("multi-segment", 0)]
+    assert len(log) == len(logs(both[0])) + len(logs(both[1]))
+    assert log.records().to_pyarrow().num_rows == sum(ls.Log(path).records().to_pyarrow().num_rows for path in both)
+    pattern = ls.Log(str(DATA / "codec-*-0"))
+    assert pattern.paths == sorted(str(path) for path in DATA.glob("codec-*-0"))
+    assert len(pattern) > 3
+    # The segments of one partition, each named: in the order of their offsets, whatever the order of the names, and each once.
+    files = logs(both[0])
+    assert [one.path for one in ls.Log([*reversed(files), files[0]])] == list(map(str, files))
+    assert ls.Log([both[0], files[0]]).records().rows() == ls.Log(both[0]).records().rows()
+    # A name with the characters of a pattern is the name of a file.
+    odd = tmp_path / "[odd]-0"
+    shutil.copytree(both[1], odd)
+    assert [one.path for one in ls.Log(odd)] == list(map(str, logs(odd)))
+    assert ls.Log(odd).records(columns=["offset"]).rows() == ls.Log(both[1]).records(columns=["offset"]).rows()
+    with pytest.raises(FileNotFoundError, match="matches"):
+        ls.Log(str(tmp_path / "none-*"))
+
+
+def test_topic_and_partition_choose_from_a_tree(tmp_path: Path):
+    assert set(ls.Log(DATA, topic="multi-segment").partitions) == {one for one in ls.Log(DATA).partitions if one[0] == "multi-segment"}
+    assert ls.Log(DATA, topic="multi-segment", partition=2).partitions == [("multi-segment", 2)]
+    assert {number for _, number in ls.Log(DATA, partition=0).partitions} == {0}
+    with pytest.raises(ValueError, match=r"no such topic: multi-segmnt; there are .* more"):
+        ls.Log(DATA, topic="multi-segmnt")
+    with pytest.raises(ValueError, match="no such partition: 9; there are 0, 1"):
+        ls.Log(DATA, topic="multi-segment", partition=9)
+    # Where no directory names a topic, the arguments do.
+    shutil.copy(logs(DATA / "codec-none-0")[0], tmp_path / "copy.log")
+    named = ls.Log(tmp_path / "copy.log", topic="orders", partition=7)
+    assert set(named.records(columns=["topic", "partition"]).rows()) == {("orders", 7)}
+
+
+def test_what_is_not_read_is_reported_for_the_chosen_partitions(tmp_path: Path):
+    for name in ("orders-0", "payments-0"):
+        shutil.copytree(DATA / "codec-none-0", tmp_path / name)
+        (tmp_path / name / "00000000000000099999.log").symlink_to(tmp_path / "nothing")
+    assert len(ls.Log(tmp_path).left_out) == 2
+    (finding,) = ls.Log(tmp_path, topic="orders").left_out
+    assert "orders-0" in finding.path
+
+
+def test_decode_names_the_reader_of_a_log():
+    with pytest.raises(TypeError, match=r"call its records\(\)"):
+        ls.decode(ls.Log(DATA / "codec-none-0"))

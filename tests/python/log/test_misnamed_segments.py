@@ -18,7 +18,7 @@ import pytest
 
 import logsegment as ls
 from cli_process import run
-from logsegment.analysis.search import Conditions, Search
+from logsegment.analysis.find import Conditions, Search
 from logsegment.cli.app import program
 from logsegment.segment_files.discovery import find_segments
 from made_logs import make_partition
@@ -284,10 +284,10 @@ def test_offsets_after_the_name_of_the_next_segment_are_damage_wherever_they_are
 
 @pytest.mark.skipif(not HAS_SPARK, reason="pyspark is not installed")
 def test_a_writer_adds_nothing_to_a_log_whose_segments_contradict_their_names(partition: Path, tmp_path: Path):
-    from logsegment.spark.write.segments import log_end
+    from logsegment.spark.write.segments import append_point
 
     log = tmp_path / "orders-0"
     shutil.copytree(partition, log)
     rename(log, {40: 260, 260: 40})
     with pytest.raises(ls.CorruptError, match="SEG-1"):
-        log_end(str(log), is_07=False)
+        append_point(str(log), is_07=False)

@@ -168,7 +168,7 @@ def test_what_the_txn_verb_calls_unknown_is_withheld(tmp_path: Path):
         unknown = [one for one in transactions_of(find_segments(log.directory)) if one.state == "unknown"]
         assert {(one.producer_id, one.first_offset) for one in unknown} == {(A, 0), (B, 3)}, how
         known = ls.scan_transactions([ls.FileSource(path) for path in log.logs], on_error="skip")
-        assert {(producer, first) for producer, first, _ in known.doubtful} == {(A, 0), (B, 3)}, how
+        assert {(producer, first) for producer, first, _ in known.undecided} == {(A, 0), (B, 3)}, how
 
 
 def test_a_marker_that_was_cut_out_shows_where_the_epoch_changes(tmp_path: Path):
@@ -363,7 +363,7 @@ def test_undecided_transactions_are_values():
     import pickle
 
     known = ls.Transactions([(7, 0, 3)], 9, [(8, 1, 2)])
-    assert (known.aborted, known.last_stable_offset, known.doubtful) == ([(7, 0, 3)], 9, [(8, 1, 2)])
+    assert (known.aborted, known.last_stable_offset, known.undecided) == ([(7, 0, 3)], 9, [(8, 1, 2)])
     assert pickle.loads(pickle.dumps(known)) == known
     assert known != ls.Transactions([(7, 0, 3)], 9)
-    assert repr(known) == "Transactions(1 aborted, 1 in doubt, last_stable_offset=9)"
+    assert repr(known) == "Transactions(1 aborted, 1 undecided, last_stable_offset=9)"

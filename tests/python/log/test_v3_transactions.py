@@ -87,7 +87,13 @@ def test_a_flipped_magic_is_damage_that_scans_pass_over():
     assert ls.scan_transactions([flipped]).aborted == [(ABORTED, 0, 1)]
 
 
-def test_a_read_that_skips_damage_reports_the_markers_that_it_skips():
-    stream = ls.decode(MIXED, isolation="read_committed", on_error="skip", columns=["value"])
-    assert stream.read_all().num_rows == 0
-    assert [finding.rule for finding in stream.findings] == ["TRX-5", "MAP-3"]
+@pytest.mark.parametrize("check_crc", [True, False])
+def test_a_read_that_skips_damage_reports_the_markers_that_it_skips(tmp_path: Path, check_crc: bool):
+    directory = tmp_path / "topic-0"
+    directory.mkdir()
+    (directory / f"{0:020d}.log").write_bytes(MIXED)
+    options = {"isolation": "read_committed", "on_error": "skip", "check_crc": check_crc, "columns": ["value"]}
+    known = ls.scan_transactions([MIXED], on_error="skip")
+    for stream in (ls.decode(MIXED, **options), ls.decode(MIXED, transactions=known, **options), ls.Log(directory).records(**options)):
+        assert stream.read_all().num_rows == 0
+        assert [finding.rule for finding in stream.findings] == ["TRX-5", "MAP-3"]

@@ -16,7 +16,7 @@ import pytest
 
 import building
 import logsegment as ls
-from logsegment.analysis.search import Conditions, Search
+from logsegment.analysis.find import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
 
 HAS_SPARK = importlib.util.find_spec("pyspark") is not None

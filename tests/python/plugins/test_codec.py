@@ -421,7 +421,7 @@ def test_an_unknown_name_is_kafkas_illegal_argument():
         lambda name: ls.convert(GOOD, compression=name, codecs=DEFLATE),
     ):
         for name in ("Deflate", "inflate", "", "GZIP"):
-            with pytest.raises(ls.UnknownCompressionError, match=f"Unknown compression name: {name}$") as raised:
+            with pytest.raises(ls.UnknownCompressionError, match=rf"Unknown compression name: {name} \(use none, gzip, ") as raised:
                 call(name)
             assert (raised.value.code, raised.value.kafka_error_code) == ("unknown_compression", None)
     shadowed = MemoryRegistry([Entry(0, "gzip", "plugin_codecs:Incomplete", "v1.0")])
@@ -558,7 +558,7 @@ def test_a_broker_unpacks_and_packs_with_plugins():
         assert [row["value"] for row in rows(appended.data, codecs=codecs)] == [b"a", b"b"]
     with pytest.raises(ls.UnknownCompressionError, match="Unknown compression name: plugin:3"):
         ls.broker.append(produced, first_offset=0)
-    with pytest.raises(ls.UnknownCompressionError, match=r"Unknown compression name: inflate$"):
+    with pytest.raises(ls.UnknownCompressionError, match="Unknown compression name: inflate "):
         ls.broker.append(produced, first_offset=0, compression="inflate", codecs=DEFLATE)
 
 

@@ -98,8 +98,8 @@ def test_an_installed_entry_point_needs_no_leave(tmp_path: Path, monkeypatch: py
 
 
 def test_codecs_of_logsegment_need_no_leave_and_other_names_in_their_modules_do(tmp_path: Path):
-    assert load(Entry(0, "small", "logsegment.plugins.ready.bzip2:Bzip2", "v1.0"))
-    for name in ("logsegment.plugins.ready.bzip2:bz2", "logsegment.plugins.loading:load"):
+    assert load(Entry(0, "small", "logsegment.plugins.ready:Bzip2", "v1.0"))
+    for name in ("logsegment.plugins.ready:bz2", "logsegment.plugins.loading:load"):
         with pytest.raises(ImportError, match="may not load"):
             load(Entry(0, "small", name, "v1.0"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 import tomllib
 from base64 import b64decode, b64encode
@@ -20,11 +21,11 @@ ORDERS = [b'{"customer": %d, "order": %d, "state": "paid", "warehouse": "north"}
 DICTIONARY = b64encode(b"".join(ORDERS[:40])).decode()
 #: Class, library, settings, a level that it has.
 READY: dict[str, tuple[str, str, dict[str, Any], int]] = {
-    "bzip2": ("logsegment.plugins.ready.bzip2:Bzip2", "bz2", {}, 1),
-    "xz": ("logsegment.plugins.ready.xz:Xz", "lzma", {}, 0),
-    "brotli": ("logsegment.plugins.ready.brotli:Brotli", "brotli", {}, 1),
-    "lz4dict": ("logsegment.plugins.ready.lz4:Lz4Dictionary", "lz4.block", {"dictionary": DICTIONARY}, 9),
-    "zstddict": ("logsegment.plugins.ready.zstd:ZstdDictionary", "zstandard", {"dictionary": DICTIONARY}, -5),
+    "bzip2": ("logsegment.plugins.ready:Bzip2", "bz2", {}, 1),
+    "xz": ("logsegment.plugins.ready:Xz", "lzma", {}, 0),
+    "brotli": ("logsegment.plugins.ready:Brotli", "brotli", {}, 1),
+    "lz4dict": ("logsegment.plugins.ready:Lz4Dictionary", "lz4.block", {"dictionary": DICTIONARY}, 9),
+    "zstddict": ("logsegment.plugins.ready:ZstdDictionary", "zstandard", {"dictionary": DICTIONARY}, -5),
 }
 TABLE = pa.table({"value": ORDERS})
 
@@ -103,6 +104,20 @@ def test_a_library_that_is_missing_is_named_with_the_extra_that_brings_it(alias,
     with pytest.raises(ls.UnsupportedError, match=f"{alias}.*v7.1.*{package}.*pip install 'logsegment\\[codecs\\]'") as raised:
         ls.encode(TABLE, compression=alias, codecs=codecs)
     assert (raised.value.rule, raised.value.kafka_error_code) == ("S-P20", 76)
+
+
+@pytest.mark.parametrize("alias", ["bzip2", "xz"])
+def test_a_python_without_the_library_lacks_that_codec_only(alias):
+    name, library, _, _ = READY[alias]
+    code = (
+        f"import sys; sys.modules[{library!r}] = None\n"
+        "from logsegment.cli import main; assert main(['--version']) == 0\n"
+        f"from logsegment.plugins import Entry; from logsegment.plugins.loading import load; load(Entry(1, {alias!r}, {name!r}, 'v1.0'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.startswith("logsegment, version ")
+    assert f"PluginNotInstalled: import of {library} halted" in done.stderr
+    assert "pip install" not in done.stderr
 
 
 def test_levels_of_lz4_are_those_of_its_high_compressor():

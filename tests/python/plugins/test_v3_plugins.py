@@ -11,7 +11,7 @@ import corpus
 import logsegment as ls
 from logsegment.plugins import Entry, MemoryRegistry
 
-PLUGINS = MemoryRegistry([Entry(3, "bz", "logsegment.plugins.ready.bzip2:Bzip2", "v1.0")])
+PLUGINS = MemoryRegistry([Entry(3, "bz", "logsegment.plugins.ready:Bzip2", "v1.0")])
 READING: dict[str, Any] = {"experimental": True, "codecs": PLUGINS}
 COLUMNS = ["offset", "key", "value", "timestampMs", "producerId", "sequence"]
 VALUES = [b"value %d" % index for index in range(9)]

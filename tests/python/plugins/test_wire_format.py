@@ -196,6 +196,6 @@ def test_it_stops_a_conversion_down(to):
 def test_an_old_fetch_of_it_is_refused():
     """S-P22."""
     assert ls.broker.fetch(packed(), api_version=10) == packed()
-    with pytest.raises(ls.UnsupportedError, match="plugin:3 stands in magic 2 only") as raised:
+    with pytest.raises(ls.UnsupportedError, match="plugin:3 exists in magic 2 only") as raised:
         ls.broker.fetch(packed(), api_version=3)
     assert (raised.value.rule, raised.value.kafka_error_code) == ("S-P22", 76)

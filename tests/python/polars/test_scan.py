@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -200,7 +200,7 @@ def test_frames_come_one_after_the_other_in_the_size_that_is_asked_for(monkeypat
     asked = Asked(monkeypatch)
     assert ls.polars.scan(MULTI, batch_size=7).collect().height == sum(asked.sizes)
     assert max(asked.sizes) == 7
-    source = _Source(str(MULTI), None, ReadOptions(columns=["offset"]), {}, [])
+    source = _Source(partial(ls.Log, MULTI), ReadOptions(columns=["offset"]), {}, [])
     assert {frame.height for frame in source.frames(None, None, None, 5)} <= {1, 2, 3, 4, 5}
     assert [frame.height for frame in source.frames(None, None, 8, 5)] == [5, 3]
     assert [frame.height for frame in source.frames(["offset"], col("offset") > 3, 2, None)] == [2]
@@ -302,9 +302,9 @@ def test_committed_reads_are_those_of_a_log():
 
 
 def test_what_polars_holds_shows_no_key():
-    source = _Source(str(tiered.BUCKET), tiered.KEYS, ReadOptions(), {}, [])
+    source = _Source(partial(ls.Log, tiered.BUCKET, decryption_keys=tiered.KEYS), ReadOptions(), {}, [])
     assert not tiered.leaks(repr(source))
-    assert tiered.leaks(repr(source.decryption_keys)), "the keys are there to be shown"
+    assert tiered.leaks(repr(source.log)), "the keys are there to be shown"
 
 
 def test_tiered_storage_is_scanned_as_a_log_is():

@@ -50,7 +50,7 @@ found["sql"] = spark.sql(query).first()[:]
 from logsegment.plugins import FileRegistry, Plugin
 
 registry, target = FileRegistry(sys.argv[2] + "/plugins.json"), sys.argv[2] + "/log"
-registry.register([Plugin("bz", {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready.bzip2:Bzip2"}, "v1.0")])
+registry.register([Plugin("bz", {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready:Bzip2"}, "v1.0")])
 packed = raw.select(lss.encode_udf(compression="bz", codecs=registry)(lss.decode_udf()("batch")).alias("batch"))
 records = packed.select(F.size(lss.decode_udf(codecs=registry)("batch"))).first()[0]
 known = {"plugins.path": registry.path}

@@ -17,7 +17,7 @@ import logsegment as ls
 from growing import GrowingLog
 from logsegment import _core
 from logsegment.spark import LogSegmentSource
-from logsegment.spark.read.packing import OWN_TASKS
+from logsegment.spark.read.plan import OWN_TASKS
 from logsegment.spark.stream.reader import RefusedStreamReader
 
 pytest.importorskip("pyspark.sql.streaming.datasource")
@@ -202,7 +202,7 @@ def test_a_task_of_several_partitions_knows_the_transactions_of_each(snapshots: 
     source = LogSegmentSource({"path": str(tmp_path / "logs"), "mode": "PERMISSIVE", "isolation": "read_committed"})
     reader = source.reader(source.schema())
     found = list(reader.partitions())
-    assert any(len({part.partition for part in task.parts}) > 1 for task in found)
+    assert any(len({read.partition for _, read in task.parts}) > 1 for task in found)
     rows = [row for task in found for batch in reader.read(task) for row in batch.to_pylist()]
     for number in range(count):
         own = [row for row in rows if row["partition"] == number]

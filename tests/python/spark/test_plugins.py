@@ -31,7 +31,7 @@ from logsegment.spark import (
 )
 from logsegment.spark.options.plugins import HIDDEN, REDACTION
 from logsegment.spark.options.read import parse_options
-from spark_cluster import free_port
+from loopback import free_port
 from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
@@ -60,7 +60,7 @@ def spark() -> SparkSession:
 def registry(tmp_path_factory: pytest.TempPathFactory) -> FileRegistry:
     """bz has id 0, those at fault 1 and on, the one that is not here comes last."""
     codecs = FileRegistry(tmp_path_factory.mktemp("registry") / "plugins.json", allow=ALLOWED)
-    classes = {"bz": "logsegment.plugins.ready.bzip2:Bzip2"}
+    classes = {"bz": "logsegment.plugins.ready:Bzip2"}
     classes |= {alias: f"plugin_codecs:{one.__name__}" for alias, (one, _) in FAULTS.items()} | {"gone": "no.such:Gone"}
     codecs.register([Plugin(alias, {"java": f"org.example.{alias}", "python": name}, "v1.0") for alias, name in classes.items()])
     return codecs

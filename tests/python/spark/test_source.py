@@ -199,10 +199,10 @@ def test_a_directory_without_segments_fails_when_planned(spark: SparkSession, tm
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"hello\n", "notes.bin: no log segment: there is not one whole entry in it"),
-        (b"PAR1" * 100, "notes.bin: no log segment, or damaged where it begins: .*COD-6"),
-        (b"id,name\n" * 500, "notes.bin: no log segment, or damaged where it begins"),
-        (bytes(8) + (5000).to_bytes(4) + bytes(20), "notes.bin: no log segment: there is not one whole entry in it"),
+        (b"hello\n", "notes.bin: .*not a log segment: looks like text"),
+        (b"PAR1" * 100, "notes.bin: .*not a log segment: looks like a Parquet file"),
+        (b"\x01" + bytes(7) + b"\x7f" * 500, "notes.bin: not a log segment, or damaged where it begins: .*COD-6"),
+        (bytes(8) + (5000).to_bytes(4) + bytes(20), "notes.bin: not a log segment: it has no whole entry"),
     ],
 )
 def test_a_named_file_that_is_not_a_log_is_an_error(spark: SparkSession, tmp_path: Path, data: bytes, told: str):

@@ -9,7 +9,7 @@ import pytest
 
 import logsegment as ls
 from cli_process import run
-from logsegment.analysis.search import Conditions, Search
+from logsegment.analysis.find import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
 from tiered_layouts import DAMAGE, LAST, SECOND, middle, of_kafka, of_pinterest, source
 

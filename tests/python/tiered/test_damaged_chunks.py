@@ -16,7 +16,7 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from logsegment import stores
-from logsegment.analysis.search import Conditions, Search
+from logsegment.analysis.find import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
 from logsegment.stores import files
 from logsegment.tiered.chunks import CACHE
@@ -345,7 +345,7 @@ def test_a_time_behind_a_segment_whose_end_is_lost_is_looked_up(tmp_path: Path):
     assert log.offset_for_timestamp(START + 150) == 150
     assert given(log.records(columns=["offset"], start_timestamp=START + 100)) == (list(range(100, 200)), None)
     search = Search(Conditions(since=START + 150, until=START + 152))
-    assert [place.offset for place in search.places(find_segments(log.path))] == [150, 151]
+    assert [place.offset for place in search.places(find_segments(log.paths[0]))] == [150, 151]
     with pytest.raises(ChunkError):
         log.offset_for_timestamp(START + lost[0])
     assert log.offset_for_timestamp(START + lost[0] - 1) == lost[0] - 1

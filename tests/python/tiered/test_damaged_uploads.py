@@ -19,11 +19,11 @@ import tiered_corpus as tiered
 from cli_process import run
 from logsegment import stores
 from logsegment.spark.options.read import keys_option
-from logsegment.tiered.choice import Span, chosen
 from logsegment.tiered.chunks import CACHE, ChunkedFile, Opener
 from logsegment.tiered.errors import ChunkError
 from logsegment.tiered.keys import KeyRing
 from logsegment.tiered.manifest import ChunkTable
+from logsegment.tiered.overlaps import Span, chosen
 
 
 @pytest.fixture

@@ -95,7 +95,7 @@ def test_a_log_stays_where_it_is_when_the_current_directory_is_another(place: Pa
     relative = find_segments("bucket")[1].path
     assert (here(relative) or "").startswith("bucket/")
     assert here(absolute(relative)) == str(place / (here(relative) or ""))
-    assert shown(log.path) == str(place / "bucket")
+    assert shown(log.paths[0]) == str(place / "bucket")
     monkeypatch.chdir("elsewhere")
     assert all(shown(one.path).startswith(str(place)) for one in log)
     assert log[1].records(columns=["offset"]).read_all().num_rows > 0

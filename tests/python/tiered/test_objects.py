@@ -28,7 +28,7 @@ from logsegment.tiered.uri import tiered as placed
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 TRANSACTIONS = DATA / "transactions-multi-segment-0"
-TV5 = {
+AIVEN_MANIFEST = {
     "version": "1",
     "chunkIndex": {
         "type": "fixed",
@@ -70,7 +70,7 @@ def log_of(mode: str, root: Path = tiered.BUCKET, **options: object) -> ls.Segme
 
 
 def test_names_are_split_by_length():
-    """TS-3, TS-4, TV-1."""
+    """TS-3, TS-4: the values of Aiven's ObjectKeyFactoryTest."""
     name = object_name("00000000000000001234-AAAAAAAAAAAAAAAAAAAAAA.log")
     assert name == (1234, "AAAAAAAAAAAAAAAAAAAAAA", "log")
     assert place_of("prefix/topic-AAAAAAAAAAAAAAAAAAAAAQ/7") == ("topic", "AAAAAAAAAAAAAAAAAAAAAQ", 7)
@@ -90,7 +90,7 @@ def test_names_are_split_by_length():
     ],
 )
 def test_lists_of_sizes(data: str, sizes: list[int]):
-    """TS-19; TV-2, TV-4, TV-9."""
+    """TS-19: the values of Aiven's ChunkSizesBinaryCodecTest, and a list that Aiven v1.0.0 wrote."""
     assert parse_sizes(bytes.fromhex(data)) == sizes
     assert tiered.packed_sizes(sizes).hex() == data
     for wrong in (bytes.fromhex(data)[:-1], bytes.fromhex(data) + b"\0", b"\xff" + bytes.fromhex(data)[1:]):
@@ -99,7 +99,7 @@ def test_lists_of_sizes(data: str, sizes: list[int]):
 
 
 def test_chunk_tables():
-    """TS-15 to TS-18; TV-2, TV-3, TV-9, TV-10."""
+    """TS-15 to TS-18: the values of Aiven's ChunkIndexSerializationTest, and sizes that Aiven v1.0.0 wrote."""
     packed = {
         "type": "variable",
         "originalChunkSize": 100,
@@ -130,21 +130,21 @@ def test_chunk_tables():
 
 
 def test_a_manifest():
-    """TV-5: with encryption, without, and without a transaction index."""
-    manifest = parse_manifest(json.dumps(TV5).encode())
+    """The manifest of Aiven's SegmentManifestV1SerdeTest with encryption, without, and without a transaction index."""
+    manifest = parse_manifest(json.dumps(AIVEN_MANIFEST).encode())
     assert (manifest.topic, manifest.partition, manifest.start_offset, manifest.end_offset) == ("topic1", 42, 0, 1000)
     assert manifest.encryption == ("id", bytes(range(4)), bytes([10, 11, 12, 13]))
     assert (manifest.epochs, list(manifest.parts.values())) == ({0: 100, 1: 200, 2: 300}, [(at, 1) for at in range(5)])
-    plain = {name: member for name, member in TV5.items() if name != "encryption"} | {"unknown": 1}
+    plain = {name: member for name, member in AIVEN_MANIFEST.items() if name != "encryption"} | {"unknown": 1}
     assert parse_manifest(json.dumps(plain).encode()).is_plain
-    without = {**TV5, "segmentIndexes": {**TV5["segmentIndexes"], "transaction": None}}
+    without = {**AIVEN_MANIFEST, "segmentIndexes": {**AIVEN_MANIFEST["segmentIndexes"], "transaction": None}}
     assert "transaction" not in parse_manifest(json.dumps(without).encode()).parts
     for wrong in (
         b"",
         b"[]",
         b"{}",
-        json.dumps({**TV5, "version": 1}).encode(),
-        json.dumps({**TV5, "compression": 1}).encode(),
+        json.dumps({**AIVEN_MANIFEST, "version": 1}).encode(),
+        json.dumps({**AIVEN_MANIFEST, "compression": 1}).encode(),
         b"[" * 10**6,
     ):
         with pytest.raises(ManifestError):
@@ -152,7 +152,7 @@ def test_a_manifest():
 
 
 def test_data_keys():
-    """TS-29, TV-7."""
+    """TS-29: the values of Aiven's EncryptedDataKeyTest."""
     assert parse_data_key("id:AAECAw==") == ("id", bytes(range(4)))
     for wrong in ("AAECAw==", "xx::AAECAw==", "xx:AAECAw==:xx", "id:INVALIDBASE64", "id:", ":", ":AAECAw==", "  :AAECAw==", None):
         with pytest.raises(ManifestError, match="dataKey"):
@@ -299,11 +299,11 @@ def test_keys_are_files_or_bytes_and_never_shown(tmp_path: Path):
         source = ls.FileSource(log.segments[0].path)
         texts = [
             repr(log),
-            str(log.path),
+            str(log.paths[0]),
             repr(log.segments[0]),
             repr(source),
             str(source.path),
-            f"{log.path}",
+            f"{log.paths[0]}",
             repr(KeyRing({"key1": given})),
         ]
         assert not [text for text in texts if tiered.leaks(text, {"key1": given}) or "keys=" in text or "key1." in text]
@@ -674,7 +674,7 @@ def test_the_command_line(bucket: Path, tmp_path: Path):
 
 @pytest.mark.parametrize("topic", ["../../elsewhere", "/tmp/elsewhere", "..", "", "a/b", 5])
 def test_a_manifest_cannot_name_a_directory_elsewhere(topic: object):
-    told = json.loads(json.dumps(TV5))
+    told = json.loads(json.dumps(AIVEN_MANIFEST))
     told["remoteLogSegmentMetadata"]["remoteLogSegmentId"]["topicIdPartition"]["topicPartition"]["topic"] = topic
     with pytest.raises(ManifestError, match="topic"):
         parse_manifest(json.dumps(told).encode())

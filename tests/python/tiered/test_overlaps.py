@@ -55,7 +55,7 @@ def test_each_offset_is_read_once(overlapping: Path):
         assert there.offset_for_timestamp(row["timestampMs"]) == here.offset_for_timestamp(row["timestampMs"])
     assert sorted(there.aborted_transactions)[0][:3] == sorted(here.aborted_transactions)[0][:3]
     assert {one[:3] for one in there.aborted_transactions} == {one[:3] for one in here.aborted_transactions}
-    assert [one.to_dict() for one in transactions_of(find_segments(there.path))] == [
+    assert [one.to_dict() for one in transactions_of(find_segments(there.paths[0]))] == [
         one.to_dict() for one in transactions_of(find_segments(TRANSACTIONS))
     ]
     report = there.validate()

@@ -1,4 +1,4 @@
-"""Values of the other side's own tests and output (TV), and layouts that only some verbs were shown."""
+"""Values from the tests and the output of Aiven, Kafka and Pinterest, and layouts that only some verbs were shown."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def said(*values: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("end", "is_empty"), [("0000", False), ("0001000101", True)])
 def test_a_copied_segment_in_the_metadata_topic(end: str, is_empty: bool):
-    """TV-11, TS-73, TS-74: with and without the tag of Kafka 4."""
+    """TS-73, TS-74: with and without the tag of Kafka 4."""
     (row,) = said(COPIED + end)
     value = row["value"]
     assert (row["type"], row["version"]) == ("REMOTE_LOG_SEGMENT_METADATA_RECORD", 0)
@@ -63,7 +63,7 @@ def test_a_copied_segment_in_the_metadata_topic(end: str, is_empty: bool):
 
 
 def test_an_update_and_a_deletion_in_the_metadata_topic():
-    """TV-12, TS-75, TS-76; TV-8 is the custom metadata that Aiven's plug-in puts there."""
+    """TS-75, TS-76, also with the custom metadata that Aiven's plug-in puts there."""
     custom = "0200" + "02c8010204" + "04666f6f"
     assert len(bytes.fromhex(custom)) == 11
     update, aiven, deletion = said(
@@ -84,7 +84,7 @@ def test_an_update_and_a_deletion_in_the_metadata_topic():
 
 
 def test_indexes_without_bytes_are_not_fetched(tmp_path: Path):
-    """TV-6, TS-36."""
+    """TS-36: the sizes of Aiven's SegmentIndexesV1BuilderTest."""
     uploader = tiered.Uploader(tmp_path)
     (log,) = uploader.partition(DATA / "codec-none-0")
     path = log.with_suffix(".rsm-manifest")
@@ -101,7 +101,7 @@ def test_indexes_without_bytes_are_not_fetched(tmp_path: Path):
 
 
 def pinterest(root: Path) -> Path:
-    """TV-13, TS-80, TS-81: base prefix, the first bits of a hash, cluster, partition."""
+    """TS-80, TS-81, as in Pinterest's TestS3StorageServiceEndpoint: base prefix, the first bits of a hash, cluster, partition."""
     bits = f"{hashlib.md5(b'test-cluster-test-topic-0').digest()[0]:08b}"[:5]
     assert bits == "10110"
     place = root / f"base-prefix/{bits}/test-cluster/test-topic-0"

@@ -70,6 +70,24 @@ def test_failfast_is_the_default_and_leaves_the_schema_a_drop_in(spark: SparkSes
         frame.count()
 
 
+SKIPPING = "set the option mode to PERMISSIVE or DROPMALFORMED to skip damage"
+
+
+@pytest.mark.parametrize("options", [{}, {"view": "batches"}, {"startingTimestamp": "1", "startingOffsetsByTimestampStrategy": "latest"}])
+def test_an_error_of_damage_names_the_option_that_skips_it(spark: SparkSession, damaged: Path, options: dict[str, str]):
+    with pytest.raises(Exception, match=rf"ChecksumError: .*\[V2-31\].*; {SKIPPING}|CorruptError: .*\[L8-11\].*; {SKIPPING}"):
+        load(spark, damaged, **options).count()
+
+
+def test_an_error_that_no_mode_avoids_names_none(spark: SparkSession, tmp_path: Path):
+    path = tmp_path / "orders-0" / "00000000000000000000.log"
+    path.parent.mkdir()
+    path.write_text("not a segment at all")
+    with pytest.raises(PythonException, match="not a log segment: looks like text") as raised:
+        load(spark, path).count()
+    assert SKIPPING not in str(raised.value)
+
+
 def test_permissive_gives_a_row_for_each_damaged_place(spark: SparkSession, damaged: Path, batches: list[Row]):
     frame = load(spark, damaged, mode="PERMISSIVE")
     assert frame.columns == [*KAFKA_COLUMNS, "_corrupt_record"]

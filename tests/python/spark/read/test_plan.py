@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -15,13 +15,13 @@ import corpus
 import logsegment as ls
 from corpus import CONSUMED_COLUMNS, Partition, rows_of
 from logsegment._options import ReadOptions
+from logsegment.log.piece import Part
 from logsegment.spark import LogSegmentSource, record_schema
 from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit
 from logsegment.spark.options.plugins import ABSENT
 from logsegment.spark.options.read import BatchOptions, parse_options
 from logsegment.spark.options.topics import local_paths
-from logsegment.spark.read.packing import OWN_TASKS
-from logsegment.spark.read.plan import SegmentPart, SegmentTask
+from logsegment.spark.read.plan import OWN_TASKS, SegmentTask
 from made_logs import make_partition
 
 MODERN = corpus.CORPUS / "modern-4.1.0/data"
@@ -33,7 +33,7 @@ def tasks(*paths: Path, **options: str) -> list[SegmentTask]:
     return source.reader(source.schema()).partitions()
 
 
-def parts(*paths: Path, **options: str) -> list[SegmentPart]:
+def parts(*paths: Path, **options: str) -> list[Part]:
     return [part for task in tasks(*paths, **options) for part in task.parts]
 
 
@@ -142,7 +142,7 @@ def test_file_uris_and_patterns_are_paths(tmp_path: Path):
 
 def test_a_segment_that_two_paths_lead_to_is_read_once():
     found = parts(SEGMENT.parent, SEGMENT, MODERN / "codec-zstd-0")
-    assert [part.source for part in found] == [
+    assert [source for source, _ in found] == [
         ls.FileSource(str(SEGMENT)),
         ls.FileSource(str(MODERN / "codec-zstd-0" / SEGMENT.name)),
     ]
@@ -164,8 +164,8 @@ def test_a_segment_read_alone_knows_the_transactions_of_its_partition(partition:
 
 def test_a_part_gets_only_the_transactions_that_touch_it():
     found = parts(MODERN / "transactions-multi-segment-0", isolation="read_committed")
-    whole = ls.scan_transactions([part.source for part in found])
-    told = [set(part.transactions.aborted) for part in found if part.transactions is not None]
+    whole = ls.scan_transactions([source for source, _ in found])
+    told = [set(read.transactions.aborted) for _, read in found if read.transactions is not None]
     assert set().union(*told) == set(whole.aborted)
     assert any(len(one) < len(whole.aborted) for one in told)
 
@@ -182,7 +182,7 @@ def test_small_segments_of_a_partition_share_a_task_in_the_order_of_their_offset
     small_segments(tmp_path, 100, "orders-0", "orders-1")
     found = tasks(tmp_path)
     assert [len(task.parts) for task in found] == [64, 36, 64, 36]
-    assert [{(part.topic, part.partition) for part in task.parts} for task in found] == [{("orders", 0)}] * 2 + [{("orders", 1)}] * 2
+    assert [{(read.topic, read.partition) for _, read in task.parts} for task in found] == [{("orders", 0)}] * 2 + [{("orders", 1)}] * 2
     offsets = [row["offset"] for batch in batches(tmp_path, subscribe="orders") for row in batch.to_pylist()]
     assert offsets == [*range(1000), *range(1000)]
 
@@ -204,7 +204,7 @@ def test_a_partition_has_a_task_of_its_own_where_there_are_not_very_many(tmp_pat
 def test_of_very_many_partitions_the_small_ones_share_tasks(many: Path, isolation: str):
     found = tasks(many, isolation=isolation)
     assert OWN_TASKS <= len(found) <= OWN_TASKS + 8
-    assert [part.partition for task in found for part in task.parts] == list(range(3 * OWN_TASKS + 8))
+    assert [read.partition for task in found for _, read in task.parts] == list(range(3 * OWN_TASKS + 8))
     rows = [row for batch in batches(many, isolation=isolation) for row in batch.to_pylist()]
     assert [(row["partition"], row["offset"]) for row in rows] == [(part, at) for part in range(3 * OWN_TASKS + 8) for at in range(10)]
 
@@ -219,7 +219,7 @@ def test_very_many_files_do_not_make_very_many_tasks(tmp_path: Path):
         (tmp_path / f"orders-{number}" / f"{0:020}.log").write_bytes(data)
     found = tasks(tmp_path)
     assert OWN_TASKS <= len(found) <= OWN_TASKS + 8
-    assert [part.partition for task in found for part in task.parts] == list(range(count))
+    assert [read.partition for task in found for _, read in task.parts] == list(range(count))
     assert len(tasks(tmp_path, minPartitions=str(3 * OWN_TASKS))) >= 3 * OWN_TASKS
 
 
@@ -236,7 +236,7 @@ def test_very_many_partitions_have_as_many_tasks_as_were_asked_for(many: Path):
 def test_a_large_segment_among_very_many_small_ones_has_tasks_of_its_own(tmp_path: Path):
     small_segments(tmp_path, 1, *(f"orders-{number}" for number in range(2 * OWN_TASKS)))
     make_partition(tmp_path, "payments", 0, [list(range(100))], value_bytes=1000)
-    found = [[(part.topic, part.partition) for part in task.parts] for task in tasks(tmp_path)]
+    found = [[(read.topic, read.partition) for _, read in task.parts] for task in tasks(tmp_path)]
     assert found[-1] == [("payments", 0)]
     assert max(map(len, found)) > 1
 
@@ -276,7 +276,8 @@ def test_tasks_of_several_segments_hold_at_most_the_offsets_that_were_asked_for(
     assert [len(task.parts) for task in found] == [3, 3, 3, 2, 1]
     found = tasks(tmp_path, maxRecordsPerPartition="30", startingOffsets='{"orders":{"0":25}}', endingOffsets='{"orders":{"0":105}}')
     assert [len(task.parts) for task in found] == [3, 3, 3]
-    assert (found[0].parts[0].start, found[-1].parts[-1].end) == (25, 105)
+    (_, first), (_, last) = found[0].parts[0], found[-1].parts[-1]
+    assert (first.start_offset, last.end_offset) == (25, 105)
 
 
 def test_a_segment_that_is_gone_costs_its_task_nothing_else(tmp_path: Path):
@@ -299,9 +300,23 @@ def test_batches_keep_to_the_options():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts threads in /proc")
 def test_a_task_decodes_on_its_own_thread():
-    before = len(os.listdir("/proc/self/task"))
-    for _ in batches(MODERN / "large-records-0"):
+    """In a process of its own: in this one, other libraries start threads when they like."""
+    code = """
+import os, sys
+from logsegment.spark import LogSegmentSource
+source = LogSegmentSource({"path": sys.argv[1]})
+reader = source.reader(source.schema())
+tasks, read = reader.partitions(), 0
+before = len(os.listdir("/proc/self/task"))
+for task in tasks:
+    for batch in reader.read(task):
+        read += batch.num_rows
         assert len(os.listdir("/proc/self/task")) == before
+print(read)
+"""
+    done = subprocess.run([sys.executable, "-c", code, MODERN / "large-records-0"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 0
 
 
 def test_damage_in_a_task_keeps_class_and_attributes(tmp_path: Path):

@@ -21,8 +21,10 @@ from pyspark.sql import datasource as filters_of_spark
 
 import corpus
 import logsegment as ls
+from logsegment._core import decode_files
+from logsegment.log.piece import Part
 from logsegment.spark import LogSegmentSource, record_schema
-from logsegment.spark.read.plan import SegmentPart, SegmentTask
+from logsegment.spark.read.plan import SegmentTask
 from made_logs import START, Made, index, make_partition
 from rights import closed
 
@@ -246,7 +248,7 @@ def test_tasks_hold_at_most_the_records_that_were_asked_for(tree: Any):
     sizes = [len(rows_of_task(reader, task)) for task in tasks]
     assert sum(sizes) == len(made)
     assert max(sizes) == 7
-    dense = [task for task in tasks if task.parts[0].topic == "late" or task.parts[0].partition == 0]
+    dense = [task for task in tasks if task.parts[0][1].topic == "late" or task.parts[0][1].partition == 0]
     assert len(dense) == sum(-(-count // 7) for count in (100, 150, 50, 100, 50))
     assert len(tasks) - len(dense) < 85, "gaps between batches make no tasks"
 
@@ -255,8 +257,8 @@ def test_min_partitions_cuts_where_batches_begin(tree: Any):
     _, tasks = plan(tree[0], minPartitions="20", subscribe="orders")
     assert 16 <= len(tasks) <= 28
     for task in tasks:
-        for part in task.parts:
-            assert ls.batches(part.source, check_crc=True, strict_tail=True).num_rows >= 1
+        for source, _ in task.parts:
+            assert ls.batches(source, check_crc=True, strict_tail=True).num_rows >= 1
 
 
 def test_offsets_of_a_file_in_no_partition_directory_need_a_name_for_it(tree: Any, tmp_path: Path):
@@ -300,15 +302,16 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "big-0"
 
 
-def only_part(task: SegmentTask) -> SegmentPart:
-    """Of a task that reads one segment."""
+def only_part(task: SegmentTask) -> Part:
+    """Return the part of a task that reads one segment."""
     (part,) = task.parts
     return part
 
 
-def read_bytes(reader: Any, task: SegmentTask) -> tuple[int, int]:
+def read_bytes(task: SegmentTask) -> tuple[int, int]:
     """Bytes and records that a task reads, by the counters of the decode."""
-    with reader._records(only_part(task)) as stream:
+    part = only_part(task)
+    with decode_files([part], part[1]) as stream:
         for _ in stream:
             pass
         return stream.io_stats.bytes_read, stream.io_stats.records
@@ -318,9 +321,9 @@ def read_bytes(reader: Any, task: SegmentTask) -> tuple[int, int]:
 def test_one_percent_of_the_offsets_reads_two_percent_of_the_bytes_in_two_tasks(large: Path, first: int):
     size = (large / f"{0:020}.log").stat().st_size
     told = {"startingOffsets": f'{{"big":{{"0":{first}}}}}', "endingOffsets": f'{{"big":{{"0":{first + 400}}}}}'}
-    reader, tasks = plan(large, **told)
+    _, tasks = plan(large, **told)
     assert len(tasks) <= 2
-    counted = [read_bytes(reader, task) for task in tasks]
+    counted = [read_bytes(task) for task in tasks]
     assert sum(records for _, records in counted) == 400
     assert sum(count for count, _ in counted) <= size * 0.02 + 2 * 16384
 
@@ -328,8 +331,8 @@ def test_one_percent_of_the_offsets_reads_two_percent_of_the_bytes_in_two_tasks(
 @pytest.mark.parametrize("first", [0, 17_003, 39_600])
 def test_one_percent_of_the_times_reads_two_percent_of_the_bytes(large: Path, first: int):
     size = (large / f"{0:020}.log").stat().st_size
-    reader, tasks = plan(large, startingTimestamp=str(START + first), endingTimestamp=str(START + first + 400))
-    counted = [read_bytes(reader, task) for task in tasks]
+    _, tasks = plan(large, startingTimestamp=str(START + first), endingTimestamp=str(START + first + 400))
+    counted = [read_bytes(task) for task in tasks]
     assert sum(records for _, records in counted) == 400
     assert sum(count for count, _ in counted) <= size * 0.02 + 2 * 16384
 
@@ -345,7 +348,7 @@ def test_pushed_filters_spare_bytes_inside_a_file(large: Path):
         reader = LogSegmentSource({"path": str(large), "pushFilters": "true"}).reader(record_schema(COLUMNS))
         with pytest.warns(UserWarning, match="option pushFilters"):
             assert reader.pushFilters(filters) == filters, "Spark checks the rows again"
-        counted = [read_bytes(reader, task) for task in reader.partitions()]
+        counted = [read_bytes(task) for task in reader.partitions()]
         assert 400 <= sum(records for _, records in counted) <= 500
         assert sum(count for count, _ in counted) <= size * 0.02 + 2 * 16384
 
@@ -370,7 +373,7 @@ def test_a_large_segment_becomes_several_tasks(large: Path, monkeypatch: pytest.
     for options, least, most in (({}, 2, 4), ({"maxPartitionBytes": str(4 << 20)}, 10, 14), ({"minPartitions": "30"}, 27, 33)):
         _, tasks = plan(large, **options)
         assert least <= len(tasks) <= most
-        sources = [only_part(task).source for task in tasks]
+        sources = [only_part(task)[0] for task in tasks]
         assert [source.start for source in sources] == [0, *(source.end for source in sources[:-1])]
         assert sources[-1].end is None
         assert size - sources[-1].start > size / len(tasks) / 4

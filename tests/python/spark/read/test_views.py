@@ -25,7 +25,7 @@ from logsegment.spark import LogSegmentSource
 from logsegment.spark.options.plugins import ABSENT
 from logsegment.spark.options.topics import TopicPartition
 from logsegment.spark.read import views
-from logsegment.spark.read.packing import TASK_FILES
+from logsegment.spark.read.plan import TASK_FILES
 
 pytestmark = pytest.mark.spark
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -112,8 +113,18 @@ def test_damage_at_the_end_is_reported_when_the_log_goes_on(log: GrowingLog):
 def test_failfast_is_the_default(log: GrowingLog):
     damage(log, "checksum", 1)
     for options in ({}, {"mode": "FAILFAST"}):
-        with pytest.raises(ls.ChecksumError, match="V2-31"):
+        with pytest.raises(ls.ChecksumError, match=r"V2-31.*; set the option mode to PERMISSIVE or DROPMALFORMED to skip damage$"):
             read(log, **options)
+    with pytest.raises(ls.ChecksumError, match="V2-31") as raised:
+        read(log, isolation="read_committed")
+    assert "PERMISSIVE" not in str(raised.value), "a committed stream takes FAILFAST only"
+
+
+def test_failfast_ends_at_an_entry_that_covers_valid_batches(log: GrowingLog):
+    """No batch after it would ever be read, so that it cannot be taken for one that is still being written."""
+    damage(log, "swallow", 5)
+    with pytest.raises(ls.RecordBatchError, match=rf"{re.escape(str(log.segment))}.*set the option mode to PERMISSIVE"):
+        read(log)
 
 
 def test_a_committed_stream_takes_failfast_only(log: GrowingLog):

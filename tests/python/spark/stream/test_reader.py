@@ -16,12 +16,12 @@ import corpus
 import logsegment as ls
 from counted_bytes import bytes_read, counting
 from growing import TIME, GrowingLog
+from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.spark import LogSegmentSource
 from logsegment.spark.options.topics import TopicPartition
-from logsegment.spark.read.packing import OWN_TASKS
+from logsegment.spark.read.plan import OWN_TASKS
 from logsegment.spark.stream import limits as stream_limits
 from logsegment.spark.stream import partitions as stream_partitions
-from logsegment.spark.stream import read as stream_read
 from logsegment.spark.stream.limits import Admission, shares
 from logsegment.spark.stream.plan import DataLossError
 from logsegment.spark.stream.reader import RefusedStreamReader, SegmentStreamReader
@@ -721,7 +721,7 @@ def test_a_cleaner_at_the_first_segment_is_no_loss(log: GrowingLog, monkeypatch:
 
 def between_lookup_and_opening(monkeypatch: pytest.MonkeyPatch, act: Callable[[], Any]) -> None:
     """Let something happen once when a segment's bytes were looked up and it is not open yet."""
-    look_up, waiting = stream_read.byte_range, [act]
+    look_up, waiting = SegmentLookup.range_to_read, [act]
 
     def looked_up(*arguments: Any) -> Any:
         found = look_up(*arguments)
@@ -729,7 +729,7 @@ def between_lookup_and_opening(monkeypatch: pytest.MonkeyPatch, act: Callable[[]
             waiting.pop()()
         return found
 
-    monkeypatch.setattr(stream_read, "byte_range", looked_up)
+    monkeypatch.setattr(SegmentLookup, "range_to_read", looked_up)
 
 
 def test_of_very_many_partitions_the_small_ones_share_tasks(tmp_path: Path):

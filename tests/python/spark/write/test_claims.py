@@ -13,7 +13,7 @@ from logsegment.stores import files as store_files
 pytest.importorskip("pyspark.sql.datasource")
 
 from logsegment.spark.write import places
-from logsegment.spark.write.stored import RENEWED_AFTER, Claims
+from logsegment.spark.write.task import RENEWED_AFTER, Claims
 
 TARGET = "s3://bucket"
 JOB = "0" * 32
