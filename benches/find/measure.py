@@ -18,7 +18,7 @@ import pyarrow as pa
 import logsegment as ls
 from benches.paths import SEGMENT_NAME, WORK
 from logsegment import _core
-from logsegment.analysis.search import Conditions, Search
+from logsegment.analysis.find import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
 
 VALUE_BYTES = 1000
