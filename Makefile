@@ -27,6 +27,9 @@ COMPATIBILITY ?= manylinux_2_28
 CROSS_CHECKED := aarch64-apple-darwin x86_64-pc-windows-gnu aarch64-pc-windows-gnullvm
 # `make test-python ARGS="-k spark"`, `make bench ARGS="--sections headers"`, `make demo ARGS=...`.
 ARGS ?=
+# Of `make soak`: how often the queries are ended, and how many seconds they run before that.
+STREAM_KILLS ?= 10
+STREAM_SECONDS ?= 8
 # Processes that run tests: half of the time they wait for Spark, brokers and browsers.
 WORKERS ?= 4
 # A file is run by one of them, the files that take longest first (tests/conftest.py).
@@ -107,7 +110,7 @@ test-rust: $(SETUP) ## the core without features (the fence), then with Arrow co
 
 .PHONY: test-python
 test-python: $(BUILD) ## pytest in WORKERS processes (4); ARGS="-k name" selects
-	$(PY) -m pytest $(PARALLEL) --durations 20 $(ARGS)
+	$(PY) -m pytest $(PARALLEL) -m "not soak" --durations 20 $(ARGS)
 
 .PHONY: lint
 lint: $(BUILD) licenses-check ## formats, clippy three times, ruff, mypy, the stub against the module, workflows, issue forms, links, licences
@@ -156,7 +159,7 @@ properties: ## every Rust test named after properties with FUZZ_CASES cases each
 
 .PHONY: interop
 interop: $(BUILD) ## run every writer against every reader, record and print the table of docs/interop.md (Java, Maven)
-	status=0; REQUIRE_INTEROP=1 INTEROP_RECORD=1 $(PY) -m pytest $(PARALLEL) -m interop $(ARGS) || status=$$?; \
+	status=0; REQUIRE_INTEROP=1 INTEROP_RECORD=1 $(PY) -m pytest $(PARALLEL) -m "interop and not soak" $(ARGS) || status=$$?; \
 		$(PY) tests/interop/record.py || status=$$?; exit $$status
 
 .PHONY: mutations
@@ -166,8 +169,8 @@ mutations: ## MUTATIONS of every clean file of the corpus, optimised, overflow c
 		-- --nocapture no_mutation
 
 .PHONY: soak
-soak: $(BUILD) ## streaming queries over a working broker, killed or stopped ten times in minutes (Java, Maven)
-	REQUIRE_INTEROP=1 STREAM_KILLS=10 STREAM_SECONDS=8 $(PY) -m pytest -s tests/interop/test_stream_broker.py $(ARGS)
+soak: $(BUILD) ## streaming queries over a working broker, killed or stopped STREAM_KILLS times (10; Java, Maven)
+	REQUIRE_INTEROP=1 STREAM_KILLS=$(STREAM_KILLS) STREAM_SECONDS=$(STREAM_SECONDS) $(PY) -m pytest -s -m soak tests/interop $(ARGS)
 
 .PHONY: miri
 miri: ## the rooms with unsafe code of our own under Miri (nightly Rust with miri); what calls C is for `make asan`
