@@ -145,7 +145,7 @@ msrv: ## compile with the oldest Rust that Cargo.toml promises (rustup installs 
 	rustup run --install $(MSRV) cargo check $(LOCKED) --all-features
 
 .PHONY: fuzz
-fuzz: ## the coverage-guided targets of fuzz/ for FUZZ_SECONDS in all, under AddressSanitizer (nightly Rust, x86-64 Linux); docs/fuzzing.md
+fuzz: ## the coverage-guided targets of fuzz/ for FUZZ_SECONDS in all, under AddressSanitizer (nightly Rust, x86-64 Linux); docs/project/fuzzing.md
 	python3 tools/fuzz.py $(FUZZ_SECONDS) $(ARGS)
 
 .PHONY: fuzz-build
@@ -158,12 +158,12 @@ properties: ## every Rust test named after properties with FUZZ_CASES cases each
 	PROPTEST_CASES=$(FUZZ_CASES) $(FUZZ_TEST)
 
 .PHONY: interop
-interop: $(BUILD) ## run every writer against every reader, record and print the table of docs/interop.md (Java, Maven)
+interop: $(BUILD) ## run every writer against every reader, record and print the table of docs/reference/compatibility.md (Java, Maven)
 	status=0; REQUIRE_INTEROP=1 INTEROP_RECORD=1 $(PY) -m pytest $(PARALLEL) -m "interop and not soak" $(ARGS) || status=$$?; \
 		$(PY) tests/interop/record.py || status=$$?; exit $$status
 
 .PHONY: mutations
-mutations: ## MUTATIONS of every clean file of the corpus, optimised, overflow checks on: nothing panics, no record changes (docs/mutations.md)
+mutations: ## MUTATIONS of every clean file of the corpus, optimised, overflow checks on: nothing panics, no record changes (docs/project/mutations.md)
 	MUTATIONS=$(MUTATIONS) CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true \
 		CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true cargo test --release $(LOCKED) --features arrow --target-dir target/properties --test rust \
 		-- --nocapture no_mutation
@@ -186,7 +186,7 @@ asan: ## the Rust tests under AddressSanitizer (nightly Rust, x86-64 Linux)
 ##@ Figures
 
 .PHONY: bench
-bench: $(BUILD) ## measure everything on a quiet machine (half an hour or more); writes docs/benchmarks.md
+bench: $(BUILD) ## measure everything on a quiet machine (half an hour or more); writes docs/explanation/benchmarks.md
 	$(PY) -m benches.run $(ARGS)
 
 .PHONY: bench-check
@@ -212,7 +212,7 @@ licenses-check: $(SETUP) ## fail if licenses/ or LICENSE-binary is not what `mak
 man: $(BUILD) ## write the manual page from the help of the command line
 	$(PY) tools/man_page.py make
 
-# The times in a wheel are that of the commit, and maturin leaves out a random number (docs/release.md).
+# The times in a wheel are that of the commit, and maturin leaves out a random number (docs/project/release.md).
 wheel cross-wheel: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 
 .PHONY: wheel
@@ -221,7 +221,7 @@ wheel: $(SETUP) $(LICENCE_FILES) ## build the stripped wheel for this Python int
 	$(VENV)/bin/maturin build --release --quiet $(LOCKED) --interpreter $(PY) --out target/wheels
 
 .PHONY: wheel-check
-wheel-check: wheel ## build the wheel; at most 6 MiB, complete with licences, works alone, and with each extra of docs/guide/first-attempts.md
+wheel-check: wheel ## build the wheel; at most 6 MiB, complete with licences, works alone, and with each extra of docs/tutorial/first-attempts.md
 	$(PY) tools/wheel_check.py --attempts target/wheels/*.whl
 
 .PHONY: cross-tools
@@ -229,7 +229,7 @@ cross-tools: $(SETUP)
 	$(PY) -m pip install --quiet --disable-pip-version-check --group cross
 
 .PHONY: cross-wheel
-cross-wheel: cross-tools ## build the wheel for TARGET with zig into target/cross (docs/platforms.md says how to try it)
+cross-wheel: cross-tools ## build the wheel for TARGET with zig into target/cross (docs/project/platforms.md says how to try it)
 	rustup target add $(TARGET)
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" maturin build --release --quiet $(LOCKED) --zig --target $(TARGET) --compatibility $(COMPATIBILITY) \
 		--interpreter python3.11 --out target/cross

@@ -7,7 +7,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PEERS = ROOT / "target" / "peers"
 WORK = ROOT / "target" / "bench"
 RESULTS = ROOT / "benches" / "results.json"
-REPORT = ROOT / "docs" / "benchmarks.md"
+REPORT = ROOT / "docs" / "explanation" / "benchmarks.md"
 SEGMENT_NAME = "00000000000000000000.log"
 
 

@@ -1,4 +1,4 @@
-"""`make bench`: runs the benches, merges what they found into benches/results.json, writes docs/benchmarks.md.
+"""`make bench`: runs the benches, merges what they found into benches/results.json, writes docs/explanation/benchmarks.md.
 
 python -m benches.run                       everything, quiet machine wanted, more than an hour
 python -m benches.run --sections headers,memory
@@ -147,14 +147,14 @@ def run_spark_kafka(args):
 
 
 def run_spark_kafka_unchecked(args):
-    """As `run_spark_kafka`, with what docs/guide/spark-cluster.md says of Arrow's checks in both JVMs."""
+    """As `run_spark_kafka`, with what docs/how-to/run-on-a-cluster.md says of Arrow's checks in both JVMs."""
     quick = ["--codecs", "none", "--rows", "300000", "--rounds", "2"] if args.quick else []
     return call_json("benches.spark_kafka.measure", f"--java-options={arrow_unchecked()}", *quick)
 
 
 def arrow_unchecked():
     """The options by which Arrow's Java library reads its buffers without a check of bounds and nulls at each value."""
-    (found,) = re.findall(r"`(-Darrow[^`]*)`", (ROOT / "docs/guide/spark-cluster.md").read_text())
+    (found,) = re.findall(r"`(-Darrow[^`]*)`", (ROOT / "docs/how-to/run-on-a-cluster.md").read_text())
     return found
 
 

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DECISIONS = ROOT / "docs" / "decisions"
+DECISIONS = ROOT / "docs" / "project" / "decisions"
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -67,7 +67,7 @@ def unlisted_decisions() -> list[str]:
     missing = [name for name in names if f"({name})" not in index]
     used = {int(name[:4]) for name in names}
     missing += [f"number {number:04d}" for number in range(1, max(used)) if number not in used and f"{number:04d}" not in index]
-    return [f"docs/decisions/README.md: does not list {name}" for name in missing]
+    return [f"docs/project/decisions/README.md: does not list {name}" for name in missing]
 
 
 def malformed_decision(page: Path) -> list[str]:

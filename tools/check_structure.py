@@ -2,7 +2,7 @@
 
 - No source file has more than 500 lines; tests may.
 - No two classes of the Python package have the same name.
-- No internal function of the Python package takes more than five arguments. Public functions (docs/versioning.md) are apart:
+- No internal function of the Python package takes more than five arguments. Public functions (docs/reference/versioning.md) are apart:
   those in the `__all__` of a public module, and the public methods of its classes.
 """
 
@@ -19,7 +19,7 @@ PACKAGE = ROOT / "python" / "logsegment"
 SOURCES = ("python/**/*.py", "src/**/*.rs", "tools/*.py", "benches/**/*.py")
 MAX_LINES = 500
 MAX_ARGUMENTS = 5
-#: Modules whose `__all__` is public; see docs/versioning.md.
+#: Modules whose `__all__` is public; see docs/reference/versioning.md.
 PUBLIC = ("__init__.py", "broker.py", "compat.py", "plugins/__init__.py", "polars/__init__.py", "spark/__init__.py", "tiered/__init__.py")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

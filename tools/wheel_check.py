@@ -7,7 +7,7 @@ The wheels must be for the Python that runs this: one that cannot be installed f
 that COMMAND starts (of another machine, or of another C library): the wheel is unpacked for it instead of installed.
 
 With --attempts each wheel is also installed with its dependencies, which pip downloads, into an environment for each extra that
-docs/guide/first-attempts.md names, and the tasks of that page run there. This needs bash, and Java for Spark.
+docs/tutorial/first-attempts.md names, and the tasks of that page run there. This needs bash, and Java for Spark.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Starts the tasks of docs/guide/first-attempts.md, with the standard library alone.
+# Starts the tasks of docs/tutorial/first-attempts.md, with the standard library alone.
 ATTEMPTS = ROOT / "tests/support/first_attempts.py"
 SEGMENT = ROOT / "tests/corpus/modern-4.1.0/data/codec-zstd-0/00000000000000000000.log"
 
@@ -48,7 +48,7 @@ def main() -> int:
     """Check every wheel named on the command line; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", metavar="COMMAND", type=shlex.split, help="the command that starts the interpreter the wheels are for")
-    parser.add_argument("--attempts", action="store_true", help="run docs/guide/first-attempts.md in environments of its extras")
+    parser.add_argument("--attempts", action="store_true", help="run docs/tutorial/first-attempts.md in environments of its extras")
     parser.add_argument("wheels", metavar="WHEEL", type=Path, nargs="+")
     arguments = parser.parse_args()
     complaints = [f"{wheel.name}: {text}" for wheel in arguments.wheels for text in check(wheel, arguments.run)]

@@ -1,4 +1,4 @@
-"""docs/benchmarks.md out of benches/results.json. `python -m benches.report` writes it again without measuring."""
+"""docs/explanation/benchmarks.md out of benches/results.json. `python -m benches.report` writes it again without measuring."""
 
 import json
 
@@ -44,7 +44,7 @@ def main():
 
 
 def write(results):
-    """Write the report of `results` to docs/benchmarks.md."""
+    """Write the report of `results` to docs/explanation/benchmarks.md."""
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     sections = [INTRODUCTION, machine_section(results["machine"])]
     sections += [make(results[name]) for name, make in SECTIONS.items() if name in results]

@@ -66,7 +66,8 @@ def spark_kafka_unchecked_section(rows):
     lines = [
         "### With Arrow's checks switched off",
         "",
-        "The same, where both JVMs have what [the guide](guide/spark-cluster.md#the-speed-of-the-boundary) says of Arrow's checks. Spark's",
+        "The same, where both JVMs have what [the guide](../how-to/run-on-a-cluster.md#the-speed-of-the-boundary) says of Arrow's checks.",
+        "Spark's",
         "Kafka source does not use Arrow. This is a run of its own, at another time than the one above.",
         "",
     ]

@@ -113,6 +113,6 @@ def validate_array(array: Any, *, depth: Depth = "full", check_crc: bool = True,
         >>> pa.array(ls.validate_array(pa.array([raw, raw[61:]])))[0]["ok"].as_py()
         True
 
-    Source: docs/findings in this project.
+    Source: docs/reference/findings.md.
     """
     return core_validate_array(array, depth, ReadOptions.of(EntryKeywords, options, check_crc=check_crc))

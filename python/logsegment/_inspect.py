@@ -164,7 +164,7 @@ def inspect(
         >>> entry["magic"].value, entry["magic"].start, entry["magic"].note
         (2, 16, 'record batch, format v2')
 
-    Source: the layouts in docs/formats; RFC 1952, RFC 8878, the LZ4 frame format, snappy-java.
+    Source: the layouts in docs/reference/formats; RFC 1952, RFC 8878, the LZ4 frame format, snappy-java.
     """
     if at is not None and at < 0:
         raise ValueError(f"at must not be negative, not {at}")

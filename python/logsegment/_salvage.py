@@ -57,7 +57,7 @@ class LostRange:
 
     Attributes:
         position, length: the bytes in the input.
-        rule: why; see docs/findings. FND-17 (zeros at the end) and SAL-1 (a copy of an entry that is kept) lose nothing.
+        rule: why; see docs/reference/findings.md. FND-17 (zeros at the end) and SAL-1 (a copy of an entry that is kept) lose nothing.
         after_offset: last offset of the valid entry before the bytes, or None.
         before_offset: first offset of the valid entry after the bytes, or None. Both are None if entries elsewhere have offsets in between:
             then it is unknown which offsets are missing.

@@ -196,7 +196,7 @@ def validate(
         >>> ls.validate(ls.FileSource("00000000000000000000.log")).ok
         True
 
-    Source: docs/findings in this project; `LogValidator` and `DumpLogSegments` in Kafka.
+    Source: docs/reference/findings.md; `LogValidator` and `DumpLogSegments` in Kafka.
     """
     return validated(source, depth, ReadOptions.of(EntryKeywords, options, check_crc=check_crc, strict_tail=strict_tail))
 

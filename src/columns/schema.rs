@@ -18,7 +18,7 @@ pub enum BinaryKind {
 
 /// A record column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "API names, listed with their meaning in docs/guide")]
+#[expect(missing_docs, reason = "API names, listed with their meaning in docs/how-to")]
 pub enum Column {
     Key,
     Value,

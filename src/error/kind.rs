@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is wrong. `rule` is the id of the rule in docs/formats and docs/findings.
+/// What is wrong. `rule` is the id of the rule in docs/reference/formats and docs/reference/findings.md.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the numbers are named by the message of their kind")]

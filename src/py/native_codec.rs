@@ -24,7 +24,7 @@ pub fn of(codec: &Bound<'_, PyAny>) -> PyResult<Result<Option<NativeCodec>, Stri
     };
     // The codec is kept as well as the capsule: either may own the table and the library.
     let owner = Box::new((capsule.clone().unbind(), codec.clone().unbind()));
-    // SAFETY: a capsule of this name points to a table, by the contract of docs/formats/plugins.md, which holds as long as the capsule and the
+    // SAFETY: a capsule of this name points to a table, by the contract of docs/reference/formats/plugins.md, which holds as long as the capsule and the
     // codec live; `owner` holds both.
     Ok(unsafe { NativeCodec::new(table.as_ptr().cast::<CodecTable>(), owner) }.map(Some))
 }

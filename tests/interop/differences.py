@@ -1,4 +1,4 @@
-"""Where another implementation judges bytes otherwise than we do, and why: the list that docs/interop.md shows.
+"""Where another implementation judges bytes otherwise than we do, and why: the list that docs/reference/compatibility.md shows.
 
 A line says who, what we say, what they say (both as patterns of `fnmatch`), what is different, and the reason. A difference without a
 line fails the test, and so does a line without a difference.

@@ -1,4 +1,4 @@
-"""The recorded table: `recorded.json` holds what was measured, `docs/interop.md` shows it.
+"""The recorded table: `recorded.json` holds what was measured, `docs/reference/compatibility.md` shows it.
 
 `python tests/interop/record.py` writes the page from the record, prints it, and fails if a cell is red.
 """
@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 RECORD = HERE / "recorded.json"
 #: What `test_interop_verdicts.py` saw.
 VERDICTS = HERE / "verdicts.json"
-PAGE = HERE.parents[1] / "docs" / "interop.md"
+PAGE = HERE.parents[1] / "docs" / "reference" / "compatibility.md"
 LETTERS = {"none": "n", "gzip": "g", "snappy": "s", "lz4": "l", "zstd": "z"}
 
 TITLES = {"v0": "v0 (magic 0)", "v1": "v1 (magic 1)", "v2": "v2 (magic 2)"}

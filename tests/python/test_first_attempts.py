@@ -1,4 +1,4 @@
-"""The tasks of docs/guide/first-attempts.md: few lines each, and they run with the packages that they name.
+"""The tasks of docs/tutorial/first-attempts.md: few lines each, and they run with the packages that they name.
 
 Here they run with the Python of the tests; `make wheel-check` runs them in an environment for each extra.
 """

@@ -94,7 +94,7 @@ def test_deviations_from_kafkas_verdict_are_explained(case: HostileCase):
 
 def test_deviations_are_the_ones_that_the_documentation_explains():
     """On the page of the case's format, and only there."""
-    pages = sorted((corpus.TESTS.parent / "docs/formats").glob("*.md"))
+    pages = sorted((corpus.TESTS.parent / "docs/reference/formats").glob("*.md"))
     deviating = [case for case in hostile.cases() if "deviation" in hostile.outcomes()[case.name]]
     assert {case.name: hostile.page_of(case) for case in deviating} == {
         name: page.name for page in pages for name in hostile.explained(page)
@@ -102,7 +102,7 @@ def test_deviations_are_the_ones_that_the_documentation_explains():
 
 
 def test_every_rule_of_the_table_has_its_place_in_the_documentation():
-    page = (corpus.TESTS.parent / "docs/findings.md").read_text()
+    page = (corpus.TESTS.parent / "docs/reference/findings.md").read_text()
     rules = {finding.split()[1] for row in hostile.outcomes().values() for finding in row["findings"]}
     corpus.seen_all(rules, 40)
     assert {rule for rule in rules if f'<a id="{rule.lower()}"></a>' not in page} == set()

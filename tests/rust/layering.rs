@@ -101,12 +101,12 @@ fn nothing_of_the_proposed_format_stands_in_other_formats_codecs_or_framing() {
 #[test]
 fn unsafe_stands_only_where_a_page_says_why_it_is_sound() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let page = fs::read_to_string(root.join("../docs/unsafe.md")).unwrap();
+    let page = fs::read_to_string(root.join("../docs/project/unsafe.md")).unwrap();
     let listed = page.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" |").map(|(file, _)| file));
     let listed = listed.filter(|file| file.ends_with(".rs")).map(str::to_owned).collect::<BTreeSet<_>>();
     let found = sources(&root).into_iter().filter(|file| has_unsafe(&fs::read_to_string(file).unwrap()));
     let found = found.map(|file| file.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/")).collect::<BTreeSet<_>>();
-    assert_eq!(found, listed, "files with unsafe code, and those of which docs/unsafe.md says why it is sound");
+    assert_eq!(found, listed, "files with unsafe code, and those of which docs/project/unsafe.md says why it is sound");
 }
 
 fn has_unsafe(text: &str) -> bool {

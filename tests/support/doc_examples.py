@@ -18,14 +18,18 @@ from typing import Any
 TESTS = Path(__file__).resolve().parent.parent
 ROOT = TESTS.parent
 DATA = TESTS / "corpus/modern-4.1.0/data"
-GUIDE = ROOT / "docs/guide"
-#: What examples find in their directory: name -> directory of the corpus, as docs/guide/README.md lists it.
+#: What examples find in their directory: name -> directory of the corpus, as docs/how-to/README.md lists it.
 PLACES = {".": "codec-zstd-0", "orders-0": "codec-zstd-0", "payments-0": "transactions-multi-segment-0"}
 PLACES |= {name: name for name in ("__consumer_offsets-1", "__cluster_metadata-0")}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: Commands that set things up, which an example shows and a test does not do.
 SET_UP = re.compile(r"(pip|python -m pip|make|spark-submit|git|cd)\b")
+
+
+def doc_pages(*directories: str) -> list[Path]:
+    """Return README.md and the pages below these directories of docs."""
+    return [ROOT / "README.md", *(page for name in directories for page in sorted((ROOT / "docs" / name).rglob("*.md")))]
 
 
 def furnish(place: Path) -> None:

@@ -1,4 +1,4 @@
-"""The tasks of docs/guide/first-attempts.md, each run by itself: `python first_attempts.py EXTRA` runs those that need an extra.
+"""The tasks of docs/tutorial/first-attempts.md, each run by itself: `python first_attempts.py EXTRA` runs those that need an extra.
 
 tests/python/test_first_attempts.py starts it with the Python of the tests, tools/wheel_check.py where only the extra is installed.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 import doc_examples
 import object_store
 
-PAGE = doc_examples.GUIDE / "first-attempts.md"
+PAGE = doc_examples.ROOT / "docs/tutorial/first-attempts.md"
 #: The name of the tasks for which `pip install logsegment` is enough.
 NO_EXTRA = "none"
 #: Where the batch of offset 200 starts in `orders-0`: the backup ended early.

@@ -23,7 +23,7 @@ OPTIONS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.driver.memory": "1g",
 }
-#: What relative paths in examples lead to, as docs/guide/README.md lists it: name -> where it is in the corpus.
+#: What relative paths in examples lead to, as docs/how-to/README.md lists it: name -> where it is in the corpus.
 PLACES = {
     "00000000000000000000.log": "codec-zstd-0/00000000000000000000.log",
     "orders-0": "codec-zstd-0",

@@ -1,4 +1,4 @@
-//! What must hold of the library whatever the bytes are: each target holds some of it against what libFuzzer makes (docs/fuzzing.md).
+//! What must hold of the library whatever the bytes are: each target holds some of it against what libFuzzer makes (docs/project/fuzzing.md).
 //!
 //! A broken promise is a panic, which is what the fuzzer looks for. Limits are small, so that an input takes microseconds. The Rust tests
 //! include this module too, and go through `fuzz/corpus` and `tests/hostile/found` with it. Knows nothing of libFuzzer.

@@ -184,7 +184,7 @@ class PartitionReader:
 
 
 def committed_transactions(segments: Sequence[SegmentFile], options: ReadOptions) -> Transactions:
-    """Return the transactions that a committed read must know, from the markers of a partition; see docs/decisions.
+    """Return the transactions that a committed read must know, from the markers of a partition; see docs/project/decisions.
 
     Args:
         segments: all segments of one partition.

@@ -2,7 +2,7 @@
 
 One administrator writes at a time, without a lock that a crash could leave behind. All have the same transactional id, and the broker
 fences its earlier owner. So only the newest administrator commits, after it has read what the others committed. The entries of one
-registration, in all topics, are one transaction. See docs/decisions/0021-plugin-registry-in-topics.md.
+registration, in all topics, are one transaction. See docs/project/decisions/0021-plugin-registry-in-topics.md.
 """
 
 from __future__ import annotations

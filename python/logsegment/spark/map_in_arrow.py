@@ -61,7 +61,7 @@ def decode_batches(
         >>> rows.columns
         ['id', 'offset', 'value']
 
-    Source: docs/guide/spark.md.
+    Source: docs/how-to/read-with-spark.md.
     """
     if isinstance(keep, str):
         raise TypeError("keep must be a sequence of names, not one string")

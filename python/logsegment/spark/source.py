@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class LogSegmentSource(DataSource):
     """Log segments with the schema of Spark's Kafka source.
 
-    Options: those of Spark's Kafka source that mean something for files, and some of our own; docs/guide/spark.md has a table of them.
+    Options: those of Spark's Kafka source that apply to files, and some of logsegment; docs/how-to/read-with-spark.md lists them.
 
     Example:
         >>> records = spark.read.format("logsegment").load(directory)

@@ -166,7 +166,7 @@ def validate_udf(*, kind: Kind = "arrow", depth: Depth = "full", **options: Any)
         >>> raw.where(~validate_udf()("batch")["ok"]).count()
         0
 
-    Source: docs/findings in this project.
+    Source: docs/reference/findings.md.
     """
     return _of_kind(kind)("kafka_validate", partial(validate_array, depth=depth, **carrying(options)))
 

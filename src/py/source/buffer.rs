@@ -73,7 +73,7 @@ impl Read for Copying {
         Python::attach(|_| {
             // SAFETY: `at + len` is at most the length of the buffer, which the exporter may not move or shrink while it is held; `to` is
             // ours and at least `len` long. With a GIL no Python thread writes during the copy. A free-threaded build has none: there the
-            // caller must not write to the buffer while it is read, as docs/unsafe.md says.
+            // caller must not write to the buffer while it is read, as docs/project/unsafe.md says.
             unsafe {
                 let from = self.buffer.buf_ptr().cast::<u8>().cast_const().add(self.at);
                 std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), len);

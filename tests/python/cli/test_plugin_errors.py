@@ -335,7 +335,7 @@ def looking(verb: str, segment: Path, made: Path) -> list[str | Path]:
 
 @pytest.mark.parametrize(("verb", "code"), [("find", 2), ("follow", 1), ("diff", 1), ("train", 1)])
 def test_verbs_that_look_into_every_batch_name_it(verb: str, code: int, case: Case, here: Here, tmp_path: Path):
-    """As the table of docs/guide/plugins.md has them."""
+    """As the table of docs/how-to/use-plugin-codecs.md has them."""
     made = tmp_path / "made.dict"
     done = here(*looking(verb, case.segment, made), *ALLOWED, "--registry", case.registry)
     assert (done.code, made.exists()) == (code, False)

@@ -1,4 +1,4 @@
-"""Codecs of C functions (docs/formats/plugins.md): the worked example, and what a table can get wrong."""
+"""Codecs of C functions (docs/reference/formats/plugins.md): the worked example, and what a table can get wrong."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_a_python_without_the_library_lacks_that_codec_only(alias):
 
 
 def test_levels_of_lz4_are_those_of_its_high_compressor():
-    """What stands in docs/formats/plugins.md: 1 to 12, beyond them the last and its own default; without one the fast compressor."""
+    """Check docs/reference/formats/plugins.md: 1 to 12, beyond them the last and its own default; without one the fast compressor."""
     import lz4.block
 
     codec = load(registry("lz4dict").entries()[0])

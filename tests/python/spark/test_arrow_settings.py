@@ -1,4 +1,4 @@
-"""The settings by which docs/guide/spark-cluster.md spares Arrow's checks in the JVM change no row: a session of its own has them."""
+"""The settings by which docs/how-to/run-on-a-cluster.md spares Arrow's checks in the JVM change no row: a session of its own has them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import logsegment as ls
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
-GUIDE = corpus.TESTS.parent / "docs/guide/spark-cluster.md"
+GUIDE = corpus.TESTS.parent / "docs/how-to/run-on-a-cluster.md"
 #: Prints the rows of each door, and what the JVM says of its settings, as one line of JSON.
 SESSION = """
 import json, sys

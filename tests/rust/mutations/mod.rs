@@ -1,5 +1,5 @@
 //! Every clean file of the corpus, mutated thousands of times: whatever the damage, nothing panics, no record changes that a checksum
-//! covers, `decode` and `validate` agree, and time and memory stay bounded. How it is done and what it measured: docs/mutations.md.
+//! covers, `decode` and `validate` agree, and time and memory stay bounded. How it is done and what it measured: docs/project/mutations.md.
 //!
 //! `MUTATIONS` says how many of each file (`make mutations`: 10,000; without it a few, since this build is slow); a fifth more have their
 //! checksums put right. `MUTATION=FILE:NUMBER` repeats one.

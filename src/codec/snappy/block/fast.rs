@@ -1,4 +1,4 @@
-//! The elements of a snappy block while there is room on both sides (docs/decisions reports why this is not left to `snap`).
+//! The elements of a snappy block while there is room on both sides (docs/project/decisions reports why this is not left to `snap`).
 //!
 //! Whether an element is a literal or a copy cannot be predicted, so nothing here branches on it: both are the same 64 bytes from an address
 //! that is chosen between two to the next place of the output. What these bytes overwrite is written again by the elements after.
