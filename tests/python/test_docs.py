@@ -122,6 +122,7 @@ def test_functions_document_arguments_result_errors_and_an_example(name: str):
 def test_docstring_examples_run(place: Path):
     documented = {"logsegment": ls.__doc__} | {name: getattr(ls, name).__doc__ for name in PUBLIC}
     documented |= {f"compat.{name}": getattr(ls.compat, name).__doc__ for name in ("produce", "fetch", "client")}
+    documented |= {f"schemas.{name}": getattr(ls.schemas, name).__doc__ for name in ls.schemas.__all__}
     documented["polars.scan"] = ls.polars.scan.__doc__
     ran = {name: run_examples(text, name, {}) for name, text in documented.items() if text and ">>> " in text}
     assert ran.keys() >= {"logsegment", "Limits", "FileSource", "decode", "batches", "batch_stream", "validate", "polars.scan"}

@@ -39,6 +39,9 @@ def furnish(place: Path) -> None:
         for file in sorted((DATA / source).glob("*.log" if name == "." else "*")):
             shutil.copyfile(file, place / name / file.name)
     shutil.copytree(ROOT / "examples/damaged-0", place / "examples/damaged-0")
+    shutil.copytree(ROOT / "tests/values/_schemas-0", place / "_schemas-0")
+    (place / "schemas").mkdir()
+    shutil.copyfile(ROOT / "tests/values/schemas/bare.avsc", place / "schemas/bare.avsc")
 
 
 def blocks(text: str, language: str) -> list[str]:

@@ -22,7 +22,7 @@ PROGRAM = "logsegment"
 #: A verb is a command of its name in a module of its name.
 VERBS = (
     *("batches", "cat", "completion", "convert", "diff", "explain", "find", "follow", "lz4", "plugins", "restore", "salvage"),
-    *("stats", "txn", "verify"),
+    *("schemas", "stats", "txn", "verify"),
 )
 
 

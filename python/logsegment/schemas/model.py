@@ -1,0 +1,193 @@
+"""Schemas with the names by which values refer to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, get_args
+
+from logsegment._text import count
+
+SchemaType: TypeAlias = Literal["AVRO", "JSON", "PROTOBUF"]
+#: "live", "deleted" (softly: the registry still gives it by id), "hard-deleted" (the registry forgot it, the log has not).
+VersionState: TypeAlias = Literal["live", "deleted", "hard-deleted"]
+#: How a value names its schema; `SchemaSet.framing` has the meaning of each.
+Framing: TypeAlias = Literal["auto", "none", "confluent", "confluent-no-index", "apicurio", "single-object"]
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaReference:
+    """A schema that another one names.
+
+    Attributes:
+        name: the name in the schema: a full name in Avro, a URI in JSON Schema, an import in Protobuf.
+        subject: the subject of the schema that is meant.
+        version: its version in the subject; -1 is the newest.
+    """
+
+    name: str
+    subject: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SubjectVersion:
+    """A version of a subject.
+
+    Attributes:
+        subject: its name, with the context before it (`:.lab:orders-value`) unless that is the default one.
+        version: its number, from 1 on; numbers may be missing.
+        state: "live", "deleted" or "hard-deleted".
+    """
+
+    subject: str
+    version: int
+    state: VersionState = "live"
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A schema with its names.
+
+    Attributes:
+        type: "AVRO", "JSON" or "PROTOBUF".
+        text: as it is stored.
+        id: of the registry; None if no registry gave one.
+        guid: of the registry, as text; None if it is not known.
+        references: the schemas that this one names.
+        versions: where it is registered, in the order of subjects and versions.
+        context: of the registry; the default one has no name.
+    """
+
+    type: SchemaType
+    text: str
+    id: int | None = None
+    guid: str | None = None
+    references: tuple[SchemaReference, ...] = ()
+    versions: tuple[SubjectVersion, ...] = ()
+    context: str = ""
+
+    def __post_init__(self) -> None:
+        if self.type not in get_args(SchemaType):
+            raise ValueError(f"type must be {', '.join(get_args(SchemaType))}, not {self.type!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes in the spelling of a registry's JSON."""
+        return {
+            "context": self.context,
+            "id": self.id,
+            "guid": self.guid,
+            "schemaType": self.type,
+            "references": [{"name": one.name, "subject": one.subject, "version": one.version} for one in self.references],
+            "schema": self.text,
+            "versions": [{"subject": one.subject, "version": one.version, "state": one.state} for one in self.versions],
+        }
+
+
+@dataclass(frozen=True)
+class SchemaSet:
+    """Schemas, and how values name them. Immutable; it can be pickled.
+
+    Attributes:
+        schemas: all of them, by context and id.
+        framing: how a value names its schema. "auto" looks at each value: byte 0 and a 4-byte id, byte 1 and a 16-byte GUID, a GUID in the
+            headers `__key_schema_id` and `__value_schema_id`, byte 0 and an 8-byte id (Apicurio), or C3 01 and a fingerprint (Avro's single
+            objects). "confluent", "apicurio" and "single-object" accept these forms alone. "confluent-no-index" is "confluent" for
+            Protobuf values without message indexes, as kafkajs writes them. "none": a value is nothing but the payload.
+
+    Example:
+        >>> import logsegment as ls
+        >>> schemas = ls.schemas.single('"string"')
+        >>> schemas.framing, schemas.by_id(7)
+        ('none', None)
+    """
+
+    schemas: tuple[Schema, ...]
+    framing: Framing = "auto"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "schemas", tuple(self.schemas))
+        if self.framing not in get_args(Framing):
+            raise ValueError(f"framing must be {', '.join(get_args(Framing))}, not {self.framing!r}")
+
+    def by_id(self, schema_id: int, *, context: str = "") -> Schema | None:
+        """Return the schema with an id, or None.
+
+        Args:
+            schema_id: the id; each context counts from 1 on.
+            context: the context; ids in values mean the default one.
+        """
+        return self._by_id.get((context, schema_id))
+
+    def by_guid(self, guid: str) -> Schema | None:
+        """Return the schema with a GUID, or None."""
+        return self._by_guid.get(guid.lower())
+
+    def versions_of(self, subject: str) -> list[tuple[SubjectVersion, Schema]]:
+        """Return the versions of a subject with their schemas, oldest first, deleted versions among them."""
+        return list(self._by_subject.get(subject, ()))
+
+    @property
+    def subjects(self) -> list[str]:
+        """The names of all subjects, in order."""
+        return sorted(self._by_subject)
+
+    def referenced(self, schema: Schema) -> list[tuple[str, Schema]]:
+        """Return the schemas that a schema needs, with the names by which they are meant; a schema comes after those that it needs.
+
+        Raises:
+            ValueError: if a referenced schema is not in the set, or refers to itself.
+        """
+        found: list[tuple[str, Schema]] = []
+        self._collect(schema, found, ())
+        return found
+
+    def __len__(self) -> int:
+        return len(self.schemas)
+
+    def __iter__(self) -> Iterator[Schema]:
+        return iter(self.schemas)
+
+    def __repr__(self) -> str:
+        sizes = f"{count(len(self.schemas), 'schema')}, {count(len(self._by_subject), 'subject')}"
+        return f"SchemaSet({sizes}, framing={self.framing!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"schemas": self.schemas, "framing": self.framing}
+
+    @cached_property
+    def _by_id(self) -> dict[tuple[str, int], Schema]:
+        return {(one.context, one.id): one for one in self.schemas if one.id is not None}
+
+    @cached_property
+    def _by_guid(self) -> dict[str, Schema]:
+        # The same text may be in several contexts; the default one is what values mean.
+        ordered = sorted((one for one in self.schemas if one.guid is not None), key=lambda one: one.context == "")
+        return {one.guid.lower(): one for one in ordered if one.guid is not None}
+
+    @cached_property
+    def _by_subject(self) -> dict[str, list[tuple[SubjectVersion, Schema]]]:
+        subjects: dict[str, list[tuple[SubjectVersion, Schema]]] = {}
+        for schema in self.schemas:
+            for version in schema.versions:
+                subjects.setdefault(version.subject, []).append((version, schema))
+        for versions in subjects.values():
+            versions.sort(key=lambda one: one[0])
+        return subjects
+
+    def _collect(self, schema: Schema, found: list[tuple[str, Schema]], above: Sequence[SchemaReference]) -> None:
+        for reference in schema.references:
+            if reference in above:
+                raise ValueError(f"schema {reference.subject} version {reference.version} refers to itself")
+            meant = self._meant(reference)
+            if (reference.name, meant) not in found:
+                self._collect(meant, found, (*above, reference))
+                found.append((reference.name, meant))
+
+    def _meant(self, reference: SchemaReference) -> Schema:
+        versions = self._by_subject.get(reference.subject, ())
+        wanted = [schema for version, schema in versions if reference.version in (version.version, -1)]
+        if not wanted:
+            raise ValueError(f"reference {reference.name!r}: version {reference.version} of subject {reference.subject!r} is not known")
+        return wanted[-1]
