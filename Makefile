@@ -128,6 +128,7 @@ lint: $(BUILD) licenses-check ## formats, clippy three times, ruff, mypy, the st
 	$(VENV)/bin/mypy
 	$(PY) -m mypy.stubtest logsegment._core --ignore-disjoint-bases
 	$(PY) tools/check_docs.py
+	$(PY) tools/build_site.py
 
 .PHONY: fmt
 fmt: $(SETUP) ## rewrite Rust and Python sources in the house format
@@ -196,9 +197,14 @@ bench-check: $(SETUP) ## compare the recorded figures with every threshold
 ##@ Pages and packages
 
 .PHONY: docs
-docs: $(SETUP) ## build the Rust documentation (warnings are errors) and check the links of the Markdown pages
-	RUSTDOCFLAGS="-D warnings" cargo doc $(LOCKED) --no-deps --features arrow,io
+docs: $(BUILD) ## build the site into target/site/html and the Rust documentation; warnings, broken links and anchors are errors
 	$(PY) tools/check_docs.py
+	$(PY) tools/build_site.py
+	RUSTDOCFLAGS="-D warnings" cargo doc $(LOCKED) --no-deps --features arrow,io
+
+.PHONY: site
+site: $(BUILD)
+	$(PY) tools/build_site.py
 
 .PHONY: licenses
 licenses: $(SETUP) ## write licenses/ and LICENSE-binary from the bundled crates' own texts

@@ -226,15 +226,14 @@ def convert_array(
 ) -> ArrowArray:
     """Convert the raw entries in every value of a binary column, each by itself.
 
+    The other arguments are those of `convert`. Offsets of entries of Kafka 0.7 start again with each value.
+
     Args:
         array: an Arrow array of type binary, large_binary or binary_view (any object with ``__arrow_c_array__``); borrowed.
         to: as in `convert`; "v2" unless another is named, of batches of "v3" as well. Nothing tells that (S-C2): a column of bytes has no
             room for findings.
         on_error: "raise"; "null" (or "skip") gives null for a value that is bad, would lose something, or holds a batch that stops the
             conversion.
-
-        The others are those of `convert`, and those of `decode` about streams that brokers refuse. From Kafka 0.7 offsets begin anew with
-        each value.
 
     Returns:
         An `ArrowArray` of binary as long as `array`; null for null.

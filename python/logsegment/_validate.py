@@ -212,7 +212,7 @@ def validated(source: Any, depth: Depth, options: ReadOptions, *, file: FileSour
         is_followed: another segment follows, so that a torn tail is a warning.
 
     Raises:
-        As `validate`.
+        ValueError, TypeError, OSError: as in `validate`.
     """
     found = validate_findings(source, depth, options, file=file, is_followed=is_followed)
     return Report(*found, has_checksums=options.check_crc)

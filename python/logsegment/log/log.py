@@ -110,7 +110,7 @@ class Log(Entries):
             Offsets that only an upload of tiered storage has that cannot be read are a finding.
 
         Raises:
-            As `decode`. The text of an error begins with its file, and `path` is it.
+            RecordBatchError: from the stream, as in `decode`. The text of an error begins with its file, and `path` is it.
 
         Example:
             >>> import logsegment as ls

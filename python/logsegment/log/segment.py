@@ -204,7 +204,7 @@ class Segment(Entries):
             A `RecordStream`, with topic and partition of the directory.
 
         Raises:
-            As `decode`. The text of an error begins with the file, and `path` is it.
+            RecordBatchError: from the stream, as in `decode`. The text of an error begins with the file, and `path` is it.
 
         Example:
             >>> import logsegment as ls
@@ -232,7 +232,7 @@ class Segment(Entries):
             A `Field`.
 
         Raises:
-            As `logsegment.inspect`.
+            RecordBatchError, ValueError: as in `logsegment.inspect`.
 
         Example:
             >>> import logsegment as ls

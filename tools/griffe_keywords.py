@@ -1,0 +1,139 @@
+"""A griffe extension for the site: docstrings and signatures as readers of the site need them.
+
+`**options: Unpack[Keywords]` is replaced by the options, with their defaults and descriptions: in the code an option is documented once, by
+the function that spells it out; on the site each function shows all of its options. griffe's own extension leaves out defaults and
+descriptions. A section `Example` becomes `Examples`, which griffe shows as code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from griffe import (
+    Class,
+    Docstring,
+    DocstringParameter,
+    DocstringSectionParameters,
+    Extension,
+    Function,
+    Module,
+    Object,
+    Parameter,
+    ParameterKind,
+)
+
+#: Each class of keywords, with the dataclass that has the defaults and the function that documents the options.
+DOCUMENTED_BY = {
+    "EntryKeywords": ("ReadOptions", "_decode.decode"),
+    "ReadKeywords": ("ReadOptions", "_decode.decode"),
+    "ArrayKeywords": ("ReadOptions", "_decode.decode"),
+    "EncodeKeywords": ("EncodeOptions", "_encode.encode"),
+}
+
+
+#: Modules whose functions share options with a function that is not `decode`.
+SHARED = {"_convert": "_convert.convert", "_encode": "_encode.encode"}
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option as a function shows it."""
+
+    name: str
+    annotation: Any
+    default: str
+    description: str
+
+
+class ExpandKeywords(Extension):
+    """Expand keywords in all functions of a package."""
+
+    def on_package(self, *, pkg: Module, **_: Any) -> None:
+        """Expand keywords once the package is loaded."""
+        if pkg.name != "logsegment":
+            return
+        shown = list(public_objects(pkg))
+        for documented in shown:
+            if documented.docstring:
+                documented.docstring.value = re.sub(r"^Example:$", "Examples:", documented.docstring.value, flags=re.MULTILINE)
+        options = {name: list(options_of(pkg, name)) for name in DOCUMENTED_BY}
+        shared = {name: described(pkg[name]) for name in ("_decode.decode", "_encode.encode", "_convert.convert")}
+        for function in shown:
+            if isinstance(function, Function):
+                expand(function, options)
+                document(function, shared[SHARED.get(function.module.name, "_decode.decode")])
+
+
+def public_objects(package: Module) -> Iterator[Object]:
+    """Yield what the package and its public modules export, with the members of classes."""
+    for module in (package, *(one for one in package.modules.values() if not one.name.startswith("_"))):
+        for name in module.exports or ():
+            member = module[str(name)]
+            found = member.final_target if member.is_alias else member
+            if not isinstance(found, Module):
+                yield from objects_in(found)
+
+
+def objects_in(owner: Module | Class) -> Iterator[Object]:
+    """Yield a module or class and all that is defined in it, without what it imports."""
+    yield owner
+    for member in owner.members.values():
+        if isinstance(member, Module | Class):
+            yield from objects_in(member)
+        elif isinstance(member, Object):
+            yield member
+
+
+def options_of(package: Module, keywords: str) -> Iterator[Option]:
+    """Yield the options of a class of keywords, in the order in which they are documented."""
+    defaults, function = DOCUMENTED_BY[keywords]
+    module = package["_options"]
+    members = {}
+    for name in (*map(str, module[keywords].bases), keywords):
+        if name in DOCUMENTED_BY:
+            members |= module[name].members
+    for name, description in described(package[function]).items():
+        if name in members:
+            yield Option(name, members[name].annotation, str(module[defaults].members[name].value), description)
+
+
+def described(function: Function) -> dict[str, str]:
+    """Return the descriptions of a function's arguments."""
+    sections = function.docstring.parse("google") if function.docstring else []
+    return {one.name: one.description for section in sections if section.kind.value == "parameters" for one in section.value}
+
+
+def expand(function: Function, options: dict[str, list[Option]]) -> None:
+    """Replace the keywords of a function by their options, in its signature and in its table of parameters."""
+    starred = next((one for one in function.parameters if one.kind is ParameterKind.var_keyword), None)
+    found = next((name for name in options if starred and f"Unpack[{name}]" in str(starred.annotation)), None)
+    if starred is None or found is None:
+        return
+    sections = (function.docstring or Docstring("", parent=function)).parsed
+    shown = next((one for one in sections if isinstance(one, DocstringSectionParameters)), None)
+    if shown is not None:
+        shown.value[:] = [one for one in shown.value if one.name.lstrip("*") != starred.name]
+    del function.parameters[starred.name]
+    for option in options[found]:
+        if option.name in {one.name for one in function.parameters}:
+            continue
+        values = {"annotation": option.annotation, "name": option.name}
+        function.parameters.add(Parameter(kind=ParameterKind.keyword_only, default=option.default, **values))
+        if shown is not None:
+            shown.value.append(DocstringParameter(description=option.description, value=option.default, **values))
+
+
+def document(function: Function, shared: dict[str, str]) -> None:
+    """Add the arguments that a docstring leaves to the function that documents them."""
+    sections = function.docstring.parsed if function.docstring else []
+    shown = next((one for one in sections if isinstance(one, DocstringSectionParameters)), None)
+    if shown is None:
+        return
+    named = {one.name.lstrip("*") for one in shown.value}
+    for parameter in function.parameters:
+        if parameter.name in shared and parameter.name not in named:
+            values = {"name": parameter.name, "annotation": parameter.annotation, "value": str(parameter.default)}
+            shown.value.append(DocstringParameter(description=shared[parameter.name], **values))
