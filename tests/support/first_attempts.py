@@ -66,6 +66,7 @@ def furnish(place: Path) -> None:
     for name in ("kafka-logs/orders-0", "kafka-logs/payments-0", "lake/orders-0"):
         shutil.copytree(place / Path(name).name, place / name)
     shutil.copyfile(doc_examples.TESTS / "hostile/data/v2-crc-bitflip.log", place / "broken-0" / segment)
+    shutil.copytree(doc_examples.TESTS / "corpus/legacy-0.8.2.2/data/codec-gzip-0", place / "old-logs/clicks-0")
     (place / "backup/orders-0" / segment).write_bytes((place / "orders-0" / segment).read_bytes()[:BACKUP_BYTES])
 
 
