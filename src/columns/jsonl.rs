@@ -1,6 +1,6 @@
 //! Rows of a record batch as JSON lines: one object a row, one row a line, UTF-8, no line break inside of a line.
 //!
-//! The form is a versioned interface (docs/how-to/command-line.md). Whole numbers are written in full, so 64-bit ones may be more than
+//! The form is a versioned interface (docs/reference/json.md). Whole numbers are written in full, so 64-bit ones may be more than
 //! a JavaScript number holds. Bytes are text when they are UTF-8, and otherwise an object, so that a reader can always tell.
 
 use arrow_array::{ArrayRef, RecordBatch};

@@ -114,7 +114,7 @@ def test_every_guide_is_listed():
     assert len(commands(ROOT / "README.md")) >= 2
     assert len(python_blocks(ROOT / "docs/how-to/read-with-python.md", spark=False)) >= 10
     assert python_blocks(ROOT / "docs/how-to/read-with-spark.md", spark=True)
-    assert commands(ROOT / "docs/how-to/command-line.md")
+    assert commands(ROOT / "docs/how-to/read-on-the-command-line.md")
 
 
 PUBLIC = [name for name in ls.__all__ if name != "__version__"]
