@@ -128,6 +128,7 @@ lint: $(BUILD) licenses-check ## formats, clippy three times, ruff, mypy, the st
 	$(VENV)/bin/mypy
 	$(PY) -m mypy.stubtest logsegment._core --ignore-disjoint-bases
 	$(PY) tools/check_docs.py
+	$(PY) tools/speed_plot.py check
 	$(PY) tools/build_site.py
 
 .PHONY: fmt
@@ -205,6 +206,10 @@ docs: $(BUILD) ## build the site into target/site/html and the Rust documentatio
 .PHONY: site
 site: $(BUILD)
 	$(PY) tools/build_site.py
+
+.PHONY: plot
+plot: $(SETUP) ## draw the plot of the README from its table of figures
+	$(PY) tools/speed_plot.py make
 
 .PHONY: licenses
 licenses: $(SETUP) ## write licenses/ and LICENSE-binary from the bundled crates' own texts

@@ -39,6 +39,7 @@ SYSTEM_CRATES = {"core-foundation-sys": "macosx", "windows-link": "win"}
 NEEDED = (
     "logsegment/__init__.py",
     "logsegment/_core.pyi",
+    "logsegment/_sample/damaged-0/00000000000000000000.log",
     "logsegment/py.typed",
     "pyspark_logsegment/__init__.py",
 )

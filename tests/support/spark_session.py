@@ -52,4 +52,5 @@ def start_directory() -> Path:
     atexit.register(made.cleanup)
     for name, source in PLACES.items():
         (Path(made.name) / name).symlink_to(corpus.CORPUS / "modern-4.1.0/data" / source)
+    (Path(made.name) / "examples").symlink_to(corpus.TESTS.parent / "examples")
     return Path(made.name)
