@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from logsegment._inspect import Field, Problem, inspect
     from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
     from logsegment._restore.restore import restore
+    from logsegment._rewrite.account import Rewrite, RewriteRange, RewrittenFile
+    from logsegment._rewrite.rewrite import rewrite
+    from logsegment._rewrite.selection import Selection
     from logsegment._salvage import KeptRange, LostRange, Salvage, salvage
     from logsegment._validate import Report, validate
     from logsegment.analysis.diff import diff
@@ -66,6 +69,9 @@ _MODULES = {
     "logsegment._inspect": ("Field", "Problem", "inspect"),
     "logsegment._lz4": ("Lz4Frames", "break_lz4", "check_lz4", "fix_lz4", "lz4_header_checksum"),
     "logsegment._restore.restore": ("restore",),
+    "logsegment._rewrite.account": ("Rewrite", "RewriteRange", "RewrittenFile"),
+    "logsegment._rewrite.rewrite": ("rewrite",),
+    "logsegment._rewrite.selection": ("Selection",),
     "logsegment._salvage": ("KeptRange", "LostRange", "Salvage", "salvage"),
     "logsegment._validate": ("Report", "validate"),
     "logsegment.analysis.diff": ("diff",),
@@ -106,8 +112,12 @@ __all__ = [
     "RecordBatchError",
     "RecordStream",
     "Report",
+    "Rewrite",
+    "RewriteRange",
+    "RewrittenFile",
     "Salvage",
     "Segment",
+    "Selection",
     "StoppedAt",
     "Transactions",
     "TruncatedError",
@@ -136,6 +146,7 @@ __all__ = [
     "plugins",
     "polars",
     "restore",
+    "rewrite",
     "salvage",
     "scan_transactions",
     "schemas",

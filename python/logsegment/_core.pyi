@@ -9,6 +9,8 @@ from logsegment._convert import ConvertOptions
 from logsegment._inspect import InspectOptions
 from logsegment._io_stats import IoStats
 from logsegment._options import EncodeOptions, ReadOptions
+from logsegment._rewrite.account import RangeRow
+from logsegment._rewrite.partitions import RewriteOptions
 from logsegment._salvage import SalvageOptions
 from logsegment.stores.uri import StoreUri
 
@@ -81,6 +83,9 @@ __all__ = [
     "explode_array",
     "convert",
     "convert_array",
+    "KeySet",
+    "PartitionEnd",
+    "rewrite",
     "salvage",
     "inspect_entry",
     "broker_append",
@@ -782,6 +787,8 @@ _KeptRow: TypeAlias = tuple[int, int, int, int, int]
 #: Position, bytes, rule, offset before, offset behind.
 _LostRow: TypeAlias = tuple[int, int, str, int | None, int | None]
 _Totals: TypeAlias = tuple[int, int, int, int, int, int, int]
+_Digest: TypeAlias = tuple[str, int]
+_RewrittenRow: TypeAlias = tuple[bytes | None, list[RangeRow], bool, int, _Digest, _Digest, list[Finding]]
 _SalvagedRow: TypeAlias = tuple[bytes | None, bytes | None, list[_KeptRow], list[_LostRow], bool, list[Finding], _Totals]
 
 @final
@@ -791,5 +798,23 @@ class RecordSections:
     def __next__(self) -> list[bytes]: ...
 
 def salvage(source: Any, options: ReadOptions, fit: SalvageOptions, out: Any = None, aside: Any = None) -> _SalvagedRow: ...
+
+@final
+class KeySet:
+    def __init__(self, keys: Sequence[Any] = ..., arrays: Sequence[Any] = ..., files: Sequence[str | os.PathLike[str]] = ...) -> None: ...
+    def __len__(self) -> int: ...
+    def __contains__(self, key: bytes | None) -> bool: ...
+
+@final
+class PartitionEnd:
+    def __init__(self, sources: Sequence[Any], options: ReadOptions, snapshot: bytes | None = None) -> None: ...
+    @property
+    def end_offset(self) -> int | None: ...
+    @property
+    def snapshots(self) -> list[bytes]: ...
+
+def rewrite(
+    source: Any, options: ReadOptions, how: RewriteOptions, end: PartitionEnd, out: Any = None, is_dry: bool = False
+) -> _RewrittenRow: ...
 def broker_append(source: Any, options: Any, producers: Sequence[_ProducerRow]) -> _AppendedRow: ...
 def broker_fetch(source: Any, version: int, topic: str, first_offset: int | None, limits: Limits | None, codecs: Any) -> bytes: ...

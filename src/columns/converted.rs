@@ -51,7 +51,7 @@ fn convert_value(source: Source, options: &ConvertOptions, is_loss_allowed: bool
         return Err(stopped.to_error());
     }
     if !is_loss_allowed && !converter.losses().is_empty() {
-        return Err(ErrorKind::Loss { losses: converter.losses().to_string() }.into());
+        return Err(ErrorKind::Loss { rule: "CNV-7", work: "conversion", losses: converter.losses().to_string() }.into());
     }
     Ok(())
 }

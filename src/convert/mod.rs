@@ -17,3 +17,4 @@ pub use converter::{Converter, MapRow, Stopped};
 pub use loss::{Loss, LossKind, Losses};
 pub use options::ConvertOptions;
 pub use record_sections::record_sections;
+pub use relayout::recompress;

@@ -20,8 +20,8 @@ impl ErrorKind {
             | Self::Refused { rule, .. }
             | Self::Unwritable { rule, .. }
             | Self::Unconvertible { rule, .. }
+            | Self::Loss { rule, .. }
             | Self::Rejected { rule, .. } => rule,
-            Self::Loss { .. } => "CNV-7",
             Self::UnknownPlugin { .. } => "S-P19",
             Self::PluginMissing { .. } => "S-P20",
             Self::Plugin { .. } | Self::Compression { .. } => "S-P6",

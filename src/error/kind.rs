@@ -48,8 +48,8 @@ pub enum ErrorKind {
     Unwritable { rule: &'static str, reason: String },
     /// A batch that is not converted to an older format, since its codec does not exist there.
     Unconvertible { rule: &'static str, codec: &'static str },
-    /// A conversion that would lose something, and may not.
-    Loss { losses: String },
+    /// Work that would lose something, and may not.
+    Loss { rule: &'static str, work: &'static str, losses: String },
     /// What a broker refuses, with its error code and the records that are to blame.
     Rejected { rule: &'static str, code: i16, name: &'static str, reason: String, records: Vec<u64> },
     /// A claim over a limit of the caller.

@@ -58,7 +58,7 @@ impl fmt::Display for ErrorKind {
             Self::Unconvertible { codec, .. } => {
                 write!(f, "down-conversion of {codec} is not supported: name another codec, or upgrade the reader")
             }
-            Self::Loss { losses } => write!(f, "the conversion would lose {losses}"),
+            Self::Loss { work, losses, .. } => write!(f, "the {work} would lose {losses}"),
             Self::Rejected { code, name, reason, .. } => write!(f, "{reason} (Kafka error {code}, {name})"),
             Self::Codec { codec, problem, .. } => write!(f, "{codec} stream is bad: {problem}"),
             Self::Limit { limit, asked, allowed } => write!(f, "{asked} is over the limit {limit} = {allowed}"),

@@ -49,11 +49,11 @@ ERAS = {
         Era("0.10.2.2", ("org.apache.kafka:kafka-clients:0.10.2.2",), ("Client010",)),
         Era("0.11.0.3", ("org.apache.kafka:kafka-clients:0.11.0.3",), ("BatchReader", "Client011")),
         Era("2.4.1", ("org.apache.kafka:kafka-clients:2.4.1",), ("BatchReader", "Client011")),
-        Era("3.9.1", ("org.apache.kafka:kafka-clients:3.9.1",), ("BatchReader", "Judge", "Client38")),
+        Era("3.9.1", ("org.apache.kafka:kafka-clients:3.9.1",), ("BatchReader", "Judge", "LogFilter", "Client38")),
         Era(
             "4.3.1",
             ("org.apache.kafka:kafka_2.13:4.3.1", "org.apache.kafka:kafka-tools:4.3.1"),
-            ("LogAppend", "Formatters", "Judge", "Broker43"),
+            ("LogAppend", "Formatters", "Judge", "LogFilter", "Broker43"),
             records="common.record.internal.",
         ),
     )

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room and layer. Rooms of one layer do not name each other, but for those listed in `SIDEWAYS`.
-const LAYERS: [(&str, u8); 24] = [
+const LAYERS: [(&str, u8); 25] = [
     ("error", 0),
     ("limits", 0),
     ("interrupt", 0),
@@ -26,6 +26,7 @@ const LAYERS: [(&str, u8); 24] = [
     ("log", 6),
     ("broker", 6),
     ("salvage", 6),
+    ("rewrite", 6),
     ("columns", 6),
     ("io", 7),
     ("py", 8),

@@ -35,7 +35,6 @@ from logsegment.cli.output.files import (
     begun_directory,
     ensure_output,
     ensure_own_directories,
-    file_name,
     rebuild_sidecars,
     whole_directory,
     whole_file,
@@ -43,6 +42,7 @@ from logsegment.cli.output.files import (
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.log.reader import ensure_named
+from logsegment.segment_files.output_names import file_name
 from logsegment.tiered import SegmentKeyError
 
 #: Rules that are the same for every segment, and are reported once.

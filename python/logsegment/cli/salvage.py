@@ -32,16 +32,15 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.output.files import (
     begun_directory,
-    directory_name,
     ensure_output,
     ensure_own_directories,
-    file_name,
     output_file,
     rebuild_sidecars,
     whole_directory,
 )
 from logsegment.cli.output.progress import Progress
 from logsegment.segment_files.discovery import is_gap
+from logsegment.segment_files.output_names import directory_name, file_name
 from logsegment.tiered import SegmentKeyError
 
 #: The beginning of the rules of tiered storage, whose findings name offsets that no bytes have.

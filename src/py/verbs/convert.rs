@@ -147,7 +147,7 @@ fn run(
         }
     }
     if is_refused {
-        return Err(ErrorKind::Loss { losses: converter.losses().to_string() }.into());
+        return Err(ErrorKind::Loss { rule: "CNV-7", work: "conversion", losses: converter.losses().to_string() }.into());
     }
     output.finish(&mut pending)?;
     Ok(pending)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -14,8 +13,9 @@ from logsegment._core import rebuild_indexes
 from logsegment._output import OutputFile, ensure_writable, is_same, local_path, output_directory
 from logsegment.cli.inputs import STDIN, InputSegment
 from logsegment.cli.options import Output
+from logsegment.segment_files.output_names import directory_name
 from logsegment.stores.files import read_file
-from logsegment.stores.uri import absolute, here, is_tiered, join_path
+from logsegment.stores.uri import absolute, here, join_path
 
 #: How a caller of the command line allows to replace an existing file.
 HINT = "pass --overwrite to replace it"
@@ -144,19 +144,6 @@ def begun_directory(segment: InputSegment, output: Path) -> Path:
         if not (target / name).exists():
             _keep(segment, name, target)
     return target
-
-
-def directory_name(segment: InputSegment) -> str:
-    """Return the name of a partition's directory, which is another one in tiered storage."""
-    if is_tiered(segment.path) and segment.topic is not None:
-        return f"{segment.topic}-{segment.partition}"
-    return os.path.basename(os.path.abspath(segment.directory))
-
-
-def file_name(segment: InputSegment) -> str:
-    """Return the name of a segment without the id that tiered storage adds."""
-    is_upload = is_tiered(segment.path) and segment.base_offset is not None
-    return f"{segment.base_offset:020d}.log" if is_upload else Path(segment.path).name
 
 
 def rebuild_sidecars(output: Path) -> None:

@@ -35,7 +35,7 @@ from logsegment.spark.options.names import (
 )
 from logsegment.spark.options.offsets import LATEST, OffsetLimit, batch_limits, parse_limit
 from logsegment.spark.options.plugins import plugins_option
-from logsegment.spark.options.topics import Selection, TopicPartition, parse_selection
+from logsegment.spark.options.topics import TopicPartition, TopicSelection, parse_selection
 from logsegment.stores.uri import absolute, is_stored, placed, shown
 from logsegment.tiered.keys import is_bare_key
 from logsegment.tiered.uri import tiered
@@ -90,7 +90,7 @@ class SourceOptions:
     """
 
     paths: tuple[str, ...]
-    selection: Selection = field(default_factory=Selection)
+    selection: TopicSelection = field(default_factory=TopicSelection)
     mode: ReadMode = field(default_factory=ReadMode)
     read: ReadOptions = field(default_factory=ReadOptions)
     io_stats: str | None = None

@@ -45,7 +45,7 @@ NO_NAME = TopicPartition(None, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class TopicSelection:
     """The topic-partitions to read; all if no attribute is set.
 
     Attributes:
@@ -86,7 +86,7 @@ class Selection:
         return self.partitions is None or one in self.partitions
 
 
-def parse_selection(options: Mapping[str, str], unnamed: TopicPartition = NO_NAME) -> Selection:
+def parse_selection(options: Mapping[str, str], unnamed: TopicPartition = NO_NAME) -> TopicSelection:
     """Parse the options.
 
     Args:
@@ -100,16 +100,16 @@ def parse_selection(options: Mapping[str, str], unnamed: TopicPartition = NO_NAM
     """
     given = [name for name in STRATEGIES if name.lower() in options]
     if not given:
-        return Selection(unnamed=unnamed)
+        return TopicSelection(unnamed=unnamed)
     if len(given) > 1:
         raise ValueError(f"options {' and '.join(given)}: only one of {', '.join(STRATEGIES)} can be given")
     (name,) = given
     value = options[name.lower()].strip()
     if name == "subscribe":
-        return Selection(topics=_topics(value), unnamed=unnamed)
+        return TopicSelection(topics=_topics(value), unnamed=unnamed)
     if name == "subscribePattern":
-        return Selection(pattern=_pattern(value), unnamed=unnamed)
-    return Selection(partitions=_partitions(value), unnamed=unnamed)
+        return TopicSelection(pattern=_pattern(value), unnamed=unnamed)
+    return TopicSelection(partitions=_partitions(value), unnamed=unnamed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Discovered:
 
 def discover(
     paths: Sequence[str],
-    selection: Selection | None = None,
+    selection: TopicSelection | None = None,
     *,
     has_replicas: bool = False,
     reports: bool = False,
@@ -147,7 +147,7 @@ def discover(
         OSError: if a directory cannot be listed.
         ValueError: if a named topic is missing, or two directories are of the same topic-partition.
     """
-    selection = selection or Selection()
+    selection = selection or TopicSelection()
     looked = [found_in(path, has_patterns=False) for path in local_paths(tuple(paths))]
     found = {segment.path: segment for segments, _ in looked for segment in segments}
     logs: dict[TopicPartition, list[SegmentFile]] = {}

@@ -10,7 +10,7 @@ import pytest
 from logsegment.spark.options.names import BATCH, STREAM, WRITE, ensure_known, ensure_known_somewhere
 from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit, batch_limits, by_topic, ensure_assigned, parse_offsets
 from logsegment.spark.options.read import parse_options
-from logsegment.spark.options.topics import Selection, TopicPartition, discover, parse_selection
+from logsegment.spark.options.topics import TopicPartition, TopicSelection, discover, parse_selection
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 
@@ -136,7 +136,7 @@ def test_a_topic_that_is_not_there_is_an_error(tree: Path, options: dict[str, st
 def test_an_error_lists_the_first_of_many_names():
     there = [TopicPartition(f"t{number:03}", 0) for number in range(500)]
     with pytest.raises(ValueError, match=r"no such topic: orders; .*and 480 more"):
-        Selection(topics=("orders",)).ensure_there(there)
+        TopicSelection(topics=("orders",)).ensure_there(there)
     with pytest.raises(ValueError, match=r"t000-0 is left out, .*and 495 more"):
         ensure_assigned(OffsetLimit(offsets={}), dict.fromkeys(there), "starting")
 
@@ -147,12 +147,12 @@ def test_two_replicas_of_a_partition_are_an_error(tree: Path):
     (other / "00000000000000000000.log").touch()
     with pytest.raises(ValueError, match="orders-0 is in 2 directories"):
         discover([str(tree)])
-    assert len(discover([str(tree)], Selection(topics=("payments",))).logs) == 1
+    assert len(discover([str(tree)], TopicSelection(topics=("payments",))).logs) == 1
 
 
 def test_files_without_a_directory_have_the_topic_of_the_options(tmp_path: Path):
     (tmp_path / "dump.bin").touch()
-    (found,) = discover([str(tmp_path / "dump.bin")], Selection(unnamed=TopicPartition("orders", 3))).logs
+    (found,) = discover([str(tmp_path / "dump.bin")], TopicSelection(unnamed=TopicPartition("orders", 3))).logs
     assert found == TopicPartition("orders", 3)
 
 

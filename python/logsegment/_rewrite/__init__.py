@@ -1,0 +1,1 @@
+"""Logs without some of their records: `rewrite`."""

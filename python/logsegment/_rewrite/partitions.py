@@ -1,0 +1,195 @@
+"""Partition directories without some of their records, with the files that Kafka keeps next to segments."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from logsegment._core import FileSource, PartitionEnd, rebuild_indexes
+from logsegment._core import rewrite as core_rewrite
+from logsegment._options import CompressionName, ReadOptions
+from logsegment._rewrite.account import RewrittenFile
+from logsegment._rewrite.selection import CoreSelection
+from logsegment.segment_files.discovery import SegmentFile, size_of
+from logsegment.segment_files.output_names import directory_name, file_name
+from logsegment.stores.files import read_file
+from logsegment.stores.uri import absolute, is_tiered, join_path, shown
+
+#: Files of a partition directory that say the same of the output: offsets, producers and epochs stay.
+KEPT_FILES = ("partition.metadata", "leader-epoch-checkpoint")
+#: Bytes of a sidecar file that are read; no broker writes larger ones.
+MOST_SIDECAR_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RewriteOptions:
+    """What becomes of records; `rewrite` documents each attribute.
+
+    Attributes:
+        is_threaded: hash and write in a thread of their own.
+    """
+
+    keep: CoreSelection | None = None
+    drop: CoreSelection | None = None
+    tombstone: CoreSelection | None = None
+    mask: CoreSelection | None = None
+    mask_with: str = "empty"
+    mask_key: bytes | None = None
+    compression: CompressionName | None = None
+    allow_loss: bool = False
+    allow_lower_end: bool = False
+    is_threaded: bool = True
+
+
+@dataclass(frozen=True)
+class RewriteWork:
+    """A rewrite of several files.
+
+    Attributes:
+        read: how entries are read.
+        options: what becomes of records.
+        is_dry: write nothing.
+        begun: is called with each file before it is read.
+        done: is called with the account of each file.
+    """
+
+    read: ReadOptions
+    options: RewriteOptions
+    is_dry: bool = False
+    begun: Callable[[SegmentFile], object] = field(default=lambda file: None)
+    done: Callable[[RewrittenFile], object] = field(default=lambda file: None)
+
+    def file(
+        self, source: Any, end: PartitionEnd, out: Any = None, names: tuple[str | None, str | None] = (None, None)
+    ) -> tuple[bytes | None, RewrittenFile]:
+        """Rewrite one file.
+
+        Args:
+            source: what `rewrite` reads.
+            end: of its partition.
+            out: where the entries go; None to return them.
+            names: of the source and of the output, for the account.
+
+        Raises:
+            RecordBatchError, OSError: as `rewrite`.
+        """
+        data, rows, is_listed, emptied, (sha_in, bytes_in), (sha_out, bytes_out), findings = core_rewrite(
+            source, self.read, self.options, end, out, self.is_dry
+        )
+        account = RewrittenFile(*names, bytes_in, sha_in, bytes_out, sha_out, emptied, is_listed, findings, rows)
+        self.done(account)
+        return data, account
+
+
+def rewrite_partitions(files: Sequence[SegmentFile], work: RewriteWork, target: Path | None, output: str | None) -> list[RewrittenFile]:
+    """Rewrite the segments of partitions.
+
+    Args:
+        files: partition by partition, in the order of their offsets.
+        work: what is done.
+        target: an existing directory, below which each partition gets its own; None with `is_dry`.
+        output: the name that the directory will have, for the account.
+
+    Raises:
+        ValueError: if a file has no name of a segment, or two partitions would share a directory.
+        RecordBatchError, OSError: as `rewrite`.
+    """
+    ensure_own_directories(files)
+    done: list[RewrittenFile] = []
+    for _, group in groupby(files, lambda file: absolute(file.directory)):
+        done += _rewrite_partition(list(group), work, target, output)
+    return done
+
+
+def ensure_own_directories(files: Sequence[SegmentFile]) -> None:
+    """Raise an error for a file without the name of a segment, and for partitions that would share a directory of the output.
+
+    Raises:
+        ValueError: naming them.
+    """
+    owners: dict[str, str] = {}
+    for file in files:
+        if file.base_offset is None:
+            raise ValueError(f"{shown(file.path)} is not named after an offset; give it alone, without directories")
+        directory = absolute(file.directory)
+        owner = owners.setdefault(directory_name(file), directory)
+        if owner != directory:
+            raise ValueError(f"{shown(owner)} and {shown(directory)} would become one directory; give them one at a time")
+
+
+def sources_of(files: Sequence[SegmentFile]) -> list[FileSource]:
+    """Return the segments as they are now: what is appended meanwhile is not read."""
+    return [file.source(0, None if is_tiered(file.path) else size_of(file)) for file in files]
+
+
+def snapshot_before(file: SegmentFile) -> bytes | None:
+    """Return the bytes of the `.snapshot` file of the state before a segment; None if there is none."""
+    if is_tiered(file.path) or file.base_offset is None:
+        return None
+    return read_file(join_path(file.directory, f"{file.base_offset:020d}.snapshot"), MOST_SIDECAR_BYTES)
+
+
+def _rewrite_partition(files: Sequence[SegmentFile], work: RewriteWork, target: Path | None, output: str | None) -> Iterator[RewrittenFile]:
+    sources = sources_of(files)
+    before = snapshot_before(files[0])
+    end = PartitionEnd(sources, work.read, before)
+    name = directory_name(files[0])
+    directory = None if target is None else target / name
+    if directory is not None:
+        directory.mkdir(parents=True, exist_ok=True)
+    kept: list[tuple[Path, int, bytes]] = []
+    for number, (file, source) in enumerate(zip(files, sources, strict=True)):
+        work.begun(file)
+        place = None if output is None else os.path.join(output, name, file_name(file))
+        path = None if directory is None else directory / file_name(file)
+        account = _written(work, source, end, path, (shown(file.path), place))
+        # Between other segments an empty one says nothing; at the ends its name is the log start offset, or the next offset.
+        if not account.output_bytes and account.input_bytes and 0 < number < len(files) - 1:
+            account = _without_output(account, path)
+        elif path is not None:
+            kept.append((path, file.base_offset or 0, end.snapshots[number]))
+        yield account
+    if directory is not None:
+        _write_sidecars(files[0], directory, kept, before, end)
+
+
+def _written(work: RewriteWork, source: FileSource, end: PartitionEnd, path: Path | None, names: tuple[str, str | None]) -> RewrittenFile:
+    if path is None:
+        return work.file(source, end, None, names)[1]
+    with path.open("xb") as file:
+        account = work.file(source, end, os.fspath(path), names)[1]
+        os.fsync(file.fileno())
+    return account
+
+
+def _without_output(account: RewrittenFile, path: Path | None) -> RewrittenFile:
+    if path is not None:
+        path.unlink()
+    return replace(account, output=None)
+
+
+def _write_sidecars(
+    first: SegmentFile, directory: Path, kept: Sequence[tuple[Path, int, bytes]], before: bytes | None, end: PartitionEnd
+) -> None:
+    """Write indexes of the new segments, and the producers and epochs of the old ones: a cleaned log has these as they were."""
+    if any(path.suffix != ".log" for path, _, _ in kept):
+        return
+    rebuild_indexes([(path, base_offset) for path, base_offset, _ in kept], directory)
+    for number, (_, base_offset, snapshot) in enumerate(kept):
+        if number or before is not None:
+            (directory / f"{base_offset:020d}.snapshot").write_bytes(snapshot)
+    if end.end_offset is not None:
+        for stale in directory.glob("*.snapshot"):
+            if int(stale.stem) > kept[-1][1]:
+                stale.unlink()
+        (directory / f"{end.end_offset:020d}.snapshot").write_bytes(end.snapshots[-1])
+    for name in KEPT_FILES:
+        with suppress(FileNotFoundError):
+            data = None if is_tiered(first.path) else read_file(join_path(first.directory, name), 1 << 20)
+            if data is not None:
+                (directory / name).write_bytes(data)

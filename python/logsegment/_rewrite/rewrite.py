@@ -1,0 +1,167 @@
+"""Erase, filter and mask records of a log, as the log cleaner of a broker keeps its batches: `rewrite`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
+
+from logsegment import stores
+from logsegment._core import FileSource, PartitionEnd
+from logsegment._options import CompressionName, EntryKeywords, ReadOptions
+from logsegment._output import PATHS, ensure_apart, output_directory, staged_output
+from logsegment._rewrite.account import Rewrite
+from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, rewrite_partitions, snapshot_before, sources_of
+from logsegment._rewrite.selection import Keys, Selection, core_selection
+from logsegment.segment_files.discovery import found_in, segment_at
+from logsegment.stores.uri import shown
+
+MaskWith: TypeAlias = Literal["null", "empty", "hash"]
+MASKS = ("null", "empty", "hash")
+#: A shorter key could be tried out, and with it every value that can be guessed.
+LEAST_KEY_BYTES = 16
+
+
+def rewrite(
+    source: Any,
+    out: str | os.PathLike[str] | BinaryIO | None = None,
+    *,
+    keep: Selection | Keys | None = None,
+    drop: Selection | Keys | None = None,
+    tombstone: Selection | Keys | None = None,
+    mask: Selection | Keys | None = None,
+    mask_with: MaskWith = "empty",
+    mask_key: bytes | None = None,
+    compression: CompressionName | None = None,
+    allow_loss: bool = False,
+    allow_lower_end: bool = False,
+    overwrite: bool = False,
+    dry_run: bool = False,
+    **options: Unpack[EntryKeywords],
+) -> Rewrite:
+    """Write a log without some of its records, or without their values, as the log cleaner of a broker would.
+
+    Batches that keep all their records are copied byte for byte. A batch that loses records keeps its base and last offset, producer,
+    sequences, timestamp type, flags, codec and delete horizon, so that offsets do not change and producers go on. A batch that loses all
+    its records goes, unless it is the last batch of the partition, the last batch of a producer, or the first batch of an open
+    transaction: these stay without records. Control batches, such as transaction markers, always stay. Records of a wrapper of magic 0
+    or 1 keep their offsets.
+
+    The source is read twice and never written to. It must not be written to meanwhile. Memory is bounded: the keys, some batches, and about
+    150 bytes for each listed range. The GIL is released.
+
+    Args:
+        source: a file, a partition directory or a tree of them, also in a store or in tiered storage; a `FileSource` or a buffer.
+        out: a path. A file becomes one file without sidecar files. A directory becomes a new directory with a directory for each
+            partition, with indexes, snapshots and the leader epoch checkpoint. A binary file object takes the bytes of one file; None
+            returns them.
+        keep: drop all other records. Keys (a list, an Arrow array, or the path of a file with one key a line) or a `Selection`.
+        drop: drop these records, likewise.
+        tombstone: replace the values of these records by null, likewise.
+        mask: replace the values of these records by a mask, likewise. Null stays null.
+        mask_with: "empty" for no bytes, "null", or "hash" for 24 hexadecimal digits of HMAC-SHA-256, the hash that `--redact` shows.
+        mask_key: the secret of the hash, at least 16 bytes.
+        compression: codec of the batches that are written anew; None keeps the codec of each batch.
+        allow_loss: rewrite logs of Kafka 0.7, where offsets are positions, so that later messages get other offsets.
+        allow_lower_end: let the last entry of a partition go where it loses all its records and its format (magic 0 and 1) has no empty
+            entries: the log end offset falls.
+        overwrite: replace an existing file. A directory is never replaced.
+        dry_run: return the account, and write nothing.
+        options: options of entries; see `decode`.
+
+    Returns:
+        A `Rewrite`, with what became of every byte.
+
+    Raises:
+        LossError: if something would be lost that is not allowed; nothing is written.
+        RecordBatchError: if the source is damaged (`salvage` saves what is valid); nothing is written.
+        ValueError, TypeError: if an argument is invalid.
+        FileExistsError: if the output exists and is not to be replaced.
+        OSError: if a file cannot be read or written.
+
+    Example:
+        >>> import logsegment as ls
+        >>> source = ls.FileSource("00000000000000000000.log")
+        >>> done = ls.rewrite(source, drop=["user-17", b"user-18"])
+        >>> [one.action for one in done.files[0].ranges][:1], done.files[0].is_unchanged
+        (['copied'], True)
+
+    Source: `MemoryRecords.filterTo` and `Cleaner` in Kafka; KIP-534 for the delete horizon.
+    """
+    how = RewriteOptions(
+        keep=core_selection(keep),
+        drop=core_selection(drop),
+        tombstone=core_selection(tombstone),
+        mask=core_selection(mask),
+        mask_with=mask_with,
+        mask_key=mask_key,
+        compression=compression,
+        allow_loss=allow_loss,
+        allow_lower_end=allow_lower_end,
+    )
+    ensure_meant(how)
+    work = RewriteWork(ReadOptions.of(EntryKeywords, options), how, dry_run)
+    if isinstance(source, PATHS) and stores.is_directory(source):
+        return _directory(source, out, work)
+    return _file(source, out, work, overwrite=overwrite)
+
+
+def ensure_meant(how: RewriteOptions) -> None:
+    """Raise an error for options that contradict each other or do nothing.
+
+    Raises:
+        ValueError, TypeError: naming them.
+    """
+    if how.keep is how.drop is how.tombstone is how.mask is None:
+        raise ValueError("nothing to do: give keep, drop, tombstone or mask")
+    if how.mask_with not in MASKS:
+        raise ValueError(f"mask_with must be {', '.join(map(repr, MASKS[:-1]))} or {MASKS[-1]!r}, not {how.mask_with!r}")
+    if how.mask_key is not None and not isinstance(how.mask_key, bytes):
+        raise TypeError(f"mask_key must be bytes, not {type(how.mask_key).__name__}")
+    if how.mask_with == "hash" and len(how.mask_key or b"") < LEAST_KEY_BYTES:
+        raise ValueError(f'mask_with="hash" needs a mask_key of at least {LEAST_KEY_BYTES} bytes')
+    if how.mask_with != "hash" and how.mask_key is not None:
+        raise ValueError('mask_key is the secret of mask_with="hash"')
+
+
+def _file(source: Any, out: Any, work: RewriteWork, *, overwrite: bool) -> Rewrite:
+    before, name = None, None
+    if isinstance(source, PATHS):
+        file = segment_at(source)
+        (source,), before, name = sources_of([file]), snapshot_before(file), shown(file.path)
+    elif isinstance(source, FileSource):
+        name = shown(os.fspath(source.path))
+    ensure_apart(source, out=out)
+    end = PartitionEnd([source], work.read, before)
+    place = os.fspath(out) if isinstance(out, PATHS) else None
+    if work.is_dry:
+        return Rewrite([work.file(source, end, None, (name, None))[1]], None, True)
+    with staged_output(out, overwrite=overwrite) as output:
+        data, account = work.file(source, end, output.target, (name, place))
+    return Rewrite([account], place, False, data)
+
+
+def _directory(source: Any, out: Any, work: RewriteWork) -> Rewrite:
+    files, _ = found_in(source, has_patterns=False)
+    if work.is_dry:
+        return Rewrite(rewrite_partitions(files, work, None, None), None, True)
+    if not isinstance(out, PATHS):
+        raise TypeError("a directory needs the path of a new directory as out")
+    place = os.fspath(out)
+    ensure_outside(place, source)
+    with output_directory(place) as hidden:
+        done = rewrite_partitions(files, work, hidden, place)
+    return Rewrite(done, place, False)
+
+
+def ensure_outside(out: str, source: str | os.PathLike[str]) -> None:
+    """Raise an error if an output directory would be inside a source, which is never written to.
+
+    Raises:
+        ValueError: if it would.
+    """
+    place = stores.placed(source)
+    if stores.is_stored(place):
+        return
+    inside, outside = os.path.realpath(out), os.path.realpath(place)
+    if os.path.commonpath([inside, outside]) == outside:
+        raise ValueError(f"{out} is inside the source {place}, which is never written to")

@@ -1,0 +1,117 @@
+//! The end of a partition, which tells what a rewrite must keep: read from headers and markers alone.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::error::Result;
+use crate::interrupt::Interrupt;
+use crate::log::{Headers, ReadAt};
+use crate::model::{Formats, RecordFormat};
+use crate::py::interrupt::Signals;
+use crate::py::options::ReadOptions;
+use crate::py::source::{self, FileSource, buffer, paths};
+use crate::rewrite::Retention;
+use crate::sidecar::{Producers, producer_snapshot};
+
+/// Where a partition ends, and with which producers.
+///
+/// Args:
+///     sources: the segments of one partition in the order of their offsets: paths, FileSource objects or buffers.
+///     options: those of entries.
+///     snapshot: the bytes of the `.snapshot` file of the state before the first segment, or None.
+///
+/// Raises:
+///     ValueError: for a file object, which can be read only once.
+///     RecordBatchError: if entries cannot be framed.
+///     OSError: if a file cannot be read.
+#[pyclass(frozen, module = "logsegment")]
+pub struct PartitionEnd {
+    pub retention: Retention,
+    /// The offset after the last batch; None without batches, and for Kafka 0.7.
+    #[pyo3(get)]
+    end_offset: Option<i64>,
+    snapshots: Vec<Vec<u8>>,
+}
+
+#[pymethods]
+impl PartitionEnd {
+    #[new]
+    #[pyo3(signature = (sources, options, snapshot=None))]
+    fn new(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, options: ReadOptions, snapshot: Option<Vec<u8>>) -> PyResult<Self> {
+        let before = snapshot.map(|bytes| producer_snapshot::parse(&bytes, i64::MAX).entries).unwrap_or_default();
+        let mut walk = Walk { producers: Producers::from_snapshot(&before), last_offset: None };
+        let mut snapshots = Vec::new();
+        for source in &sources {
+            snapshots.push(producer_snapshot::to_bytes(&walk.producers.snapshot()));
+            walk.visit_source(py, &source::placed(source)?, &options)?;
+        }
+        let entries = walk.producers.snapshot();
+        snapshots.push(producer_snapshot::to_bytes(&entries));
+        let end_offset = walk.last_offset.map(|last| last.saturating_add(1));
+        Ok(Self { retention: Retention::new(walk.last_offset, &entries), end_offset, snapshots })
+    }
+
+    /// The bytes of the `.snapshot` files: of the state before each segment, and at the end.
+    #[getter]
+    fn snapshots(&self) -> Vec<&[u8]> {
+        self.snapshots.iter().map(Vec::as_slice).collect()
+    }
+}
+
+struct Walk {
+    producers: Producers,
+    last_offset: Option<i64>,
+}
+
+impl Walk {
+    fn visit_source(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>, options: &ReadOptions) -> PyResult<()> {
+        let (signals, interrupt) = Signals::new();
+        let mut decode = options.to_decode()?;
+        if let Ok(file) = source.cast::<FileSource>() {
+            let file = file.get();
+            let mut opened = file.open(&signals).map_err(|error| paths::raised(py, &error, &file.path, &signals))?;
+            options.reading.resolve(&mut decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
+            drop(opened);
+            let (log, len) = paths::open(&file.path, &signals).map_err(|error| paths::raised(py, &error, &file.path, &signals))?;
+            let end = file.end().map_or(len, |end| end.min(len));
+            let headers = Headers::new(log, decode.limits, file.start(), end);
+            return self.visit(py, headers, decode.formats, (&signals, &interrupt, Some(&file.path)));
+        }
+        if buffer::source(source)?.is_none() {
+            let problem = "a rewrite reads its source twice, which a file object does not allow: give a path, a FileSource or a buffer";
+            return Err(PyValueError::new_err(problem));
+        }
+        let mut opened = source::open(source, &signals)?;
+        options.reading.resolve(&mut decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
+        let bytes = buffer::bytes_of(source)?;
+        let headers = Headers::new(&*bytes, decode.limits, 0, crate::wire::as_u64(bytes.len()));
+        self.visit(py, headers, decode.formats, (&signals, &interrupt, None))
+    }
+
+    fn visit<L: ReadAt>(
+        &mut self,
+        py: Python<'_>,
+        headers: Headers<L>,
+        formats: Formats,
+        (signals, interrupt, path): (&Arc<Signals>, &Interrupt, Option<&PathBuf>),
+    ) -> PyResult<()> {
+        if formats == Formats::Only(RecordFormat::V07) {
+            return Ok(());
+        }
+        let visited = py.detach(|| self.visit_headers(headers.of(formats).sparing(), interrupt));
+        visited.map_err(|error| signals.raised(py, &path.map_or(error.clone(), |path| paths::in_file(error, path))))
+    }
+
+    fn visit_headers<L: ReadAt>(&mut self, mut headers: Headers<L>, interrupt: &Interrupt) -> Result<()> {
+        while let Some(header) = headers.next_header()? {
+            interrupt.ensure_wanted()?;
+            let marker = if header.producer.id >= 0 { headers.marker(&header)? } else { None };
+            self.producers.visit(&header, marker);
+            self.last_offset = self.last_offset.max(Some(header.last_offset));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,238 @@
+//! Entries of a source without some records, or with other values; and an account of every byte.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::decode::OffsetRange;
+use crate::error::{ErrorKind, Result};
+use crate::interrupt::Interrupt;
+use crate::py::bytes_writer;
+use crate::py::errors;
+use crate::py::finding::{self, Finding};
+use crate::py::interrupt::Signals;
+use crate::py::options::{ReadOptions, option};
+use crate::py::output::Output;
+use crate::py::source;
+use crate::py::verbs::key_set::KeySet;
+use crate::py::verbs::partition_end::PartitionEnd;
+use crate::rewrite::{Account, Action, Digest, Filter, HeaderMatch, Mask, Plan, RewriteOptions, Rewriter, Selection, Times};
+use crate::validate::Finding as CoreFinding;
+use crate::wire::{Sink, as_u64};
+
+/// Action, position and bytes in the input and in the output, first and last offset, entries, records read, dropped, made tombstones, masked.
+type RangeRow = (&'static str, u64, u64, u64, u64, Option<i64>, Option<i64>, u64, u64, u64, u64, u64);
+/// SHA-256 and bytes.
+type DigestRow = (String, u64);
+/// The bytes in memory, the ranges, whether all are listed, entries that stay without records, digests of input and output, findings.
+type Row<'py> = (Option<Bound<'py, PyBytes>>, Vec<RangeRow>, bool, u64, DigestRow, DigestRow, Vec<Finding>);
+
+/// Rewrite one file of a partition; see `logsegment.rewrite`. `how` is a `logsegment._rewrite.RewriteOptions`; without `out` and with
+/// `is_dry` nothing is written.
+#[pyfunction]
+#[pyo3(signature = (source, options, how, end, out=None, is_dry=false))]
+pub fn rewrite<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    options: ReadOptions,
+    how: &Bound<'py, PyAny>,
+    end: &PartitionEnd,
+    out: Option<&Bound<'py, PyAny>>,
+    is_dry: bool,
+) -> PyResult<Row<'py>> {
+    let (signals, interrupt) = Signals::new();
+    let mut arguments = arguments_of(&options, how)?;
+    let mut opened = source::open_alone(source, &signals)?;
+    let resolved = options.reading.resolve(&mut arguments.decode, &mut opened);
+    resolved.map_err(|error| signals.raised(py, &error))?;
+    let plan = plan_of(how)?;
+    let rewriter = Rewriter::new(opened.source, arguments, plan, end.retention.clone()).map_err(|error| signals.raised(py, &error))?;
+    let output = if is_dry { None } else { Some(Output::of(out, &signals)?) };
+    let is_threaded: bool = option!(how, "is_threaded");
+    let done =
+        py.detach(|| if is_threaded { in_two_threads(rewriter, output, &interrupt) } else { in_one_thread(rewriter, output, &interrupt) });
+    let (account, written) = done.map_err(|error| signals.raised(py, &error))?;
+    let is_in_memory = out.is_none() && !is_dry;
+    let data = is_in_memory.then(|| bytes_writer::copied(py, written.memory.bytes())).transpose()?;
+    let findings = finding::to_py(&written.findings);
+    let digest_row = |digest: Digest| {
+        let bytes = digest.bytes();
+        (digest.finish(), bytes)
+    };
+    Ok((data, rows(&account), !account.is_cut, account.emptied, digest_row(written.input), digest_row(written.output), findings))
+}
+
+/// What a rewrite leaves besides the account.
+#[derive(Default)]
+struct Written {
+    input: Digest,
+    output: Digest,
+    memory: Sink,
+    findings: Vec<CoreFinding>,
+}
+
+fn arguments_of(options: &ReadOptions, how: &Bound<'_, PyAny>) -> PyResult<RewriteOptions> {
+    let compression: Option<String> = option!(how, "compression");
+    let codec = |name: &str| options.reading.plugins.named(name).map_err(|error| errors::to_py(how.py(), &error));
+    let (mask_with, mask_key): (String, Option<Vec<u8>>) = (option!(how, "mask_with"), option!(how, "mask_key"));
+    let mask = match (mask_with.as_str(), mask_key) {
+        ("null", _) => Mask::Null,
+        ("hash", Some(key)) => Mask::hash(&key).unwrap_or(Mask::Empty),
+        _ => Mask::Empty,
+    };
+    Ok(RewriteOptions {
+        decode: options.to_decode()?,
+        mask,
+        compression: compression.as_deref().map(codec).transpose()?,
+        allows_loss: option!(how, "allow_loss"),
+        allows_lower_end: option!(how, "allow_lower_end"),
+    })
+}
+
+fn plan_of(how: &Bound<'_, PyAny>) -> PyResult<Plan> {
+    let selection = |name: &str| -> PyResult<Option<Selection>> {
+        let given = how.getattr(name)?;
+        if given.is_none() { Ok(None) } else { selection_of(&given).map(Some) }
+    };
+    Ok(Plan { keep: selection("keep")?, drop: selection("drop")?, tombstone: selection("tombstone")?, mask: selection("mask")? })
+}
+
+/// A header's key and its values, or None for any value.
+type HeaderRow = (Vec<u8>, Option<Vec<Option<Vec<u8>>>>);
+
+fn selection_of(given: &Bound<'_, PyAny>) -> PyResult<Selection> {
+    let keys: Option<Bound<'_, KeySet>> = option!(given, "keys");
+    let headers: Option<Vec<HeaderRow>> = option!(given, "headers");
+    let offsets: Option<Vec<(i64, Option<i64>)>> = option!(given, "offsets");
+    let times: Option<Vec<(i64, Option<i64>)>> = option!(given, "times");
+    Ok(Selection {
+        keys: keys.map(|keys| Arc::clone(&keys.get().0)),
+        headers: headers.map(|rows| rows.into_iter().map(|(key, values)| HeaderMatch { key, values }).collect()),
+        offsets: offsets.map(|rows| rows.into_iter().map(|(start, end)| OffsetRange { start, end }).collect()),
+        times: times.map(|rows| rows.into_iter().map(|(start, end)| Times { start, end }).collect()),
+    })
+}
+
+/// The bytes of a run of entries, or what became of them.
+enum Piece {
+    Input(crate::framing::Run),
+    Output(Sink),
+}
+
+/// Hashes what is read and what is written, and writes it.
+struct Writer {
+    written: Written,
+    output: Option<Output>,
+}
+
+impl Writer {
+    fn new(output: Option<Output>) -> Self {
+        Self { written: Written::default(), output }
+    }
+
+    /// Takes a piece; gives the storage of output back.
+    fn take(&mut self, piece: Piece) -> Result<Option<Sink>> {
+        match piece {
+            Piece::Input(run) => {
+                self.written.input.put(run.entries_from(0));
+                Ok(None)
+            }
+            Piece::Output(mut bytes) => {
+                self.written.output.put(bytes.bytes());
+                match &mut self.output {
+                    Some(Output::Memory) => self.written.memory.put(bytes.bytes()),
+                    Some(output) => output.write(&mut bytes)?,
+                    None => {}
+                }
+                bytes.clear();
+                Ok(Some(bytes))
+            }
+        }
+    }
+
+    fn finish(self) -> Result<Written> {
+        if let Some(output) = self.output {
+            output.finish(&mut Sink::default())?;
+        }
+        Ok(self.written)
+    }
+}
+
+fn in_one_thread<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, interrupt: &Interrupt) -> Result<(Account, Written)> {
+    let (mut writer, mut out) = (Writer::new(output), Sink::default());
+    while let Some(run) = rewriter.advance(&mut out)? {
+        interrupt.ensure_wanted()?;
+        writer.take(Piece::Input(run))?;
+        out = writer.take(Piece::Output(out))?.unwrap_or_default();
+    }
+    ended(rewriter, writer.finish()?)
+}
+
+/// Pieces that wait for the other thread, 1 MiB each.
+const WAITING: usize = 4;
+
+/// The second thread hashes and writes, which takes about as long as the rewrite itself.
+fn in_two_threads<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, interrupt: &Interrupt) -> Result<(Account, Written)> {
+    let (send, pieces) = std::sync::mpsc::sync_channel::<Piece>(WAITING);
+    let (give_back, storage) = std::sync::mpsc::channel::<Sink>();
+    let written = std::thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            let mut writer = Writer::new(output);
+            for piece in pieces {
+                if let Some(used) = writer.take(piece)? {
+                    let _ = give_back.send(used);
+                }
+            }
+            writer.finish()
+        });
+        let mut read = || -> Result<()> {
+            loop {
+                let mut out = storage.try_recv().unwrap_or_default();
+                let Some(run) = rewriter.advance(&mut out)? else { return Ok(()) };
+                interrupt.ensure_wanted()?;
+                if send.send(Piece::Input(run)).is_err() || send.send(Piece::Output(out)).is_err() {
+                    // The worker failed, and says why.
+                    return Ok(());
+                }
+            }
+        };
+        let read = read();
+        drop(send);
+        let panicked = |_| ErrorKind::Internal { what: "the thread that writes panicked".to_owned() }.into();
+        let written = worker.join().map_err(panicked).and_then(|written| written);
+        read.and(written)
+    });
+    ended(rewriter, written?)
+}
+
+/// Adds what comes after the last entry of the input.
+fn ended<F: Filter>(rewriter: Rewriter<F>, mut written: Written) -> Result<(Account, Written)> {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    let (torn, mut zeros) = rewriter.tail();
+    written.input.put(torn);
+    while zeros > 0 {
+        let piece = ZEROS.get(..usize::try_from(zeros).unwrap_or(usize::MAX).min(ZEROS.len())).unwrap_or_default();
+        written.input.put(piece);
+        zeros -= as_u64(piece.len());
+    }
+    written.findings.extend(rewriter.tail_state().and_then(CoreFinding::of_tail));
+    Ok((rewriter.finish().0, written))
+}
+
+fn rows(account: &Account) -> Vec<RangeRow> {
+    let row = |range: &crate::rewrite::Range| {
+        let len = |bytes: &std::ops::Range<u64>| bytes.end.saturating_sub(bytes.start);
+        let (first, last) = (range.offsets.map(|(first, _)| first), range.offsets.map(|(_, last)| last));
+        let action = match range.action {
+            Action::Copied => "copied",
+            Action::Rewritten => "rewritten",
+            Action::Dropped => "dropped",
+        };
+        let records = range.records;
+        let counts = (records.read, records.dropped, records.tombstoned, records.masked);
+        let (input, output) = ((range.bytes.start, len(&range.bytes)), (range.output.start, len(&range.output)));
+        (action, input.0, input.1, output.0, output.1, first, last, range.entries, counts.0, counts.1, counts.2, counts.3)
+    };
+    account.ranges.iter().map(row).collect()
+}

@@ -1,0 +1,22 @@
+//! Records erased, masked and compacted, as the log cleaner of a broker would do it.
+//!
+//! Entries go in, entries and an account of every input byte come out. An entry that keeps all its records is copied byte for byte; any
+//! other keeps what its header says (CMP-2), and offsets never change (CMP-7). Sources: `MemoryRecords.filterTo`, `Cleaner` and `CleanedTransactionMetadata` in Kafka.
+
+mod account;
+mod batch;
+mod digest;
+mod key_set;
+mod message_set;
+mod plan;
+mod retention;
+mod rewriter;
+mod selection;
+
+pub use account::{Account, Action, Counts, Range};
+pub use digest::{Digest, Mask};
+pub use key_set::KeySet;
+pub use plan::{Fate, Filter, Plan, WholeFate};
+pub use retention::Retention;
+pub use rewriter::{RewriteOptions, Rewriter};
+pub use selection::{HeaderMatch, Selection, Times};

@@ -1,0 +1,98 @@
+//! What becomes of each record.
+
+use super::selection::{Matches, Selection};
+use crate::model::{BatchHeader, NewRecord};
+
+/// What becomes of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It stays.
+    Keep,
+    /// It goes.
+    Drop,
+    /// Its value becomes null.
+    Tombstone,
+    /// Its value is masked.
+    Mask,
+}
+
+/// What becomes of a batch before its records are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WholeFate {
+    /// All records stay.
+    Keep,
+    /// All records go.
+    Drop,
+    /// The records have to be looked at.
+    Look,
+}
+
+/// Decides about batches and records of a log, in the order of the log.
+pub trait Filter: Send {
+    /// True when headers of records are looked at.
+    fn reads_headers(&self) -> bool;
+
+    /// Decides about a batch.
+    fn of_batch(&mut self, header: &BatchHeader) -> WholeFate;
+
+    /// Decides about a record of the batch that was asked for last.
+    fn of_record(&mut self, header: &BatchHeader, record: &NewRecord<'_>) -> Fate;
+}
+
+/// Records that are kept, dropped, made tombstones or masked. What is dropped is not looked at further, what is a tombstone not masked.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// All other records go.
+    pub keep: Option<Selection>,
+    /// These records go.
+    pub drop: Option<Selection>,
+    /// The values of these become null.
+    pub tombstone: Option<Selection>,
+    /// The values of these are masked.
+    pub mask: Option<Selection>,
+}
+
+impl Plan {
+    fn selections(&self) -> impl Iterator<Item = &Selection> {
+        [&self.keep, &self.drop, &self.tombstone, &self.mask].into_iter().flatten()
+    }
+}
+
+impl Filter for Plan {
+    fn reads_headers(&self) -> bool {
+        self.selections().any(Selection::reads_headers)
+    }
+
+    /// Control batches stay: markers end transactions, and the rest is no one's data (CMP-6).
+    fn of_batch(&mut self, header: &BatchHeader) -> WholeFate {
+        if header.is_control() {
+            return WholeFate::Keep;
+        }
+        let of = |selection: &Option<Selection>, none| selection.as_ref().map_or(none, |selection| selection.of_batch(header));
+        match (of(&self.keep, Matches::All), of(&self.drop, Matches::None)) {
+            (Matches::None, _) | (_, Matches::All) => WholeFate::Drop,
+            (Matches::All, Matches::None) => {
+                let is_changed = |selection| of(selection, Matches::None) != Matches::None;
+                if is_changed(&self.tombstone) || is_changed(&self.mask) { WholeFate::Look } else { WholeFate::Keep }
+            }
+            _ => WholeFate::Look,
+        }
+    }
+
+    #[inline]
+    fn of_record(&mut self, _header: &BatchHeader, record: &NewRecord<'_>) -> Fate {
+        let is_in = |selection: &Option<Selection>| selection.as_ref().is_some_and(|selection| selection.matches(record));
+        if self.keep.as_ref().is_some_and(|keep| !keep.matches(record)) || is_in(&self.drop) {
+            Fate::Drop
+        } else if record.value.is_none() {
+            // Null stays null.
+            Fate::Keep
+        } else if is_in(&self.tombstone) {
+            Fate::Tombstone
+        } else if is_in(&self.mask) {
+            Fate::Mask
+        } else {
+            Fate::Keep
+        }
+    }
+}

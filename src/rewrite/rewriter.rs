@@ -1,0 +1,292 @@
+//! Drives a rewrite: entry after entry, in bounded memory.
+
+use super::account::{Account, Action, Counts, Range};
+use super::batch::{BatchWriter, Kept, put_empty};
+use super::digest::Mask;
+use super::message_set::MessageWriter;
+use super::plan::{Fate, Filter, WholeFate};
+use super::retention::Retention;
+use crate::codec::{Compression, Compressor};
+use crate::decode::{DecodeOptions, Decoder, Opened, UploadCheck, parse_header, verify};
+use crate::error::{ErrorKind, Result};
+use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
+use crate::model::{BatchHeader, CompressionType, NewRecord, RecordFormat};
+use crate::wire::{Sink, as_u64};
+
+/// How entries are rewritten.
+#[derive(Clone, Debug)]
+pub struct RewriteOptions {
+    /// How entries are read.
+    pub decode: DecodeOptions,
+    /// What takes the place of values that are masked.
+    pub mask: Mask,
+    /// Codec of compressed entries that are written anew; `None` keeps that of each.
+    pub compression: Option<CompressionType>,
+    /// Rewrite Kafka 0.7, where later messages get other offsets.
+    pub allows_loss: bool,
+    /// Let the last entry of a partition go where it cannot stay without records (magic 0 and 1).
+    pub allows_lower_end: bool,
+}
+
+/// Rewrites the entries of one file of a partition.
+pub struct Rewriter<F> {
+    options: RewriteOptions,
+    filter: F,
+    retention: Retention,
+    runs: Runs,
+    decoder: Decoder,
+    compressor: Compressor,
+    batches: BatchWriter,
+    messages: MessageWriter,
+    fates: Vec<Fate>,
+    account: Account,
+    /// Bytes of the output so far.
+    written: u64,
+    tail_bytes: u64,
+}
+
+/// What became of one entry, whose header is resolved if its records were looked at.
+struct Done {
+    action: Action,
+    header: BatchHeader,
+    records: Counts,
+}
+
+/// Bytes of entries that are cut off a source at a time.
+const RUN_LEN: usize = 1 << 20;
+
+impl<F: Filter> Rewriter<F> {
+    /// A rewriter of everything in a source.
+    ///
+    /// # Errors
+    /// None that an input causes.
+    pub fn new(source: Source, options: RewriteOptions, filter: F, retention: Retention) -> Result<Self> {
+        let decode = DecodeOptions { is_control_wanted: true, ..options.decode.clone() };
+        let mut compressor = Compressor::default();
+        compressor.set_plugins(decode.codecs.plugins.clone());
+        Ok(Self {
+            runs: Runs::new(source, decode.limits, RUN_LEN).of(decode.formats).with_source_check(UploadCheck::of(&decode)),
+            decoder: Decoder::new(decode),
+            options,
+            filter,
+            retention,
+            compressor,
+            batches: BatchWriter::default(),
+            messages: MessageWriter::new()?,
+            fates: Vec::new(),
+            account: Account::default(),
+            written: 0,
+            tail_bytes: 0,
+        })
+    }
+
+    /// Rewrites the next run after what `out` holds, and gives it; `None` at the end.
+    ///
+    /// # Errors
+    /// What framing and decoding meet; `Loss` where something would be lost that may not; with the position of the entry.
+    pub fn advance(&mut self, out: &mut Sink) -> Result<Option<Run>> {
+        match self.runs.next_piece()? {
+            Some(Piece::Run(run)) => {
+                let before = out.len();
+                self.rewrite_run(&run, before, out)?;
+                self.written = self.written.saturating_add(as_u64(out.len() - before));
+                Ok(Some(run))
+            }
+            // Only a recovering walk gives other pieces.
+            Some(_) => Err(ErrorKind::Internal { what: "a piece of damage in a walk that stops there".to_owned() }.into()),
+            None => {
+                self.end();
+                Ok(None)
+            }
+        }
+    }
+
+    /// After the end: the bytes of the source after its last whole entry, as a run of bytes or as zeros.
+    pub fn tail(&self) -> (&[u8], u64) {
+        match self.runs.tail() {
+            Some(Tail::Zeros { bytes, .. }) => (&[], bytes),
+            _ => (self.runs.left(), 0),
+        }
+    }
+
+    /// How the source ended; `None` before it did.
+    pub fn tail_state(&self) -> Option<Tail> {
+        self.runs.tail()
+    }
+
+    /// Where every byte went, and the filter. Call it at the end.
+    pub fn finish(self) -> (Account, F) {
+        (self.account, self.filter)
+    }
+
+    fn rewrite_run(&mut self, run: &Run, before: usize, out: &mut Sink) -> Result<()> {
+        self.decoder.enter(&run.bytes);
+        let mut at = 0;
+        loop {
+            let entries = run.entries_from(at);
+            let Step::Entry { len, magic } = step(entries, self.options.decode.formats, &self.options.decode.limits) else { break };
+            let bytes = entries.get(..len).unwrap_or_default();
+            let frame = Frame { position: run.position.saturating_add(as_u64(at)), magic, bytes };
+            let start = out.len();
+            let mut range = self.rewrite_entry(frame, out)?;
+            let written = |len: usize| self.written.saturating_add(as_u64(len - before));
+            range.output = written(start)..written(out.len());
+            self.account.add(range);
+            at += len;
+        }
+        Ok(())
+    }
+
+    fn rewrite_entry(&mut self, frame: Frame<'_>, out: &mut Sink) -> Result<Range> {
+        let decode = &self.options.decode;
+        let header = parse_header(frame, decode.formats, decode.base_position).map_err(|error| error.at_byte(frame.position))?;
+        let done = match self.filter.of_batch(&header) {
+            WholeFate::Keep => self.copy_unseen(frame, &header, out),
+            WholeFate::Drop => self.drop_unseen(frame, &header, out),
+            WholeFate::Look => self.look(frame, out),
+        };
+        let Done { action, header, records } = done.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))?;
+        let bytes = frame.position..frame.position.saturating_add(as_u64(frame.bytes.len()));
+        let offsets = Some((header.base_offset, header.last_offset));
+        Ok(Range { action, bytes, output: 0..0, offsets, entries: 1, records })
+    }
+
+    fn copy_unseen(&self, frame: Frame<'_>, header: &BatchHeader, out: &mut Sink) -> Result<Done> {
+        self.ensure_valid(frame, header)?;
+        out.put(frame.bytes);
+        Ok(Done { action: Action::Copied, header: *header, records: counts_of(header) })
+    }
+
+    fn drop_unseen(&mut self, frame: Frame<'_>, header: &BatchHeader, out: &mut Sink) -> Result<Done> {
+        // The header decides what stays of the batch, so it must be that of its writer.
+        self.ensure_valid(frame, header)?;
+        let action = self.empty(header, out)?;
+        let records = counts_of(header);
+        Ok(Done { action, header: *header, records: Counts { dropped: records.read, ..records } })
+    }
+
+    fn ensure_valid(&self, frame: Frame<'_>, header: &BatchHeader) -> Result<()> {
+        if self.options.decode.check_crc {
+            verify(frame.bytes, header)?;
+        }
+        self.options.decode.segment.ensure_holds(header)
+    }
+
+    fn look(&mut self, frame: Frame<'_>, out: &mut Sink) -> Result<Done> {
+        let Some(opened) = self.decoder.open(frame)? else {
+            return Err(ErrorKind::Internal { what: "an entry without an offset that is wanted".to_owned() }.into());
+        };
+        let header = opened.header;
+        let records = self.decide(&opened, frame)?;
+        if records.is_unchanged() {
+            out.put(frame.bytes);
+            return Ok(Done { action: Action::Copied, header, records });
+        }
+        if header.format == RecordFormat::V07 && !self.options.allows_loss {
+            let losses = "the offsets of all later messages, which are byte positions in Kafka 0.7; pass allow_loss=True to accept that";
+            return Err(ErrorKind::Loss { rule: "CMP-11", work: "rewrite", losses: losses.to_owned() }.into());
+        }
+        if records.dropped == records.read {
+            return Ok(Done { action: self.empty(&header, out)?, header, records });
+        }
+        self.write(&opened, frame, out)?;
+        Ok(Done { action: Action::Rewritten, header, records })
+    }
+
+    /// Asks the filter about every record.
+    fn decide(&mut self, opened: &Opened, frame: Frame<'_>) -> Result<Counts> {
+        let Self { filter, fates, decoder, options, .. } = self;
+        let section = decoder.section(opened, frame.bytes, frame.bytes);
+        let mut counts = Counts::default();
+        fates.clear();
+        let reads_headers = filter.reads_headers();
+        let mut decide = |record: &NewRecord<'_>| {
+            let mut fate = filter.of_record(&opened.header, record);
+            if fate == Fate::Mask && matches!(options.mask, Mask::Empty) && record.value.is_some_and(<[u8]>::is_empty) {
+                fate = Fate::Keep;
+            }
+            counts.read += 1;
+            counts.dropped += u64::from(fate == Fate::Drop);
+            counts.tombstoned += u64::from(fate == Fate::Tombstone);
+            counts.masked += u64::from(fate == Fate::Mask);
+            fates.push(fate);
+        };
+        let walked = if reads_headers {
+            opened.rewrite::<true>(&section, |_, record| {
+                decide(&record);
+                Ok(())
+            })
+        } else {
+            opened.rewrite::<false>(&section, |_, record| {
+                decide(&record);
+                Ok(())
+            })
+        };
+        walked.map_err(|error| decoder.blame_plugin(&opened.header, error))?;
+        Ok(counts)
+    }
+
+    fn write(&mut self, opened: &Opened, frame: Frame<'_>, out: &mut Sink) -> Result<()> {
+        let found = opened.header.compression();
+        let kept = Kept {
+            fates: &self.fates,
+            mask: &self.options.mask,
+            compression: Compression::new(self.options.compression.unwrap_or(found), None)?,
+            delete_horizon_ms: None,
+        };
+        let section = self.decoder.section(opened, frame.bytes, frame.bytes);
+        let target = (&mut self.compressor, out);
+        if opened.header.format.is_batch() {
+            self.batches.write((opened, &section), kept, target)
+        } else {
+            self.messages.write((opened, &section), kept, target)
+        }
+    }
+
+    /// Decides about an entry that lost all its records.
+    fn empty(&mut self, header: &BatchHeader, out: &mut Sink) -> Result<Action> {
+        if header.format.is_batch() {
+            if !self.retention.retains(header) {
+                return Ok(Action::Dropped);
+            }
+            self.account.emptied += 1;
+            return put_empty(header, out).map(|()| Action::Rewritten);
+        }
+        if self.retention.is_last(header) && !self.options.allows_lower_end {
+            let losses = "the log end offset: the last entry of the partition loses all its records, and its format has no empty \
+                          entries; pass allow_lower_end=True to accept that";
+            return Err(ErrorKind::Loss { rule: "CMP-10", work: "rewrite", losses: losses.to_owned() }.into());
+        }
+        Ok(Action::Dropped)
+    }
+
+    /// What comes after the last whole entry is left out.
+    fn end(&mut self) {
+        let Some((position, bytes)) = self.runs.tail().and_then(tail_of) else { return };
+        if bytes == 0 || self.tail_bytes > 0 {
+            return;
+        }
+        self.tail_bytes = bytes;
+        self.account.add(Range {
+            action: Action::Dropped,
+            bytes: position..position.saturating_add(bytes),
+            output: self.written..self.written,
+            offsets: None,
+            entries: 0,
+            records: Counts::default(),
+        });
+    }
+}
+
+fn tail_of(tail: Tail) -> Option<(u64, u64)> {
+    match tail {
+        Tail::Torn { position, available, .. } => Some((position, available)),
+        Tail::Zeros { position, bytes } => Some((position, bytes)),
+        Tail::Complete | Tail::Damaged { .. } => None,
+    }
+}
+
+/// The records that a header counts.
+fn counts_of(header: &BatchHeader) -> Counts {
+    Counts { read: header.count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0), ..Counts::default() }
+}
