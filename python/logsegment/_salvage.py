@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
 
-from logsegment._core import FileSource, Finding, valid_batches
+from logsegment._core import FileSource, Finding, ensure_log_segment, valid_batches
 from logsegment._core import salvage as core_salvage
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import EntryKeywords, ReadOptions
@@ -187,6 +187,7 @@ def salvage(
         A `Salvage`.
 
     Raises:
+        InvalidError: if the source is a file without a valid entry that looks like another kind of file (SEG-16).
         UnsupportedError: for a valid batch of magic 3 without `experimental` (MAP-3), which would be lost.
         ValueError, TypeError: if an argument is invalid or contradicts another one; for more entries out of order than can be sorted.
         FileExistsError: if a file exists and `overwrite` is False.
@@ -218,9 +219,19 @@ def salvage(
     place = None if isinstance(aside, bool) else aside
     with staged_output(out, overwrite=overwrite) as output, staged_output(place, overwrite=overwrite) as rest:
         found = salvaged(source, read, fit, (output.target, rest.target))
+        if not found.entries and not found.records:
+            _ensure_segment(source)
         if not found.aside_bytes:
             rest.discard()
     return found
+
+
+def _ensure_segment(source: Any) -> None:
+    """Raise InvalidError for a path, or a file from its first byte on, that looks like another kind of file."""
+    if isinstance(source, FileSource) and not source.start:
+        ensure_log_segment(source.path)
+    elif isinstance(source, (str, os.PathLike)):
+        ensure_log_segment(source)
 
 
 def salvaged(source: Any, read: ReadOptions, fit: SalvageOptions | None = None, targets: tuple[Any, Any] = (None, None)) -> Salvage:

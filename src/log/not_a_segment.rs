@@ -5,7 +5,13 @@
 use crate::error::{Error, ErrorKind};
 
 /// The first bytes of each kind of file.
-pub const HEAD: u64 = 64;
+pub const HEAD: u64 = 512;
+
+/// As many of them as must be text in a text file.
+const TEXT_HEAD: usize = 64;
+
+/// A tar archive has its magic in the header of its first file.
+const TAR_MAGIC: (usize, &[u8]) = (257, b"ustar");
 
 /// The endings of the files that Kafka keeps next to a segment, after the offset of its name.
 const SIDECARS: [(&str, &str); 4] = [
@@ -68,7 +74,10 @@ pub fn error(name: &str, head: &[u8]) -> Option<Error> {
     if let Some(looks_like) = kind_in(&COMPRESSED) {
         return Some(found(looks_like, "decompress it first"));
     }
-    let looks_like = kind_in(&MAGIC).or_else(|| is_text(head).then(|| text_kind(head)));
+    let is_tar = head.get(TAR_MAGIC.0..).is_some_and(|rest| rest.starts_with(TAR_MAGIC.1));
+    let text = head.get(..TEXT_HEAD).unwrap_or(head);
+    let looks_like =
+        kind_in(&MAGIC).or_else(|| is_tar.then_some("a tar archive")).or_else(|| is_text(text).then(|| text_kind(text)));
     looks_like.map(|looks_like| found(looks_like, IN_LOGS))
 }
 
@@ -120,6 +129,15 @@ mod tests {
             ErrorKind::NotASegment { looks_like, .. } => Some(looks_like),
             _ => None,
         }
+    }
+
+    #[test]
+    fn a_tar_archive_is_known_by_the_header_of_its_first_file() {
+        let mut head = vec![0; 512];
+        head[..14].copy_from_slice(b"orders-0/0.log");
+        assert_eq!(looks_like("orders.tar", &head), None);
+        head[257..262].copy_from_slice(b"ustar");
+        assert_eq!(looks_like("orders.tar", &head), Some("a tar archive"));
     }
 
     #[test]

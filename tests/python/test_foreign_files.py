@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,21 @@ READS: dict[str, Callable[[Path], Any]] = {
     "scan": lambda path: ls.polars.scan(path).collect(),
     "convert": ls.convert,
     "inspect": ls.inspect,
+    "salvage": ls.salvage,
+    "time": lambda path: ls.Log(path).offset_for_timestamp(0),
+    "find": lambda path: list(ls.find(path, timestamp=0)),
 }
+#: These read the logs of directories.
+OF_DIRECTORIES = ("log", "scan", "time", "find")
 
 
 def _parquet(path: Path) -> None:
     pa.parquet.write_table(pa.table({"a": [1]}), path)
+
+
+def _tar(path: Path) -> None:
+    with tarfile.open(path, "w") as archive:
+        archive.add(SEGMENT.with_name("partition.metadata"), "00000000000000000000.log")
 
 
 def _index(path: Path) -> None:
@@ -46,6 +57,7 @@ FILES: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     "xz": ("a.log.xz", lambda path: path.write_bytes(lzma.compress(b"records")), "xz"),
     "parquet": ("a.parquet", _parquet, "Parquet"),
     "arrow": ("a.arrow", lambda path: pyarrow.feather.write_feather(pa.table({"a": [1]}), path), "Arrow"),
+    "tar": ("orders.tar", _tar, "tar archive"),
     "index": ("00000000000000000000.index", _index, "index"),
     "time index": ("00000000000000000000.timeindex", _index, "time index"),
     "checkpoint": ("leader-epoch-checkpoint", lambda path: path.write_text("0\n0\n"), "checkpoint"),
@@ -53,8 +65,7 @@ FILES: dict[str, tuple[str, Callable[[Path], Any], str]] = {
 }
 
 
-#: A log is a directory.
-CASES = [(kind, read) for kind in FILES for read in READS if kind != "directory" or read not in ("log", "scan")]
+CASES = [(kind, read) for kind in FILES for read in READS if kind != "directory" or read not in OF_DIRECTORIES]
 
 
 @pytest.mark.parametrize(("kind", "read"), CASES)
@@ -90,6 +101,18 @@ def test_an_empty_file_and_one_of_zeros_are_segments_without_records(tmp_path: P
             read(path)
     assert ls.decode(path).rows() == []
     assert ls.validate(path).ok
+
+
+@pytest.mark.parametrize("kind", ["text", "gzip", "index"])
+def test_salvage_writes_nothing_for_a_file_of_another_kind(tmp_path: Path, kind: str):
+    name, write, _ = FILES[kind]
+    write(tmp_path / name)
+    with pytest.raises(ls.InvalidError, match="not a log segment: looks like"):
+        ls.salvage(tmp_path / name, out=tmp_path / "saved.log")
+    with pytest.raises(ls.InvalidError, match="not a log segment: looks like"):
+        ls.salvage(ls.FileSource(tmp_path / name), out=tmp_path / "saved.log")
+    assert not (tmp_path / "saved.log").exists()
+    assert ls.salvage((tmp_path / name).read_bytes()).entries == 0
 
 
 def test_bytes_in_memory_are_judged_by_their_content():

@@ -15,7 +15,7 @@ from logsegment._options import Depth, ReadOptions
 from logsegment.analysis.redaction import Redactor, begins_entry, is_intact, is_proven, redacted
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
+from logsegment.cli.inputs import STDIN, InputSegment, ensure_segments, opened, segments_of
 from logsegment.cli.messages import Paper, count, say, show_json
 from logsegment.cli.options import (
     ParamType,
@@ -130,6 +130,8 @@ def explain(options: ExplainArguments) -> int:
     if options.html is not None:
         ensure_output(options.html, [segment], options.overwrite)
     reading = noting_errors(options.reading)
+    if options.at is None:
+        ensure_segments([segment], reading)
     explaining = Explaining(segment, options, reading, redactor)
     try:
         root = explaining.batch_of(options.offset) if options.offset is not None else explaining.shown(options.at)

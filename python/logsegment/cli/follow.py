@@ -18,7 +18,7 @@ from logsegment._options import OnError, ReadOptions, Values
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, words_of
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, selection, show_gaps
+from logsegment.cli.inputs import STDIN, ensure_segments, input_of, selection, show_gaps
 from logsegment.cli.messages import say
 from logsegment.cli.options import (
     ColumnsType,
@@ -111,6 +111,8 @@ class Following:
 
     def _look(self, directory: str, segments: Sequence[SegmentFile], start: int | None, left_out: Sequence[Finding]) -> bool:
         ensure_topics(self.sink.columns, [(directory, segments[0].topic)], control=self.options.control)
+        if directory not in self.followers:
+            ensure_segments([input_of(one) for one in segments if not one.is_listed], self.options.reading)
         follower = self.followers.setdefault(directory, Follower(start, self._read(segments[0])))
         self._report_gaps([one for one in left_out if directory_of(one.path) == shown(segments[0].directory)], follower)
         found = False

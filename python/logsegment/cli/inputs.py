@@ -113,7 +113,7 @@ def segments_of(
             found.append(InputSegment(STDIN))
             continue
         files, findings = found_in(list(group), failed=failed)
-        found += map(_input, files)
+        found += map(input_of, files)
         skipped += findings
     segments = _selected(found, skipped)
     if left_out is None:
@@ -203,7 +203,8 @@ def _selected(found: list[InputSegment], left_out: list[Finding]) -> list[InputS
     return [*piped, *(replace(by_path[file.path], file=file) for file in files)]
 
 
-def _input(file: SegmentFile) -> InputSegment:
+def input_of(file: SegmentFile) -> InputSegment:
+    """Return the input of a segment that was found."""
     if is_stored(file.path):
         return InputSegment(file.path, file, is_regular=True, size=_size(file))
     status = os.stat(file.path)

@@ -18,7 +18,7 @@ from logsegment._salvage import NAME_RULE, LostRange, Order, OutputPlace, Salvag
 from logsegment._salvage import salvage as salvage_source
 from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, DamagedInput, ending, words_of
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
+from logsegment.cli.inputs import STDIN, InputSegment, ensure_segments, opened, segments_of
 from logsegment.cli.messages import count, say, show_json, show_json_lines
 from logsegment.cli.options import (
     Reading,
@@ -141,6 +141,7 @@ def salvage(options: SalvageArguments) -> int:
     segments = segments_of(options.paths, left_out)
     job = SalvageJob(options)
     job.leave_out(left_out)
+    ensure_segments(segments, options.reading)
     try:
         with Progress(segments, is_wanted=not options.quiet) as progress:
             if any(segment.is_listed for segment in segments):

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 
-from logsegment._core import FileSource, Finding, Limits, RecordBatchError, SegmentIndex, batch_stream, valid_batches
+from logsegment._core import FileSource, Finding, Limits, RecordBatchError, SegmentIndex, batch_stream, ensure_log_segment, valid_batches
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import EVERY_FORMAT, ReadOptions
 from logsegment.log.log_end import GrowingLog
@@ -165,9 +165,11 @@ class SegmentLookup:
         Nothing is found in an upload with a damaged chunk if its manifest says that all of its records are earlier.
 
         Raises:
+            InvalidError: if the file is not a log segment (SEG-16).
             RecordBatchError: if headers on the way cannot be read.
             OSError: if the file cannot be read.
         """
+        ensure_log_segment(self.path)
         try:
             position, batch, _ = self.index.find_timestamp(timestamp)
             self.bytes_walked += position
