@@ -76,8 +76,7 @@ pub fn error(name: &str, head: &[u8]) -> Option<Error> {
     }
     let is_tar = head.get(TAR_MAGIC.0..).is_some_and(|rest| rest.starts_with(TAR_MAGIC.1));
     let text = head.get(..TEXT_HEAD).unwrap_or(head);
-    let looks_like =
-        kind_in(&MAGIC).or_else(|| is_tar.then_some("a tar archive")).or_else(|| is_text(text).then(|| text_kind(text)));
+    let looks_like = kind_in(&MAGIC).or_else(|| is_tar.then_some("a tar archive")).or_else(|| is_text(text).then(|| text_kind(text)));
     looks_like.map(|looks_like| found(looks_like, IN_LOGS))
 }
 

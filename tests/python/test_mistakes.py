@@ -92,6 +92,12 @@ CALLS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "stream twice in pyarrow": (lambda: used_twice(pa.table), ValueError, "consumed already.*make another one"),
     "decode of a log": (lambda: ls.decode(ls.Log("orders-0")), TypeError, r"not logsegment\..*Log; call its records\(\)"),
     "validate of a log": (lambda: ls.validate(ls.Log("orders-0")), TypeError, r"call its .*validate\(\)"),
+    "decode of several": (lambda: ls.decode([SEGMENT, SEGMENT]), TypeError, r"not list; logsegment\.Log reads several paths"),
+    "decode of a pattern": (
+        lambda: ls.decode("orders-0/*.log"),
+        FileNotFoundError,
+        r"No such file; logsegment\.Log reads the files of a pattern: '.*orders-0/\*\.log'",
+    ),
     "decode of a segment": (lambda: ls.decode(ls.Segment(SEGMENT)), TypeError, r"not logsegment\..*Segment; call its records\(\)"),
 }
 

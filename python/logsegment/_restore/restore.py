@@ -65,7 +65,13 @@ class Restored:
 
 
 def restore(
-    path: str | os.PathLike[str], directory: str | os.PathLike[str], *, decryption_keys: Keys | None = None, on_error: OnError = "raise"
+    path: str | os.PathLike[str],
+    directory: str | os.PathLike[str],
+    *,
+    topic: str | None = None,
+    partition: int | None = None,
+    decryption_keys: Keys | None = None,
+    on_error: OnError = "raise",
 ) -> Restored:
     """Restore the log directories of a prefix, byte for byte: segments, indexes, snapshots, leader epochs.
 
@@ -77,6 +83,8 @@ def restore(
     Args:
         path: a directory, a prefix in a store, or the directory of one partition.
         directory: a new or empty directory; after an error it is empty.
+        topic: restore only the partitions of this topic.
+        partition: restore only partitions of this number.
         decryption_keys: see `logsegment.Segment`.
         on_error: "raise" at the first damaged segment, or "skip": restore damaged segments as they are, and report them. A chunk or a
             manifest that cannot be read is always an error.
@@ -90,7 +98,8 @@ def restore(
         SegmentKeyError: if a key is missing or wrong.
         RecordBatchError: if bytes of a segment cannot be read (`ChunkError`, `ManifestError`), or are damaged: the error of a read of the
             segment, and `TruncatedError` if its end is missing.
-        ValueError: if the path is one file, or two partitions have one name, such as those of a topic that was deleted and created again.
+        ValueError: if the path is one file, no partition has the topic and the number, or two partitions have one name, such as those of a
+            topic that was deleted and created again.
         OSError: if a file cannot be read or written.
 
     Example:
@@ -107,7 +116,7 @@ def restore(
     if not is_directory(source):
         find_segments(source)
         raise ValueError(f"{shown(source)} is one file: a prefix or a folder is given back")
-    files, left_out = found_in(source, has_patterns=False)
+    files, left_out = found_in(source, topic=topic, partition=partition, has_patterns=False)
     target = os.fspath(directory)
     skipped = [f"{one.path.rpartition('@')[0]}: {one.message}" for one in left_out]
     done = Restored([], len(files), 0, skipped, has_gaps=any(map(is_gap, left_out)))

@@ -26,7 +26,8 @@ from logsegment.analysis.diff_sides import (
     first_offset_of,
 )
 from logsegment.analysis.results import Results
-from logsegment.segment_files.discovery import SegmentFile, found_in
+from logsegment.log.log import Log
+from logsegment.segment_files.discovery import SegmentFile, found_in, of_partition
 from logsegment.stores.uri import absolute, directory_of, is_tiered, placed, shown, untiered
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
@@ -43,9 +44,11 @@ _COLUMNS = (
 
 
 def diff(
-    a: str | os.PathLike[str],
-    b: str | os.PathLike[str],
+    a: str | os.PathLike[str] | Log,
+    b: str | os.PathLike[str] | Log,
     *,
+    topic: str | None = None,
+    partition: int | None = None,
     batches: bool = False,
     deep: bool = False,
     check_crc: bool = True,
@@ -60,8 +63,10 @@ def diff(
     Segment borders, batches, codec, format, producers and the type of a timestamp do not count.
 
     Args:
-        a: a file, a partition directory or a tree, here or in a store, or a prefix of tiered storage.
+        a: a file, a partition directory or a tree, here or in a store, a prefix of tiered storage, or a `Log`.
         b: the same; partitions of two trees are paired by topic and partition.
+        topic: compare only the partitions of this topic.
+        partition: compare only partitions of this number.
         batches: report also the same records in other batches, or in batches with other headers.
         deep: decode every batch, so that nothing depends on the 32 bits of a checksum.
         check_crc: verify the checksums of both sides. Without it, records are read only where the stored checksums differ.
@@ -72,7 +77,7 @@ def diff(
         A `Diff`, which compares while it is iterated.
 
     Raises:
-        ValueError: if the two sides cannot be paired.
+        ValueError: if the two sides cannot be paired, or neither has the topic and partition.
         InvalidError: if a file that was named is not a log segment.
         RecordBatchError: while iterating, if a file has none of the formats.
         OSError: if a file cannot be read.
@@ -86,8 +91,9 @@ def diff(
     Source: KIP-98 for what a checksum covers; `ReplicaVerificationTool` in Kafka.
     """
     own = DiffOptions(ReadOptions.of(EntryKeywords, options, check_crc=check_crc), with_batches=batches, is_deep=deep)
-    ours, theirs = (one if decryption_keys is None else tiered(absolute(one), decryption_keys) for one in (a, b))
-    return Diff(Comparison(pair, own) for pair in pairs_of(ours, theirs))
+    ours, theirs = (one if decryption_keys is None or isinstance(one, Log) else tiered(absolute(one), decryption_keys) for one in (a, b))
+    pairs = chosen_pairs(pairs_of(ours, theirs), topic, partition)
+    return Diff(Comparison(pair, own) for pair in pairs)
 
 
 class Comparison(Results[Difference]):
@@ -363,7 +369,22 @@ class Pair:
     left_out: list[Finding] = field(default_factory=list)
 
 
-def pairs_of(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> list[Pair]:
+def chosen_pairs(pairs: list[Pair], topic: str | None, partition: int | None) -> list[Pair]:
+    """Return the pairs of a topic and a partition number; None stands for all.
+
+    Raises:
+        ValueError: if there are none.
+    """
+    if topic is None and partition is None:
+        return pairs
+    chosen = [pair for pair in pairs if topic in (None, pair.topic) and partition in (None, pair.partition)]
+    if not chosen:
+        of_partition([file for pair in pairs for file in (*pair.a, *pair.b)], topic, partition)
+        raise ValueError(f"no name contains a topic and a partition: {', '.join(pair.name for pair in pairs)}")
+    return chosen
+
+
+def pairs_of(a: str | os.PathLike[str] | Log, b: str | os.PathLike[str] | Log) -> list[Pair]:
     """Pair the partitions of two paths, in order. Two files or partition directories are a pair, whatever their names.
 
     Raises:
@@ -404,8 +425,11 @@ class _Partitions:
         return [finding for finding in self.left_out if directory_of(finding.path) in directories]
 
 
-def _partitions(path: str | os.PathLike[str]) -> _Partitions:
-    place, (files, left_out) = placed(path), found_in(path)
+def _partitions(path: str | os.PathLike[str] | Log) -> _Partitions:
+    if isinstance(path, Log):
+        place, files, left_out = ", ".join(path.paths), path._files, path.left_out
+    else:
+        place, (files, left_out) = placed(path), found_in(path)
     directories: dict[str, str] = {}
     for file in files:
         if directories.setdefault(_name(file), file.directory[:]) != file.directory[:]:

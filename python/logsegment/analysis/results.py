@@ -39,6 +39,9 @@ class Results(ABC, Generic[T]):
         """Return an iterator over the results that were not found yet, which does not keep them."""
         return self._found
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self._kept):,} found so far; iterate over it, or call to_arrow())"
+
     def to_arrow(self) -> Any:
         """Return the results as a `pyarrow.Table`.
 

@@ -19,6 +19,7 @@ from logsegment.cli.messages import Paper, count, instant, say, show_json_lines
 from logsegment.cli.options import (
     Output,
     Reading,
+    ensure_iso_of_json,
     examples,
     file_options,
     iso_option,
@@ -94,8 +95,7 @@ class BatchesArguments:
 def batches(options: BatchesArguments) -> int:
     """Write one row for every batch of every PATH; nothing is decompressed."""
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
-    if options.iso and not options.is_json:
-        raise click.UsageError("--iso is about --json, which is not given")
+    ensure_iso_of_json(options.iso, options.is_json)
     segments = in_range(segments_of(options.paths), None, None)
     with ExitStack() as stack:
         sink: BatchSink

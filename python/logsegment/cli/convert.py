@@ -17,12 +17,12 @@ import click
 from logsegment._convert import Converted, MapTaker
 from logsegment._convert import convert as convert_source
 from logsegment._core import Finding, LossError, RecordBatchError
+from logsegment.cli.codec_types import CodecType
 from logsegment.cli.exit_codes import CLEAN, LOST, DamagedInput, ending
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import (
-    CodecType,
     Reading,
     examples,
     overwrite_option,

@@ -16,7 +16,7 @@ from logsegment.analysis.diff_sides import Difference
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, show_gaps
+from logsegment.cli.inputs import STDIN, selection, show_gaps
 from logsegment.cli.messages import count, say, show, show_json
 from logsegment.cli.options import (
     Reading,
@@ -27,6 +27,7 @@ from logsegment.cli.options import (
     quiet_option,
     reading_options,
     redact_messages_option,
+    selection_options,
     taking,
     withholding,
 )
@@ -72,6 +73,7 @@ class DiffArguments:
 @click.argument("a", metavar="A", type=PATH)
 @click.argument("b", metavar="B", type=PATH)
 @key_file_option
+@selection_options
 @click.option("--batches", "with_batches", is_flag=True, help="Other batches, or batch headers, of the same records differ too.")
 @click.option("--deep", is_flag=True, help="Decode also batches whose headers and checksums agree.")
 @click.option("--no-crc", is_flag=True, help="Believe the checksums that are stored, and where they agree read headers alone.")
@@ -90,7 +92,9 @@ def diff(options: DiffArguments) -> int:
     if STDIN in (options.a, options.b):
         raise click.UsageError("diff reads its inputs twice: standard input can be read only once")
     ctx = click.get_current_context()
-    how: dict[str, Any] = {"batches": options.with_batches, "deep": options.deep, "check_crc": not options.no_crc, **options.reading}
+    topic, partition = selection()
+    how: dict[str, Any] = {"topic": topic, "partition": partition}
+    how |= {"batches": options.with_batches, "deep": options.deep, "check_crc": not options.no_crc, **options.reading}
     redactor = withholding(options.is_redacted)
     try:
         states = [_written(one, options, redactor) for one in compare(keyed(ctx, options.a), keyed(ctx, options.b), **how)]

@@ -264,7 +264,9 @@ def _segment(path: str, offset: int | None) -> InputSegment:
     partitions = {(segment.topic, segment.partition, segment.directory) for segment in found}
     before = [segment for segment in found if offset is not None and segment.base_offset is not None and segment.base_offset <= offset]
     if len(partitions) > 1 or offset is None:
-        raise click.UsageError(f"{path} holds {count(len(found), 'segment')}: name one file, or a partition directory and --offset")
+        raise click.UsageError(
+            f"{path} holds {count(len(found), 'segment')}: name one file, or one partition (--topic, --partition) and --offset"
+        )
     return max(before or found[:1], key=lambda segment: segment.base_offset or 0)
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -18,7 +19,7 @@ from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import InputSegment, segments_of
-from logsegment.cli.messages import count, instant, say, show, show_json
+from logsegment.cli.messages import count, instant, say, show, show_json, with_iso_times
 from logsegment.cli.options import (
     Base64Type,
     InstantType,
@@ -26,7 +27,9 @@ from logsegment.cli.options import (
     OffsetsType,
     ParamType,
     Reading,
+    ensure_iso_of_json,
     examples,
+    iso_option,
     json_option,
     now_option,
     on_error_option,
@@ -74,6 +77,7 @@ class FindArguments:
     is_redacted: bool
     on_error: OnError
     reading: Reading
+    iso: bool
     is_json: bool
     quiet: bool
 
@@ -101,6 +105,7 @@ class FindArguments:
 @redact_messages_option
 @on_error_option
 @reading_options
+@iso_option
 @json_option("JSON lines.")
 @quiet_option
 @ending
@@ -111,6 +116,7 @@ def find(options: FindArguments) -> int:
     Offsets and times are looked up through the indexes; for keys and headers, all batches within them are read. Stderr shows how much was
     read. The exit code is 0 if a record was found, 1 if none was found, and 2 if an input could not be read.
     """
+    ensure_iso_of_json(options.iso, options.is_json)
     begun = time.perf_counter()
     bounds = options.offsets or Offsets()
     wanted_keys = [key.encode("utf-8", "surrogateescape") for key in options.keys] + list(options.raw_keys)
@@ -121,7 +127,7 @@ def find(options: FindArguments) -> int:
         if segment.file is None or not segment.is_regular:
             raise click.UsageError(f"find reads by position: {segment.name} can be read only once; `logsegment cat` takes it")
     search = Search(wanted, ReadOptions(on_error=options.on_error, **options.reading))
-    lines = Lines(segments, options.limit, is_json=options.is_json)
+    lines = Lines(segments, options)
     is_whole = _search(search, segments, lines, withholding(options.is_redacted), quiet=options.quiet)
     if not options.quiet:
         say(counted(search.counters, lines.written, time.perf_counter() - begun))
@@ -131,11 +137,11 @@ def find(options: FindArguments) -> int:
 class Lines:
     """Writes places, at most `limit` of them."""
 
-    def __init__(self, segments: list[InputSegment], limit: int | None, *, is_json: bool) -> None:
+    def __init__(self, segments: list[InputSegment], options: FindArguments) -> None:
         self.names = {segment.path: segment.name for segment in segments}
         self.written = 0
-        self._limit = limit
-        self._show: Callable[[RecordPlace, str], None] = show_object if is_json else show_text
+        self._limit = options.limit
+        self._show: Callable[[RecordPlace, str], None] = partial(show_object, iso=options.iso) if options.is_json else show_text
 
     @property
     def is_full(self) -> bool:
@@ -155,11 +161,11 @@ def show_text(place: RecordPlace, name: str) -> None:
     show(f"{name}: offset {place.offset}, {instant(place.timestamp)}, {what} of {batch}")
 
 
-def show_object(place: RecordPlace, name: str) -> None:
+def show_object(place: RecordPlace, name: str, *, iso: bool = False) -> None:
     """Write a place as an object, with the names that `cat` and `batches` have."""
     row = place.to_dict()
     del row["path"]
-    show_json({"file": name} | row)
+    show_json(with_iso_times({"file": name} | row, ["timestamp"] if iso else ()))
 
 
 def counted(counters: Counters, found: int, seconds: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -114,7 +114,25 @@ def instant(millis: int) -> str:
     """Return a timestamp in UTC as text."""
     if millis == -1:
         return "-"
+    return _iso_8601(millis) or f"{millis} ms"
+
+
+def with_iso_times(value: Any, names: Collection[str]) -> Any:
+    """Return a JSON value with the times of these names in ISO 8601, at any depth; null for no time, as numbers what has no date."""
+    if isinstance(value, list):
+        return [with_iso_times(one, names) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: _iso_time(one) if name in names else with_iso_times(one, names) for name, one in value.items()}
+
+
+def _iso_time(millis: int | None) -> str | int | None:
+    return None if millis is None or millis == -1 else _iso_8601(millis) or millis
+
+
+def _iso_8601(millis: int) -> str | None:
+    """Return a time as text; None if it is in none of the years 1 to 9999."""
     try:
         return datetime.fromtimestamp(millis / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (OverflowError, ValueError, OSError):
-        return f"{millis} ms"
+        return None

@@ -20,10 +20,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from logsegment._options import INTERNAL, EntryKeywords
-from logsegment.analysis.recompression import codec_and_level
 from logsegment.analysis.redaction import LEAST_KEY_BYTES, Redactor
 from logsegment.cli.messages import say
-from logsegment.cli.plugin_registries import chosen, codecs_options
+from logsegment.cli.plugin_registries import codecs_options
 from logsegment.tiered.keys import is_bare_key
 from logsegment.tiered.uri import tiered
 
@@ -33,15 +32,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 Reading: TypeAlias = EntryKeywords
 
 if TYPE_CHECKING:
-    from logsegment.plugins import Registry
-
     # Generic only from click 8.2 on.
     ParamType = click.ParamType[Any]
 else:
     ParamType = click.ParamType
 
 #: The codecs that are built in, by Kafka's names.
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 #: All record columns, as `logsegment.decode` names them.
 RECORD_COLUMNS = (
     "key",
@@ -175,47 +171,6 @@ class Base64Type(ParamType):
             self.fail(f"{value!r} is not base64")
 
 
-class CodecType(ParamType):
-    """A codec by Kafka's name, or with a registry by the alias of a plugin."""
-
-    name = "CODEC"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Look the name up."""
-        codecs = chosen(ctx) if ctx and value not in CODECS else None
-        if value not in CODECS and not (codecs and self._is_alias(codecs, value)):
-            plugins = "no plugin of the registry" if codecs else "the alias of a plugin needs --registry or --bootstrap-servers"
-            self.fail(f"{value!r} is not one of {', '.join(map(repr, CODECS))}; {plugins}")
-        return str(value)
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Complete the names that are built in."""
-        return [CompletionItem(name) for name in CODECS if name.startswith(incomplete)]
-
-    def _is_alias(self, codecs: Registry, name: str) -> bool:
-        try:
-            return codecs.by_alias(name) is not None
-        except (OSError, ValueError) as error:
-            self.fail(str(error))
-
-
-class WhatIfType(CodecType):
-    """A codec with or without a level, or `v3`."""
-
-    name = "CODEC[:LEVEL]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Check the codec and its level."""
-        if value == "v3":
-            return "v3"
-        try:
-            codec, _ = codec_and_level(str(value))
-        except ValueError as error:
-            self.fail(str(error).removeprefix("what_if: "), param, ctx)
-        super().convert(codec, param, ctx)
-        return str(value)
-
-
 @dataclass(frozen=True)
 class Output:
     """Where rows go: a file of this kind, or stdout."""
@@ -234,7 +189,7 @@ def paths_argument(function: F) -> F:
     """Add the argument PATH..."""
     kind = click.Path(exists=False, allow_dash=True)
     argument = click.argument("paths", metavar="PATH...", nargs=-1, type=kind, callback=_checked_paths)
-    return key_file_option(_selection_options(argument(function)))
+    return key_file_option(selection_options(argument(function)))
 
 
 def now_option(function: F) -> F:
@@ -250,11 +205,17 @@ def iso_option(function: F) -> F:
     return click.option("--iso", is_flag=True, help="Write times in JSON in ISO 8601, not as milliseconds.")(function)
 
 
+def ensure_iso_of_json(iso: bool, is_json: bool) -> None:
+    """Fail for --iso of a verb that writes JSON with --json alone."""
+    if iso and not is_json:
+        raise click.UsageError("--iso is about --json, which is not given")
+
+
 def _kept_now(ctx: click.Context, param: click.Parameter, given: int | None) -> None:
     ctx.meta[_NOW] = given
 
 
-def _selection_options(function: F) -> F:
+def selection_options(function: F) -> F:
     """Add --topic and --partition, which stay in the context, where `inputs.selection` takes them."""
     kept: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _kept_selection}
     topic = click.option("--topic", metavar="NAME", help="Only this topic; its name, if no directory names one.", **kept)
@@ -266,7 +227,7 @@ def _selection_options(function: F) -> F:
 def path_argument(function: F) -> F:
     """Add the argument PATH, for verbs that read one."""
     kind = click.Path(exists=False, allow_dash=True)
-    return key_file_option(click.argument("path", metavar="PATH", type=kind, callback=_keyed_path)(function))
+    return key_file_option(selection_options(click.argument("path", metavar="PATH", type=kind, callback=_keyed_path)(function)))
 
 
 def key_file_option(function: F) -> F:

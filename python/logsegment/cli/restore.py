@@ -10,8 +10,9 @@ from logsegment._core import RecordBatchError
 from logsegment._restore.restore import restore as restored
 from logsegment.cli.exit_codes import CLEAN, FOUND, LOST, ending
 from logsegment.cli.help import Verb
+from logsegment.cli.inputs import selection
 from logsegment.cli.messages import count, say
-from logsegment.cli.options import examples, key_file_option, keyed, quiet_option
+from logsegment.cli.options import examples, key_file_option, keyed, quiet_option, selection_options
 from logsegment.tiered import ChunkError, ManifestError
 
 
@@ -26,6 +27,7 @@ from logsegment.tiered import ChunkError, ManifestError
 @click.argument("prefix", metavar="PREFIX")
 @click.argument("directory", metavar="DIRECTORY")
 @key_file_option
+@selection_options
 @click.option(
     "--on-error",
     type=click.Choice(["raise", "skip"]),
@@ -44,7 +46,8 @@ def restore(context: click.Context, prefix: str, directory: str, on_error: Liter
     reported.
     """
     try:
-        done = restored(keyed(context, prefix), directory, on_error=on_error)
+        topic, partition = selection()
+        done = restored(keyed(context, prefix), directory, topic=topic, partition=partition, on_error=on_error)
     except RecordBatchError as error:
         say(str(error))
         is_there = not isinstance(error, (ChunkError, ManifestError))

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import click
 
 from logsegment._core import UnsupportedError
-from logsegment.analysis.stats import Collector, WhatIf
+from logsegment.analysis.stats import Collector, Stats, WhatIf
+from logsegment.cli.codec_types import WhatIfType
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import InputSegment, ensure_segments, in_range, opened, segments_of
-from logsegment.cli.messages import count, printable, say, show, show_json
+from logsegment.cli.messages import count, printable, say, show, show_json, with_iso_times
 from logsegment.cli.options import (
     Reading,
     ShareType,
-    WhatIfType,
+    ensure_iso_of_json,
     examples,
+    iso_option,
     json_option,
     overwrite_option,
     paths_argument,
@@ -40,9 +43,10 @@ class StatsArguments:
     html: str | None
     overwrite: bool
     no_ratios: bool
-    what_if: tuple[WhatIf, ...]
+    what_if: tuple[list[WhatIf], ...]
     sample: float
     reading: Reading
+    iso: bool
     is_json: bool
     quiet: bool
 
@@ -69,6 +73,7 @@ class StatsArguments:
 )
 @click.option("--sample", type=ShareType(), default=1.0, metavar="PERCENT", help="Compress only so much of the log again; 100% by default.")
 @reading_options
+@iso_option
 @json_option("One JSON object.")
 @quiet_option
 @ending
@@ -81,6 +86,7 @@ def stats(options: StatsArguments) -> int:
     """
     if options.html is not None and options.is_json:
         raise click.UsageError("only one of --json and --html can be given")
+    ensure_iso_of_json(options.iso, options.is_json)
     segments = in_range(segments_of(options.paths), None, None)
     if options.html is not None:
         ensure_output(options.html, segments, options.overwrite)
@@ -99,7 +105,7 @@ def stats(options: StatsArguments) -> int:
         if not options.quiet:
             say(f"wrote {options.html}")
     elif options.is_json:
-        show_json(counted.to_dict())
+        show_json(_json(counted, iso=options.iso))
     else:
         for line in lines(counted):
             show(line)
@@ -109,13 +115,20 @@ def stats(options: StatsArguments) -> int:
     return code_after(reading, FOUND if errors else CLEAN)
 
 
+def _json(counted: Stats, *, iso: bool) -> dict[str, Any]:
+    values = counted.to_dict()
+    if not iso:
+        return values
+    over_time = with_iso_times(values["byTime"], ("start",))
+    return {**with_iso_times(values, ("firstTime", "lastTime")), "byTime": over_time}
+
+
 def _collector(options: StatsArguments) -> Collector:
     if options.sample < 1 and not options.what_if:
         raise click.UsageError("--sample is about --what-if, which is not given")
+    what_if = [one for several in options.what_if for one in several]
     try:
-        return Collector(
-            is_sampling=not options.no_ratios, what_if=options.what_if, sample=options.sample, codecs=options.reading["codecs"]
-        )
+        return Collector(is_sampling=not options.no_ratios, what_if=what_if, sample=options.sample, codecs=options.reading["codecs"])
     except ValueError as error:
         raise click.UsageError(f"--what-if: {error}") from None
 

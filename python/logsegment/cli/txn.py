@@ -16,8 +16,18 @@ from logsegment.analysis.transactions import placed_transactions
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import ensure_segments, segments_of
-from logsegment.cli.messages import instant, say, show, show_json
-from logsegment.cli.options import InstantType, Reading, examples, header_reading_options, json_option, paths_argument, taking
+from logsegment.cli.messages import instant, say, show, show_json, with_iso_times
+from logsegment.cli.options import (
+    InstantType,
+    Reading,
+    ensure_iso_of_json,
+    examples,
+    header_reading_options,
+    iso_option,
+    json_option,
+    paths_argument,
+    taking,
+)
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_text import duration
@@ -49,6 +59,7 @@ class TxnArguments:
     longest_ms: int
     now: int | None
     reading: Reading
+    iso: bool
     is_json: bool
 
 
@@ -79,6 +90,7 @@ class TxnArguments:
     help="Measure open transactions up to TIME, or `wall` for the current time (default: newest timestamp of the partition).",
 )
 @header_reading_options
+@iso_option
 @json_option("JSON lines.")
 @ending
 @taking(TxnArguments)
@@ -88,6 +100,7 @@ def txn(options: TxnArguments) -> int:
     Nothing is decompressed. The exit code is 1 when a transaction hangs, or a batch is damaged: the end of a transaction that was
     open there is unknown. It is 2 when a partition cannot be read; the others are reported all the same.
     """
+    ensure_iso_of_json(options.iso, options.is_json)
     segments = segments_of(options.paths)
     for segment in segments:
         if segment.file is None or not segment.is_regular:
@@ -111,7 +124,7 @@ def _write(name: str, files: Sequence[SegmentFile], options: TxnArguments) -> in
     how = {"longest_ms": options.longest_ms, "now": options.now, "on_damage": add}
     found = placed_transactions(name, files, ReadOptions(**options.reading), **how)
     try:
-        counts = write_json(found, options.is_all) if options.is_json else write_text(found, name, options.is_all)
+        counts = write_json(found, options.is_all, iso=options.iso) if options.is_json else write_text(found, name, options.is_all)
     except BrokenPipeError:
         raise
     except UNREADABLES as error:
@@ -145,13 +158,13 @@ def write_text(found: Iterator[Transaction], name: str, is_all: bool) -> Counter
     return counts
 
 
-def write_json(found: Iterator[Transaction], is_all: bool) -> Counter[str]:
+def write_json(found: Iterator[Transaction], is_all: bool, *, iso: bool = False) -> Counter[str]:
     """Write an object for each transaction."""
     counts: Counter[str] = Counter()
     for one in found:
         counts[one.state] += 1
         if is_all or one.state != "committed":
-            show_json(one.to_dict())
+            show_json(with_iso_times(one.to_dict(), ["firstTimestamp"] if iso else ()))
     return counts
 
 

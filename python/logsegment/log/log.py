@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
-from logsegment._core import Finding, RecordStream, batch_files, decode, decode_files, read_producer_snapshot
+from logsegment._core import Finding, RecordStream, batch_files, decode_files, read_producer_snapshot
 from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import SNAPSHOT
 from logsegment._options import EVERY_FORMAT, Depth, EntryKeywords, Isolation, ReadKeywords, ReadOptions, Timestamp
@@ -24,11 +24,6 @@ from logsegment.stores.listing import is_directory, names_in
 from logsegment.stores.uri import absolute, directory_of
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
 
 
 class Log(Entries):
@@ -124,19 +119,6 @@ class Log(Entries):
         parts = [part for one in self._arranged(read) for part in PartitionReader.plan(one, read, times).parts()]
         return decode_files(parts, read, self._gaps(start_offset, end_offset))
 
-    def to_pyarrow(self) -> pa.Table:
-        """Return the records as a `pyarrow.Table`, with the default options of `records`."""
-        return self.records().to_pyarrow()
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the records as a `polars.DataFrame`; `logsegment.polars.scan` reads only what a query wants."""
-        frame: pl.DataFrame = self.records().to_polars()
-        return frame
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the records as a `pandas.DataFrame`."""
-        return self.records().to_pandas()
-
     def offset_for_timestamp(self, timestamp: Timestamp, **options: Unpack[EntryKeywords]) -> int | None:
         """Find the offset of the first record of this time or later in a log of one partition; None when there is none.
 
@@ -201,13 +183,6 @@ class Log(Entries):
 
     def __repr__(self) -> str:
         return f"Log({', '.join(map(repr, self.paths))}, {count(len(self.segments), 'segment')})"
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.records().__arrow_c_stream__(requested_schema)
-
-    def __arrow_c_schema__(self) -> object:
-        # The schema does not depend on what is read.
-        return decode(b"", ReadOptions()).__arrow_c_schema__()
 
     def _batch_stream(self, start: int | None, end: int | None, options: ReadOptions) -> RecordStream:
         wanted = [one for segments in self._arranged(options) for one in in_range(segments, start, end)]

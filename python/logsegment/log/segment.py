@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from logsegment._core import (
     FileSource,
@@ -35,9 +35,14 @@ from logsegment.stores.uri import absolute, is_stored
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
 
 class Entries(ABC):
-    """Segments whose batch headers are read, and that are validated."""
+    """Segments whose records and batch headers are read, and that are validated."""
 
     def batches(
         self,
@@ -101,6 +106,34 @@ class Entries(ABC):
         """
         read = ReadOptions.of(EntryKeywords, options, check_crc=check_crc, strict_tail=strict_tail)
         return self._validated(depth, read)
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """Return the records as a dict each, as `RecordStream.to_pylist` does, with the default options of `records`."""
+        return self.records().to_pylist()
+
+    def to_pyarrow(self) -> pa.Table:
+        """Return the records as a `pyarrow.Table`."""
+        return self.records().to_pyarrow()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the records as a `polars.DataFrame`; `logsegment.polars.scan` reads only what a query wants."""
+        frame: pl.DataFrame = self.records().to_polars()
+        return frame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the records as a `pandas.DataFrame`."""
+        return self.records().to_pandas()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.records().__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        # The schema does not depend on what is read.
+        return decode(b"", ReadOptions()).__arrow_c_schema__()
+
+    @abstractmethod
+    def records(self, *args: Any, **options: Any) -> RecordStream:
+        """Return the records."""
 
     @abstractmethod
     def _batch_stream(self, start: int | None, end: int | None, options: ReadOptions) -> RecordStream:

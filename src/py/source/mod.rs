@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyList, PyString, PyTuple};
 
 use crate::decode::OffsetRange;
 use crate::framing::Source;
@@ -264,7 +264,13 @@ impl<'py> Snapshot<'py> {
 fn no_source(object: &Bound<'_, PyAny>) -> PyResult<PyErr> {
     let given = object.get_type().fully_qualified_name()?;
     // A log or a segment, which have more than one file.
-    let advice = if object.hasattr("records")? { "; call its records(), batches() or validate()" } else { "" };
+    let advice = if object.hasattr("records")? {
+        "; call its records(), batches() or validate()"
+    } else if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        "; logsegment.Log reads several paths"
+    } else {
+        ""
+    };
     Ok(PyTypeError::new_err(format!(
         "source must be a path, a logsegment.FileSource, a buffer or a binary file object, not {given}{advice}"
     )))

@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
 
 use crate::error::{Error, Result};
@@ -173,7 +174,17 @@ pub fn raised(py: Python<'_>, error: &io::Error, path: &Path, signals: &Signals)
     if error.kind() == io::ErrorKind::IsADirectory {
         return errors::to_py(py, &in_file(not_a_segment::directory_error(), path));
     }
-    signals.take().unwrap_or_else(|| errors::io_error(py, error, path))
+    signals.take().unwrap_or_else(|| {
+        if error.kind() == io::ErrorKind::NotFound && is_pattern(path) {
+            let problem = "No such file; logsegment.Log reads the files of a pattern";
+            return PyFileNotFoundError::new_err((error.raw_os_error(), problem, store::shown(path)));
+        }
+        errors::io_error(py, error, path)
+    })
+}
+
+fn is_pattern(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[".contains(byte))
 }
 
 fn names(path: &Path) -> io::Result<Vec<String>> {

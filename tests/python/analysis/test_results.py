@@ -41,6 +41,14 @@ def test_find_gives_the_places_of_the_verb(conditions: dict[str, Any], arguments
     assert len(list(found)) == pa.table(found).num_rows == len(places)
 
 
+def test_the_repr_tells_what_was_found_and_searches_nothing():
+    places = ls.find(ORDERS, key="user-16")
+    assert repr(places) == "Places(0 found so far; iterate over it, or call to_arrow())"
+    next(iter(places))
+    assert repr(places).startswith("Places(1 found")
+    assert repr(ls.transactions(ORDERS)).startswith("TransactionList(0 found")
+
+
 def test_find_takes_logs_and_lists_and_searches_while_it_is_iterated():
     found = ls.find([str(ORDERS), ls.Log(PAYMENTS)], offset=3)
     first = next(iter(found))

@@ -339,14 +339,15 @@ def test_a_log_is_a_sequence_of_its_segments():
     assert log[-1] is log.segments[-1]
 
 
-def test_a_log_is_an_arrow_stream_of_its_records():
-    log = ls.Log(DATA / "multi-segment-0")
+@pytest.mark.parametrize("log", [ls.Log(DATA / "multi-segment-0"), ls.Segment(DATA / "multi-segment-0/00000000000000000000.log")], ids=repr)
+def test_a_log_is_an_arrow_stream_of_its_records(log: Any):
     table = pa.table(log)
     assert table.equals(log.records().to_pyarrow())
     # Any number of times.
     assert pa.table(log).equals(table)
     assert log.to_pyarrow().equals(table)
     assert pa.schema(log).equals(table.schema)
+    assert log.to_pylist() == table.to_pylist()
     assert log.to_polars().equals(pl.DataFrame(table))
     assert log.to_pandas().shape == (table.num_rows, table.num_columns)
     connection = duckdb.connect()

@@ -19,7 +19,7 @@ body{margin:0 auto;max-width:72rem;padding:1rem;background:var(--back);color:var
 h1{font-size:1.4rem;overflow-wrap:anywhere}h2{font-size:1.05rem;margin:0 0 .5rem}
 section{background:var(--card);border-radius:8px;padding:1rem;margin:1rem 0;overflow-x:auto}
 table{border-collapse:collapse}th,td{padding:.15rem .9rem .15rem 0;text-align:right;border-bottom:1px solid var(--line)}
-th,td{white-space:nowrap}.facts td{white-space:normal}
+th{vertical-align:bottom}td{white-space:nowrap}td:first-child,td.text{white-space:normal;overflow-wrap:anywhere}td.text{text-align:left}.facts td{white-space:normal}
 th:first-child,td:first-child,.facts td{text-align:left}.facts td{overflow-wrap:anywhere}
 .facts td:first-child{white-space:nowrap;vertical-align:top}
 th,.dim{color:var(--dim);font-weight:normal}.bad{color:var(--bad)}
@@ -28,6 +28,10 @@ th,.dim{color:var(--dim);font-weight:normal}.bad{color:var(--bad)}
 .plot svg{width:100%;height:10rem;display:block;border-bottom:1px solid var(--line)}
 .heights,.ends{display:flex;justify-content:space-between;gap:.5rem}.heights{flex-direction:column;text-align:right}.ends{grid-column:2;padding-top:.2rem}
 .shares td:nth-child(3){width:60%;padding:0}.shares td{text-align:left}.share{height:.9rem;background:var(--bar)}.shares table{width:100%}
+@media(max-width:48rem){.wide table,.wide tbody,.wide tr{display:block}.wide tr:first-child{display:none}
+.wide tr{padding:.3rem 0;border-bottom:1px solid var(--line)}.wide td:empty{display:none}
+.wide td{display:inline-block;border:0;padding:0 .9rem 0 0;text-align:left;white-space:normal}.wide td:first-child{display:block}
+.wide td:not(:first-child)::before{content:attr(data-name) " ";color:var(--dim)}}
 svg .bar{fill:var(--bar)}svg .late,svg .cut{fill:var(--bad)}
 """
 
@@ -124,12 +128,24 @@ def _v3(saved: V3Savings) -> str:
     return _table("What if v3", text.V3_COLUMNS, list(text.v3_rows(saved)) if saved.batches else [("no batches", "", "", "")], note)
 
 
+#: A row of more characters is shown on several lines in a narrow window, and a longer cell on several lines in every window.
+MOST_CHARACTERS = 30
+
+
 def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]], note: str) -> str:
     if not rows:
         return ""
+    longest = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    kind = ' class="wide"' if sum(longest) > MOST_CHARACTERS else ""
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<section><h2>{escape(title)}</h2><table><tr>{head}</tr>{body}</table>{note}</section>"
+    body = "".join("<tr>" + "".join(map(_cell, names, row)) + "</tr>" for row in rows)
+    return f"<section{kind}><h2>{escape(title)}</h2><table><tr>{head}</tr>{body}</table>{note}</section>"
+
+
+def _cell(name: str, text: str) -> str:
+    """Return a cell. In a narrow window the name of its column is before it."""
+    kind = ' class="text"' if len(text) > MOST_CHARACTERS else ""
+    return f'<td{kind} data-name="{escape(name)}">{escape(text)}</td>'
 
 
 def _ratio(ratio: float | None) -> str:
