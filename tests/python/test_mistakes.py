@@ -130,6 +130,7 @@ READING_VERBS = [
     *(["cat"], ["cat", "--tail", "3"], ["cat", "--since", "2020-01-01"], ["batches"], ["stats"], ["stats", "--what-if", "zstd"], ["txn"]),
     *(["explain"], ["explain", "--offset", "0"], ["find", "--key", "a"], ["find", "--time", "2020-01-01"], ["diff", "orders-0"]),
     *(["follow", "--idle-exit", "0"], ["follow", "--offset", "0", "--idle-exit", "0"], ["convert", "--output", "new"]),
+    ["rewrite", "--drop", "key=a", "--output", "new"],
     *(["salvage", "--output", "new"], ["lz4", "check"], ["lz4", "fix", "--output", "new"], ["lz4", "break", "--output", "new"]),
 ]
 #: Command lines with the exit code, and the words of the last line of stderr.

@@ -19,12 +19,12 @@ from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, rewrite_
 from logsegment._rewrite.rewrite import MASKS, ensure_meant, ensure_outside
 from logsegment._rewrite.selection import Selection, core_selection, joined_keys
 from logsegment.analysis.redaction import Redactor
+from logsegment.cli.codec_types import CodecType
 from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
+from logsegment.cli.inputs import STDIN, InputSegment, ensure_segments, opened, segments_of
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.options import (
-    CodecType,
     InstantType,
     OffsetsType,
     ParamType,
@@ -150,6 +150,7 @@ def rewrite(options: RewriteArguments) -> int:
         raise click.UsageError("--json writes to standard output, which is the output already")
     work = RewriteWork(ReadOptions(**options.reading), _how(options), options.dry_run)
     segments = segments_of(options.paths)
+    ensure_segments(segments, options.reading)
     with Progress(segments, is_wanted=not options.quiet) as progress:
         job = RewriteJob(options, segments, progress, withholding(options.is_redacted))
         job.say_space()

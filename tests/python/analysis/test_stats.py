@@ -330,7 +330,10 @@ def test_nothing_of_the_page_is_wider_than_the_window(tmp_path: Path, width: int
     """The page reports its own measurements: a script is added to a copy of it."""
     html = tmp_path / "stats.html"
     # Many partitions with every kind of time and gap, and damage with a long message.
-    assert run("stats", "--html", html, MODERN, DAMAGED, "--what-if", "zstd,lz4", "--sample", "5%").code == 1
+    damaged = bytearray(CODEC_FILE.read_bytes())
+    damaged[8:12] = b"\xff" * 4
+    (tmp_path / "damaged.log").write_bytes(damaged)
+    assert run("stats", "--html", html, MODERN, tmp_path / "damaged.log", "--what-if", "zstd,lz4", "--sample", "5%").code == 1
     ask = """<script>
       const wide = [...document.querySelectorAll("section, h1, .plot, .plot span, .plot svg")].filter((one) => {
         const box = one.getBoundingClientRect();

@@ -19,7 +19,10 @@ from cli_verbs import VERBS
 #: What the arguments that name logs are called.
 OF_LOGS = {"path", "paths", "a", "prefix"}
 READING = sorted(
-    names for names, command in VERBS.items() if OF_LOGS & {one.name for one in command.params if isinstance(one, click.Argument)}
+    names
+    for names, command in VERBS.items()
+    # A log of schemas is one topic.
+    if names[0] != "schemas" and OF_LOGS & {one.name for one in command.params if isinstance(one, click.Argument)}
 )
 
 

@@ -19,7 +19,8 @@ body{margin:0 auto;max-width:72rem;padding:1rem;background:var(--back);color:var
 h1{font-size:1.4rem;overflow-wrap:anywhere}h2{font-size:1.05rem;margin:0 0 .5rem}
 section{background:var(--card);border-radius:8px;padding:1rem;margin:1rem 0;overflow-x:auto}
 table{border-collapse:collapse}th,td{padding:.15rem .9rem .15rem 0;text-align:right;border-bottom:1px solid var(--line)}
-th{vertical-align:bottom}td{white-space:nowrap}td:first-child,td.text{white-space:normal;overflow-wrap:anywhere}td.text{text-align:left}.facts td{white-space:normal}
+th{vertical-align:bottom}td{white-space:nowrap}
+td:first-child,td.text{white-space:normal;overflow-wrap:anywhere}td.text{text-align:left}.facts td{white-space:normal}
 th:first-child,td:first-child,.facts td{text-align:left}.facts td{overflow-wrap:anywhere}
 .facts td:first-child{white-space:nowrap;vertical-align:top}
 th,.dim{color:var(--dim);font-weight:normal}.bad{color:var(--bad)}
@@ -128,15 +129,17 @@ def _v3(saved: V3Savings) -> str:
     return _table("What if v3", text.V3_COLUMNS, list(text.v3_rows(saved)) if saved.batches else [("no batches", "", "", "")], note)
 
 
-#: A row of more characters is shown on several lines in a narrow window, and a longer cell on several lines in every window.
-MOST_CHARACTERS = 30
+#: A row of more characters, names of columns included, is shown on several lines in a narrow window.
+NARROW_ROW = 28
+#: A longer cell may be shown on several lines in every window.
+LONG_CELL = 30
 
 
 def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]], note: str) -> str:
     if not rows:
         return ""
-    longest = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    kind = ' class="wide"' if sum(longest) > MOST_CHARACTERS else ""
+    longest = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+    kind = ' class="wide"' if sum(longest) > NARROW_ROW else ""
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     body = "".join("<tr>" + "".join(map(_cell, names, row)) + "</tr>" for row in rows)
     return f"<section{kind}><h2>{escape(title)}</h2><table><tr>{head}</tr>{body}</table>{note}</section>"
@@ -144,7 +147,7 @@ def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]], note
 
 def _cell(name: str, text: str) -> str:
     """Return a cell. In a narrow window the name of its column is before it."""
-    kind = ' class="text"' if len(text) > MOST_CHARACTERS else ""
+    kind = ' class="text"' if len(text) > LONG_CELL else ""
     return f'<td{kind} data-name="{escape(name)}">{escape(text)}</td>'
 
 
