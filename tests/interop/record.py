@@ -143,7 +143,7 @@ must give back exactly these: offset, timestamp, its type, key, value, headers, 
 payloads as text, so of it validity, offsets and sizes are compared.
 
 n none, g gzip, s snappy, l lz4, z zstd: came back equal. \u00b7: there is no such cell (a codec or format that the writer or the reader
-does not have; zstd is of magic 2 alone). Struck out, with a note: run, and fails for the reason that the note tells. RED: wrong.
+does not have; zstd is of magic 2 alone). Struck out, with a note: run, and fails for the reason in the note. RED: wrong.
 
 {tables}
 Cells: {counts[equal]} equal, {counts[explained]} explained, {counts[red]} red, {total} in all.
@@ -152,7 +152,7 @@ Notes:
 
 {notes}
 
-## Beside the table
+## Results without a row
 
 - LZ4: the classes of 0.8.2.2 and 0.9.0.1 read what we write in magic 0, with the broken header checksum, and refuse the correct one;
   those from 0.10.2.2 to 3.9.1 read either in magic 0 and the correct one alone in magic 1 (`test_interop_lz4.py`).
@@ -165,11 +165,11 @@ Notes:
 
 `test_interop_verdicts.py` gives the same bytes to Kafka's Java classes, kafka-python and aiokafka: the front of every clean file of
 `tests/corpus` (4 KiB of whole entries), every hostile case (`tests/hostile`), and 4,000 seeded mutations of the fronts, half of them
-with length and checksum put right, so that what lies behind the checksum is judged. It compares whether the bytes are read to the end or
+with length and checksum put right, so that what follows the checksum is judged. It compares whether the bytes are read to the end or
 refused, the entry that is refused (Kafka), and the records of all entries before it, markers included. A difference that is not listed
 here fails the test, and so does a line that no input shows any more. Where both refuse, `tests/interop/verdicts.json` holds which
-exceptions of Kafka stand beside each of our rules. Header names that are no UTF-8 are compared as text; timestamps that are not there
-without their type, which Python's clients tell now so, now so.
+exceptions of Kafka belong to each of our rules. Header names that are not UTF-8 are compared as text; timestamps that are not there
+without their type, which Python's clients report inconsistently.
 
 {judged}
 

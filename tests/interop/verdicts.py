@@ -77,7 +77,7 @@ def ours_for_python(data: bytes) -> Verdict:
 
 
 def untimed(rows: Sequence[Row]) -> list[Row]:
-    """Without the type of a timestamp that is not there: Python's clients tell it now so, now so."""
+    """Without the type of a timestamp that is not there: Python's clients report it inconsistently."""
     return [replace(row, timestamp_type=NO_TIMESTAMP_TYPE) if row.timestamp == -1 else row for row in rows]
 
 

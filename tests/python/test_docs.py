@@ -27,7 +27,7 @@ RULE_METHOD = re.compile(r"fn rule\(&self\)[^{]*\{(.*?)\n    \}", re.DOTALL)
 #: A rule id in any text, a range of rules, and other names that look like a rule id.
 MENTION = re.compile(r"\b([A-Z][A-Z0-9]{0,2}-[A-Z]?)([0-9]+[a-d]?)\b")
 RANGE = re.compile(r"\b([A-Z][A-Z0-9]{0,2}-[A-Z]?)([0-9]+)[a-d]? to \1([0-9]+)")
-NOT_RULES = {"A-Z", "AES-", "AVX-", "BSD-", "BSL-", "CRC-", "KIP-", "SHA-", "UTF-"}
+NOT_RULES = {"A-Z", "Z0-", "AES-", "AVX-", "BSD-", "BSL-", "CRC-", "KIP-", "SHA-", "UTF-"}
 #: Pages that have no section about deviations: each rule has what Kafka does and what logsegment does.
 RULE_PAGES = {"README.md", "compaction.md", "conversions.md", "segment-files.md", "tiered-storage.md"}
 EXPLANATION = re.compile(r'<a id="([a-z0-9-]+)"></a>([A-Z0-9-]+[a-d]?)')
