@@ -117,6 +117,20 @@ def test_every_guide_is_listed():
     assert commands(ROOT / "docs/how-to/read-on-the-command-line.md")
 
 
+@pytest.mark.parametrize(("name", "most"), [("README.md", 150), ("CHANGELOG.md", 40)])
+def test_first_pages_are_short(name: str, most: int):
+    assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= most
+
+
+def test_no_paragraph_of_a_guide_is_long():
+    """A guide shows examples before it explains: a paragraph of text has at most 110 words."""
+    for page in doc_pages("tutorial", "how-to", "recipes", "explanation"):
+        text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        blocks = [block for block in re.split(r"\n\s*\n|^[-|*] ", text, flags=re.MULTILINE) if not block.startswith(("|", "#", "<"))]
+        long = [block for block in blocks if len(block.split()) > 110 and "| " not in block]
+        assert page.name == "benchmarks.md" or long == [], f"{title(page)}: {long[0][:80]}"
+
+
 PUBLIC = [name for name in ls.__all__ if name != "__version__"]
 FUNCTIONS = [name for name in PUBLIC if callable(getattr(ls, name)) and not isinstance(getattr(ls, name), type)]
 
