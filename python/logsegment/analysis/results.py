@@ -48,8 +48,10 @@ class Results(ABC, Generic[T]):
         Raises:
             ImportError: if pyarrow is not installed.
         """
-        import pyarrow as pa
-
+        try:
+            import pyarrow as pa
+        except ImportError:
+            raise ImportError("an Arrow table of results needs pyarrow: pip install pyarrow; to_dict() needs nothing") from None
         fields = [(name, getattr(pa, kind)()) if isinstance(kind, str) else (name, kind(pa)) for name, kind in self._columns()]
         return pa.Table.from_pylist(list(self._rows()), pa.schema(fields))
 

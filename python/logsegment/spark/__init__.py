@@ -9,11 +9,16 @@
 pyarrow and pandas are imported by what needs them, not here: PySpark imports the data source whenever it looks for one.
 """
 
-from logsegment.spark.map_in_arrow import BatchDecoder, decode_batches
-from logsegment.spark.register import register
-from logsegment.spark.schema import record_schema
-from logsegment.spark.source import LogSegmentSource
-from logsegment.spark.udf import batch_info_udf, convert_udf, decode_udf, encode_udf, validate_udf
+try:
+    from logsegment.spark.map_in_arrow import BatchDecoder, decode_batches
+    from logsegment.spark.register import register
+    from logsegment.spark.schema import record_schema
+    from logsegment.spark.source import LogSegmentSource
+    from logsegment.spark.udf import batch_info_udf, convert_udf, decode_udf, encode_udf, validate_udf
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "pyspark":
+        raise
+    raise ImportError('logsegment.spark needs PySpark: pip install "logsegment[spark]"') from None
 
 __all__ = [
     "BatchDecoder",

@@ -15,7 +15,9 @@ fn is_missing(py: Python<'_>, error: &PyErr, name: &str) -> bool {
 }
 
 fn hint(py: Python<'_>, name: &str) -> PyErr {
-    let error = PyModuleNotFoundError::new_err(format!("this needs {name}, which is not installed: pip install {name}"));
+    // The extra has what pandas needs to take Arrow data too.
+    let package = if matches!(name, "pandas" | "polars") { format!("\"logsegment[{name}]\"") } else { name.to_owned() };
+    let error = PyModuleNotFoundError::new_err(format!("this needs {name}, which is not installed: pip install {package}"));
     match error.value(py).setattr("name", name) {
         Ok(()) => error,
         Err(failed) => failed,
