@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
     from logsegment._restore.restore import restore
     from logsegment._rewrite.account import Rewrite, RewriteRange, RewrittenFile
+    from logsegment._rewrite.arrange import Arrangement, SegmentPart, join, split
+    from logsegment._rewrite.compact import compact
     from logsegment._rewrite.rewrite import rewrite
     from logsegment._rewrite.selection import Selection
     from logsegment._salvage import KeptRange, LostRange, Salvage, salvage
@@ -70,6 +72,8 @@ _MODULES = {
     "logsegment._lz4": ("Lz4Frames", "break_lz4", "check_lz4", "fix_lz4", "lz4_header_checksum"),
     "logsegment._restore.restore": ("restore",),
     "logsegment._rewrite.account": ("Rewrite", "RewriteRange", "RewrittenFile"),
+    "logsegment._rewrite.arrange": ("Arrangement", "SegmentPart", "join", "split"),
+    "logsegment._rewrite.compact": ("compact",),
     "logsegment._rewrite.rewrite": ("rewrite",),
     "logsegment._rewrite.selection": ("Selection",),
     "logsegment._salvage": ("KeptRange", "LostRange", "Salvage", "salvage"),
@@ -86,6 +90,7 @@ _MODULES = {
 __getattr__, __dir__ = lazily(__name__, _MODULES)
 
 __all__ = [
+    "Arrangement",
     "ArrowArray",
     "ArrowBatch",
     "ArrowTable",
@@ -117,6 +122,7 @@ __all__ = [
     "RewrittenFile",
     "Salvage",
     "Segment",
+    "SegmentPart",
     "Selection",
     "StoppedAt",
     "Transactions",
@@ -130,6 +136,7 @@ __all__ = [
     "break_lz4",
     "broker",
     "check_lz4",
+    "compact",
     "compat",
     "convert",
     "convert_array",
@@ -142,6 +149,7 @@ __all__ = [
     "find",
     "fix_lz4",
     "inspect",
+    "join",
     "lz4_header_checksum",
     "plugins",
     "polars",
@@ -150,6 +158,7 @@ __all__ = [
     "salvage",
     "scan_transactions",
     "schemas",
+    "split",
     "stats",
     "tiered",
     "train_dictionary",

@@ -83,8 +83,10 @@ __all__ = [
     "explode_array",
     "convert",
     "convert_array",
+    "CompactionRound",
     "KeySet",
     "PartitionEnd",
+    "compact",
     "rewrite",
     "salvage",
     "inspect_entry",
@@ -811,8 +813,37 @@ class PartitionEnd:
     @property
     def end_offset(self) -> int | None: ...
     @property
+    def open_offset(self) -> int | None: ...
+    @property
     def snapshots(self) -> list[bytes]: ...
 
+@final
+class CompactionRound:
+    def __init__(
+        self,
+        sources: Sequence[Any],
+        options: ReadOptions,
+        end: PartitionEnd,
+        first_offset: int,
+        memory: int,
+        deletion: tuple[int, int],
+    ) -> None: ...
+    @property
+    def latest_offset(self) -> int | None: ...
+    @property
+    def is_full(self) -> bool: ...
+    @property
+    def keys(self) -> int: ...
+
+def compact(
+    source: Any,
+    options: ReadOptions,
+    how: RewriteOptions,
+    end: PartitionEnd,
+    compaction: CompactionRound,
+    out: Any = None,
+    is_dry: bool = False,
+) -> _RewrittenRow: ...
 def rewrite(
     source: Any, options: ReadOptions, how: RewriteOptions, end: PartitionEnd, out: Any = None, is_dry: bool = False
 ) -> _RewrittenRow: ...

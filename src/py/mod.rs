@@ -85,6 +85,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<verbs::key_set::KeySet>()?;
     module.add_class::<verbs::partition_end::PartitionEnd>()?;
     module.add_function(wrap_pyfunction!(verbs::rewrite::rewrite, module)?)?;
+    module.add_class::<verbs::compact::CompactionRound>()?;
+    module.add_function(wrap_pyfunction!(verbs::compact::compact, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::broker::broker_append, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::broker::broker_fetch, module)?)?;
     module.add_class::<verbs::lz4::Lz4Rewriter>()?;

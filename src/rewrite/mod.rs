@@ -5,17 +5,22 @@
 
 mod account;
 mod batch;
+mod cleaned_transactions;
+mod compaction;
 mod digest;
 mod key_set;
 mod message_set;
+mod offset_map;
 mod plan;
 mod retention;
 mod rewriter;
 mod selection;
 
 pub use account::{Account, Action, Counts, Range};
+pub use compaction::{Compaction, Deletion, MapBuilder};
 pub use digest::{Digest, Mask};
 pub use key_set::KeySet;
+pub use offset_map::OffsetMap;
 pub use plan::{Fate, Filter, Plan, WholeFate};
 pub use retention::Retention;
 pub use rewriter::{RewriteOptions, Rewriter};

@@ -1,6 +1,7 @@
 //! What becomes of each record.
 
 use super::selection::{Matches, Selection};
+use crate::error::Result;
 use crate::model::{BatchHeader, NewRecord};
 
 /// What becomes of a record.
@@ -32,11 +33,27 @@ pub trait Filter: Send {
     /// True when headers of records are looked at.
     fn reads_headers(&self) -> bool;
 
-    /// Decides about a batch.
-    fn of_batch(&mut self, header: &BatchHeader) -> WholeFate;
+    /// Decides about a batch, whose bytes are `entry`.
+    ///
+    /// # Errors
+    /// What is wrong with a marker.
+    fn of_batch(&mut self, header: &BatchHeader, entry: &[u8]) -> Result<WholeFate>;
 
     /// Decides about a record of the batch that was asked for last.
     fn of_record(&mut self, header: &BatchHeader, record: &NewRecord<'_>) -> Fate;
+
+    /// The delete horizon that the batch gets which was asked for last, unless it has one (CMP-5).
+    fn delete_horizon_ms(&self, _header: &BatchHeader, _keeps_tombstone: bool) -> Option<i64> {
+        None
+    }
+
+    /// Fails for a batch that cannot be decided about.
+    ///
+    /// # Errors
+    /// `Usage`.
+    fn ensure_possible(&self, _header: &BatchHeader) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Records that are kept, dropped, made tombstones or masked. What is dropped is not looked at further, what is a tombstone not masked.
@@ -64,19 +81,19 @@ impl Filter for Plan {
     }
 
     /// Control batches stay: markers end transactions, and the rest is no one's data (CMP-6).
-    fn of_batch(&mut self, header: &BatchHeader) -> WholeFate {
+    fn of_batch(&mut self, header: &BatchHeader, _entry: &[u8]) -> Result<WholeFate> {
         if header.is_control() {
-            return WholeFate::Keep;
+            return Ok(WholeFate::Keep);
         }
         let of = |selection: &Option<Selection>, none| selection.as_ref().map_or(none, |selection| selection.of_batch(header));
-        match (of(&self.keep, Matches::All), of(&self.drop, Matches::None)) {
+        Ok(match (of(&self.keep, Matches::All), of(&self.drop, Matches::None)) {
             (Matches::None, _) | (_, Matches::All) => WholeFate::Drop,
             (Matches::All, Matches::None) => {
                 let is_changed = |selection| of(selection, Matches::None) != Matches::None;
                 if is_changed(&self.tombstone) || is_changed(&self.mask) { WholeFate::Look } else { WholeFate::Keep }
             }
             _ => WholeFate::Look,
-        }
+        })
     }
 
     #[inline]

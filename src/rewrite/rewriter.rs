@@ -140,11 +140,12 @@ impl<F: Filter> Rewriter<F> {
     fn rewrite_entry(&mut self, frame: Frame<'_>, out: &mut Sink) -> Result<Range> {
         let decode = &self.options.decode;
         let header = parse_header(frame, decode.formats, decode.base_position).map_err(|error| error.at_byte(frame.position))?;
-        let done = match self.filter.of_batch(&header) {
+        let fate = self.filter.ensure_possible(&header).and_then(|()| self.filter.of_batch(&header, frame.bytes));
+        let done = fate.and_then(|fate| match fate {
             WholeFate::Keep => self.copy_unseen(frame, &header, out),
             WholeFate::Drop => self.drop_unseen(frame, &header, out),
             WholeFate::Look => self.look(frame, out),
-        };
+        });
         let Done { action, header, records } = done.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))?;
         let bytes = frame.position..frame.position.saturating_add(as_u64(frame.bytes.len()));
         let offsets = Some((header.base_offset, header.last_offset));
@@ -177,8 +178,10 @@ impl<F: Filter> Rewriter<F> {
             return Err(ErrorKind::Internal { what: "an entry without an offset that is wanted".to_owned() }.into());
         };
         let header = opened.header;
-        let records = self.decide(&opened, frame)?;
-        if records.is_unchanged() {
+        let (records, keeps_tombstone) = self.decide(&opened, frame)?;
+        let has_horizon = header.delete_horizon_ms().is_some();
+        let horizon = if has_horizon { None } else { self.filter.delete_horizon_ms(&header, keeps_tombstone) };
+        if records.is_unchanged() && horizon.is_none() {
             out.put(frame.bytes);
             return Ok(Done { action: Action::Copied, header, records });
         }
@@ -186,18 +189,18 @@ impl<F: Filter> Rewriter<F> {
             let losses = "the offsets of all later messages, which are byte positions in Kafka 0.7; pass allow_loss=True to accept that";
             return Err(ErrorKind::Loss { rule: "CMP-11", work: "rewrite", losses: losses.to_owned() }.into());
         }
-        if records.dropped == records.read {
+        if records.dropped == records.read && !records.is_unchanged() {
             return Ok(Done { action: self.empty(&header, out)?, header, records });
         }
-        self.write(&opened, frame, out)?;
+        self.write(&opened, horizon, (frame, out))?;
         Ok(Done { action: Action::Rewritten, header, records })
     }
 
-    /// Asks the filter about every record.
-    fn decide(&mut self, opened: &Opened, frame: Frame<'_>) -> Result<Counts> {
+    /// Asks the filter about every record; true when a record that stays is a tombstone.
+    fn decide(&mut self, opened: &Opened, frame: Frame<'_>) -> Result<(Counts, bool)> {
         let Self { filter, fates, decoder, options, .. } = self;
         let section = decoder.section(opened, frame.bytes, frame.bytes);
-        let mut counts = Counts::default();
+        let (mut counts, mut keeps_tombstone) = (Counts::default(), false);
         fates.clear();
         let reads_headers = filter.reads_headers();
         let mut decide = |record: &NewRecord<'_>| {
@@ -209,6 +212,7 @@ impl<F: Filter> Rewriter<F> {
             counts.dropped += u64::from(fate == Fate::Drop);
             counts.tombstoned += u64::from(fate == Fate::Tombstone);
             counts.masked += u64::from(fate == Fate::Mask);
+            keeps_tombstone |= fate == Fate::Tombstone || fate == Fate::Keep && record.value.is_none();
             fates.push(fate);
         };
         let walked = if reads_headers {
@@ -223,16 +227,16 @@ impl<F: Filter> Rewriter<F> {
             })
         };
         walked.map_err(|error| decoder.blame_plugin(&opened.header, error))?;
-        Ok(counts)
+        Ok((counts, keeps_tombstone))
     }
 
-    fn write(&mut self, opened: &Opened, frame: Frame<'_>, out: &mut Sink) -> Result<()> {
+    fn write(&mut self, opened: &Opened, delete_horizon_ms: Option<i64>, (frame, out): (Frame<'_>, &mut Sink)) -> Result<()> {
         let found = opened.header.compression();
         let kept = Kept {
             fates: &self.fates,
             mask: &self.options.mask,
             compression: Compression::new(self.options.compression.unwrap_or(found), None)?,
-            delete_horizon_ms: None,
+            delete_horizon_ms,
         };
         let section = self.decoder.section(opened, frame.bytes, frame.bytes);
         let target = (&mut self.compressor, out);

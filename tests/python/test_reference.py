@@ -181,6 +181,12 @@ def test_every_json_field_is_listed(tmp_path: Path):
     salvaged = lines("salvage", "--json", segment, "--output", str(tmp_path / "saved.log"))
     assert list(salvaged[-1]) == lists["Salvage: salvage"]
     assert list(salvaged[-1]["kept"][0]) == quoted("Salvage: salvage", "kept")
+    rewritten = lines("rewrite", "--json", "--drop", "offsets=0..5", "--dry-run", whole)
+    assert list(rewritten[0]) == lists["Rewrites: rewrite, compact"]
+    assert list(rewritten[0]["ranges"][0]) == quoted("Rewrites: rewrite, compact", "ranges")[:-3]
+    joined = lines("join", "--json", whole, "--output", str(tmp_path / "joined"))
+    assert list(joined[0]) == lists["Arrangements: split, join"]
+    assert list(joined[0]["parts"][0]) == quoted("Arrangements: split, join", "parts")
     assert list(lines("find", "--json", "--offset", "3", whole)[0]) == lists["Places: find"]
     differences = lines("diff", "--json", str(DAMAGED), whole)
     difference, summary = next(line for line in differences if line["type"] == "unreadable"), differences[-1]

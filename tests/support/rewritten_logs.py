@@ -28,15 +28,30 @@ def make_log(seed: int) -> MadeLog:
     """Return the log of a seed; of three seeds one each is of magic 0, 1 and 2."""
     chance = random.Random(seed)
     magic = (0, 1, 2, 2)[seed % 4]
-    maker = _Maker(chance, magic)
+    maker = Maker(chance, magic)
     parts = [maker.part() for _ in range(chance.randint(1, 12))]
     drop = [key for key in maker.keys if chance.random() < chance.choice([0.1, 0.5, 0.9])]
     erased = [value for key, value in maker.written if key in drop and value]
     return MadeLog(magic, b"".join(parts), drop, erased, maker.has_nulls)
 
 
-class _Maker:
-    def __init__(self, chance: random.Random, magic: int) -> None:
+def make_segments(seed: int, time: int) -> list[tuple[int, bytes]]:
+    """Return base offset and bytes of the segments of a log of magic 2 without open transactions, from `time` on."""
+    maker = Maker(random.Random(seed), 2, time)
+    segments = []
+    for _ in range(maker.chance.randint(2, 4)):
+        base = maker.offset
+        segments.append((base, b"".join(maker.part() for _ in range(maker.chance.randint(1, 10)))))
+    last, data = segments[-1]
+    segments[-1] = (last, data + b"".join(maker.marker(producer) for producer in sorted(maker.open)))
+    return segments
+
+
+class Maker:
+    """Makes batch after batch of one log."""
+
+    def __init__(self, chance: random.Random, magic: int, time: int = TIME) -> None:
+        self.time = time
         self.chance = chance
         self.magic = magic
         self.offset = chance.randint(0, 1000)
@@ -52,14 +67,14 @@ class _Maker:
         if self.chance.random() < 0.3:
             self.offset += self.chance.randint(1, 50)
         if self.open and self.chance.random() < 0.4:
-            return self._marker(self.chance.choice(sorted(self.open)))
+            return self.marker(self.chance.choice(sorted(self.open)))
         return self._records()
 
     def _records(self) -> bytes:
         count = self.chance.randint(1, 20)
         options: dict[str, object] = {"compression": self.chance.choice(CODECS[self.magic])}
         if self.magic and self.chance.random() < 0.3:
-            options |= {"timestamp_type": "LogAppendTime", "log_append_time": TIME + self.offset}
+            options |= {"timestamp_type": "LogAppendTime", "log_append_time": self.time + self.offset}
         if self.magic == 2:
             options |= {"partition_leader_epoch": self.chance.randint(0, 5)}
             if self.chance.random() < 0.6:
@@ -73,7 +88,7 @@ class _Maker:
             "offset": pa.array(offsets, pa.int64()),
             "key": pa.array(keys, pa.binary()),
             "value": pa.array(values, pa.binary()),
-            "timestampMs": pa.array([TIME + self.chance.randint(-1000, 1000) for _ in range(count)], pa.int64()),
+            "timestampMs": pa.array([self.time + self.chance.randint(-1000, 1000) for _ in range(count)], pa.int64()),
         }
         if self.magic == 2 and self.chance.random() < 0.5:
             headers = [
@@ -92,13 +107,14 @@ class _Maker:
             self.open.add(7)
         return {"producer_id": producer, "producer_epoch": 0, "base_sequence": sequence, "transactional": producer == 7}
 
-    def _marker(self, producer: int) -> bytes:
+    def marker(self, producer: int) -> bytes:
+        """Return the end of a transaction."""
         self.open.remove(producer)
         columns = {
             "offset": [self.offset],
             "value": pa.array([None], pa.binary()),
             "controlType": [self.chance.choice(["COMMIT", "ABORT"])],
-            "timestampMs": [TIME + self.offset],
+            "timestampMs": [self.time + self.offset],
         }
         self.offset += 1
         return ls.encode(pa.table(columns), transactional=True, producer_id=producer, producer_epoch=0, partition_leader_epoch=0)

@@ -10,7 +10,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from logsegment._core import FileSource, PartitionEnd, rebuild_indexes
+from logsegment._core import CompactionRound, FileSource, PartitionEnd, rebuild_indexes
+from logsegment._core import compact as core_compact
 from logsegment._core import rewrite as core_rewrite
 from logsegment._options import CompressionName, ReadOptions
 from logsegment._rewrite.account import RewrittenFile
@@ -56,11 +57,13 @@ class RewriteWork:
         is_dry: write nothing.
         begun: is called with each file before it is read.
         done: is called with the account of each file.
+        round: of a compaction, whose offset map says what stays.
     """
 
     read: ReadOptions
     options: RewriteOptions
     is_dry: bool = False
+    round: CompactionRound | None = None
     begun: Callable[[SegmentFile], object] = field(default=lambda file: None)
     done: Callable[[RewrittenFile], object] = field(default=lambda file: None)
 
@@ -78,9 +81,11 @@ class RewriteWork:
         Raises:
             RecordBatchError, OSError: as `rewrite`.
         """
-        data, rows, is_listed, emptied, (sha_in, bytes_in), (sha_out, bytes_out), findings = core_rewrite(
-            source, self.read, self.options, end, out, self.is_dry
-        )
+        if self.round is None:
+            row = core_rewrite(source, self.read, self.options, end, out, self.is_dry)
+        else:
+            row = core_compact(source, self.read, self.options, end, self.round, out, self.is_dry)
+        data, rows, is_listed, emptied, (sha_in, bytes_in), (sha_out, bytes_out), findings = row
         account = RewrittenFile(*names, bytes_in, sha_in, bytes_out, sha_out, emptied, is_listed, findings, rows)
         self.done(account)
         return data, account
@@ -102,7 +107,7 @@ def rewrite_partitions(files: Sequence[SegmentFile], work: RewriteWork, target: 
     ensure_own_directories(files)
     done: list[RewrittenFile] = []
     for _, group in groupby(files, lambda file: absolute(file.directory)):
-        done += _rewrite_partition(list(group), work, target, output)
+        done += rewrite_partition(list(group), work, target, output)
     return done
 
 
@@ -134,7 +139,8 @@ def snapshot_before(file: SegmentFile) -> bytes | None:
     return read_file(join_path(file.directory, f"{file.base_offset:020d}.snapshot"), MOST_SIDECAR_BYTES)
 
 
-def _rewrite_partition(files: Sequence[SegmentFile], work: RewriteWork, target: Path | None, output: str | None) -> Iterator[RewrittenFile]:
+def rewrite_partition(files: Sequence[SegmentFile], work: RewriteWork, target: Path | None, output: str | None) -> Iterator[RewrittenFile]:
+    """Rewrite the segments of one partition; see `rewrite_partitions`."""
     sources = sources_of(files)
     before = snapshot_before(files[0])
     end = PartitionEnd(sources, work.read, before)
@@ -155,7 +161,7 @@ def _rewrite_partition(files: Sequence[SegmentFile], work: RewriteWork, target: 
             kept.append((path, file.base_offset or 0, end.snapshots[number]))
         yield account
     if directory is not None:
-        _write_sidecars(files[0], directory, kept, before, end)
+        write_sidecars(files[0], directory, kept, (before, end))
 
 
 def _written(work: RewriteWork, source: FileSource, end: PartitionEnd, path: Path | None, names: tuple[str, str | None]) -> RewrittenFile:
@@ -173,10 +179,18 @@ def _without_output(account: RewrittenFile, path: Path | None) -> RewrittenFile:
     return replace(account, output=None)
 
 
-def _write_sidecars(
-    first: SegmentFile, directory: Path, kept: Sequence[tuple[Path, int, bytes]], before: bytes | None, end: PartitionEnd
+def write_sidecars(
+    first: SegmentFile, directory: Path, kept: Sequence[tuple[Path, int, bytes]], state: tuple[bytes | None, PartitionEnd]
 ) -> None:
-    """Write indexes of the new segments, and the producers and epochs of the old ones: a cleaned log has these as they were."""
+    """Write indexes of the new segments, and the producers and epochs of the old ones: a cleaned log has these as they were.
+
+    Args:
+        first: the first segment that was read.
+        directory: that of the new segments.
+        kept: their paths, base offsets and the bytes of the `.snapshot` file before each.
+        state: the bytes of the `.snapshot` file before the first segment, and the end of the partition.
+    """
+    before, end = state
     if any(path.suffix != ".log" for path, _, _ in kept):
         return
     rebuild_indexes([(path, base_offset) for path, base_offset, _ in kept], directory)

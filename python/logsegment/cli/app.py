@@ -21,8 +21,8 @@ PROGRAM = "logsegment"
 
 #: A verb is a command of its name in a module of its name.
 VERBS = (
-    *("batches", "cat", "completion", "convert", "diff", "explain", "find", "follow", "lz4", "plugins", "restore", "rewrite"),
-    *("salvage", "schemas", "stats", "txn", "verify"),
+    *("batches", "cat", "compact", "completion", "convert", "diff", "explain", "find", "follow", "join", "lz4", "plugins"),
+    *("restore", "rewrite", "salvage", "schemas", "split", "stats", "txn", "verify"),
 )
 
 

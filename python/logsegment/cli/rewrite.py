@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -40,7 +39,7 @@ from logsegment.cli.options import (
     taking,
     withholding,
 )
-from logsegment.cli.output.files import ensure_output, output_file, whole_directory
+from logsegment.cli.output.files import ensure_output, output_file, say_needed, whole_directory
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.segment_files.discovery import SegmentFile
@@ -176,14 +175,7 @@ class RewriteJob:
         output = self.options.output
         if self.options.quiet or self.options.dry_run or output in (None, STDIN):
             return
-        needed = sum(segment.size for segment in self.segments)
-        above = Path(output or "").absolute().parent
-        while not above.exists():
-            above = above.parent
-        free = shutil.disk_usage(above).free
-        say(f"needs up to {count(needed, 'byte')} for {output}; {count(free, 'byte')} are free")
-        if free < needed:
-            say("warning: that may not be enough; nothing will be left if it is not")
+        say_needed(output or "", sum(segment.size for segment in self.segments))
 
     def to_file(self, work: RewriteWork) -> list[RewrittenFile]:
         """Rewrite the only segment."""

@@ -14,7 +14,7 @@ use crate::py::interrupt::Signals;
 use crate::py::options::ReadOptions;
 use crate::py::source::{self, FileSource, buffer, paths};
 use crate::rewrite::Retention;
-use crate::sidecar::{Producers, producer_snapshot};
+use crate::sidecar::{AbortedTxn, Producers, producer_snapshot};
 
 /// Where a partition ends, and with which producers.
 ///
@@ -33,7 +33,12 @@ pub struct PartitionEnd {
     /// The offset after the last batch; None without batches, and for Kafka 0.7.
     #[pyo3(get)]
     end_offset: Option<i64>,
+    /// The offset of the first open transaction; None without one.
+    #[pyo3(get)]
+    pub open_offset: Option<i64>,
     snapshots: Vec<Vec<u8>>,
+    /// The transactions that were aborted.
+    pub aborted: Vec<AbortedTxn>,
 }
 
 #[pymethods]
@@ -42,7 +47,7 @@ impl PartitionEnd {
     #[pyo3(signature = (sources, options, snapshot=None))]
     fn new(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, options: ReadOptions, snapshot: Option<Vec<u8>>) -> PyResult<Self> {
         let before = snapshot.map(|bytes| producer_snapshot::parse(&bytes, i64::MAX).entries).unwrap_or_default();
-        let mut walk = Walk { producers: Producers::from_snapshot(&before), last_offset: None };
+        let mut walk = Walk { producers: Producers::from_snapshot(&before), last_offset: None, aborted: Vec::new() };
         let mut snapshots = Vec::new();
         for source in &sources {
             snapshots.push(producer_snapshot::to_bytes(&walk.producers.snapshot()));
@@ -51,7 +56,9 @@ impl PartitionEnd {
         let entries = walk.producers.snapshot();
         snapshots.push(producer_snapshot::to_bytes(&entries));
         let end_offset = walk.last_offset.map(|last| last.saturating_add(1));
-        Ok(Self { retention: Retention::new(walk.last_offset, &entries), end_offset, snapshots })
+        let open = entries.iter().map(|entry| entry.current_txn_first_offset).filter(|first| *first >= 0);
+        let (open_offset, retention) = (open.min(), Retention::new(walk.last_offset, &entries));
+        Ok(Self { retention, end_offset, open_offset, snapshots, aborted: walk.aborted })
     }
 
     /// The bytes of the `.snapshot` files: of the state before each segment, and at the end.
@@ -64,6 +71,7 @@ impl PartitionEnd {
 struct Walk {
     producers: Producers,
     last_offset: Option<i64>,
+    aborted: Vec<AbortedTxn>,
 }
 
 impl Walk {
@@ -109,7 +117,7 @@ impl Walk {
         while let Some(header) = headers.next_header()? {
             interrupt.ensure_wanted()?;
             let marker = if header.producer.id >= 0 { headers.marker(&header)? } else { None };
-            self.producers.visit(&header, marker);
+            self.aborted.extend(self.producers.visit(&header, marker));
             self.last_offset = self.last_offset.max(Some(header.last_offset));
         }
         Ok(())

@@ -26,7 +26,7 @@ type RangeRow = (&'static str, u64, u64, u64, u64, Option<i64>, Option<i64>, u64
 /// SHA-256 and bytes.
 type DigestRow = (String, u64);
 /// The bytes in memory, the ranges, whether all are listed, entries that stay without records, digests of input and output, findings.
-type Row<'py> = (Option<Bound<'py, PyBytes>>, Vec<RangeRow>, bool, u64, DigestRow, DigestRow, Vec<Finding>);
+pub type Row<'py> = (Option<Bound<'py, PyBytes>>, Vec<RangeRow>, bool, u64, DigestRow, DigestRow, Vec<Finding>);
 
 /// Rewrite one file of a partition; see `logsegment.rewrite`. `how` is a `logsegment._rewrite.RewriteOptions`; without `out` and with
 /// `is_dry` nothing is written.
@@ -41,26 +41,48 @@ pub fn rewrite<'py>(
     out: Option<&Bound<'py, PyAny>>,
     is_dry: bool,
 ) -> PyResult<Row<'py>> {
-    let (signals, interrupt) = Signals::new();
-    let mut arguments = arguments_of(&options, how)?;
-    let mut opened = source::open_alone(source, &signals)?;
-    let resolved = options.reading.resolve(&mut arguments.decode, &mut opened);
-    resolved.map_err(|error| signals.raised(py, &error))?;
-    let plan = plan_of(how)?;
-    let rewriter = Rewriter::new(opened.source, arguments, plan, end.retention.clone()).map_err(|error| signals.raised(py, &error))?;
-    let output = if is_dry { None } else { Some(Output::of(out, &signals)?) };
-    let is_threaded: bool = option!(how, "is_threaded");
-    let done =
-        py.detach(|| if is_threaded { in_two_threads(rewriter, output, &interrupt) } else { in_one_thread(rewriter, output, &interrupt) });
-    let (account, written) = done.map_err(|error| signals.raised(py, &error))?;
-    let is_in_memory = out.is_none() && !is_dry;
-    let data = is_in_memory.then(|| bytes_writer::copied(py, written.memory.bytes())).transpose()?;
-    let findings = finding::to_py(&written.findings);
-    let digest_row = |digest: Digest| {
-        let bytes = digest.bytes();
-        (digest.finish(), bytes)
-    };
-    Ok((data, rows(&account), !account.is_cut, account.emptied, digest_row(written.input), digest_row(written.output), findings))
+    let work = Work { py, options: &options, how, end, is_dry };
+    work.run(source, plan_of(how)?, out).map(|(row, _)| row)
+}
+
+/// What all rewrites of one file are given.
+pub struct Work<'a, 'py> {
+    pub py: Python<'py>,
+    pub options: &'a ReadOptions,
+    pub how: &'a Bound<'py, PyAny>,
+    pub end: &'a PartitionEnd,
+    pub is_dry: bool,
+}
+
+impl<'py> Work<'_, 'py> {
+    /// Rewrites a source; gives the filter back.
+    pub fn run<F: Filter>(&self, source: &Bound<'py, PyAny>, filter: F, out: Option<&Bound<'py, PyAny>>) -> PyResult<(Row<'py>, F)> {
+        let (py, how) = (self.py, self.how);
+        let (signals, interrupt) = Signals::new();
+        let mut arguments = arguments_of(self.options, how)?;
+        let mut opened = source::open_alone(source, &signals)?;
+        let resolved = self.options.reading.resolve(&mut arguments.decode, &mut opened);
+        resolved.map_err(|error| signals.raised(py, &error))?;
+        let rewriter = Rewriter::new(opened.source, arguments, filter, self.end.retention.clone());
+        let rewriter = rewriter.map_err(|error| signals.raised(py, &error))?;
+        let output = if self.is_dry { None } else { Some(Output::of(out, &signals)?) };
+        let is_threaded: bool = option!(how, "is_threaded");
+        let work = || match is_threaded {
+            true => in_two_threads(rewriter, output, &interrupt),
+            false => in_one_thread(rewriter, output, &interrupt),
+        };
+        let (account, filter, written) = py.detach(work).map_err(|error| signals.raised(py, &error))?;
+        let is_in_memory = out.is_none() && !self.is_dry;
+        let data = is_in_memory.then(|| bytes_writer::copied(py, written.memory.bytes())).transpose()?;
+        let (input, output, findings) = (written.input, written.output, finding::to_py(&written.findings));
+        let row = (data, rows(&account), !account.is_cut, account.emptied, digest_row(input), digest_row(output), findings);
+        Ok((row, filter))
+    }
+}
+
+fn digest_row(digest: Digest) -> DigestRow {
+    let bytes = digest.bytes();
+    (digest.finish(), bytes)
 }
 
 /// What a rewrite leaves besides the account.
@@ -159,7 +181,7 @@ impl Writer {
     }
 }
 
-fn in_one_thread<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, interrupt: &Interrupt) -> Result<(Account, Written)> {
+fn in_one_thread<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, interrupt: &Interrupt) -> Result<(Account, F, Written)> {
     let (mut writer, mut out) = (Writer::new(output), Sink::default());
     while let Some(run) = rewriter.advance(&mut out)? {
         interrupt.ensure_wanted()?;
@@ -173,7 +195,7 @@ fn in_one_thread<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, i
 const WAITING: usize = 4;
 
 /// The second thread hashes and writes, which takes about as long as the rewrite itself.
-fn in_two_threads<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, interrupt: &Interrupt) -> Result<(Account, Written)> {
+fn in_two_threads<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, interrupt: &Interrupt) -> Result<(Account, F, Written)> {
     let (send, pieces) = std::sync::mpsc::sync_channel::<Piece>(WAITING);
     let (give_back, storage) = std::sync::mpsc::channel::<Sink>();
     let written = std::thread::scope(|scope| {
@@ -207,7 +229,7 @@ fn in_two_threads<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, 
 }
 
 /// Adds what comes after the last entry of the input.
-fn ended<F: Filter>(rewriter: Rewriter<F>, mut written: Written) -> Result<(Account, Written)> {
+fn ended<F: Filter>(rewriter: Rewriter<F>, mut written: Written) -> Result<(Account, F, Written)> {
     const ZEROS: [u8; 4096] = [0; 4096];
     let (torn, mut zeros) = rewriter.tail();
     written.input.put(torn);
@@ -217,7 +239,8 @@ fn ended<F: Filter>(rewriter: Rewriter<F>, mut written: Written) -> Result<(Acco
         zeros -= as_u64(piece.len());
     }
     written.findings.extend(rewriter.tail_state().and_then(CoreFinding::of_tail));
-    Ok((rewriter.finish().0, written))
+    let (account, filter) = rewriter.finish();
+    Ok((account, filter, written))
 }
 
 fn rows(account: &Account) -> Vec<RangeRow> {

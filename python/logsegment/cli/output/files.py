@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -12,7 +13,9 @@ import click
 from logsegment._core import rebuild_indexes
 from logsegment._output import OutputFile, ensure_writable, is_same, local_path, output_directory
 from logsegment.cli.inputs import STDIN, InputSegment
+from logsegment.cli.messages import count, say
 from logsegment.cli.options import Output
+from logsegment.segment_files.discovery import found_in, size_of
 from logsegment.segment_files.output_names import directory_name
 from logsegment.stores.files import read_file
 from logsegment.stores.uri import absolute, here, join_path
@@ -144,6 +147,22 @@ def begun_directory(segment: InputSegment, output: Path) -> Path:
         if not (target / name).exists():
             _keep(segment, name, target)
     return target
+
+
+def say_space(output: str, paths: Iterable[str]) -> None:
+    """Say how much space an output may need that is not larger than the segments of these paths."""
+    say_needed(output, sum(size_of(file) for file in found_in(list(paths))[0]))
+
+
+def say_needed(output: str, needed: int) -> None:
+    """Say how much space an output may need, before the work starts."""
+    above = Path(output).absolute().parent
+    while not above.exists():
+        above = above.parent
+    free = shutil.disk_usage(above).free
+    say(f"needs up to {count(needed, 'byte')} for {output}; {count(free, 'byte')} are free")
+    if free < needed:
+        say("warning: that may not be enough; nothing will be left if it is not")
 
 
 def rebuild_sidecars(output: Path) -> None:

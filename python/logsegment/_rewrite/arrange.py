@@ -1,0 +1,336 @@
+"""Cut and merge the segments of a partition, batch by batch and byte for byte: `split` and `join`."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any, BinaryIO, Self, TypeAlias, Unpack
+
+from logsegment import stores
+from logsegment._core import BatchHeader, FileSource, PartitionEnd, batch_headers, batch_stream
+from logsegment._core import decode as core_decode
+from logsegment._options import EntryKeywords, ReadOptions, Timestamp, milliseconds
+from logsegment._output import OutputFile, output_directory
+from logsegment._rewrite.partitions import ensure_own_directories, snapshot_before, sources_of, write_sidecars
+from logsegment._rewrite.rewrite import ensure_outside
+from logsegment._text import camel_case
+from logsegment.segment_files.discovery import SegmentFile, found_in
+from logsegment.segment_files.output_names import directory_name
+from logsegment.stores.uri import absolute, shown
+
+#: Most bytes and offsets of a segment: both are 32-bit in indexes (SEG-13).
+MOST = 2**31 - 1
+#: Bytes that are copied at once.
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True)
+class SegmentPart:
+    """Bytes of an input segment, and where they are in the output.
+
+    Attributes:
+        source: the path of the input.
+        position, length: the bytes in the input.
+        output: the path of the output; None for bytes after the last whole batch, which are left out.
+        output_position: where the bytes are in the output.
+        first_offset, last_offset: offsets of the batches; None if there are none.
+        entries: their number.
+    """
+
+    source: str
+    position: int
+    length: int
+    output: str | None
+    output_position: int
+    first_offset: int | None
+    last_offset: int | None
+    entries: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes by their names in JSON."""
+        return {camel_case(name): value for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """The result of `split` and `join`: where every byte went.
+
+    Attributes:
+        parts: in the order of the input; of each input file they follow each other and are all of its bytes.
+        sha256: of each output file, by its path.
+    """
+
+    parts: list[SegmentPart]
+    sha256: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the account by the names in JSON."""
+        return {"parts": [part.to_dict() for part in self.parts], "sha256": self.sha256}
+
+
+#: Whether a batch begins a new segment; the bytes of the open segment come with it.
+Cut: TypeAlias = Callable[[BatchHeader, int], bool]
+
+
+def split(
+    source: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    offsets: Sequence[int] | int | None = None,
+    times: Sequence[Timestamp] | Timestamp | None = None,
+    bytes: int | None = None,
+    **options: Unpack[EntryKeywords],
+) -> Arrangement:
+    """Cut segments at offsets, times or sizes. Batches stay byte for byte, so that a cut inside a batch is made after it.
+
+    The borders of segments stay too. A new segment has the name of the first offset that it may hold.
+
+    Args:
+        source: a segment file, a partition directory or a tree of them, also in tiered storage.
+        out: a new directory. A file becomes segments in it; a directory becomes a directory for each partition. Both have indexes,
+            snapshots and a leader epoch checkpoint.
+        offsets: a segment begins with the first batch at or after each offset.
+        times: a segment begins with the first batch whose largest timestamp is at or after each time.
+        bytes: a segment begins before it would have more bytes; the broker's `log.segment.bytes`.
+        options: options of entries; see `decode`.
+
+    Returns:
+        An `Arrangement`.
+
+    Raises:
+        ValueError, TypeError: if an argument is invalid, or none of offsets, times and bytes is given.
+        RecordBatchError: if the source is damaged; nothing is written.
+        FileExistsError: if the output exists.
+        OSError: if a file cannot be read or written.
+
+    Example:
+        >>> import logsegment as ls
+        >>> done = ls.split("00000000000000000000.log", "cut", offsets=[100])
+        >>> len(done.sha256)
+        2
+
+    Source: `LocalLog.roll` in Kafka.
+    """
+    size = bytes
+    if offsets is None and times is None and size is None:
+        raise ValueError("nothing to do: give offsets, times or bytes")
+    if size is not None and size < 1:
+        raise ValueError("bytes must be at least 1")
+    by_offset = sorted([offsets] if isinstance(offsets, int) else offsets or ())
+    given = times if isinstance(times, Sequence) else () if times is None else (times,)
+    by_time = sorted(milliseconds(time, "times") for time in given)
+
+    def cut_of_partition() -> Cut:
+        reached = {"offset": 0, "time": 0}
+
+        def is_cut(header: BatchHeader, held: int) -> bool:
+            first = header.last_offset if header.base_offset is None else header.base_offset
+            counts = {"offset": bisect_right(by_offset, first), "time": bisect_right(by_time, header.max_timestamp)}
+            has_passed = any(counts[name] > reached[name] for name in counts)
+            reached.update({name: max(reached[name], number) for name, number in counts.items()})
+            return has_passed or (size is not None and held + header.size > size)
+
+        return is_cut
+
+    return _arranged(source, out, ReadOptions.of(EntryKeywords, options), (cut_of_partition, True))
+
+
+def join(
+    sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    **options: Unpack[EntryKeywords],
+) -> Arrangement:
+    """Merge adjacent segments of a partition. Batches stay byte for byte.
+
+    Args:
+        sources: segment files of one partition, which become one file; or a partition directory or a tree of them, where a segment begins
+            only where the one before it could not hold more: 2^31 - 1 bytes or offsets.
+        out: a file for files, without sidecar files; a new directory for directories, as in `split`.
+        overwrite: replace an existing file. A directory is never replaced.
+        options: options of entries; see `decode`.
+
+    Returns:
+        An `Arrangement`.
+
+    Raises:
+        ValueError: if offsets of the segments overlap, or one file cannot hold them.
+        RecordBatchError, FileExistsError, OSError: as `split`.
+
+    Example:
+        >>> import logsegment as ls
+        >>> done = ls.join("orders-0", "joined")
+        >>> [part.entries for part in done.parts]
+        [20]
+    """
+    read = ReadOptions.of(EntryKeywords, options)
+    given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    if len(given) == 1 and stores.is_directory(given[0]):
+        return _arranged(given[0], out, read, (lambda: lambda header, held: held + header.size > MOST, False))
+    files = [file for path in given for file in found_in(path, has_patterns=False)[0]]
+    files.sort(key=lambda file: file.base_offset or 0)
+    place = os.fspath(out)
+    writer = _Writer(lambda header, held: False, False, lambda base: place)
+    with OutputFile(place, overwrite=overwrite) as output:
+        writer.open_file = lambda path: _Shared(output.file)
+        for file, source in zip(files, sources_of(files), strict=True):
+            writer.add(file, _headers(source, read), source.end or 0)
+        if len(writer.made) > 1:
+            raise ValueError(f"{place}: one segment cannot hold all offsets of these files")
+        writer.close()
+    return Arrangement(writer.parts, writer.digests)
+
+
+@dataclass
+class _Writer:
+    """Writes the batches of one partition to segments, one after the other."""
+
+    is_cut: Cut
+    keeps_borders: bool
+    path_of: Callable[[int], str]
+    parts: list[SegmentPart] = field(default_factory=list)
+    digests: dict[str, str] = field(default_factory=dict)
+    #: Base offset of each segment.
+    made: list[int] = field(default_factory=list)
+    open_file: Callable[[str], BinaryIO] = field(default=lambda path: io.BufferedWriter(io.FileIO(path, "x")))
+    _file: BinaryIO | None = None
+    _hash: Any = None
+    _held: int = 0
+    _last: int = -1
+
+    def add(self, file: SegmentFile, headers: Iterator[BatchHeader], size: int) -> None:
+        """Write the batches of an input segment, in runs that go to the same segment."""
+        raw = stores.open_file(file.path)
+        begins = self.keeps_borders
+        at = start = first = last = 0
+        entries = 0
+        for header in headers:
+            base = self._last + 1 if header.base_offset is None else header.base_offset
+            if base <= self._last:
+                raise ValueError(f"{shown(file.path)}: offset {base} follows offset {self._last}; the segments overlap")
+            is_far = bool(self.made) and header.last_offset - self.made[-1] > MOST
+            if self._file is None or begins or is_far or self.is_cut(header, self._held):
+                self._copy(raw, file, (start, at - start), (first, last, entries))
+                start, entries = at, 0
+                # The first segment keeps its name, and so does one whose border stays.
+                self._begin(file.base_offset if at == 0 and file.base_offset is not None and (begins or not self.made) else base)
+            first = first if entries else base
+            last, entries, begins = header.last_offset, entries + 1, False
+            at = header.position + header.size
+            self._held += header.size
+            self._last = header.last_offset
+        self._copy(raw, file, (start, at - start), (first, last, entries))
+        if at < size:
+            self.parts.append(SegmentPart(shown(file.path), at, size - at, None, 0, None, None, 0))
+
+    def close(self) -> None:
+        """End the open segment."""
+        if self._file is not None:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self.digests[self.path_of(self.made[-1])] = self._hash.hexdigest()
+            self._file.close()
+            self._file = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def _begin(self, base_offset: int) -> None:
+        self.close()
+        self.made.append(base_offset)
+        self._file, self._hash, self._held = self.open_file(self.path_of(base_offset)), hashlib.sha256(), 0
+
+    def _copy(self, raw: Any, file: SegmentFile, run: tuple[int, int], batches: tuple[int, int, int]) -> None:
+        (position, length), (first, last, entries) = run, batches
+        if not entries or self._file is None:
+            return
+        output_position = self._file.tell()
+        for at in range(position, position + length, _PIECE):
+            data = raw.read_at(at, min(_PIECE, position + length - at))
+            self._file.write(data)
+            self._hash.update(data)
+        path = self.path_of(self.made[-1])
+        self.parts.append(SegmentPart(shown(file.path), position, length, path, output_position, first, last, entries))
+
+
+class _Shared(io.BufferedWriter):
+    """A file that its owner closes."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(io.FileIO(file.fileno(), "w", closefd=False))
+
+
+def _headers(source: FileSource, read: ReadOptions) -> Iterator[BatchHeader]:
+    """Yield the headers of the batches of a segment.
+
+    Raises:
+        RecordBatchError: if bytes cannot be framed, or the checksum of a batch does not match.
+    """
+    for rows in batch_stream(source, read):
+        for header in batch_headers(rows):
+            if header.is_valid is False:
+                # Decoding the batch raises the error with all that is known of it.
+                part = FileSource(source.path, header.position, header.position + header.size, source.offsets)
+                core_decode(part, read).read_all()
+            yield header
+
+
+def _arranged(source: Any, out: Any, read: ReadOptions, how: tuple[Callable[[], Cut], bool]) -> Arrangement:
+    """Write the partitions of a source to a new directory.
+
+    Args:
+        source: a file or a directory.
+        out: the new directory.
+        read: how entries are read.
+        how: makes what decides where a segment of a partition begins; and whether the borders of the source stay.
+    """
+    place, is_tree = os.fspath(out), stores.is_directory(source)
+    files, _ = found_in(source, has_patterns=False)
+    if is_tree:
+        ensure_own_directories(files)
+    ensure_outside(place, source)
+    done = Arrangement([], {})
+    with output_directory(place) as hidden:
+        for _, group in groupby(files, lambda file: absolute(file.directory)):
+            segments = list(group)
+            name = directory_name(segments[0]) if is_tree else ""
+            made = _arrange_partition(segments, read, how, hidden / name)
+            final = os.path.join(place, name)
+            done.parts.extend(_moved(part, final) for part in made.parts)
+            done.sha256.update({os.path.join(final, os.path.basename(path)): digest for path, digest in made.sha256.items()})
+    return done
+
+
+def _moved(part: SegmentPart, directory: str) -> SegmentPart:
+    output = None if part.output is None else os.path.join(directory, os.path.basename(part.output))
+    return SegmentPart(**(asdict(part) | {"output": output}))
+
+
+def _arrange_partition(
+    files: Sequence[SegmentFile], read: ReadOptions, how: tuple[Callable[[], Cut], bool], directory: Path
+) -> Arrangement:
+    directory.mkdir(parents=True, exist_ok=True)
+    make_cut, keeps_borders = how
+    writer = _Writer(make_cut(), keeps_borders, lambda base: os.fspath(directory / f"{base:020d}.log"))
+    with writer:
+        for file, source in zip(files, sources_of(files), strict=True):
+            writer.add(file, _headers(source, read), source.end or 0)
+        writer.close()
+    before = snapshot_before(files[0])
+    paths = [directory / f"{base:020d}.log" for base in writer.made]
+    end = PartitionEnd([os.fspath(path) for path in paths], read, before)
+    kept = [(path, base, snapshot) for path, base, snapshot in zip(paths, writer.made, end.snapshots, strict=False)]
+    if kept:
+        write_sidecars(files[0], directory, kept, (before, end))
+    return Arrangement(writer.parts, writer.digests)

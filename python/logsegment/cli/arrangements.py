@@ -1,0 +1,47 @@
+"""What `split` and `join` share: their errors, and the account of where every byte went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from logsegment._core import RecordBatchError
+from logsegment.cli.exit_codes import CLEAN, DamagedInput
+from logsegment.cli.inputs import STDIN
+from logsegment.cli.messages import count, say, show_json
+from logsegment.cli.output.files import say_space
+from logsegment.stores.uri import shown
+from logsegment.tiered import SegmentKeyError
+
+
+def told(work: Callable[[], Any], paths: Sequence[str], output: str, *, is_json: bool, quiet: bool) -> int:
+    """Do the work, and report where every byte went.
+
+    Raises:
+        click.UsageError: for arguments that do not fit.
+        DamagedInput: if a segment is damaged.
+    """
+    if STDIN in (*paths, output):
+        raise click.UsageError("segments are read and written by position: name files or directories, not -")
+    if not quiet:
+        say_space(output, paths)
+    try:
+        done = work()
+    except RecordBatchError as error:
+        raise DamagedInput(
+            error.path or shown(paths[0]), error, "nothing was written; `logsegment salvage` saves the valid batches"
+        ) from error
+    except SegmentKeyError:
+        raise
+    except (TypeError, ValueError) as mistake:
+        raise click.UsageError(str(mistake)) from None
+    if is_json:
+        show_json({"type": "arrangement"} | done.to_dict())
+    if not quiet:
+        batches = sum(part.entries for part in done.parts)
+        left = sum(part.length for part in done.parts if part.output is None)
+        ends = f"; {count(left, 'byte')} after the last batches left out" if left else ""
+        say(f"wrote {count(len(done.sha256), 'segment')} to {output}: {count(batches, 'batch')}{ends}")
+    return CLEAN

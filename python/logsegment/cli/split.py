@@ -1,0 +1,73 @@
+"""`logsegment split`: segments cut at offsets, times or sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import click
+
+from logsegment._rewrite.arrange import split as split_source
+from logsegment.cli.arrangements import told
+from logsegment.cli.exit_codes import ending
+from logsegment.cli.help import Verb
+from logsegment.cli.options import (
+    InstantType,
+    Reading,
+    examples,
+    json_option,
+    now_option,
+    path_argument,
+    quiet_option,
+    reading_options,
+    taking,
+)
+
+
+@dataclass(frozen=True)
+class SplitArguments:
+    """The arguments of `split`."""
+
+    path: str
+    output: str
+    offsets: tuple[int, ...]
+    times: tuple[int, ...]
+    size: int | None
+    reading: Reading
+    is_json: bool
+    quiet: bool
+
+
+@click.command(
+    cls=Verb,
+    short_help="Cut segments at offsets, times or sizes.",
+    epilog=examples("logsegment split orders-0 --bytes 104857600 --output cut", "logsegment split big.log --at-offset 5000 --output cut"),
+)
+@path_argument
+@click.option("-o", "--output", required=True, metavar="DIRECTORY", help="A new directory.")
+@click.option(
+    "--at-offset", "offsets", type=click.IntRange(min=0), multiple=True, help="Begin a segment with the first batch from here on."
+)
+@click.option("--at-time", "times", type=InstantType(), multiple=True, help="Begin a segment with the first batch from this time on.")
+@click.option("--bytes", "size", type=click.IntRange(min=1), help="Begin a segment before it would have more bytes.")
+@now_option
+@reading_options
+@json_option("One JSON line: where every byte went.")
+@quiet_option
+@ending
+@taking(SplitArguments)
+def split(options: SplitArguments) -> int:
+    """Write the segments of PATH cut into more segments. Batches stay byte for byte, so that a cut inside a batch is made after it.
+
+    The output appears when it is complete, and inputs are never changed.
+
+    Exit codes: 0 finished, 1 bad data, 2 usage or unreadable input.
+    """
+    if not options.offsets and not options.times and options.size is None:
+        raise click.UsageError("nothing to do: give --at-offset, --at-time or --bytes")
+
+    def work() -> object:
+        return split_source(
+            options.path, options.output, offsets=options.offsets, times=options.times, bytes=options.size, **options.reading
+        )
+
+    return told(work, [options.path], options.output, is_json=options.is_json, quiet=options.quiet)
