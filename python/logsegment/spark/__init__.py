@@ -12,6 +12,7 @@ pyarrow and pandas are imported by what needs them, not here: PySpark imports th
 try:
     from logsegment.spark.map_in_arrow import BatchDecoder, decode_batches
     from logsegment.spark.register import register
+    from logsegment.spark.rewriting import rewrite
     from logsegment.spark.schema import record_schema
     from logsegment.spark.source import LogSegmentSource
     from logsegment.spark.udf import batch_info_udf, convert_udf, decode_udf, encode_udf, validate_udf
@@ -30,5 +31,6 @@ __all__ = [
     "encode_udf",
     "record_schema",
     "register",
+    "rewrite",
     "validate_udf",
 ]

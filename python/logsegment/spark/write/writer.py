@@ -183,7 +183,7 @@ def _commit(options: WriteOptions, is_overwriting: bool, job: str, messages: Ite
     is_local = not is_stored(target)
     if is_local:
         os.makedirs(target, exist_ok=True)
-    with _locked(target) if is_local else nullcontext():
+    with locked(target) if is_local else nullcontext():
         recovered = journal.recover(target)
         try:
             if mark is None or not journal.is_committed(target, mark):
@@ -270,7 +270,7 @@ def _keep_topic_id(replaced: str, made: str) -> None:
 
 
 @contextmanager
-def _locked(target: str) -> Iterator[None]:
+def locked(target: str) -> Iterator[None]:
     """Lock the target: wait for another commit, fail if a broker has locked it.
 
     Raises:
