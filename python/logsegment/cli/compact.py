@@ -10,11 +10,11 @@ import click
 from logsegment._core import RecordBatchError
 from logsegment._rewrite.compact import DELETE_RETENTION_MS, MEMORY
 from logsegment._rewrite.compact import compact as compact_source
+from logsegment.cli.codec_types import CodecType
 from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
 from logsegment.cli.help import Verb
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.options import (
-    CodecType,
     InstantType,
     Reading,
     examples,
