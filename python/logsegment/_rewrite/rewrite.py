@@ -83,7 +83,7 @@ def rewrite(
         >>> source = ls.FileSource("00000000000000000000.log")
         >>> done = ls.rewrite(source, drop=["user-17", b"user-18"])
         >>> [one.action for one in done.files[0].ranges][:1], done.files[0].is_unchanged
-        (['copied'], True)
+        (['copied'], False)
 
     Source: `MemoryRecords.filterTo` and `Cleaner` in Kafka; KIP-534 for the delete horizon.
     """
