@@ -1,12 +1,14 @@
 //! Entries of a source without some records, or with other values; and an account of every byte.
 
 use std::sync::Arc;
+use std::sync::mpsc::{channel, sync_channel};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::decode::OffsetRange;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::framing::Run;
 use crate::interrupt::Interrupt;
 use crate::py::bytes_writer;
 use crate::py::errors;
@@ -68,7 +70,7 @@ impl<'py> Work<'_, 'py> {
         let output = if self.is_dry { None } else { Some(Output::of(out, &signals)?) };
         let is_threaded: bool = option!(how, "is_threaded");
         let work = || match is_threaded {
-            true => in_two_threads(rewriter, output, &interrupt),
+            true => in_threads(rewriter, output, &interrupt),
             false => in_one_thread(rewriter, output, &interrupt),
         };
         let (account, filter, written) = py.detach(work).map_err(|error| signals.raised(py, &error))?;
@@ -136,13 +138,7 @@ fn selection_of(given: &Bound<'_, PyAny>) -> PyResult<Selection> {
     })
 }
 
-/// The bytes of a run of entries, or what became of them.
-enum Piece {
-    Input(crate::framing::Run),
-    Output(Sink),
-}
-
-/// Hashes what is read and what is written, and writes it.
+/// Hashes what is written, and writes it.
 struct Writer {
     written: Written,
     output: Option<Output>,
@@ -153,24 +149,16 @@ impl Writer {
         Self { written: Written::default(), output }
     }
 
-    /// Takes a piece; gives the storage of output back.
-    fn take(&mut self, piece: Piece) -> Result<Option<Sink>> {
-        match piece {
-            Piece::Input(run) => {
-                self.written.input.put(run.entries_from(0));
-                Ok(None)
-            }
-            Piece::Output(mut bytes) => {
-                self.written.output.put(bytes.bytes());
-                match &mut self.output {
-                    Some(Output::Memory) => self.written.memory.put(bytes.bytes()),
-                    Some(output) => output.write(&mut bytes)?,
-                    None => {}
-                }
-                bytes.clear();
-                Ok(Some(bytes))
-            }
+    /// Takes bytes; gives their storage back.
+    fn take(&mut self, mut bytes: Sink) -> Result<Sink> {
+        self.written.output.put(bytes.bytes());
+        match &mut self.output {
+            Some(Output::Memory) => self.written.memory.put(bytes.bytes()),
+            Some(output) => output.write(&mut bytes)?,
+            None => {}
         }
+        bytes.clear();
+        Ok(bytes)
     }
 
     fn finish(self) -> Result<Written> {
@@ -182,29 +170,34 @@ impl Writer {
 }
 
 fn in_one_thread<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, interrupt: &Interrupt) -> Result<(Account, F, Written)> {
-    let (mut writer, mut out) = (Writer::new(output), Sink::default());
+    let (mut writer, mut input, mut out) = (Writer::new(output), Digest::default(), Sink::default());
     while let Some(run) = rewriter.advance(&mut out)? {
         interrupt.ensure_wanted()?;
-        writer.take(Piece::Input(run))?;
-        out = writer.take(Piece::Output(out))?.unwrap_or_default();
+        input.put(run.entries_from(0));
+        out = writer.take(out)?;
     }
-    ended(rewriter, writer.finish()?)
+    ended(rewriter, Written { input, ..writer.finish()? })
 }
 
-/// Pieces that wait for the other thread, 1 MiB each.
+/// Pieces that wait for each thread, 1 MiB each.
 const WAITING: usize = 4;
 
-/// The second thread hashes and writes, which takes about as long as the rewrite itself.
-fn in_two_threads<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, interrupt: &Interrupt) -> Result<(Account, F, Written)> {
-    let (send, pieces) = std::sync::mpsc::sync_channel::<Piece>(WAITING);
-    let (give_back, storage) = std::sync::mpsc::channel::<Sink>();
+/// One more thread hashes the input, another one hashes and writes the output: each hash takes longer than the rewrite itself.
+fn in_threads<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, interrupt: &Interrupt) -> Result<(Account, F, Written)> {
+    let (send_input, runs) = sync_channel::<Run>(WAITING);
+    let (send_output, outputs) = sync_channel::<Sink>(WAITING);
+    let (give_back, storage) = channel::<Sink>();
     let written = std::thread::scope(|scope| {
+        let hasher = scope.spawn(move || {
+            let mut digest = Digest::default();
+            runs.into_iter().for_each(|run| digest.put(run.entries_from(0)));
+            digest
+        });
         let worker = scope.spawn(move || {
             let mut writer = Writer::new(output);
-            for piece in pieces {
-                if let Some(used) = writer.take(piece)? {
-                    let _ = give_back.send(used);
-                }
+            for bytes in outputs {
+                // Nobody waits for storage after the end.
+                let _ = give_back.send(writer.take(bytes)?);
             }
             writer.finish()
         });
@@ -213,17 +206,18 @@ fn in_two_threads<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, 
                 let mut out = storage.try_recv().unwrap_or_default();
                 let Some(run) = rewriter.advance(&mut out)? else { return Ok(()) };
                 interrupt.ensure_wanted()?;
-                if send.send(Piece::Input(run)).is_err() || send.send(Piece::Output(out)).is_err() {
+                if send_input.send(run).is_err() || send_output.send(out).is_err() {
                     // The worker failed, and says why.
                     return Ok(());
                 }
             }
         };
         let read = read();
-        drop(send);
-        let panicked = |_| ErrorKind::Internal { what: "the thread that writes panicked".to_owned() }.into();
+        drop((send_input, send_output));
+        let panicked = |_| Error::from(ErrorKind::Internal { what: "a thread of a rewrite panicked".to_owned() });
         let written = worker.join().map_err(panicked).and_then(|written| written);
-        read.and(written)
+        let input = hasher.join().map_err(panicked);
+        read.and_then(|()| Ok(Written { input: input?, ..written? }))
     });
     ended(rewriter, written?)
 }
