@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import lzma
 import tarfile
@@ -29,11 +30,14 @@ READS: dict[str, Callable[[Path], Any]] = {
     "convert": ls.convert,
     "inspect": ls.inspect,
     "salvage": ls.salvage,
+    "rewrite": lambda path: ls.rewrite(path, io.BytesIO(), drop=["a"]),
+    "split": lambda path: ls.split(path, path.with_name("parts"), bytes=1000),
+    "join": lambda path: ls.join([path], path.with_name("joined")),
     "time": lambda path: ls.Log(path).offset_for_timestamp(0),
     "find": lambda path: list(ls.find(path, timestamp=0)),
 }
 #: These read the logs of directories.
-OF_DIRECTORIES = ("log", "scan", "time", "find")
+OF_DIRECTORIES = ("log", "scan", "time", "find", "rewrite", "split", "join")
 
 
 def _parquet(path: Path) -> None:

@@ -6,7 +6,7 @@ import os
 from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
 
 from logsegment import stores
-from logsegment._core import FileSource, PartitionEnd
+from logsegment._core import FileSource, PartitionEnd, ensure_log_segment
 from logsegment._options import CompressionName, EntryKeywords, ReadOptions
 from logsegment._output import PATHS, ensure_apart, output_directory, staged_output
 from logsegment._rewrite.account import Rewrite
@@ -127,6 +127,7 @@ def _file(source: Any, out: Any, work: RewriteWork, *, overwrite: bool) -> Rewri
     before, name = None, None
     if isinstance(source, PATHS):
         file = segment_at(source)
+        ensure_log_segment(file.path)
         (source,), before, name = sources_of([file]), snapshot_before(file), shown(file.path)
     elif isinstance(source, FileSource):
         name = shown(os.fspath(source.path))
