@@ -12,6 +12,7 @@ import json
 import re
 import subprocess
 import sys
+from datetime import date
 
 from benches import machine, report
 from benches.paths import PEERS, RESULTS, ROOT, WORK, manifests
@@ -24,8 +25,11 @@ def main():
     args = parse_arguments()
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for section in args.sections.split(","):
-        results[section] = renewed(results.get(section), SECTIONS[section](args), args)
+        ensure_same_processor(results, section, args)
+        before, now = results.get(section), SECTIONS[section](args)
+        results[section] = renewed(before, now, args)
         results["machine"] = machine.describe()
+        note_run(results, section, args)
         if not args.quick:
             RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     if args.quick:
@@ -39,6 +43,20 @@ def renewed(before, now, args):
     """What a section holds after a run: all of it, or with `--only` the cases of those alone."""
     held = next((key for key in ("cells", "cases") if key in now), None)
     return {**now, held: {**before[held], **now[held]}} if args.only and before and held else now
+
+
+def ensure_same_processor(results, section, args):
+    """Refuse to put some cases of a section next to those of another processor: a ratio of two machines says nothing."""
+    others = {run["processor"] for run in results.get("measured", {}).get(section, [])} - {machine.processor()}
+    if args.only and others and not args.quick:
+        sys.exit(f"section {section} was measured on {', '.join(others)}; measure all of it here (no --only)")
+
+
+def note_run(results, section, args):
+    """Note when, where and with `--only` for which cases a section was measured."""
+    run = {"date": date.today().isoformat(), "processor": results["machine"]["processor"], "cores": results["machine"]["cores"]}
+    measured = results.setdefault("measured", {})
+    measured[section] = [*measured.get(section, []), {**run, "only": args.only.split(",")}] if args.only else [run]
 
 
 def parse_arguments():

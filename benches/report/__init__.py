@@ -14,11 +14,14 @@ INTRODUCTION = """# Benchmarks
 Every contestant decodes the same bytes, already in memory, to offset, timestamp, key and value of every record, CRCs
 checked, everything decompressed. A checksum over all of it, made outside the clock, proves equal work. One thread unless
 the row says otherwise. MB/s is uncompressed bytes a second, best of the repeats. For logsegment the columns are Arrow
-columns in Python's hands, and the touch of each column by pyarrow is inside the clock.
+columns in Python's hands, and the touch of each column by pyarrow is inside the clock. logsegment runs with the default
+options of `decode`.
 
-The floor is what the bytes cost when nothing is wasted: CRC-32C, decompression, and one pass that copies into column
-buffers that are reused. It panics on bad input and is no library. How the peers are driven:
-[benches/peers](../benches/peers/README.md).
+The line "checksum + decompress + copy" is the reference of the ratios: CRC-32C, decompression, and one pass that copies keys
+and values into column buffers that are reused, written in Rust for these files. It panics on bad input, and is no library.
+How the peers are driven: [benches/peers](../../benches/peers/README.md).
+
+Compare ratios, which hold from machine to machine; MB/s are those of the processor that each section names.
 """
 SECTIONS = {
     "peers": peers.peers_section,
@@ -47,13 +50,26 @@ def write(results):
     """Write the report of `results` to docs/explanation/benchmarks.md."""
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     sections = [INTRODUCTION, machine_section(results["machine"])]
-    sections += [make(results[name]) for name, make in SECTIONS.items() if name in results]
+    measured = results.get("measured", {})
+    sections += [with_runs(make(results[name]), measured.get(name, [])) for name, make in SECTIONS.items() if name in results]
     sections.append(threshold_section(results))
     REPORT.write_text("\n".join(sections))
 
 
+def with_runs(section, runs):
+    """A section, its title followed by when and where its figures were measured."""
+    title, _, rest = section.partition("\n")
+    return "\n".join([title, "", *(sentence(run) for run in runs), rest]) if runs else section
+
+
+def sentence(run):
+    cases = f", for {', '.join(f'`{case}`' for case in run['only'])}" if "only" in run else ""
+    note = f" ({run['note']})" if "note" in run else ""
+    return f"Measured on {run['date']}, {run['processor']}, {run['cores']} cores{cases}{note}."
+
+
 def machine_section(machine):
-    lines = ["## Machine", "", *markdown(["what", "value"], [[key, str(value)] for key, value in machine.items()])]
+    lines = ["## The newest machine", "", *markdown(["what", "value"], [[key, str(value)] for key, value in machine.items()])]
     return "\n".join([*lines, ""])
 
 

@@ -27,7 +27,7 @@ def plugins_section(rows):
         *markdown(["snappy", "records", "records/s", "mean", "95th %", "max"], PROPOSALS_TABLE),
         "",
         "Here encode and decode are asked alone, at full speed: 60,000 values of 120 bytes, one thread, in turns of a few milliseconds.",
-        "`native` and `python` run logsegment's own snappy, exported by a small crate ([benches/plugins](../benches/plugins/snappy)), as C",
+        "`native` and `python` run logsegment's own snappy, exported by a small crate ([benches/plugins](../../benches/plugins/snappy)), as C",
         "functions and from the methods of a class of Python: nothing but the door differs. `stored` is a class that gives back what it",
         "is given, beside `none`. The ratio is the median of the rounds' ratios to what is built in; `us a batch` is the difference of the",
         "best times by the number of batches.",

@@ -54,7 +54,7 @@ def verify_section(found):
     gib = row["bytes"] / (1 << 30)
     peer = row.get("dump_log")
     table = [
-        ["the floor", f"{row['floor']:.2f}", f"{gib / row['floor']:.2f}", "1.00"],
+        ["checksum + decompress + copy", f"{row['floor']:.2f}", f"{gib / row['floor']:.2f}", "1.00"],
         *(
             [what, f"{row[key]:.2f}", f"{gib / row[key]:.2f}", f"{row[key] / row['floor']:.2f}"]
             for what, key in [("`ls.validate`", "validate"), ("`logsegment verify`, the whole program", "command")]
@@ -67,7 +67,7 @@ def verify_section(found):
         "",
         f"A clean segment of {gib:.1f} GiB ({row['corpus']}), one thread.",
         "",
-        *markdown(["what", "seconds", "GiB/s of the file", "times the floor's time"], table),
+        *markdown(["what", "seconds", "GiB/s of the file", "times the reference"], table),
         "",
         "`ls.salvage` over bytes without an intact entry between two that are intact, MB/s:",
         "",
