@@ -27,6 +27,7 @@ pub mod schema;
 pub mod source_chain;
 pub mod stream;
 pub mod values;
+mod views;
 
 pub use records::RecordColumns;
 pub use schema::{BinaryKind, Column, ColumnError, Projection};

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::binary::{BytesColumn, Copied, Views};
+use super::binary::{BytesColumn, Copied};
 use super::chunks::ChunkBuilder;
 use super::parallel::Parallel;
 use super::schema::{BinaryKind, Projection};
+use super::views::Views;
 use crate::decode::{ChecksumVerifier, DecodeOptions, Stats, UploadCheck};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Damage, Piece, Runs, Source, Tail};

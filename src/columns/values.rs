@@ -12,12 +12,13 @@ use bytes::Bytes;
 
 use super::array_checks::{bad_offsets, bad_views};
 use super::batch_columns::{BatchColumns, batch_fields};
-use super::binary::{BytesColumn, Copied, Views};
+use super::binary::{BytesColumn, Copied};
 use super::bitmap;
 use super::chunks::ChunkBuilder;
 use super::findings::{FindingRow, finding_fields, findings_array};
 use super::schema::BinaryKind;
 use super::stream::{ASK_EVERY, OnError, StreamOptions, runs_of, tail_finding};
+use super::views::Views;
 use crate::decode::{DecodeOptions, parse_header, sniff, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Source, Step, step};
