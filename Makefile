@@ -87,6 +87,11 @@ $(BUILD): $(SETUP) pyproject.toml $(RUST_SOURCES)
 	PIP_QUIET=1 $(VENV)/bin/maturin develop --release --quiet $(LOCKED)
 	@mkdir -p $(STAMPS) && touch $@
 
+# A demo prints its own lines only, also the first time, when it sets up and builds.
+ifeq ($(MAKECMDGOALS),demo)
+MAKEFLAGS += --silent
+endif
+
 .PHONY: demo
 demo: $(BUILD) ## a tour on a real segment: set up, build, run examples/demo.py
 	@# What Java and Spark say while they start is shown only if the demo fails.

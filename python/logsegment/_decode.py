@@ -83,7 +83,8 @@ def decode(
         start_offset: first offset wanted (inclusive), per record.
         end_offset: first offset not wanted (exclusive), per record.
         batch_size: largest number of rows of an Arrow batch.
-        batch_bytes: about how many bytes of keys, values and headers an Arrow batch contains; a larger record gets its own batch.
+        batch_bytes: about how many bytes of keys, values and headers an Arrow batch contains; a larger record gets its own batch. With
+            ``binary="binary_view"`` a record of an uncompressed batch counts 128 bytes and a sixteenth of its own, which are not copied.
         topic: value of the column `topic`.
         partition: value of the column `partition`.
         threads: number of threads that decode. 1 is the calling thread, which is always used with `codecs`. Threads start with the first

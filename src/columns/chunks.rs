@@ -198,7 +198,7 @@ impl<B: BytesColumn> ChunkBuilder<B> {
             }
         };
         let left = section.len().saturating_sub(entry.opened.walk.position());
-        let weight = self.columns.weight_of(left);
+        let weight = self.columns.weight_of(entry.opened.walk.left(), left, entry.opened.records_source);
         let capacity = Capacity::of(&self.options, self.columns.rows(), self.columns.weight());
         if capacity.holds(entry.opened.walk.left(), weight) {
             keep_section(&mut self.columns, entry, run);
@@ -218,7 +218,7 @@ impl<B: BytesColumn> ChunkBuilder<B> {
         keep_section(&mut self.columns, entry, run);
         let capacity = capacity.strict(&self.options);
         while entry.opened.walk.left() > 0 && self.columns.rows() < capacity.rows {
-            let next = self.columns.weight_of(entry.opened.walk.next_len(&section));
+            let next = self.columns.weight_of(1, entry.opened.walk.next_len(&section), entry.opened.records_source);
             let would_be = self.columns.weight().saturating_add(next);
             if self.columns.rows() > 0 && (self.columns.weight() >= capacity.bytes || would_be > MOST_BYTES) {
                 break;

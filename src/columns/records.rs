@@ -16,7 +16,7 @@ use super::perbatch::BatchRuns;
 use super::pooled_vec::PooledVec;
 use super::record_metadata::RecordMetadata;
 use super::schema::{Column, Projection};
-use crate::decode::{DecodeOptions, OffsetRange, Opened};
+use crate::decode::{DecodeOptions, OffsetRange, Opened, RecordsSource};
 use crate::error::Result;
 use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section, TimestampType};
 use crate::validate::Finding;
@@ -40,6 +40,11 @@ pub struct RecordColumns<B> {
     topic: Constant<String>,
     partition: Constant<i32>,
 }
+
+/// Which part of bytes that stay where they are counts, and what a row of them counts besides: fewer, larger chunks of large values, and chunks
+/// of small ones that stay in the cache.
+const VIEWED_SHARE: usize = 16;
+const VIEWED_ROW: usize = 128;
 
 /// Microseconds in a millisecond.
 const US_PER_MS: i64 = 1000;
@@ -87,11 +92,16 @@ impl<B: BytesColumn> RecordColumns<B> {
         bytes + decoded + self.headers.as_ref().map_or(0, HeaderColumns::overhead)
     }
 
-    /// Most that `bytes` uncompressed bytes of records can add to the weight.
-    pub fn weight_of(&self, bytes: usize) -> usize {
+    /// Most that `records` records of so many uncompressed bytes can add to the weight. Views keep the memory of what was decompressed for
+    /// them; the bytes of an entry stay where they are in any case, and weigh little.
+    pub fn weight_of(&self, records: usize, bytes: usize, records_source: RecordsSource) -> usize {
         let is_decoded = self.projection.has(Column::Internal);
         let has_bytes = self.key.is_some() || self.value.is_some() || self.headers.is_some() || is_decoded;
-        if has_bytes { bytes } else { 0 }
+        if !has_bytes {
+            return 0;
+        }
+        let is_viewed = B::KEEPS_SECTIONS && records_source == RecordsSource::Input && !is_decoded;
+        if is_viewed { (bytes / VIEWED_SHARE).saturating_add(records.saturating_mul(VIEWED_ROW)).min(bytes) } else { bytes }
     }
 
     /// Bytes copied into the rows written so far.
@@ -128,7 +138,7 @@ impl<B: BytesColumn> RecordColumns<B> {
         let walked =
             opened.walk.advance_asking(section, records, Ahead::new(next, records), &mut sink).and_then(|()| opened.walk.finish(section));
         self.rows = sink.row;
-        self.weight += opened.walk.position() - start;
+        self.weight += self.weight_of(self.rows - before.0, opened.walk.position() - start, opened.records_source);
         if let Err(error) = walked {
             self.truncate(before);
             return Err(error);
