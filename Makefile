@@ -48,6 +48,10 @@ export SPARK_LOCAL_IP ?= 127.0.0.1
 
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml) $(shell find src -name '*.rs')
 LICENCE_FILES := LICENSE NOTICE LICENSE-binary $(wildcard licenses/*)
+JAVA_SOURCES := $(shell find jvm -type f)
+JAR := python/logsegment/spark/jvm/logsegment-spark.jar
+# What tests and wheels take along: nothing where there is no JDK.
+BUILT_JAR := $(if $(shell command -v javac),$(JAR))
 SETUP := $(STAMPS)/setup
 BUILD := $(STAMPS)/build
 # The stamp outlives the module when the tree is cleaned: then it counts for nothing.
@@ -92,6 +96,14 @@ ifeq ($(MAKECMDGOALS),demo)
 MAKEFLAGS += --silent
 endif
 
+.PHONY: jar
+jar: $(JAR) ## compile the columnar reader for Spark and its library into a jar (JDK); docs/how-to/faster-in-spark.md
+
+# A target directory of its own: Cargo has one place for the library of every set of features.
+$(JAR): $(SETUP) tools/spark_jar.py $(JAVA_SOURCES) $(RUST_SOURCES)
+	cargo rustc --release --quiet $(LOCKED) --lib --crate-type cdylib --features jvm --target-dir target/jvm
+	$(PY) tools/spark_jar.py target/jvm/release
+
 .PHONY: demo
 demo: $(BUILD) ## a tour on a real segment: set up, build, run examples/demo.py
 	@# What Java and Spark say while they start is shown only if the demo fails.
@@ -109,12 +121,12 @@ check: $(BUILD) ## the loop at the desk: Rust and Python tests without Spark, br
 		--ignore tests/python/test_docs.py tests/python $(ARGS)
 
 .PHONY: test-rust
-test-rust: $(SETUP) ## the core without features (the fence), then with Arrow columns and files
+test-rust: $(SETUP) ## the core without features (the fence), then with Arrow columns, files and the JVM reader
 	cargo test $(LOCKED)
-	cargo test $(LOCKED) --features arrow,io
+	cargo test $(LOCKED) --features arrow,io,jvm
 
 .PHONY: test-python
-test-python: $(BUILD) ## pytest in WORKERS processes (4); ARGS="-k name" selects
+test-python: $(BUILD) $(BUILT_JAR) ## pytest in WORKERS processes (4); ARGS="-k name" selects
 	$(PY) -m pytest $(PARALLEL) -m "not soak" --durations 20 $(ARGS)
 
 .PHONY: lint
@@ -165,7 +177,7 @@ properties: ## every Rust test named after properties with FUZZ_CASES cases each
 	PROPTEST_CASES=$(FUZZ_CASES) $(FUZZ_TEST)
 
 .PHONY: interop
-interop: $(BUILD) ## run every writer against every reader, record and print the table of docs/reference/compatibility.md (Java, Maven)
+interop: $(BUILD) $(BUILT_JAR) ## run every writer against every reader, record and print the table of docs/reference/compatibility.md (Java, Maven)
 	status=0; REQUIRE_INTEROP=1 INTEROP_RECORD=1 $(PY) -m pytest $(PARALLEL) -m "interop and not soak" $(ARGS) || status=$$?; \
 		$(PY) tests/interop/record.py || status=$$?; exit $$status
 
@@ -176,7 +188,7 @@ mutations: ## MUTATIONS of every clean file of the corpus, optimised, overflow c
 		-- --nocapture no_mutation
 
 .PHONY: soak
-soak: $(BUILD) ## streaming queries over a working broker, killed or stopped STREAM_KILLS times (10; Java, Maven)
+soak: $(BUILD) $(BUILT_JAR) ## streaming queries over a working broker, killed or stopped STREAM_KILLS times (10; Java, Maven)
 	REQUIRE_INTEROP=1 STREAM_KILLS=$(STREAM_KILLS) STREAM_SECONDS=$(STREAM_SECONDS) $(PY) -m pytest -s -m soak tests/interop $(ARGS)
 
 .PHONY: miri
@@ -232,12 +244,12 @@ man: $(BUILD) ## write the manual page from the help of the command line
 wheel cross-wheel: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 
 .PHONY: wheel
-wheel: $(SETUP) $(LICENCE_FILES) ## build the stripped wheel for this Python into target/wheels
+wheel: $(SETUP) $(LICENCE_FILES) $(BUILT_JAR) ## build the stripped wheel for this Python into target/wheels
 	rm -rf target/wheels
 	$(VENV)/bin/maturin build --release --quiet $(LOCKED) --interpreter $(PY) --out target/wheels
 
 .PHONY: wheel-check
-wheel-check: wheel ## build the wheel; at most 6 MiB, complete with licences, works alone, and with each extra of docs/tutorial/first-attempts.md
+wheel-check: wheel ## build the wheel; at most 8 MiB, complete with licences, works alone, and with each extra of docs/tutorial/first-attempts.md
 	$(PY) tools/wheel_check.py --attempts target/wheels/*.whl
 
 .PHONY: cross-tools

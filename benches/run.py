@@ -154,6 +154,11 @@ def run_spark(args):
     return call_json("benches.spark.measure", *quick)
 
 
+def run_spark_readers(args):
+    quick = ["--corpora", "small-none", "--rounds", "2"] if args.quick else []
+    return call_json("benches.spark.readers", *quick)
+
+
 def run_header_view(args):
     quick = ["--gib", "2", "--rounds", "2"] if args.quick else []
     return call_json("benches.spark.header_view", *quick)
@@ -217,6 +222,7 @@ SECTIONS = {
     "slice": run_slice,
     "verify": run_verify,
     "spark": run_spark,
+    "spark_readers": run_spark_readers,
     "header_view": run_header_view,
     "spark_kafka": run_spark_kafka,
     "spark_kafka_unchecked": run_spark_kafka_unchecked,

@@ -43,6 +43,10 @@ THREADS_LIMIT = 1.8
 BARE_LOOP_LIMIT = 2.0
 MEMORY_LIMIT_MIB = 200.0
 SPARK_SHARE = 0.80
+#: CPU of a row of the columnar reader beside the one in Python: of all columns, and of few.
+SPARK_FULL_SHARE = 0.5
+SPARK_NARROW_SHARE = 0.55
+SPARK_READER_CASES = [(corpus, query) for corpus in ("small-none", "small-lz4") for query in ("noop", "group", "count")]
 ENCODE_PEER_SHARE = 0.75
 ENCODED_SIZE_LIMIT = 1.05
 KAFKA_BUILDER = "java"
@@ -103,6 +107,7 @@ def checks(results):
         *slices(results.get("slice", [])),
         *verifying(results.get("verify", {})),
         *spark(results.get("spark", [])),
+        *spark_readers(results.get("spark_readers", [])),
         header_view(results.get("header_view", {})),
         *spark_kafka(results.get("spark_kafka", [])),
         *spark_kafka(results.get("spark_kafka_unchecked", []), "unchecked"),
@@ -245,6 +250,15 @@ def spark(rows):
         cpu = ceiling["cpu_us_per_row"] / ours["cpu_us_per_row"] if found else None
         yield Check("rows/s / Spark's ceiling", f"{door}, {query}, small-none", rate, SPARK_SHARE, at_most=False)
         yield Check("ceiling's CPU a row / ours", f"{door}, {query}, small-none", cpu, SPARK_SHARE, at_most=False)
+
+
+def spark_readers(rows):
+    """CPU of a row of the columnar reader beside the one in Python: full rows, and narrow ones beside the option `columns`."""
+    for corpus, query in SPARK_READER_CASES:
+        row = next((row for row in rows if (row["corpus"], row["query"]) == (corpus, query)), None)
+        other, limit = ("python", SPARK_FULL_SHARE) if query == "noop" else ("python with columns", SPARK_NARROW_SHARE)
+        share = row["columnar"]["cpu_us_per_row"] / row[other]["cpu_us_per_row"] if row else None
+        yield Check(f"CPU of a row, columnar / {other}", f"{query}, {corpus}", share, limit)
 
 
 def header_view(row):

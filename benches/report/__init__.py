@@ -33,6 +33,7 @@ SECTIONS = {
     "slice": reading.slice_section,
     "verify": reading.verify_section,
     "spark": spark.spark_section,
+    "spark_readers": spark.spark_readers_section,
     "header_view": spark.header_view_section,
     "spark_kafka": spark.spark_kafka_section,
     "spark_kafka_unchecked": spark.spark_kafka_unchecked_section,

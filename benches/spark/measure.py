@@ -50,8 +50,8 @@ def main():
     print(json.dumps(rows))
 
 
-def session(java_options=""):
-    """A local[2] session whose workers find logsegment and the stand-ins; `java_options` are those of its JVM."""
+def session(java_options="", jars=None):
+    """A local[2] session whose workers find logsegment and the stand-ins; `java_options` are those of its JVM, `jars` are loaded by it."""
     from pyspark.sql import SparkSession
 
     # As pip leaves a package: where PYTHONDONTWRITEBYTECODE is set, every worker would compile it anew, and not PySpark.
@@ -69,6 +69,8 @@ def session(java_options=""):
         "spark.sql.warehouse.dir": str(WORK / "spark" / "warehouse"),
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(RAW_ROWS_PER_ARROW_BATCH),
     }
+    if jars is not None:
+        options["spark.jars"] = jars
     for key, value in options.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()

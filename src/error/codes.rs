@@ -77,6 +77,43 @@ impl ErrorKind {
         }
     }
 
+    /// The name of the class of errors that users catch, in every language.
+    pub fn class(&self) -> &'static str {
+        match self {
+            Self::Truncated { .. } => "TruncatedError",
+            Self::Checksum { .. } => "ChecksumError",
+            Self::Length { .. }
+            | Self::Varint { .. }
+            | Self::Count { .. }
+            | Self::TrailingBytes { .. }
+            | Self::Magic { .. }
+            | Self::Unsearched
+            | Self::LostBytes { .. }
+            | Self::OutsideSegment { .. }
+            | Self::Undecided { .. }
+            | Self::OutsideUpload { .. }
+            | Self::OutOfOrder { .. }
+            | Self::Rejected { code: 2, .. } => "CorruptError",
+            Self::UnknownCompression { .. }
+            | Self::UnknownCompressionName { .. }
+            | Self::UnknownPlugin { .. }
+            | Self::Rejected { rule: "S-P18", .. } => "UnknownCompressionError",
+            Self::UnsupportedFormat { .. }
+            | Self::PluginMissing { .. }
+            | Self::Unconvertible { .. }
+            | Self::Rejected { code: 35 | 43 | 76, .. } => "UnsupportedError",
+            Self::Codec { .. } | Self::Plugin { .. } | Self::Compression { .. } => "CodecError",
+            Self::Limit { .. } | Self::Rejected { code: 10 | 18, .. } => "LimitError",
+            Self::Invalid { .. } | Self::NotASegment { .. } | Self::Unwritable { .. } | Self::Rejected { .. } => "InvalidError",
+            Self::Loss { .. } => "LossError",
+            Self::Registry { .. } => "RegistryError",
+            Self::Io { .. } => "OSError",
+            Self::Interrupted => "KeyboardInterrupt",
+            Self::Refused { .. } | Self::Usage { .. } => "ValueError",
+            Self::Internal { .. } => "InternalError",
+        }
+    }
+
     /// Kafka's wire error code, where Kafka has one for this case (FORMAT section 12).
     pub fn kafka_error_code(&self) -> Option<i16> {
         const CORRUPT_MESSAGE: i16 = 2;

@@ -1,7 +1,9 @@
 //! Files: read by position, with no mapping, since a mapped file that shrinks kills the process.
 
 mod file;
+mod segment_check;
 mod segments;
 
 pub use file::{FileRange, RandomFile};
+pub use segment_check::{ensure_segment, position_07};
 pub use segments::{FileError, SegmentOptions, WrittenSegment, write_segments};

@@ -17,6 +17,14 @@ macro_rules! exceptions {
         fn classes(py: Python<'_>) -> Vec<Bound<'_, PyType>> {
             vec![$(py.get_type::<$name>()),*]
         }
+
+        /// An exception of the class with this name.
+        fn of_class(class: &str, text: String) -> PyErr {
+            $(if class == stringify!($name) {
+                return $name::new_err(text);
+            })*
+            InternalError::new_err(text)
+        }
     };
 }
 
@@ -115,39 +123,12 @@ fn in_file(file: Option<&str>, message: &str) -> String {
 fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let text = error.to_string();
     match error.kind() {
-        ErrorKind::Truncated { .. } => TruncatedError::new_err(text),
-        ErrorKind::Checksum { .. } => ChecksumError::new_err(text),
-        ErrorKind::Length { .. }
-        | ErrorKind::Varint { .. }
-        | ErrorKind::Count { .. }
-        | ErrorKind::TrailingBytes { .. }
-        | ErrorKind::Magic { .. }
-        | ErrorKind::Unsearched
-        | ErrorKind::LostBytes { .. }
-        | ErrorKind::OutsideSegment { .. }
-        | ErrorKind::Undecided { .. }
-        | ErrorKind::OutsideUpload { .. }
-        | ErrorKind::OutOfOrder { .. } => CorruptError::new_err(text),
-        ErrorKind::Invalid { .. } | ErrorKind::NotASegment { .. } => InvalidError::new_err(text),
-        ErrorKind::UnsupportedFormat { .. } => UnsupportedError::new_err(text),
-        ErrorKind::UnknownCompression { .. }
-        | ErrorKind::UnknownCompressionName { .. }
-        | ErrorKind::UnknownPlugin { .. }
-        | ErrorKind::Rejected { rule: "S-P18", .. } => UnknownCompressionError::new_err(text),
-        ErrorKind::PluginMissing { .. } => UnsupportedError::new_err(text),
-        ErrorKind::Codec { .. } | ErrorKind::Plugin { .. } | ErrorKind::Compression { .. } => CodecError::new_err(text),
-        ErrorKind::Limit { .. } | ErrorKind::Rejected { code: 10 | 18, .. } => LimitError::new_err(text),
-        ErrorKind::Unwritable { .. } => InvalidError::new_err(text),
-        ErrorKind::Unconvertible { .. } | ErrorKind::Rejected { code: 35 | 43 | 76, .. } => UnsupportedError::new_err(text),
-        ErrorKind::Loss { .. } => LossError::new_err(text),
-        ErrorKind::Rejected { code: 2, .. } => CorruptError::new_err(text),
-        ErrorKind::Rejected { .. } => InvalidError::new_err(text),
         ErrorKind::Io { os_code: Some(code), .. } => os_error(py, *code, error.file().map(Path::new)),
         ErrorKind::Io { kind, message, .. } => std::io::Error::new(*kind, in_file(error.file(), message)).into(),
         ErrorKind::Registry { .. } => registry_error(py, error.message()),
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
         ErrorKind::Refused { .. } => PyValueError::new_err(text),
         ErrorKind::Usage { argument, problem } => PyValueError::new_err(format!("{argument}: {problem}")),
-        ErrorKind::Internal { .. } => InternalError::new_err(text),
+        kind => of_class(kind.class(), text),
     }
 }

@@ -13,6 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import corpus
+from logsegment.spark import jar
 
 #: Small, without a web server, in UTC as the columns are.
 OPTIONS = {
@@ -36,7 +37,7 @@ def spark_session() -> SparkSession:
     """A session on local[2] in which nothing of ours is registered."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").appName("logsegment tests")
-    for name, value in OPTIONS.items():
+    for name, value in (OPTIONS | columnar_options()).items():
         builder = builder.config(name, value)
     # A relative path in a query is relative to where the session was started, whatever a test changes to later.
     with contextlib.chdir(start_directory()):
@@ -44,6 +45,14 @@ def spark_session() -> SparkSession:
     spark.sparkContext.setLogLevel("OFF")
     atexit.register(spark.stop)
     return spark
+
+
+def columnar_options() -> dict[str, str]:
+    """The settings of a session with the columnar reader; none where it was not built."""
+    try:
+        return {"spark.jars": jar()}
+    except FileNotFoundError:
+        return {}
 
 
 def start_directory() -> Path:

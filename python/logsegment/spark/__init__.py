@@ -10,6 +10,7 @@ pyarrow and pandas are imported by what needs them, not here: PySpark imports th
 """
 
 try:
+    from logsegment.spark.jvm.jar import jar, session_options
     from logsegment.spark.map_in_arrow import BatchDecoder, decode_batches
     from logsegment.spark.register import register
     from logsegment.spark.rewriting import rewrite
@@ -29,8 +30,10 @@ __all__ = [
     "decode_batches",
     "decode_udf",
     "encode_udf",
+    "jar",
     "record_schema",
     "register",
     "rewrite",
+    "session_options",
     "validate_udf",
 ]

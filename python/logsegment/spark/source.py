@@ -19,6 +19,7 @@ from pyspark.sql.datasource import (
 )
 
 from logsegment._options import with_values
+from logsegment.spark.jvm.planning import PlanningReader, PlanRequest, ensure_columnar
 from logsegment.spark.options.names import boolean, ensure_known_somewhere, ensure_no_table, lowered
 from logsegment.spark.options.read import columns_option, parse_mode, parse_options, paths_of, values_option, view_of
 from logsegment.spark.options.topics import local_paths
@@ -47,6 +48,7 @@ class LogSegmentSource(DataSource):
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(dict(options))
         self.given = dict(options)
+        self.request = PlanRequest.taken(self.given)
         ensure_no_table(self.given)
         ensure_known_somewhere(self.given)
         paths_of(lowered(self.given))
@@ -70,10 +72,14 @@ class LogSegmentSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of the columns in `schema`."""
         if view_of(self.given) != "records":
-            return view_reader(self.given, schema)
+            view = view_reader(self.given, schema)
+            return view if self.request is None else PlanningReader(view, self.request, f"view {view_of(self.given)}")
         options = parse_options(self.given)
         kind = PushingReader if options.push_filters else SegmentReader
-        return kind(options, *self._columns(schema))
+        reader = kind(options, *self._columns(schema))
+        if options.reader == "columnar":
+            ensure_columnar(reader, self.request)
+        return reader if self.request is None else PlanningReader(reader, self.request)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Return a reader of the columns in `schema` that follows partitions."""

@@ -14,7 +14,7 @@ use pyo3::types::{PyList, PyString, PyTuple};
 
 use crate::decode::OffsetRange;
 use crate::framing::Source;
-use crate::io::FileRange;
+use crate::io::{FileRange, position_07};
 use crate::py::finding::Finding;
 use crate::py::interrupt::Signals;
 
@@ -179,12 +179,6 @@ pub struct OpenedSource {
     pub kafka_07: Option<i64>,
     /// The offsets that its batches may hold.
     pub segment: OffsetRange,
-}
-
-/// The position in the name of a segment of Kafka 0.7, `<20 digits>.kafka` (SEG-1).
-fn position_07(path: &std::path::Path) -> Option<i64> {
-    let is_07 = path.extension().is_some_and(|suffix| suffix == "kafka");
-    is_07.then(|| path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse().ok()).unwrap_or(0))
 }
 
 /// A path as the `FileSource` of its file; everything else as it is.

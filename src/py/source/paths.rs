@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::framing::Source;
-use crate::io::{FileRange, RandomFile};
+use crate::io::{self as files, FileRange, RandomFile};
 use crate::log::partition::{Directory, snapshot_before};
 use crate::log::{Entries, ReadAt, committed, not_a_segment};
 use crate::py::errors;
@@ -116,18 +116,11 @@ pub fn recovering(path: &Path, start: u64, end: Option<u64>, signals: &Arc<Signa
 /// # Errors
 /// `NotASegment`, with the name of the file. What cannot be opened is for the read to report.
 pub fn ensure_segment(path: &Path) -> Result<()> {
+    if !store::is_stored(path) {
+        return files::ensure_segment(path);
+    }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let metadata = if store::is_stored(path) { None } else { fs::metadata(path).ok() };
-    if metadata.as_ref().is_some_and(fs::Metadata::is_dir) {
-        return Err(in_file(not_a_segment::directory_error(), path));
-    }
-    let mut head = Vec::new();
-    // A read from a FIFO would take the bytes away.
-    if metadata.is_some_and(|metadata| metadata.is_file()) {
-        let file = fs::File::open(path).map(|file| file.take(not_a_segment::HEAD));
-        let _ = file.and_then(|mut file| file.read_to_end(&mut head));
-    }
-    not_a_segment::error(&name, &head).map_or(Ok(()), |error| Err(in_file(error, path)))
+    not_a_segment::error(&name, &[]).map_or(Ok(()), |error| Err(in_file(error, path)))
 }
 
 /// Raise `InvalidError` for a file or directory that is not a log segment, by its name and first bytes.

@@ -33,6 +33,8 @@ KEYS = "keys"
 PATHS = ("path", "paths", KEYS)
 #: Directory for the counters of tasks.
 IO_STATS = "ioStats"
+#: What the columnar reader asks for; see `jvm.planning`.
+PLAN = "jvm.plan"
 #: What to do at damage.
 MODE = ("mode", "columnNameOfCorruptRecord")
 #: Spark's name of the column, unless the option sets another one.
@@ -74,7 +76,7 @@ class EntryPoint:
 
 
 _ISOLATION = ((KAFKA_ISOLATION, ("isolation",)),)
-BATCH = EntryPoint("a batch query", (*PATHS, *RECORDS, *STARTS, *TASKS, *ENDS, "pushFilters", "view"), TRIGGERS, _ISOLATION)
+BATCH = EntryPoint("a batch query", (*PATHS, *RECORDS, *STARTS, *TASKS, *ENDS, "pushFilters", "reader", "view"), TRIGGERS, _ISOLATION)
 VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc", "experimental", *ENTRY_LIMITS)
 #: Views of anything but records.
 VIEWS: dict[View, EntryPoint] = {

@@ -42,6 +42,9 @@ from logsegment.tiered.uri import tiered
 
 Mode: TypeAlias = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 MODES: tuple[Mode, ...] = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
+#: Which reader reads a batch query: the columnar one where it can, always Python, or the columnar one or an error.
+ReaderName: TypeAlias = Literal["auto", "python", "columnar"]
+READERS: tuple[ReaderName, ...] = ("auto", "python", "columnar")
 DEPTHS: tuple[Depth, ...] = ("headers", "metadata", "full")
 #: How far a stream reads a partition: to the high watermark if its broker wrote one, or to the end of the log in any case.
 UpTo: TypeAlias = Literal["highWatermark", "logEnd"]
@@ -124,12 +127,14 @@ class BatchOptions(RecordQuery):
         include_headers: the column `headers` is among the usual ones.
         columns: names of the columns; None for the usual ones.
         push_filters: use the filters that Spark pushes down.
+        reader: which reader reads the rows.
     """
 
     ending: OffsetLimit = field(default_factory=OffsetLimit)
     include_headers: bool = False
     columns: tuple[str, ...] | None = None
     push_filters: bool = False
+    reader: ReaderName = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +188,7 @@ def parse_options(given: Mapping[str, str]) -> BatchOptions:
         include_headers=boolean(options, "includeHeaders", False),
         columns=columns_option(options),
         push_filters=boolean(options, "pushFilters", False),
+        reader=_reader(options.get("reader", "auto")),
     )
 
 
@@ -375,6 +381,13 @@ def _isolation(options: Mapping[str, str]) -> Isolation:
         return _LEVELS[text.lower()]
     except KeyError:
         raise ValueError(f"option isolation must be read_uncommitted or read_committed, not {text!r}") from None
+
+
+def _reader(text: str) -> ReaderName:
+    name: ReaderName | None = next((one for one in READERS if one == text.strip().lower()), None)
+    if name is None:
+        raise ValueError(f"option reader must be auto, python or columnar, not {text!r}")
+    return name
 
 
 def _up_to(text: str) -> UpTo:

@@ -118,7 +118,9 @@ def test_a_frame_for_each_side_of_a_union_gives_all_rows(spark: SparkSession, tr
         right = sorted(expected(tree[1], 0, 20) + expected(tree[1], 1131))
         assert places(one.union(other)) == right
         frame = load(spark, tree[0], pushFilters="true")
-        assert places(frame.where(texts[0]).union(frame.where(texts[1]))) != right
+        # The columnar reader has a plan of its own for each side.
+        is_planned_apart = spark.conf.get("spark.logsegment.reader") == "auto"
+        assert (places(frame.where(texts[0]).union(frame.where(texts[1]))) == right) == is_planned_apart
     finally:
         spark.conf.unset(PUSHDOWN)
 

@@ -1,0 +1,124 @@
+package io.github.logsegment.spark;
+
+import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import org.apache.spark.sql.connector.metric.CustomTaskMetric;
+import org.apache.spark.sql.connector.read.PartitionReader;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.unsafe.Platform;
+
+/**
+ * Reads one task. The library owns the memory of a batch until the next one is asked for, and of the last one until the reader is closed:
+ * Spark copies rows out of a batch before it asks for the next.
+ */
+final class ColumnarTaskReader implements PartitionReader<ColumnarBatch> {
+  private final NativeColumn[] columns;
+  private final ColumnarBatch batch;
+  private final long numbers;
+  private final long numbersLength;
+  private long handle;
+  private long left;
+  private long batches;
+
+  ColumnarTaskReader(byte[] task, StructType schema, int limit) {
+    String problem = NativeReader.problem();
+    if (problem != null) {
+      throw new IllegalStateException(problem);
+    }
+    columns = NativeColumn.of(schema);
+    batch = new ColumnarBatch(columns);
+    left = limit;
+    numbersLength = NativeReader.HEAD + NativeColumn.numbers(columns);
+    numbers = Platform.allocateMemory(8 * numbersLength);
+    Platform.setMemory(numbers, (byte) 0, 8 * numbersLength);
+    handle = opened(data(task, schema, limit));
+    if (handle == 0) {
+      Platform.freeMemory(numbers);
+      throw PythonErrors.of("logsegment.InternalError: internal error, please report it: a Spark task could not be opened");
+    }
+  }
+
+  @Override
+  public boolean next() {
+    if (left <= 0 || handle == 0) {
+      return false;
+    }
+    long rows = NativeReader.next(handle, numbers, numbersLength);
+    if (rows == NativeReader.FAILED) {
+      throw PythonErrors.of(text(number(0), (int) number(1)));
+    }
+    if (rows == NativeReader.END) {
+      return false;
+    }
+    int given = (int) Math.min(rows, left);
+    left -= given;
+    batches++;
+    long at = numbers + 8L * NativeReader.HEAD;
+    for (NativeColumn column : columns) {
+      at = column.move(at, given);
+    }
+    batch.setNumRows(given);
+    return true;
+  }
+
+  @Override
+  public ColumnarBatch get() {
+    return batch;
+  }
+
+  @Override
+  public CustomTaskMetric[] currentMetricsValues() {
+    return handle == 0 ? new CustomTaskMetric[0] : ReaderMetrics.of(batches, number(2), number(3), number(4), number(5));
+  }
+
+  @Override
+  public void close() {
+    if (handle != 0) {
+      NativeReader.close(handle);
+      Platform.freeMemory(numbers);
+      handle = 0;
+    }
+  }
+
+  private long number(int index) {
+    return Platform.getLong(null, numbers + 8L * index);
+  }
+
+  private static String text(long address, int length) {
+    byte[] bytes = new byte[length];
+    Platform.copyMemory(null, address, bytes, Platform.BYTE_ARRAY_OFFSET, length);
+    return new String(bytes, StandardCharsets.UTF_8);
+  }
+
+  private static long opened(byte[] data) {
+    long address = Platform.allocateMemory(data.length);
+    try {
+      Platform.copyMemory(data, Platform.BYTE_ARRAY_OFFSET, null, address, data.length);
+      return NativeReader.open(address, data.length);
+    } finally {
+      Platform.freeMemory(address);
+    }
+  }
+
+  /** The columns and the most rows, and after these what Python wrote. */
+  private static byte[] data(byte[] task, StructType schema, int limit) {
+    try {
+      ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+      DataOutputStream out = new DataOutputStream(bytes);
+      out.writeInt(schema.size());
+      for (String name : schema.fieldNames()) {
+        byte[] text = name.getBytes(StandardCharsets.UTF_8);
+        out.writeInt(text.length);
+        out.write(text);
+      }
+      out.writeLong(limit);
+      out.write(task);
+      return bytes.toByteArray();
+    } catch (IOException error) {
+      throw new IllegalStateException(error);
+    }
+  }
+}

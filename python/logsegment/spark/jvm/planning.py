@@ -1,0 +1,186 @@
+"""Plans for the columnar reader: a query that Java asks for goes in, tasks for Java or for Python workers come out.
+
+Java sends the option `jvm.plan` with its version and the filters of the query. The first task of the answer is a note: which version
+planned, and why Python reads the rows, if it does. The names and the arguments of both classes are known to `PythonSource.java`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Self
+
+from pyspark.sql import datasource as spark
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+
+from logsegment._core import __version__
+from logsegment._options import ReadOptions
+from logsegment.spark.jvm.tasks import task_bytes
+from logsegment.spark.options.names import PLAN
+from logsegment.spark.options.plugins import ABSENT
+from logsegment.spark.read.plan import SegmentTask, WantedRows, wanted_by
+from logsegment.spark.read.reader import SegmentReader
+from logsegment.stores.uri import is_stored
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: The options that a task tells the library, as they are by default.
+_PLAIN: dict[str, Any] = {
+    name: getattr(ReadOptions(), name)
+    for name in ("columns", "batch_size", "batch_bytes", "experimental", "limits", "codecs", "null_headers")
+}
+_REFUSED = "option reader: the columnar reader does not read this query"
+_STORED = "files in a store or in tiered storage"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FILTERS: dict[str, Callable[[Any, Any], Filter]] = {
+    one.__name__: one
+    for one in (
+        spark.EqualTo,
+        spark.GreaterThan,
+        spark.GreaterThanOrEqual,
+        spark.LessThan,
+        spark.LessThanOrEqual,
+        spark.In,
+        spark.StringStartsWith,
+        spark.StringEndsWith,
+        spark.StringContains,
+    )
+}
+
+
+class PlanNote(InputPartition):
+    """What is said about a plan; it is no task."""
+
+    def __init__(self, version: str, reason: str | None) -> None:
+        self.version = version
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str | None]]:
+        return type(self), (self.version, self.reason)
+
+
+class ColumnarTask(InputPartition):
+    """A task as the library in the jar reads it."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def __reduce__(self) -> tuple[type[Self], tuple[bytes]]:
+        return type(self), (self.data,)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """What Java asks for.
+
+    Attributes:
+        version: of the jar.
+        filters: those of the query on topic, partition, offset and timestamp.
+    """
+
+    version: str
+    filters: tuple[Filter, ...] = ()
+
+    @classmethod
+    def taken(cls, options: dict[str, str]) -> Self | None:
+        """Take the request out of the options of a query; None without one: no jar is loaded, or Java plans no batch query."""
+        text = next((options.pop(name) for name in list(options) if name.lower() == PLAN), None)
+        if text is None:
+            return None
+        asked = json.loads(text)
+        return cls(asked["version"], tuple(_filter(*one) for one in asked["filters"]))
+
+
+class PlanningReader(DataSourceReader):
+    """Plans for Java, and reads for it what it does not read itself.
+
+    Args:
+        reader: the reader of the query.
+        request: of Java.
+        reason: why Python reads; None to find that out.
+    """
+
+    def __init__(self, reader: DataSourceReader, request: PlanRequest, reason: str | None = None) -> None:
+        self.reader = reader
+        self.request = request
+        self.reason = reason or (python_reason(reader) if isinstance(reader, SegmentReader) else "not a query of records")
+
+    @property
+    def pushFilters(self) -> Any:
+        """Return the method of the reader: PySpark looks at it."""
+        return self.reader.pushFilters
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Return a note and the tasks.
+
+        Raises:
+            ValueError: if the jar is of another version.
+            OSError, RecordBatchError: as of the reader.
+        """
+        if self.request.version != __version__:
+            raise ValueError(
+                f"the jar is of version {self.request.version}, the Python package of version {__version__}; "
+                "set spark.jars to logsegment.spark.jar() of this package"
+            )
+        note = PlanNote(__version__, self.reason)
+        if self.reason is not None or not isinstance(self.reader, SegmentReader):
+            return [note, *self.reader.partitions()]
+        self.reader.wanted = wanted_by(self.request.filters)
+        read = self.reader.options.read
+        tasks = [task for task in self.reader.partitions() if isinstance(task, SegmentTask)]
+        if any(is_stored(source.path) for task in tasks for source, _ in task.parts):
+            # A directory may turn out to be one of tiered storage.
+            if self.reader.options.reader == "columnar":
+                raise ValueError(f"{_REFUSED}: {_STORED}")
+            self.reason, self.reader.wanted = _STORED, WantedRows()
+            return self.partitions()
+        return [note, *(ColumnarTask(task_bytes(task, read)) for task in tasks)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of one task, in a worker process."""
+        return self.reader.read(partition)
+
+
+def python_reason(reader: SegmentReader) -> str | None:
+    """Return why Python must read a query, or None if the columnar reader can."""
+    options, read = reader.options, reader.options.read
+    reasons = {
+        "option reader is python": options.reader == "python",
+        f"option mode is {options.mode.name}": options.mode.name != "FAILFAST",
+        f"column {options.mode.column}": reader.corrupt.index is not None,
+        f"option isolation is {read.isolation}": read.isolation != "read_uncommitted",
+        "option values is internal": read.has_internal,
+        "plugin codecs": read.codecs != ABSENT,
+        "option ioStats": options.io_stats is not None,
+        "option failOnDataLoss is false": not options.fails_on_data_loss,
+        "an option that only Python reads": replace(read, **_PLAIN) != ReadOptions(),
+        _STORED: any(map(is_stored, options.paths)),
+    }
+    return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+def ensure_columnar(reader: SegmentReader, request: PlanRequest | None) -> None:
+    """Refuse a query that asks for the columnar reader and cannot have it.
+
+    Raises:
+        ValueError: for such a query. The text names the reason.
+    """
+    if request is None:
+        raise ValueError(
+            "option reader: the columnar reader is not loaded; "
+            "set spark.jars to logsegment.spark.jar() before the session starts, and see Spark's log if it is set"
+        )
+    if reason := python_reason(reader):
+        raise ValueError(f"{_REFUSED}: {reason}")
+
+
+def _filter(name: str, column: str, value: Any) -> Filter:
+    if name == "Not":
+        return spark.Not(_filter(*value))
+    values = value if isinstance(value, list) else [value]
+    if column == "timestamp":
+        values = [_EPOCH + timedelta(microseconds=one) for one in values]
+    return _FILTERS[name]((column,), tuple(values) if isinstance(value, list) else values[0])

@@ -1,0 +1,52 @@
+"""Tasks as bytes: the parts of a task go in, what the library of the jar parses comes out. `src/jvm/task.rs` reads them."""
+
+from __future__ import annotations
+
+import os
+from struct import pack
+from typing import cast
+
+from logsegment._core import Limits
+from logsegment._options import ReadOptions
+from logsegment.log.piece import Part
+from logsegment.spark.options.names import LIMIT_NAMES
+from logsegment.spark.options.plugins import ABSENT
+from logsegment.spark.read.damage import SKIPPING
+from logsegment.spark.read.plan import SegmentTask
+
+#: A number that is not given.
+_NONE = -(2**63)
+#: A limit that is lifted.
+_UNLIMITED = 2**64 - 1
+
+
+def task_bytes(task: SegmentTask, read: ReadOptions) -> bytes:
+    """Return a task as bytes.
+
+    Args:
+        task: of a read that ends at damage, without plugin codecs.
+        read: the options that its parts share.
+    """
+    limits = read.limits or Limits()
+    lifted = [getattr(limits, name) for name in LIMIT_NAMES]
+    numbers = [_UNLIMITED if one == "unlimited" else cast(int, one) for one in lifted]
+    shared = pack(">qqq6Q", read.experimental, read.batch_size, read.batch_bytes, *numbers)
+    texts = _counted(SKIPPING.encode()) + _counted(ABSENT.wanted.encode())
+    return b"".join([texts, shared, pack(">i", len(task.parts)), *map(_part, task.parts)])
+
+
+def _part(part: Part) -> bytes:
+    source, read = part
+    first, end = getattr(source, "offsets", None) or (None, None)
+    ranges = [_given(one) for one in (source.end, first, end, read.start_offset, read.end_offset)]
+    topic = pack(">q", 0) if read.topic is None else pack(">q", 1) + _counted(read.topic.encode())
+    path = _counted(os.fsencode(source.path))
+    return b"".join([path, pack(">q5q", source.start, *ranges), topic, pack(">qq", _given(read.partition), read.strict_tail)])
+
+
+def _given(number: int | None) -> int:
+    return _NONE if number is None else number
+
+
+def _counted(text: bytes) -> bytes:
+    return pack(">i", len(text)) + text
