@@ -114,7 +114,7 @@ def test_what_has_no_place_in_the_log_is_aside(partition: Path, tmp_path: Path):
 
 def test_a_file_that_is_not_a_log_is_questioned(tmp_path: Path):
     path = tmp_path / "noise.log"
-    path.write_bytes(b"this is not a log segment at all, is it?" * 10)
+    path.write_bytes(b"\xffnoise that is no text\x00" * 10)
     done = run("salvage", path, "-o", tmp_path / "saved.log")
     assert (done.code, "is this a log segment at all?" in done.err) == (3, True)
     assert not (tmp_path / "saved.log").exists()
