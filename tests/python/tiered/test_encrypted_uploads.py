@@ -40,6 +40,8 @@ def commands(group: click.Command, name: str = "") -> Iterator[tuple[str, click.
 
 def test_every_verb_that_reads_a_path_takes_keys():
     reading = {name: one for name, one in commands(program) if READING & {param.name for param in one.params}}
+    # The topic of a schema registry is compacted, and Kafka uploads no compacted topic (KIP-405): its log has no keys.
+    reading = {name: one for name, one in reading.items() if not name.startswith("schemas ")}
     without = [name for name, one in reading.items() if "--key-file" not in {text for param in one.params for text in param.opts}]
     assert without == []
     assert {"cat", "explain", "lz4 check", "lz4 fix", "lz4 break", "txn", "restore", "plugins train"} <= reading.keys()
