@@ -5,7 +5,7 @@
 //! (compress and decompress), `framing` (a run of bytes to entries), `sidecar` (the files next to a log), `internal_topics` (what
 //! records of internal topics say), `decode` (drives them all),
 //! `encode` (the way back), `validate` (what is decoded, as findings), `inspect` (every field of an entry), `log` (segments with the files
-//! next to them), `salvage` (what is valid, and an account of the rest), `rewrite` (records erased, masked and compacted), and, behind features,
+//! next to them), `salvage` (the valid entries, and an account of the rest), `rewrite` (erase, mask and compact records), and, with features,
 //! `columns` (Arrow), `io` (files), `jvm` (Java), `py` (Python).
 
 // docs.rs builds with nightly Rust, whose rustdoc names the feature that an item needs.

@@ -41,11 +41,11 @@ class ConversionLoss:
 
 @dataclass(frozen=True)
 class StoppedAt:
-    """The batch that ended a conversion down: its codec does not stand in the older format.
+    """Batch that stopped a down-conversion, because the older format does not have its codec.
 
     Attributes:
-        position: of the batch, in bytes.
-        base_offset, last_offset: of the batch; a consumer goes on from there.
+        position: byte position of the batch.
+        base_offset, last_offset: of the batch; a consumer continues there.
         compression: its codec.
     """
 
@@ -56,22 +56,22 @@ class StoppedAt:
 
     @property
     def error(self) -> KafkaError:
-        """What a broker answers to a fetch from there."""
+        """Return the error of a broker for a fetch from this batch."""
         return ERRORS[76]
 
 
 @dataclass(frozen=True)
 class Converted:
-    """What `convert` gives.
+    """Result of `convert`.
 
     Attributes:
-        data: the converted entries; None when they were written to `out`.
-        losses: what the target has no room for; empty when nothing was lost.
+        data: the converted entries; None if they were written to `out`.
+        losses: parts of the input that the target cannot hold; empty if nothing was lost.
         stopped_at: the batch before which the conversion ended, or None.
-        findings: how the input ended, when that was inside an entry or in zeros; that it held batches of the experimental format v3,
-            when nobody allowed them, or when they became v2 without a word.
-        offset_map: for Kafka 0.7, on request: position of the entry in the source, index in the entry and new offset of each message.
-        next_offset: for Kafka 0.7: the offset after the last one, from which the next segment goes on.
+        findings: an input that ended inside an entry or in zeros, or had batches of the experimental format v3 without `experimental`, or
+            batches of v3 that became v2 by default.
+        offset_map: for Kafka 0.7, if requested: entry position, index in the entry and new offset of each message.
+        next_offset: for Kafka 0.7: the offset after the last message, where the next segment starts.
     """
 
     data: bytes | None = field(repr=False)
@@ -84,7 +84,7 @@ class Converted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConvertOptions:
-    """What entries are converted to; `convert` documents each attribute."""
+    """Target of a conversion; `convert` documents each attribute."""
 
     to: Target | None = None
     compression: CompressionName | None = None
@@ -114,27 +114,31 @@ def convert(
 ) -> Converted:
     """Convert entries to another format, another codec, or both.
 
-    Entries that are what is wanted already are copied byte for byte. Up from magic 0 and 1 every offset stays; a compressed message
-    becomes one batch, a run of plain ones becomes batches of about `batch_bytes`. Down is what brokers up to 3.9 did for old consumers:
-    batch by batch, same codec, control batches left out, entries that are old enough copied; a batch whose codec the older format does
-    not have (zstd, a plugin) ends the conversion, unless `compression` names another. Between codecs of magic 2 the plain records stay
-    byte for byte, and control batches stay as they are. A malformed record in a batch that changes raises the error of `decode`.
-    A torn tail is left out and reported as a finding. The GIL is released.
+    Entries that already have the target format and codec are copied byte for byte. The GIL is released.
+
+    - Up from magic 0 and 1, every offset stays. A compressed message becomes one batch, and a run of uncompressed messages becomes
+      batches of about `batch_bytes`.
+    - Down, the conversion is that of brokers up to 3.9 for old consumers: batch by batch, with the same codec and without control
+      batches. If the older format does not have the codec of a batch (zstd, a plugin), the conversion stops there, unless `compression`
+      names another codec.
+    - Between codecs of magic 2, the uncompressed records stay byte for byte, and control batches do not change.
+
+    A malformed record in a rewritten batch raises the error of `decode`. A torn tail is dropped and reported as a finding.
 
     Args:
         source: as in `decode`.
-        to: "v2", "v1", "v0", "0.7", or "v3" (a proposal that no broker reads: KIP-931). None is "v2", and a finding says so where
-            batches of "v3" became that.
+        to: "v2", "v1", "v0", "0.7", or "v3" (a proposal that no broker reads: KIP-931). None is "v2", with a finding if batches of "v3"
+            are converted.
         compression: "none", "gzip", "snappy", "lz4", "zstd" or the alias of a plugin in `codecs`; None keeps the codec of each entry.
-        level: of that codec, as in `encode`; entries of the same codec are packed anew then.
-        allow_loss: convert although the target has no room for something, and list it; otherwise that is refused.
-        metadata_first: to "v3": the metadata of all records before their payloads, as in `encode`.
-        first_offset: from Kafka 0.7: the offset of the first message, 0 by default. On the way down: records of plain batches below
-            it are left out, as a broker does for a fetch from there.
-        offset_map: from Kafka 0.7: tell where each message stood. True keeps it all for the result; a function gets the rows, some
-            thousands at a time, as the conversion goes on.
-        batch_bytes: about how many bytes of plain messages make one batch.
-        check_crc: compare the checksums of what is rewritten; copied entries are not looked into.
+        level: level of that codec, as in `encode`; entries of the same codec are then recompressed.
+        allow_loss: convert even if the target cannot hold something, and list the losses; otherwise raise LossError.
+        metadata_first: with to="v3", write the metadata of all records before their payloads, as in `encode`.
+        first_offset: from Kafka 0.7, the offset of the first message, 0 by default. In a down-conversion, drop records of uncompressed
+            batches below this offset, as a broker does for a fetch.
+        offset_map: from Kafka 0.7, map the position of each message to its new offset. True returns all rows in the result; a function
+            gets some thousand rows at a time during the conversion.
+        batch_bytes: approximate bytes of uncompressed messages per batch.
+        check_crc: verify the checksums of rewritten entries; copied entries are not checked.
         out: see `encode`.
         overwrite: see `encode`.
         options: options of entries of the source; see `decode`. `codecs` also resolves the alias in `compression`.
@@ -143,13 +147,13 @@ def convert(
         A `Converted`.
 
     Raises:
-        LossError: when something would be lost and `allow_loss` is not given; `losses` lists it.
-        RecordBatchError: when entries that must be rewritten are bad.
-        ValueError: for arguments that are none or contradict each other, or a codec that the format does not have.
-        UnknownCompressionError: for a compression that is none, and no plugin's alias.
-        UnsupportedError: for a plugin that is registered and not installed here (`kafka_error_code` 76).
+        LossError: if something would be lost and `allow_loss` is False; its `losses` list it.
+        RecordBatchError: if an entry that must be rewritten is invalid.
+        ValueError: if arguments are invalid or contradict each other, or the format does not have the codec.
+        UnknownCompressionError: if `compression` is not a codec or the alias of a plugin.
+        UnsupportedError: if a registered plugin is not installed (`kafka_error_code` 76).
         FileExistsError: if the file exists and `overwrite` is False.
-        OSError: when a file cannot be read or written.
+        OSError: if a file cannot be read or written.
 
     Example:
         >>> import logsegment as ls
@@ -188,7 +192,7 @@ def converted(source: Any, read: ReadOptions, conversion: ConvertOptions, target
         read: options of entries of the source.
         conversion: what they are converted to.
         target: where the converted entries are written; None to return them.
-        taker: takes the rows of the offset map; None to return them, if the conversion wants them.
+        taker: gets the rows of the offset map; None to return them, if the conversion has an offset map.
 
     Raises:
         LossError: if something would be lost and `allow_loss` is False.
@@ -224,23 +228,22 @@ def convert_array(
     check_crc: bool = True,
     **options: Unpack[EntryKeywords],
 ) -> ArrowArray:
-    """Convert the raw entries in every value of a binary column, each by itself.
+    """Convert the raw entries in every value of a binary column, value by value.
 
     The other arguments are those of `convert`. Offsets of entries of Kafka 0.7 start again with each value.
 
     Args:
         array: an Arrow array of type binary, large_binary or binary_view (any object with ``__arrow_c_array__``); borrowed.
-        to: as in `convert`; "v2" unless another is named, of batches of "v3" as well. Nothing tells that (S-C2): a column of bytes has no
-            room for findings.
-        on_error: "raise"; "null" (or "skip") gives null for a value that is bad, would lose something, or holds a batch that stops the
-            conversion.
+        to: as in `convert`. Batches of "v3" become "v2" by default without a finding, since a column of bytes has no findings (S-C2).
+        on_error: "raise", or "null" (also "skip") for null in place of a value that is invalid, would lose something, or has a batch that
+            stops the conversion.
 
     Returns:
         An `ArrowArray` of binary as long as `array`; null for null.
 
     Raises:
-        LossError: when something would be lost and `allow_loss` is not given.
-        UnsupportedError: for a batch whose codec the older format does not have (76), with the row.
+        LossError: if something would be lost and `allow_loss` is False.
+        UnsupportedError: if the older format does not have the codec of a batch (76); with the row.
         RecordBatchError, ValueError, TypeError: as `convert`.
 
     Example:

@@ -111,7 +111,7 @@ _Aborted: TypeAlias = tuple[int, int, int]
 _Path: TypeAlias = str | os.PathLike[str]
 #: A number, or no limit.
 _Limit: TypeAlias = int | Literal["unlimited"]
-#: A capsule of the Arrow C data interface; `types.CapsuleType` is younger than the oldest Python here.
+#: A capsule of the Arrow C data interface; `types.CapsuleType` needs Python 3.13.
 _Capsule: TypeAlias = object
 #: An object of pyarrow, Polars or pandas, none of which must be installed.
 _Foreign: TypeAlias = Any
@@ -145,28 +145,28 @@ class TruncatedError(RecordBatchError):
     """The input ends inside an entry; more bytes may come."""
 
 class CorruptError(RecordBatchError):
-    """The bytes lie: a length, a count, a variable-length integer."""
+    """Invalid bytes: a length, a count, a variable-length integer."""
 
 class ChecksumError(CorruptError):
-    """The stored checksum is not that of the bytes."""
+    """The stored checksum does not match the bytes."""
 
 class InvalidError(RecordBatchError):
     """Readable bytes that break a rule of their format."""
 
 class UnsupportedError(RecordBatchError):
-    """A format or feature that is not read here."""
+    """A format or feature that is not supported."""
 
 class UnknownCompressionError(UnsupportedError):
-    """A compression type or name that is not known here."""
+    """An unknown compression type or name."""
 
 class LimitError(RecordBatchError):
-    """A claim over one of the Limits."""
+    """A size over one of the `Limits`."""
 
 class CodecError(RecordBatchError):
-    """A compressed stream that is bad."""
+    """A compressed stream is invalid."""
 
 class LossError(RecordBatchError):
-    """A conversion that would lose something, refused."""
+    """A conversion would lose something."""
 
     losses: Any
 
@@ -175,17 +175,17 @@ class InternalError(RecordBatchError):
 
 @final
 class Limits:
-    """What one entry may claim before it is refused with a LimitError.
+    """Set the limits of one entry; an entry over a limit is a LimitError.
 
     Args:
-        max_batch_bytes: bytes of an entry as stored.
-        max_decompressed_bytes: bytes of an entry when decompressed.
-        max_ratio: decompressed bytes per compressed byte, of which at least 512 are counted.
+        max_batch_bytes: stored bytes of an entry.
+        max_decompressed_bytes: decompressed bytes of an entry.
+        max_ratio: decompressed bytes per compressed byte; at least 512 compressed bytes are counted.
         max_records: records of an entry.
         max_headers: headers of a record.
         max_nesting: levels of compressed sets inside each other.
 
-    "unlimited" in place of a number lifts the limit; it must be said.
+    To lift a limit, set it to "unlimited".
 
     Example:
         >>> import logsegment as ls
@@ -223,13 +223,13 @@ class Limits:
 
 @final
 class FileSource:
-    """A range of bytes of a regular file, opened read-only when it is used and read by position, in bounded memory.
+    """Name a range of bytes of a file. A read opens the file read-only and reads by position, in bounded memory.
 
     Args:
-        path: the file; a path, or a URI of a store (`s3://bucket/orders-0/00000000000000000000.log`), of which ranges are fetched as they
-            are needed. Attribute and text show no user, password or setting of a URI.
-        start: first byte of the range; it must be where an entry starts.
-        end: byte after the range, or None for the end of the file.
+        path: the file; a path, or a URI of a store (`s3://bucket/orders-0/00000000000000000000.log`), whose ranges are fetched on
+            demand. Attribute and text show no user, password or setting of a URI.
+        start: first byte of the range, the start of an entry.
+        end: end of the range (exclusive), or None for the end of the file.
         offsets: the offsets that the batches may contain: first (inclusive) and end (exclusive, or None). A batch with other offsets is an
             error (SEG-1). None for any offsets.
         finding: a finding that each read of the file reports with its own, or None.
@@ -267,14 +267,14 @@ class FileSource:
 
 @final
 class Finding:
-    """One thing worth knowing about the bytes: what is wrong, where, how bad.
+    """Describe one problem of the bytes: rule, severity, position.
 
     Attributes:
-        rule (str): id of the rule, with a page anchor in the documentation.
+        rule (str): id of the rule; see docs/reference/findings.md.
         severity (str): "error" (decode would raise), "warning" (readable, but it breaks a rule) or "info".
-        message (str): what is wrong, in words.
-        path (str): where in the input, from the outside in.
-        position (int), length (int): the bytes that it is about.
+        message (str): text of the problem.
+        path (str): place in the input, from the outside in.
+        position (int), length (int): the bytes with the problem.
         base_offset, last_offset, record_index (int or None): the batch and the record.
         field (str or None): the field, in Kafka's spelling.
 
@@ -318,7 +318,7 @@ class Finding:
     @property
     def field(self) -> str | None: ...
     def to_dict(self) -> dict[str, Any]:
-        """The attributes as a dict."""
+        """Return the attributes as a dict."""
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     __hash__: None  # type: ignore[assignment]
@@ -326,15 +326,15 @@ class Finding:
 
 @final
 class Transactions:
-    """The transactions of a partition: which offsets were aborted, of which nobody can tell, and where committed data ends.
+    """List the aborted, undecided and open transactions of a partition.
 
-    Made by `scan_transactions`, used by `decode(isolation="read_committed", transactions=...)`. It can be pickled.
+    `scan_transactions` returns it for `decode(isolation="read_committed", transactions=...)`. It can be pickled.
 
     Args:
         aborted: list of (producerId, firstOffset, lastOffset), last offset inclusive.
-        last_stable_offset: first offset of the oldest open transaction, or None when none is open.
-        undecided: as `aborted`, of transactions whose marker may be lost: up to the last offset before the damage. A committed read gives
-            none of it, and reports it (TRX-5).
+        last_stable_offset: first offset of the oldest open transaction, or None.
+        undecided: transactions with a marker that may be lost, up to the last offset before the damage. A committed read skips and
+            reports them (TRX-5).
 
     Example:
         >>> import logsegment as ls
@@ -354,7 +354,7 @@ class Transactions:
     __hash__: None  # type: ignore[assignment]
     def __reduce__(self) -> tuple[Any, ...]: ...
 
-# What `schema` gives; the module does not export the class.
+# The result of `schema`; the module does not export the class.
 @final
 @type_check_only
 class ArrowSchema:
@@ -373,9 +373,9 @@ class BatchCounter:
 
 @final
 class ArrowBatch:
-    """A record batch: Arrow columns of the same length.
+    """Hold Arrow columns of the same length: a record batch.
 
-    Any library with the Arrow PyCapsule interface takes it (`pyarrow.record_batch(batch)`, `polars.DataFrame(batch)`); nothing is copied.
+    Any library with the Arrow PyCapsule interface reads it without a copy (`pyarrow.record_batch(batch)`, `polars.DataFrame(batch)`).
 
     Example:
         >>> import logsegment as ls
@@ -386,24 +386,24 @@ class ArrowBatch:
 
     @property
     def num_rows(self) -> int:
-        """Number of rows."""
+        """Return the number of rows."""
     @property
     def column_names(self) -> list[str]:
-        """Names of the columns, in order."""
+        """Return the names of the columns, in order."""
     @property
     def schema(self) -> ArrowSchema:
-        """The schema, as an object with `__arrow_c_schema__`."""
+        """Return the schema, an object with `__arrow_c_schema__`."""
     def __len__(self) -> int: ...
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[_Capsule, _Capsule]: ...
     def __arrow_c_schema__(self) -> _Capsule: ...
     def to_pyarrow(self) -> _Foreign:
-        """The batch as a `pyarrow.RecordBatch`."""
+        """Return the batch as a `pyarrow.RecordBatch`."""
     def slice(self, offset: int = 0, length: int | None = None) -> ArrowBatch:
         """Return some rows as a batch. Nothing is copied.
 
         Args:
             offset: index of the first row.
-            length: number of rows; None for all that follow. Fewer if the batch has fewer.
+            length: largest number of rows; None for all following rows.
         """
     def select(self, columns: Sequence[str]) -> ArrowBatch:
         """Return a batch with these columns, in this order. Nothing is copied.
@@ -418,7 +418,7 @@ class ArrowBatch:
             rows: conditions, as in `to_jsonl`.
 
         Raises:
-            OverflowError: if a time is outside of what `datetime` holds; the column `timestampMs` has it.
+            OverflowError: if a time is outside the range of `datetime`; select the column `timestampMs`.
         """
     def rows(self) -> list[tuple[Any, ...]]:
         """Return the rows as tuples, otherwise as `to_pylist` does."""
@@ -431,20 +431,20 @@ class ArrowBatch:
         rows: Mapping[str, Any] | None = None,
         iso: bool = False,
     ) -> bytes:
-        """The rows as JSON lines, UTF-8.
+        """Return the rows as JSON lines, UTF-8.
 
         Args:
-            bytes: "auto" writes text when the bytes are UTF-8 and {"base64": "..."} otherwise; "utf8", "base64" and "hex" write a string.
+            bytes: "auto" writes text if the bytes are UTF-8 and {"base64": "..."} otherwise; "utf8", "base64" and "hex" write a string.
             fields: (column, name in the object) pairs, in order; None for all columns.
-            constants: (name, text) pairs that begin every object.
-            rows: {"since": ..., "until": ..., "keys": ..., "limit": ...}, each may be None: smallest and first too large
-                timestampMs, list of keys, most rows.
-            iso: times in ISO 8601 instead of milliseconds; fields whose names end in `Ms` stay numbers.
+            constants: (name, text) pairs at the start of every object.
+            rows: {"since": ..., "until": ..., "keys": ..., "limit": ...}, each may be None: first timestampMs,
+                end of timestampMs (exclusive), list of keys, largest number of rows.
+            iso: write times in ISO 8601 instead of milliseconds; fields with names that end in `Ms` stay numbers.
         """
 
 @final
 class ArrowArray:
-    """An Arrow array; any library with the Arrow PyCapsule interface takes it (`pyarrow.array(array)`). Nothing is copied.
+    """Hold an Arrow array. Any library with the Arrow PyCapsule interface reads it without a copy (`pyarrow.array(array)`).
 
     Example:
         >>> import logsegment as ls, pyarrow as pa
@@ -456,19 +456,19 @@ class ArrowArray:
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[_Capsule, _Capsule]: ...
     def __arrow_c_schema__(self) -> _Capsule: ...
     def to_pyarrow(self) -> _Foreign:
-        """The array as a `pyarrow.Array`."""
+        """Return the array as a `pyarrow.Array`."""
     def to_pylist(self) -> list[Any]:
         """Return the values as Python objects, as `ArrowBatch.to_pylist` does."""
 
 @final
 class ArrowTable:
-    """Arrow record batches of one schema, in memory.
+    """Hold Arrow record batches of one schema in memory.
 
-    Any library with the Arrow PyCapsule interface takes it (`pyarrow.table(table)`, `polars.DataFrame(table)`), any number of times.
+    Any library with the Arrow PyCapsule interface reads it (`pyarrow.table(table)`, `polars.DataFrame(table)`), any number of times.
 
     Attributes:
         schema, num_rows, column_names: as in pyarrow.
-        findings (list[Finding]): what was met on the way.
+        findings (list[Finding]): findings of the read.
         io_stats: counters of what was read.
 
     Example:
@@ -492,13 +492,13 @@ class ArrowTable:
     def __arrow_c_stream__(self, requested_schema: object = None) -> _Capsule: ...
     def __arrow_c_schema__(self) -> _Capsule: ...
     def to_batches(self) -> list[ArrowBatch]:
-        """The batches that the table is made of."""
+        """Return the batches of the table."""
     def to_pyarrow(self) -> _Foreign:
-        """The table as a `pyarrow.Table`."""
+        """Return the table as a `pyarrow.Table`."""
     def to_polars(self) -> _Foreign:
-        """The table as a `polars.DataFrame`."""
+        """Return the table as a `polars.DataFrame`."""
     def to_pandas(self) -> _Foreign:
-        """The table as a `pandas.DataFrame`."""
+        """Return the table as a `pandas.DataFrame`."""
     def to_pylist(self) -> list[dict[str, Any]]:
         """Return the rows as dicts, as `ArrowBatch.to_pylist` does. pyarrow is not needed."""
     def rows(self) -> list[tuple[Any, ...]]:
@@ -506,16 +506,16 @@ class ArrowTable:
 
 @final
 class RecordStream:
-    """A stream of Arrow record batches, read as it is consumed.
+    """Stream Arrow record batches, read on demand.
 
-    It goes by once: iterate over it (`ArrowBatch`), hand it to any library with the Arrow PyCapsule interface
+    It can be read once: iterate over it (`ArrowBatch`), pass it to any library with the Arrow PyCapsule interface
     (`pyarrow.RecordBatchReader.from_stream(stream)`), or collect it with `read_all()`, `to_pyarrow()`, `to_polars()`, `to_pandas()`.
-    As a context manager it gives its memory and threads back at the end.
+    As a context manager it frees its memory and threads at the end.
 
     Attributes:
         schema: the Arrow schema (`__arrow_c_schema__`).
         findings (list[Finding]): torn and zero tails, and damage that was skipped; complete once the stream has ended.
-        error: the typed exception behind an error that another library reported, or None.
+        error: the typed exception of an error that another library reported, or None.
         io_stats: counters of what was read, decompressed and copied.
 
     Example:
@@ -541,19 +541,19 @@ class RecordStream:
     def __arrow_c_stream__(self, requested_schema: object = None) -> _Capsule: ...
     def __arrow_c_schema__(self) -> _Capsule: ...
     def read_all(self) -> ArrowTable:
-        """Collect what is left into one `ArrowTable`. A stream that went by is a ValueError."""
+        """Collect the remaining batches into one `ArrowTable`. A consumed stream is a ValueError."""
     def to_pyarrow(self) -> _Foreign:
-        """Collect what is left into a `pyarrow.Table`."""
+        """Collect the remaining rows into a `pyarrow.Table`."""
     def to_polars(self) -> _Foreign:
-        """Collect what is left into a `polars.DataFrame`."""
+        """Collect the remaining rows into a `polars.DataFrame`."""
     def to_pandas(self) -> _Foreign:
-        """Collect what is left into a `pandas.DataFrame`."""
+        """Collect the remaining rows into a `pandas.DataFrame`."""
     def to_pylist(self) -> list[dict[str, Any]]:
-        """Collect what is left into dicts, one for each row, as `ArrowBatch.to_pylist` does. pyarrow is not needed."""
+        """Collect the remaining rows into dicts, as `ArrowBatch.to_pylist` does. pyarrow is not needed."""
     def rows(self) -> list[tuple[Any, ...]]:
-        """Collect what is left into tuples, one for each row, otherwise as `to_pylist` does."""
+        """Collect the remaining rows into tuples, otherwise as `to_pylist` does."""
     def close(self) -> None:
-        """Stop, and give memory and threads back. What was collected stays valid."""
+        """Stop, and free memory and threads. Collected batches stay valid."""
 
 #: Position; size, base offset and last offset of the batch there; whether an index led to it.
 _Found: TypeAlias = tuple[int, tuple[int, int, int] | None, bool]
@@ -663,12 +663,12 @@ _Last: TypeAlias = tuple[int, int, int]
 
 @final
 class Tail:
-    """How a log ends after its last batch.
+    """Describe the end of a log after its last batch.
 
     Attributes:
-        kind: "complete": with the batch. "torn": inside an entry that may still be written. "zeros": in those of a preallocated file.
-            "damaged": in bytes that are no entry, or in an entry with valid batches after its beginning.
-        position: where the bytes after the batch begin; None of a complete log.
+        kind: "complete": the batch is the end. "torn": inside an entry that may still be written. "zeros": zeros of a preallocated
+            file. "damaged": invalid bytes, or an entry with valid batches after its start.
+        position: position of the bytes after the batch; None for a complete log.
     """
 
     @property
@@ -678,15 +678,15 @@ class Tail:
 
 @final
 class LogEnd:
-    """The end of a segment that grows.
+    """Describe the end of a growing segment.
 
     Attributes:
-        last: the last batch that counts, as position, checksum and last offset; None if there is none.
+        last: the last valid batch, as position, checksum and last offset; None if there is none.
         next_offset: the offset after the last batch; the first offset of the segment if there is none.
-        tail: how the bytes end after the batch.
-        stop: where only zeros follow; None if the segment does not end in zeros.
-        finding: of a damaged tail; None if damage is skipped.
-        is_cut: the last batch of the earlier look is not there any more.
+        tail: the bytes after the batch.
+        stop: position of the zeros at the end, or None.
+        finding: the finding of a damaged tail; None if damage is skipped.
+        is_cut: True if the last batch of the previous look is gone.
     """
 
     @property
@@ -714,7 +714,7 @@ def has_batch(path: _Path, last: _Last, options: ReadOptions) -> bool: ...
 
 @final
 class StableOffset:
-    """The last stable offset of a partition that grows, found again from where it was before."""
+    """Track the last stable offset of a growing partition."""
 
     def __new__(cls) -> Self: ...
     def find(self, segments: Sequence[tuple[_Path, int]], until: int, options: ReadOptions) -> int: ...
@@ -786,7 +786,7 @@ def convert_array(array: _ArrowColumn, options: ReadOptions, conversion: Convert
 
 #: Position, bytes, first offset, last offset, entries.
 _KeptRow: TypeAlias = tuple[int, int, int, int, int]
-#: Position, bytes, rule, offset before, offset behind.
+#: Position, bytes, rule, offset before, offset after.
 _LostRow: TypeAlias = tuple[int, int, str, int | None, int | None]
 _Totals: TypeAlias = tuple[int, int, int, int, int, int, int]
 _Digest: TypeAlias = tuple[str, int]

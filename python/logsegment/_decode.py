@@ -1,4 +1,4 @@
-"""Records and batch headers of one source: `decode`, `batches`."""
+"""Read records and batch headers of one source: `decode`, `batches`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from logsegment._text import listed
 from logsegment.segment_files.discovery import SegmentFile, segment_at
 from logsegment.stores.uri import shown
 
-#: What `batches` gives: Arrow record batches in memory.
+#: Result of `batches`: Arrow record batches in memory.
 BatchTable = ArrowTable
 
 
@@ -80,8 +80,8 @@ def decode(
             source that can be read twice, or `transactions`. A marker counts if its checksum matches, also without `check_crc`. A batch
             whose marker may be damaged or lost is damage (TRX-5).
         control: return the records of control batches too (transaction markers, KRaft).
-        start_offset: first offset wanted (inclusive), per record.
-        end_offset: first offset not wanted (exclusive), per record.
+        start_offset: first offset to return (inclusive), per record.
+        end_offset: end of the offsets to return (exclusive), per record.
         batch_size: largest number of rows of an Arrow batch.
         batch_bytes: about how many bytes of keys, values and headers an Arrow batch contains; a larger record gets its own batch. With
             ``binary="binary_view"`` a record of an uncompressed batch counts 128 bytes and a sixteenth of its own, which are not copied.
@@ -91,19 +91,19 @@ def decode(
             batch. A forked child cannot continue a stream whose threads its parent started (ValueError); it opens its own.
         format: "auto" reads magic 0, 1 and 2 of Kafka 0.8 and later, entry by entry, and reads a file whose name ends with `.kafka` as
             Kafka 0.7. "0.7" and "v0" to "v3" read that format only. "sniff" decides between Kafka 0.7 and later by the first entry.
-        experimental: read batches of magic 3 too, a proposal that never shipped (KIP-931). Without it they are an UnsupportedError, unless
-            `format` is "v3", which reports a finding instead.
+        experimental: read batches of magic 3 too, a proposal that was never released (KIP-931). Without it they are an
+            UnsupportedError, unless `format` is "v3", which reports a finding instead.
         base_position: position of the first byte in its partition, for Kafka 0.7, whose offsets are positions. None takes it from the name
             of a `.kafka` file, or 0. There, `offset` is the position after a message; all messages of a wrapper but the last have the
             position of the wrapper, so it is not unique. `entryPosition` and `indexInEntry` are. `start_offset` and `end_offset` are
             compared with the positions where entries start.
         lz4_in_07: read codec 3 of Kafka 0.7 as LZ4, which no release of it wrote.
         ignore_lz4_header_checksum: read LZ4 frames of magic 1 and 2 with any header checksum; those of magic 0 are always read so.
-        allow_dependent_lz4_blocks: read LZ4 frames whose blocks depend on each other, which brokers refuse and `validate` reports.
+        allow_dependent_lz4_blocks: read LZ4 frames whose blocks depend on each other, which brokers reject and `validate` reports.
         zstd_dictionaries: the bytes of trained dictionaries, for zstd frames that name one of them.
         codecs: a registry of plugins (`logsegment.plugins`) that decompress the batches that name them. A registry names code that is
             imported: trust it as you trust the Python path.
-        limits: what an entry may claim; None is `Limits()`.
+        limits: bounds of the sizes that an entry may declare; None is `Limits()`.
         null_headers: null instead of an empty list for records without headers, as Spark's Kafka source returns them.
         transactions: aborted and open transactions of the partition, from `scan_transactions`.
         values: "raw", or "internal" for the column `internal` too, with the fields of control records and of records of Kafka's internal
@@ -116,8 +116,8 @@ def decode(
         A `RecordStream`. `timestamp` is timestamp[us, UTC]; -1 is 1969-12-31T23:59:59.999Z, and a time that does not fit is null.
 
     Raises:
-        RecordBatchError: from the stream, if bytes are bad. The class says how, the attributes where. The text of an error about a file
-            begins with the file, which is also its `path`.
+        RecordBatchError: from the stream, if bytes are invalid. The attributes have the position. The text of an error about a file starts
+            with the file, which is also its `path`.
         ValueError, TypeError: if an argument is invalid.
         OSError: if the file cannot be read.
 
@@ -134,7 +134,7 @@ def decode(
 
 
 def decoded(source: Any, options: ReadOptions) -> RecordStream:
-    """Decode a source, as `decode` does, with options that were built already."""
+    """Decode a source, as `decode` does, with built options."""
     if options.has_internal and options.topic is None:
         options = replace(options, topic=_topic_of(source))
         if options.topic is None and options.values == "internal" and not options.control:
@@ -155,10 +155,10 @@ def batches(
     """Read the headers of all entries into an Arrow table, one row per entry. Nothing is decompressed.
 
     Args:
-        source: as in `decode`.
-        check_crc: fill the column `isValid`; otherwise it is null, and of a `FileSource` nothing but the headers is read.
-        on_error: "raise" at what cannot be framed, or "skip" to the next intact entry and leave a finding.
-        strict_tail: raise TruncatedError when the source ends inside an entry.
+        source: see `decode`.
+        check_crc: fill the column `isValid`; otherwise it is null, and only the headers of a `FileSource` are read.
+        on_error: "raise" at an entry with an invalid length, or "skip" to the next valid entry and report a finding.
+        strict_tail: raise TruncatedError if the source ends inside an entry.
         resolve: decompress messages of magic 0, 1 and Kafka 0.7 for their `baseOffset` and `count`.
         options: options of entries; see `decode`. Of `codecs`, only the aliases are used: the column `compression` contains them
             instead of `plugin:3`.
@@ -166,12 +166,11 @@ def batches(
     Returns:
         A `BatchTable` with the columns of Kafka's dump tool: position, size (bytes), baseOffset, lastOffset, count, magic, attributes,
         compression, timestampType, baseTimestamp, maxTimestamp (ms), crc, isValid, producerId, producerEpoch, baseSequence,
-        lastSequence, partitionLeaderEpoch, isTransactional, isControl, deleteHorizonMs. A wrong checksum does not raise. Of a compressed
-        message of magic 0 or 1 only its last offset is known without unpacking: `baseOffset` and `count` are null unless `resolve`
-        is said.
+        lastSequence, partitionLeaderEpoch, isTransactional, isControl, deleteHorizonMs. A wrong checksum does not raise. The header
+        of a compressed message of magic 0 or 1 has its last offset only: `baseOffset` and `count` are null without `resolve`.
 
     Raises:
-        RecordBatchError: when bytes cannot be framed.
+        RecordBatchError: if the length of an entry is invalid.
 
     Example:
         >>> import logsegment as ls
@@ -197,11 +196,11 @@ def batch_stream(
     """Read the headers of all entries as a stream: the rows of `batches`, in bounded memory.
 
     Args:
-        source: as in `decode`.
-        check_crc: as in `batches`.
-        on_error: as in `batches`.
-        strict_tail: as in `batches`.
-        batch_size: about how many rows an Arrow batch holds.
+        source: see `decode`.
+        check_crc: see `batches`.
+        on_error: see `batches`.
+        strict_tail: see `batches`.
+        batch_size: approximate number of rows of an Arrow batch.
         resolve: decompress messages of magic 0, 1 and Kafka 0.7 for their `baseOffset` and `count`.
         options: options of entries; see `decode`. Of `codecs`, only the aliases are used: the column `compression` contains them
             instead of `plugin:3`.
@@ -210,7 +209,7 @@ def batch_stream(
         A `RecordStream` of batch rows.
 
     Raises:
-        RecordBatchError: when bytes cannot be framed.
+        RecordBatchError: if the length of an entry is invalid.
 
     Example:
         >>> import logsegment as ls
@@ -232,7 +231,7 @@ def ensure_topic_names(options: ReadOptions, segments: Iterable[SegmentFile]) ->
     unknown = next((segment for segment in segments if segment.topic is None), None)
     if options.values == "internal" and unknown is not None and not options.control:
         hint = "pass topic= to logsegment.decode"
-        raise ValueError(f"values: no directory names the internal topic of {shown(unknown.path)}; {hint}")
+        raise ValueError(f"values: unknown internal topic of {shown(unknown.path)}; {hint}")
 
 
 def warn_of_other_topics(options: ReadOptions, topics: Iterable[str | None], *, stacklevel: int = 3) -> None:

@@ -46,51 +46,52 @@ def encode(
     out: str | os.PathLike[str] | BinaryIO | None = None,
     overwrite: bool = False,
 ) -> bytes | None:
-    """Encode the rows of an Arrow table as record batches, which end where those of Kafka's producer do.
+    """Encode the rows of an Arrow table as record batches, with the batch ends of Kafka's producer.
 
-    Only the column `value` is needed. `key`, `offset`, `timestamp` (or `timestampMs`), `headers` (or `headersRaw`), `isControl` and
-    `controlType` are taken when they are there; what a batch says about all its records comes from the arguments, and other columns
-    are not looked at. Nulls: an offset goes on from the row before, a timestamp is -1 (none), key, value and header values stay null.
-    Gaps between offsets are kept. A stream is read batch by batch: with `out` memory does not grow with it. The GIL is released.
+    Only the column `value` is required. `key`, `offset`, `timestamp` (or `timestampMs`), `headers` (or `headersRaw`), `isControl` and
+    `controlType` are used if they exist; other columns are ignored. The arguments set the fields of the batches. A null offset continues
+    from the previous row, a null timestamp is -1 (none), and null keys, values and header values stay null. Gaps between offsets are
+    kept. A stream is read batch by batch, so with `out` memory is bounded. The GIL is released.
 
     Args:
         table: any object with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow, Polars, pandas, a `RecordStream`); columns of
             bytes may be binary or text, with offsets, views or a dictionary. Borrowed.
         format: "v2" (magic 2), "v3" (a proposal that no broker reads: KIP-931), "v1", "v0", or "0.7" (whose magic is 1 too). v0 and
-            0.7 have no timestamps: the column is not looked at, nor are offsets in 0.7, where a position in the log is the offset.
+            0.7 have no timestamps, and ignore the column. 0.7 ignores offsets too: the offset is a position in the log.
         compression: "none", "gzip", "snappy", "lz4" or "zstd"; any other name is the alias of a plugin in `codecs`.
         level: gzip 1 to 9 or -1 (6), lz4 1 to 17 (9 is the fast compressor, the others the high one), zstd -131072 to 22; None for
-            Kafka's default: 6, 9, 3. A plugin is given it as it is.
-        base_offset: offset of the first row, where the table does not say it.
-        batch_bytes: estimated size at which a batch ends, as ``batch.size`` of the producer; a larger record stands alone.
+            Kafka's default: 6, 9, 3. A plugin gets the value unchanged.
+        base_offset: offset of the first row, if the table has no offset for it.
+        batch_bytes: estimated size at which a batch ends, as ``batch.size`` of the producer; a larger record gets its own batch.
         timestamp_type: "CreateTime" or "LogAppendTime".
         log_append_time: with LogAppendTime, milliseconds or an aware datetime; None for the largest timestamp of each batch.
-        producer_id: idempotent producer, -1 for none; it needs an epoch and a sequence.
+        producer_id: id of an idempotent producer, -1 for none; it needs an epoch and a sequence.
         producer_epoch: epoch of the producer.
-        base_sequence: sequence of the first record; it runs on from batch to batch.
-        transactional: mark the batches as part of a transaction of the producer.
-        partition_leader_epoch: written into every batch (v2 and v3).
-        metadata_first: with format "v3": the metadata of all records before their payloads, so that a validation can leave these packed.
-        lz4_header_checksum: "correct" or "broken" as the LZ4 frames of Kafka 0.8.2 and 0.9; None for what the format's readers want:
-            broken in v0, correct in v1 and v2.
-        codecs: a registry of plugins (`logsegment.plugins`), whose aliases `compression` may name then, in v2 and v3. It names code that is
-            imported: trust it as the Python path.
-        out: a path, or a binary file object, whose `write` gets memoryviews of 64 KiB or more, as a raw file does. None returns the bytes.
-            A file at a path is complete or absent. Links are followed; a FIFO or a character device is written to directly.
-        overwrite: replace an existing file at a path, once the new file is complete. The new file keeps the mode and the owner.
+        base_sequence: sequence of the first record; it continues from batch to batch.
+        transactional: mark the batches as part of a transaction.
+        partition_leader_epoch: leader epoch of every batch (v2 and v3).
+        metadata_first: with format "v3", write the metadata of all records before their payloads, so that a validation need
+            not decompress the payloads.
+        lz4_header_checksum: "correct" or "broken" as the LZ4 frames of Kafka 0.8.2 and 0.9; None for the
+            checksum of the format: broken in v0, correct in v1 and v2.
+        codecs: a registry of plugins (`logsegment.plugins`); `compression` may then be an alias, in v2 and v3. A registry names code
+            that is imported: trust it as you trust the Python path.
+        out: a path, or a binary file object, whose `write` gets memoryviews of 64 KiB or more, or None to return the bytes. A file at a
+            path appears when it is complete. Links are followed; a FIFO or a character device is written to directly.
+        overwrite: replace an existing file when the new file is complete. The new file keeps the mode and the owner.
 
     Returns:
-        The batches as bytes; None when they were written to `out`. No rows give no bytes.
+        The batches as bytes; None if they were written to `out`. A table without rows gives no bytes.
 
     Raises:
-        ValueError: for what Kafka refuses to write, with its reason: zstd, headers, control records or a producer below magic 2,
-            offsets that do not increase, a level out of range.
-        UnknownCompressionError: for a compression that is none, and no plugin's alias.
-        UnsupportedError: for a plugin that is registered and not installed here (`kafka_error_code` 76).
-        CodecError: when a plugin fails.
-        TypeError, ValueError: when `table` has no column `value`, or a column has another type.
-        FileExistsError: if the file exists and `overwrite` is False; before anything is read, or when the file would be put in place.
-        OSError: when `out` cannot be written.
+        ValueError: if Kafka rejects the records, with its reason: zstd, headers, control records or a producer below magic 2, offsets that
+            do not increase, a level out of range.
+        UnknownCompressionError: if `compression` is not a codec or the alias of a plugin.
+        UnsupportedError: if a registered plugin is not installed (`kafka_error_code` 76).
+        CodecError: if a plugin fails.
+        TypeError, ValueError: if `table` has no column `value`, or a column has another type.
+        FileExistsError: if the file exists and `overwrite` is False; checked before reading, and again before the file is moved into place.
+        OSError: if `out` cannot be written.
 
     Example:
         >>> import logsegment as ls, pyarrow as pa
@@ -108,22 +109,22 @@ def encode(
 
 
 def encode_array(array: Any, *, on_error: OnBadValue = "raise", **options: Unpack[EncodeKeywords]) -> ArrowArray:
-    """Encode the list of records in every value of a column, each by itself.
+    """Encode the list of records in every value of a column, value by value.
 
     Args:
         array: an Arrow array of list<struct> or large_list<struct> (any object with ``__arrow_c_array__`` or
-            ``__arrow_c_stream__``), as `decode_array` gives it; the fields of the structs are the columns of `encode`. Borrowed.
-        on_error: "raise"; "null" (or "skip") gives null for a list that Kafka refuses to write.
-        options: options of batches; see `encode`. Offsets and sequences begin again with each value.
+            ``__arrow_c_stream__``), as `decode_array` returns it; the fields of the structs are the columns of `encode`. Borrowed.
+        on_error: "raise", or "null" (also "skip") for null in place of a list that Kafka rejects.
+        options: options of batches; see `encode`. Offsets and sequences restart with each value.
 
     Returns:
         An `ArrowArray` of binary as long as `array`, raw batches in each value; null for null, no bytes for an empty list.
 
     Raises:
-        ValueError: as `encode`; about a record when `on_error` is "raise", with the row of the value and the index of the record.
+        ValueError: as `encode`; for a record if `on_error` is "raise", with the row of the value and the index of the record.
         UnknownCompressionError: as `encode`.
-        TypeError, ValueError: when `array` is no such column.
-        LimitError: when the results take more than 2^31-1 bytes.
+        TypeError, ValueError: if `array` is not such a column.
+        LimitError: if the results take more than 2^31-1 bytes.
 
     Example:
         >>> import logsegment as ls, pyarrow as pa
@@ -137,23 +138,23 @@ def encode_array(array: Any, *, on_error: OnBadValue = "raise", **options: Unpac
     return core_encode_array(array, EncodeOptions(**options, on_error=on_error))
 
 
-#: The codecs of 0.7 by their ids, which is how its producer names them.
+#: The codecs of 0.7 by the ids that its producer uses.
 CODEC_IDS: dict[str, Compression] = {"0": "none", "1": "gzip", "2": "snappy"}
 
 
 @dataclass(frozen=True, init=False)
 class CompressionPolicy:
-    """A codec, and the topics that it is for.
+    """Codec, and the topics that are compressed with it.
 
-    Without a codec nothing is compressed; with a codec and no topics, every topic; with topics, only these. Names are compared exactly.
+    With a codec and no topics, every topic is compressed; with topics, only these. Names are compared exactly.
 
     Args:
         codec: "none", "gzip", "snappy", "lz4" or "zstd".
-        topics: names of the topics; none for all of them.
+        topics: names of the topics; empty for all topics.
 
     Raises:
-        UnknownCompressionError: for a codec that is none.
-        TypeError: for one string in the place of names.
+        UnknownCompressionError: if the codec is unknown.
+        TypeError: if `topics` is one string.
 
     Example:
         >>> import logsegment as ls
@@ -177,17 +178,17 @@ class CompressionPolicy:
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> CompressionPolicy:
-        """Make the policy of a 0.7 producer's properties.
+        """Build the policy from properties of a producer of Kafka 0.7.
 
         Args:
-            properties: of them `compression.codec`, an id (0 none, 1 gzip, 2 snappy), and `compressed.topics`, names with commas between
-                them, are looked at. Spaces belong to a name.
+            properties: `compression.codec`, an id (0 none, 1 gzip, 2 snappy), and `compressed.topics`, comma-separated names, are used.
+                Spaces belong to a name.
 
         Returns:
-            The policy; that of no compression when neither is there.
+            The policy; without these properties, nothing is compressed.
 
         Raises:
-            ValueError: for an id that 0.7 does not know.
+            ValueError: if 0.7 does not have the id.
 
         Example:
             >>> import logsegment as ls
@@ -203,6 +204,6 @@ class CompressionPolicy:
         return cls(CODEC_IDS[codec], [topic for topic in topics.split(",") if topic])
 
     def codec_for(self, topic: str) -> Compression:
-        """Tell the codec of a topic."""
+        """Return the codec of a topic."""
         is_compressed = not self.topics or topic in self.topics
         return self.codec if is_compressed else "none"

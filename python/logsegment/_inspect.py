@@ -91,22 +91,22 @@ class Field:
 
     @property
     def ok(self) -> bool:
-        """Whether no problem of severity "error" is marked here or below."""
+        """Return True if no problem of severity "error" is in this field or below it."""
         return not any(problem.severity == "error" for _, field in self.walk() for problem in field.problems)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python, ready for JSON: bytes as hex digits in `raw`, and `children` if there are any."""
-        told: dict[str, Any] = {"name": self.name, "start": self.start, "length": self.length}
+        found: dict[str, Any] = {"name": self.name, "start": self.start, "length": self.length}
         if isinstance(self.value, int):
-            told["value"] = self.value
+            found["value"] = self.value
         if not self.children:
-            told["raw"] = self.raw.hex()
-        told |= {"note": self.note} if self.note else {}
-        told |= {"inside": self.inside} if self.inside else {}
-        told |= {"problems": [problem._asdict() for problem in self.problems]} if self.problems else {}
+            found["raw"] = self.raw.hex()
+        found |= {"note": self.note} if self.note else {}
+        found |= {"inside": self.inside} if self.inside else {}
+        found |= {"problems": [problem._asdict() for problem in self.problems]} if self.problems else {}
         if self.children:
-            told["children"] = [child.to_dict() for child in self.children]
-        return told
+            found["children"] = [child.to_dict() for child in self.children]
+        return found
 
     def __repr__(self) -> str:
         return "\n".join("".join(text for text, _ in line) for line in text_lines(self))
@@ -117,7 +117,7 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class InspectOptions:
-    """What of an entry is shown; `inspect` documents each attribute."""
+    """Selection of fields; `inspect` documents each attribute."""
 
     at: int = 0
     offset: int | None = None
@@ -136,27 +136,26 @@ def inspect(
     value_bytes: int = VALUE_BYTES,
     **options: Unpack[EntryKeywords],
 ) -> Field:
-    """Show one entry field by field: bytes, value, meaning, and the damage where it is. Never raises on bad bytes.
+    """Show one entry field by field: bytes, value, meaning and damage. Never raises on invalid bytes.
 
     Args:
-        source: as in `decode`.
-        at: where the entry starts, in bytes from the start of the source; its first byte by default. The bytes there are taken for an
-            entry whatever they are.
-        offset: the first entry that ends at or after this offset, from `at` on.
-        depth: "headers" shows the header; "metadata" also the frames of the codec, and unpacks nothing; "full" also the records.
-        records: records of a batch that are shown one by one, None for all; the others are one field. Of a hostile batch at most 300,000
-            fields are shown.
-        value_bytes: bytes that are kept of a key, a value or a packed block.
-        options: options of entries; see `decode`. `limits` bound what is decompressed.
+        source: see `decode`.
+        at: position of the entry in the source, in bytes; the first byte by default. Any bytes are shown as an entry.
+        offset: show the first entry, from `at` on, that ends at or after this offset.
+        depth: "headers" shows the header; "metadata" also the frames of the codec, without decompression; "full" also the records.
+        records: number of records shown one by one, None for all; the others are one field. At most 300,000 fields are shown of a hostile
+            batch.
+        value_bytes: number of bytes kept of a key, a value or a compressed block.
+        options: options of entries; see `decode`. `limits` bound the decompressed bytes.
 
     Returns:
-        A `Field`, the entry. Compressed records are in a child `decompressed`, whose positions count in the decompressed bytes. Problems
+        A `Field`, the entry. Compressed records are in a child `decompressed`, with positions in the decompressed bytes. Problems
         are the findings of `validate` in the entry. The `repr` is a hex dump with names and meanings; notebooks show a table.
 
     Raises:
-        ValueError: when there is nothing at `at`, or no entry ends at or after `offset`.
-        RecordBatchError: when damage lies on the way to `offset`.
-        OSError: when the file cannot be read.
+        ValueError: if the input ends at `at`, or no entry ends at or after `offset`.
+        RecordBatchError: if an entry before `offset` is damaged.
+        OSError: if the file cannot be read.
 
     Example:
         >>> import logsegment as ls
@@ -175,12 +174,12 @@ def inspect(
 
 
 def inspected(source: Any, shown: InspectOptions, options: ReadOptions) -> Field:
-    """Return the fields of one entry, as `inspect` does, with options that were built already."""
+    """Return the fields of one entry, as `inspect` does, with built options."""
     return _field(inspect_entry(source, shown, options))
 
 
-def _field(told: tuple[Any, ...]) -> Field:
-    name, value, start, length, note, inside, problems, raw, children = told
+def _field(found: tuple[Any, ...]) -> Field:
+    name, value, start, length, note, inside, problems, raw, children = found
     marked = tuple(Problem(*problem) for problem in problems)
     return Field(name, value, start, length, note, inside, marked, raw, tuple(map(_field, children)))
 
@@ -270,10 +269,10 @@ def html_fragment(root: Field) -> str:
     return f'<div class="ls-inspect"><style>{STYLE}</style>{"".join(_html_field(root, is_open=True))}</div>'
 
 
-def html_page(root: Field, title: str, behind: Field | None = None) -> str:
+def html_page(root: Field, title: str, following: Field | None = None) -> str:
     """Return the tree as a page, with another tree after it if one is given."""
     head = f'<meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>{escape(title)}</title>'
-    rest = f"<h2>the next intact batch, byte {behind.start}</h2>{html_fragment(behind)}" if behind else ""
+    rest = f"<h2>the next valid batch, byte {following.start}</h2>{html_fragment(following)}" if following else ""
     return f"<!doctype html><html lang=en><head>{head}</head><body><h1>{escape(title)}</h1>{html_fragment(root)}{rest}</body></html>\n"
 
 

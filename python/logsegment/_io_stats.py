@@ -1,4 +1,4 @@
-"""Counters of what a call did."""
+"""Counters of a call."""
 
 
 class IoStats(dict[str, int]):
@@ -6,14 +6,14 @@ class IoStats(dict[str, int]):
 
     bytes_read: bytes taken from the source.
     entries_read: entries whose header was parsed.
-    entries_skipped: entries that were not opened, since nothing of them was wanted.
+    entries_skipped: entries that were not opened, since the call needed nothing from them.
     entries_decompressed: entries that were decompressed.
-    bytes_inflated: bytes that decompression gave.
-    bytes_checksummed: bytes of entries that were compared with their checksums; a search behind damage compares more.
-    records: records given.
+    bytes_inflated: decompressed bytes.
+    bytes_checksummed: bytes of entries with a verified checksum; a search after damage verifies more.
+    records: records returned.
     bytes_copied: bytes of keys, values and headers that were copied into columns.
-    range_requests: ranges that a store (S3, GCS, Azure, HDFS) was asked for.
-    bytes_fetched: bytes that it gave.
+    range_requests: ranges requested from a store (S3, GCS, Azure, HDFS).
+    bytes_fetched: bytes that the store returned.
     """
 
     def __getattr__(self, name: str) -> int:

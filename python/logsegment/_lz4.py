@@ -1,4 +1,4 @@
-"""The header checksum of LZ4 frames (KIP-57): Kafka 0.8.2 and 0.9 computed it over the frame's magic too, and take no other."""
+"""Check and rewrite the header checksums of LZ4 frames (KIP-57). Kafka 0.8.2 and 0.9 require a checksum that covers the magic too."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Form: TypeAlias = Literal["correct", "broken"]
 
 @dataclass(frozen=True)
 class Lz4Frames:
-    """LZ4 frames of one kind.
+    """Count of LZ4 frames of one kind.
 
     Attributes:
-        magic: of the entries that they stand in.
+        magic: magic of the entries with these frames.
         form: of their header checksum: "correct", "broken", or "neither".
-        refused_by_09: they have a content size or a content checksum, which Kafka 0.8.2 and 0.9 refuse.
-        count: how many there are.
-        position: of the first entry with one, in bytes.
+        refused_by_09: the frames have a content size or a content checksum, which Kafka 0.8.2 and 0.9 reject.
+        count: number of frames.
+        position: byte position of the first entry with such a frame.
     """
 
     magic: int
@@ -31,7 +31,7 @@ class Lz4Frames:
 
     @property
     def ok(self) -> bool:
-        """True when the readers that this magic is meant for take them: "broken" in magic 0, "correct" in magic 1 and 2."""
+        """Return True if the readers of this magic accept the frames: "broken" in magic 0, "correct" in magic 1 and 2."""
         return self.form == ("broken" if self.magic == 0 else "correct") and not (self.magic == 0 and self.refused_by_09)
 
 
@@ -40,14 +40,14 @@ def lz4_header_checksum(frame: Any, *, form: Form) -> int:
 
     Args:
         frame: a buffer that begins with the frame; its first 7 to 15 bytes are read.
-        form: "correct", as the LZ4 frame format says, over FLG, BD and content size; "broken", over the frame's magic as well.
+        form: "correct" covers FLG, BD and content size, as the LZ4 frame format requires; "broken" covers the frame's magic too.
 
     Returns:
         The byte.
 
     Raises:
-        CodecError: when the buffer is cut short, does not begin with the frame's magic, or has reserved bits or a dictionary id.
-        ValueError: for another form.
+        CodecError: if the buffer is too short, does not start with the frame's magic, or has reserved bits or a dictionary id.
+        ValueError: if `form` is invalid.
 
     Example:
         >>> import logsegment as ls
@@ -63,20 +63,20 @@ def lz4_header_checksum(frame: Any, *, form: Form) -> int:
 def fix_lz4(buffer: Any, *, limits: Limits | None = None) -> bytes:
     """Write the correct header checksum into every LZ4 frame of a message set.
 
-    One byte a frame changes, and the checksum of the entry around it. Nothing is unpacked; all other bytes, a torn tail too, stay.
-    Readers of Kafka 0.8.2 and 0.9 do not take the result: for magic 0 it serves other tools that read LZ4 frames.
+    One byte of each frame changes, and the checksum of its entry. Nothing is decompressed; all other bytes stay, also a torn tail. Kafka
+    0.8.2 and 0.9 reject the result: in magic 0 it is for other tools that read LZ4 frames.
 
     Args:
         buffer: entries of magic 0, 1 and 2, in any mixture: a buffer, a `FileSource` or a binary file object.
-        limits: what an entry may claim; None for `Limits()`.
+        limits: see `decode`.
 
     Returns:
-        The rewritten entries, as many bytes as the input.
+        The rewritten entries, of the same size as the input.
 
     Raises:
-        ChecksumError: for an LZ4 entry whose own checksum is wrong: a new one would hide the damage.
-        CodecError: for a frame that is none.
-        RecordBatchError: when the entries cannot be told apart.
+        ChecksumError: if the checksum of an LZ4 entry is wrong: a new one would hide the damage.
+        CodecError: if a frame is invalid.
+        RecordBatchError: if the length of an entry is invalid.
 
     Example:
         >>> import logsegment as ls
@@ -92,15 +92,15 @@ def fix_lz4(buffer: Any, *, limits: Limits | None = None) -> bytes:
 def break_lz4(buffer: Any, *, limits: Limits | None = None) -> bytes:
     """Write the header checksum of Kafka 0.8.2 and 0.9 into every LZ4 frame of a message set.
 
-    What these readers refuse besides is taken out: content size and content checksum. They read magic 0 only; no reader takes magic 1
-    or 2 with such a checksum.
+    Content size and content checksum are removed, since these readers reject them. They read magic 0 only; no reader accepts magic 1 or
+    2 with such a checksum.
 
     Args:
         buffer: as in `fix_lz4`.
         limits: as in `fix_lz4`.
 
     Returns:
-        The rewritten entries; fewer bytes than the input when something was taken out.
+        The rewritten entries; fewer bytes than the input if something was removed.
 
     Raises: as `fix_lz4`.
 
@@ -116,14 +116,14 @@ def break_lz4(buffer: Any, *, limits: Limits | None = None) -> bytes:
 
 
 def check_lz4(source: Any, *, limits: Limits | None = None) -> list[Lz4Frames]:
-    """Tell which header checksums the LZ4 frames of a source have.
+    """Count the LZ4 frames of a source by their header checksums.
 
     Args:
         source: as in `fix_lz4`; read piece by piece, in bounded memory.
         limits: as in `fix_lz4`.
 
     Returns:
-        One `Lz4Frames` for each kind, by magic and form; none where there is no LZ4.
+        One `Lz4Frames` for each kind, by magic and form; an empty list without LZ4.
 
     Raises: as `fix_lz4`.
 

@@ -194,7 +194,7 @@ def ensure_apart(source: Any, **outputs: Any) -> None:
     for name, path in paths.items():
         own = here(os.fspath(source.path)) if isinstance(source, FileSource) else None
         if own is not None and is_same(path, own):
-            raise ValueError(f"{name}: {path} is the source; it is never overwritten")
+            raise ValueError(f"{name}: {path} is the source; a source is never overwritten")
         if [*real.values()].count(real[name]) > 1:
             raise ValueError(f"{' and '.join(real)}: {path} cannot be both")
 
@@ -255,7 +255,7 @@ def local_path(path: StrPath) -> str:
     """
     place = placed(path)
     if is_stored(place):
-        raise ValueError(f"{shown(place)} is in an object store, which is only read: write to a local file and copy it")
+        raise ValueError(f"{shown(place)} is in an object store, which is read-only; write to a local file and copy it")
     return place
 
 

@@ -27,12 +27,12 @@ HARMLESS = frozenset({"FND-17", "SAL-1"})
 
 @dataclass(frozen=True)
 class KeptRange:
-    """Entries that follow each other in the input and are in the output.
+    """Run of entries of the input that are in the output.
 
     Attributes:
-        position, length: their bytes in the input.
-        first_offset, last_offset: their offsets, by their headers.
-        entries: their number.
+        position, length: the bytes in the input.
+        first_offset, last_offset: first and last offset by the headers.
+        entries: number of entries.
     """
 
     position: int
@@ -76,12 +76,12 @@ class LostRange:
 
     @property
     def is_harmless(self) -> bool:
-        """Nothing is lost with these bytes."""
+        """Return True if nothing is lost with these bytes."""
         return self.rule in HARMLESS
 
     @property
     def missing(self) -> range:
-        """The offsets that are missing between the entries before and after; empty if one of these entries or no offset is missing."""
+        """Return the missing offsets between the entries before and after; empty if one of these entries does not exist."""
         if self.after_offset is None or self.before_offset is None:
             return range(0)
         return range(self.after_offset + 1, self.before_offset)
@@ -93,20 +93,20 @@ class LostRange:
 
 @dataclass(frozen=True)
 class Salvage:
-    """The result of `salvage`.
+    """Result of `salvage`.
 
     Attributes:
         data: the valid entries, byte for byte; None if they were written to `out`.
-        kept: ranges of the input that are in the output, in its order: put together they are the output.
-        lost: ranges of the input that are not, in the order of the input. Both together are the input, without gap or overlap.
+        kept: ranges of the input that are in the output, in the order of the output.
+        lost: the other ranges of the input, in the order of the input. `kept` and `lost` cover the input without gap or overlap.
         findings: the errors of the input, and why bytes were skipped.
-        kept_bytes, lost_bytes, entries: how much was kept and lost.
-        harmful_bytes: those of `lost_bytes` that are neither zeros at the end nor copies.
-        aside: with `aside=True`, the bytes that have no place in the log; None if they were written elsewhere or are not wanted.
-        aside_bytes: their number.
-        records: readable records of damaged batches among them.
-        doubtful: valid entries whose offsets fit nowhere among them; with `order="offset"` only.
-        is_listed: `kept` and `lost` list every range. After 262,144 ranges of a kind no more are listed; the sums are right all the same.
+        kept_bytes, lost_bytes, entries: bytes and entries kept, bytes lost.
+        harmful_bytes: `lost_bytes` without zeros at the end and copies.
+        aside: with `aside=True`, the bytes that do not fit into the log; None if they were written to a file or not requested.
+        aside_bytes: number of bytes aside.
+        records: number of readable records of damaged batches aside.
+        doubtful: number of valid entries with misplaced offsets aside; with `order="offset"` only.
+        is_listed: `kept` and `lost` list every range. After 262,144 ranges of a kind no more are listed; the sums stay correct.
     """
 
     data: bytes | None = field(repr=False)
@@ -125,7 +125,7 @@ class Salvage:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was lost; zeros at the end and copies are no loss."""
+        """Return True if nothing was lost; zeros at the end and copies do not count."""
         return not self.harmful_bytes
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class Salvage:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SalvageOptions:
-    """What `salvage` keeps; it documents each attribute."""
+    """Options of `salvage`, which documents each attribute."""
 
     is_sorted: bool = False
     is_aside_kept: bool = False
@@ -157,31 +157,31 @@ def salvage(
     end_offset: int | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Salvage:
-    """Take every valid entry out of damaged bytes, byte for byte, and account for every other byte.
+    """Copy every valid entry of damaged bytes, byte for byte, and account for every other byte.
 
     An entry is valid if its header can be parsed and its checksum matches; of Kafka 0.7, if the checksum of its messages does. Its records
     are not decoded: `validate` reports the errors of a writer. Past damage the next valid entry is searched for at every byte. The source
     is only read, memory is bounded, and the GIL is released.
 
     No checksum covers the offset of an entry, and blocks of a disk come back swapped or twice. `order="offset"` makes a log of the valid
-    entries: sorted, each entry once, and without entries whose offsets fit nowhere. A broker would delete a segment whose offsets
+    entries: sorted, each entry once, and without entries with misplaced offsets. A broker would delete a segment whose offsets
     decrease.
 
     Args:
-        source: as in `decode`. `order="offset"` reads it two to five times, so it must be no file object.
-        out: as in `encode`.
-        aside: where to write what has no place in the log: the records of damaged batches that can still be read, and with
-            `order="offset"` the valid entries whose offsets fit nowhere, byte for byte. True gives the bytes. A path is not created if
-            there are none. Records of damaged batches are in batches of their own, of magic 2, at the offsets of the damaged batch, and
-            each has one more header, `logsegment.salvaged`, with the rule that the batch breaks. No checksum covers them: any byte may
-            be wrong.
-        overwrite: as in `encode`, for both paths. An earlier output may be the only copy of what it saved.
+        source: see `decode`. `order="offset"` reads it two to five times, so a file object is not allowed.
+        out: see `encode`.
+        aside: a path or file object for bytes that do not fit into the log: readable records of damaged batches, and with
+            `order="offset"` the valid entries with misplaced offsets, byte for byte. True returns the bytes. Without such bytes, no file
+            is created. Records of damaged batches are written as batches of magic 2, at the offsets of the damaged batch. Each record
+            gets a header `logsegment.salvaged` with the broken rule of its batch. No checksum covers these records: any byte may be
+            wrong.
+        overwrite: see `encode`; for both paths. An earlier output may be the only copy of its entries.
         order: "input" keeps all valid entries in the order of the source, "offset" makes a log. At most 4,194,304 entries that are out of
             order can be sorted; entries in order may be any number.
         first_offset: with `order="offset"`: the segment's base offset, before which no entry may be.
         end_offset: with `order="offset"`: the base offset of the next segment, which no entry may reach.
-        options: options of entries; see `decode`. Without `experimental` a valid batch of magic 3 is refused, and nothing is written to a
-            path. `codecs` decompress records of damaged batches. An entry that is larger than `limits` allow counts as damage.
+        options: options of entries; see `decode`. Without `experimental`, a valid batch of magic 3 is an error, and no file is written.
+            `codecs` decompress records of damaged batches. An entry over `limits` counts as damage.
 
     Returns:
         A `Salvage`.
@@ -206,7 +206,7 @@ def salvage(
     if order not in ("input", "offset"):
         raise ValueError(f'order must be "input" or "offset", not {order!r}')
     if order == "input" and (first_offset is not None or end_offset is not None):
-        raise ValueError('first_offset and end_offset say what fits into a log: they need order="offset"')
+        raise ValueError('first_offset and end_offset need order="offset"')
     ensure_apart(source, out=out, aside=aside)
     fit = SalvageOptions(
         is_sorted=order == "offset",
@@ -235,7 +235,7 @@ def _ensure_segment(source: Any) -> None:
 
 
 def salvaged(source: Any, read: ReadOptions, fit: SalvageOptions | None = None, targets: tuple[Any, Any] = (None, None)) -> Salvage:
-    """Take the valid entries out of a source, as `salvage` does, with options that were built already.
+    """Copy the valid entries of a source, as `salvage` does, with built options.
 
     Args:
         source: see `salvage`.

@@ -1,4 +1,4 @@
-"""Validate sources and segments: `validate`, `Report`, and the errors with which a read ends at a finding."""
+"""Validate sources and segments: `validate`, `Report`, and the error that a read raises at a finding."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import is_tiered
 from logsegment.tiered.objects import with_lost_indexes
 
-#: Findings that a readable form shows; the rest is counted.
+#: Largest number of findings in a readable form; the others are counted.
 SHOWN = 20
-#: The rule of an entry that hides valid ones: readers end there, without an error.
+#: The rule of an entry that hides valid entries: readers end there, without an error.
 SWALLOWED = "SWALLOWED"
-#: The rule of an entry that is not whole.
+#: The rule of an incomplete entry.
 TORN = "L8-14"
-#: Rules of an upload in tiered storage, whose batches are compared with its manifest and with each other: alone, a batch breaks neither.
+#: Rules of an upload in tiered storage. They compare batches with the manifest and with each other; a single batch cannot break them.
 _OFFSETS = ("TS-23", "ORD-1")
-#: Rules of batches whose records nobody can unpack without a plugin that is not here.
+#: Rules of batches that need a missing plugin.
 WANTING = frozenset({"S-P19", "S-P20"})
 #: The rule of batches on which their plugin failed.
 FAILED = "S-P6"
-#: Rules of batches that were not unpacked, and of which nothing says that they are damaged: their checksum is right.
+#: Rules of batches that were not decompressed, with a valid checksum and without known damage.
 UNOPENED = WANTING | {FAILED}
 Why: TypeAlias = Literal["wanting", "failed", "experimental"]
 _REASONS: dict[Why, str] = {
@@ -55,15 +55,15 @@ _REASONS: dict[Why, str] = {
 
 
 class Report:
-    """Findings of a validation, in the order of the input. It can be pickled.
+    """Result of a validation: findings in the order of the input. It can be pickled.
 
     Attributes:
-        ok (bool): no finding of severity "error", so `decode` with the same options does not raise.
-        findings (list[Finding]): all of them.
+        ok (bool): True without a finding of severity "error"; then `decode` with the same options does not raise.
+        findings (list[Finding]): all findings.
         counts (dict[str, int]): findings by severity: "error", "warning", "info".
-        unopened (list[Finding]): the errors that are no damage: batches of plugins that are not here (S-P19, S-P20) or that failed (S-P6),
-            and whole batches of magic 3 without the switch (MAP-3).
-        io_stats: counters of what was read.
+        unopened (list[Finding]): errors without damage: batches of missing plugins (S-P19, S-P20) or failed plugins (S-P6), and valid
+            batches of magic 3 without `experimental` (MAP-3).
+        io_stats: counters of the read.
 
     Example:
         >>> import logsegment as ls
@@ -81,28 +81,28 @@ class Report:
     ) -> None:
         self.findings = findings
         self.io_stats = io_stats
-        # Without them a plugin may have failed on bytes that are damaged.
+        # Without checksums, a plugin may have failed on damaged bytes.
         self._unopened = UNOPENED if has_checksums else WANTING
-        # First and last offset, entries and records by all headers; None when one does not tell. The command line says them.
+        # First and last offset, entries and records by all headers, for the command line; None if a header does not have them.
         self._totals = totals
 
     @property
     def counts(self) -> dict[str, int]:
-        """Findings by severity; every severity is there."""
+        """Return the number of findings of every severity."""
         found = Counter(finding.severity for finding in self.findings)
         return {severity: found[severity] for severity in ("error", "warning", "info")}
 
     @property
     def ok(self) -> bool:
-        """Whether no finding is of severity "error"."""
+        """Return True if no finding is of severity "error"."""
         return self.counts["error"] == 0
 
     @property
     def unopened(self) -> list[Finding]:
-        """Batches of which nothing is known to be wrong but that nobody looked into them.
+        """Return the errors of batches that were not decompressed, and have no known damage.
 
-        Their plugin is not here, or failed, or they are of magic 3 without `experimental`. Where checksums were not
-        compared (`check_crc=False`), a batch on which its plugin failed is not among them: it may be damaged.
+        Their plugin is missing or failed, or they are of magic 3 without `experimental`. Without `check_crc`, a batch with a failed
+        plugin is not included, because it may be damaged.
         """
         return [finding for finding in self.findings if self._is_unopened(finding)]
 
@@ -110,11 +110,11 @@ class Report:
         return finding.severity == "error" and (finding.rule in self._unopened or is_experimental(finding))
 
     def to_arrow(self) -> ArrowTable:
-        """The findings as an Arrow table, one row each."""
+        """Return the findings as an Arrow table, one row each."""
         return findings_table(self.findings)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python, ready for JSON."""
+        """Return everything as plain Python objects, ready for JSON."""
         return {
             "ok": self.ok,
             "counts": self.counts,
@@ -143,24 +143,24 @@ class Report:
 
     def _summary(self) -> str:
         unopened = Counter(why(finding) for finding in self.unopened)
-        verdict = "ok" if self.ok else "damaged" if unopened.total() < self.counts["error"] else "not unpacked"
+        verdict = "ok" if self.ok else "damaged" if unopened.total() < self.counts["error"] else "not decompressed"
         counts = ", ".join(f"{number} {severity}" for severity, number in self.counts.items())
-        counts += "".join(f", {unopened[reason]} of them {told}" for reason, told in _REASONS.items() if unopened[reason])
+        counts += "".join(f", {unopened[reason]} of them {text}" for reason, text in _REASONS.items() if unopened[reason])
         return f"Report({verdict}: {counts}; {count(self.io_stats['entries_read'], 'entry')}, {count(self.io_stats['records'], 'record')})"
 
 
 def is_unopened(finding: Finding) -> bool:
-    """Whether an error is that nobody looked into a batch: no damage, where the checksum was compared."""
+    """Return True for the error of a batch that was not decompressed; if its checksum was verified, the batch is not damaged."""
     return finding.severity == "error" and (finding.rule in UNOPENED or is_experimental(finding))
 
 
 def is_experimental(finding: Finding) -> bool:
-    """Whether an error is that a whole batch of magic 3 was met without the switch: one that is none, or damaged, tells no offset."""
+    """Return True for the error of a valid batch of magic 3 without `experimental`; invalid bytes have no base offset."""
     return finding.rule == "MAP-3" and finding.base_offset is not None
 
 
 def why(finding: Finding) -> Why:
-    """Why nobody looked into a batch."""
+    """Return the reason why a batch was not decompressed."""
     return "experimental" if is_experimental(finding) else "wanting" if finding.rule in WANTING else "failed"
 
 
@@ -172,24 +172,23 @@ def validate(
     strict_tail: bool = False,
     **options: Unpack[EntryKeywords],
 ) -> Report:
-    """Validate everything in a source, past every damage. Never raises on bad bytes.
+    """Validate everything in a source, past damage. Never raises on invalid bytes.
 
     Args:
-        source: as in `decode`.
-        depth: "headers" looks at framing, headers and checksums, decompresses nothing and needs no plugin; "metadata" also at offsets,
-            timestamps and lengths of the records; "full" at everything. Of batches of magic 3 whose metadata stands first, "metadata"
-            unpacks that only, and what is left of the codec's step: what is wrong behind it, with keys, values, headers or the rest of
-            the compressed stream, only "full" finds.
-        check_crc: compare the checksum of every entry.
-        strict_tail: a source that ends inside an entry is an error instead of an information.
+        source: see `decode`.
+        depth: "headers" checks framing, headers and checksums, decompresses nothing and needs no plugin. "metadata" also checks offsets,
+            timestamps and lengths of the records. "full" checks everything. In batches of magic 3 with the metadata first, "metadata"
+            decompresses only the metadata; then only "full" finds damage in keys, values, headers and the rest of the stream.
+        check_crc: verify the checksum of every entry.
+        strict_tail: report a source that ends inside an entry as an error, not as an information.
         options: options of entries; see `decode`.
 
     Returns:
         A `Report`. At full depth it has a finding of severity "error" if and only if `decode` with the same options raises.
 
     Raises:
-        OSError: when the file cannot be read.
-        ValueError, TypeError: for arguments that are none.
+        OSError: if the file cannot be read.
+        ValueError, TypeError: if an argument is invalid.
 
     Example:
         >>> import logsegment as ls
@@ -202,13 +201,13 @@ def validate(
 
 
 def validated(source: Any, depth: Depth, options: ReadOptions, *, file: FileSource | None = None, is_followed: bool = False) -> Report:
-    """Validate a source with options that were built already.
+    """Validate a source with built options.
 
     Args:
-        source: as in `validate`.
-        depth: as in `validate`.
-        options: those of the read.
-        file: the file whose content the source is, with the offsets that it may hold.
+        source: see `validate`.
+        depth: see `validate`.
+        options: options of the read.
+        file: the file of the source, with the offsets that it may contain.
         is_followed: another segment follows, so that a torn tail is a warning.
 
     Raises:
@@ -220,12 +219,12 @@ def validated(source: Any, depth: Depth, options: ReadOptions, *, file: FileSour
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """What lies around a segment that is validated.
+    """Context of a segment for its validation.
 
     Attributes:
-        previous: the segment before, with whose last batch the first one is compared (ORD-1, ORD-2, ORD-3).
-        is_followed: another segment follows, so nobody writes after the last byte any more.
-        reports_shared: validate the files of its directory that belong to other segments, or to none, too.
+        previous: the previous segment; its last batch is compared with the first batch (ORD-1, ORD-2, ORD-3).
+        is_followed: another segment follows, so the segment does not grow.
+        reports_shared: also validate files of the directory that belong to other segments or to no segment.
     """
 
     previous: SegmentFile | None = None
@@ -240,7 +239,7 @@ def validate_segment(file: SegmentFile, depth: Depth, options: ReadOptions, arou
         file: the segment.
         depth: see `validate`.
         options: those of the read.
-        around: what lies around it.
+        around: its context.
 
     Raises:
         OSError: if a file cannot be read.

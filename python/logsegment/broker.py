@@ -1,11 +1,11 @@
-"""What a broker does to record bytes, without one: the append path of a produce request, and the answer to a fetch.
+"""Process record bytes as a broker does: the append path of a Produce request, and the response to a Fetch request.
 
 >>> import logsegment as ls
 >>> data = open("00000000000000000000.log", "rb").read()
 >>> ls.broker.fetch(data, api_version=10) == data
 True
 
-Pure functions of bytes: nothing is read from or written to a disk or a network. Sources: `LogValidator`, `UnifiedLog`,
+All functions work on bytes only, without disk or network. Sources: `LogValidator`, `UnifiedLog`,
 `ProducerAppendInfo`, `LazyDownConversionRecordsSend` of Kafka 3.9; KIP-57, KIP-98, KIP-110, KIP-283.
 """
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["AppendOrigin", "Appended", "ProducedBatch", "Producer", "append", "fetch"]
 
 
-#: Who appends; the names of Kafka's `AppendOrigin` in lower case.
+#: Origin of an append; the names of Kafka's `AppendOrigin` in lower case.
 AppendOrigin: TypeAlias = Literal["client", "coordinator", "replication", "raft_leader"]
 
 
 @dataclass(frozen=True)
 class ProducedBatch:
-    """A batch of an idempotent producer that was appended."""
+    """Appended batch of an idempotent producer."""
 
     first_sequence: int
     last_sequence: int
@@ -45,9 +45,9 @@ class ProducedBatch:
 
 @dataclass(frozen=True)
 class Producer:
-    """What a partition knows of an idempotent producer: its epoch and its last five batches, oldest first.
+    """State of an idempotent producer in a partition: its epoch and its last five batches, oldest first.
 
-    Open transactions and epochs of coordinators are not kept: nothing is refused for them.
+    Open transactions and coordinator epochs are not kept, and not checked.
     """
 
     epoch: int
@@ -56,14 +56,14 @@ class Producer:
 
 @dataclass(frozen=True)
 class Appended:
-    """What a broker appends.
+    """Result of `append`.
 
     Attributes:
         data: the entries; empty for a duplicate.
-        first_offset, last_offset: of the records; of the earlier batch, for a duplicate; -1 where a follower appends nothing.
-        max_timestamp: the largest timestamp or the append time, ms; -1 where there is none.
-        duplicate: an idempotent producer sent this batch before: it is acknowledged and not appended again.
-        producer_state: by producer id, for the next append.
+        first_offset, last_offset: of the records; for a duplicate, of the earlier batch; -1 if a follower appends nothing.
+        max_timestamp: the largest timestamp or the append time, ms; -1 for none.
+        duplicate: an idempotent producer repeated this batch: it is acknowledged and not appended again.
+        producer_state: states by producer id, for the next append.
     """
 
     data: bytes = field(repr=False)
@@ -76,7 +76,7 @@ class Appended:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AppendOptions:
-    """How a broker appends; `append` documents each attribute."""
+    """Options of `append`, which documents each attribute."""
 
     origin: AppendOrigin
     first_offset: int
@@ -113,13 +113,13 @@ def append(
     limits: Limits | None = None,
     codecs: Registry | None = None,
 ) -> Appended:
-    """Make of a produced buffer what a broker's append path makes of it.
+    """Validate and rewrite a produced buffer, as a broker does before it appends.
 
-    Offsets are assigned from `first_offset` on. Where codec and format are the topic's, bytes change in place: offsets, leader epoch,
-    and if needed timestamp type, largest timestamp and checksum. Otherwise records are written and packed anew. A torn tail is cut
-    off in silence.
+    Offsets are assigned from `first_offset` on. If codec and format are those of the topic, only header fields change: offsets, leader
+    epoch, and if needed timestamp type, largest timestamp and checksum. Otherwise records are rewritten and recompressed. A torn tail is
+    dropped without an error.
 
-    What is looked at depends on who appends:
+    The origin decides which rules are checked:
 
     ============================================== ====== =========== =========== ===========
     rule                                           client coordinator replication raft_leader
@@ -131,7 +131,7 @@ def append(
     (VAL-3 to VAL-5)
     one magic, one batch, and every record         yes    yes         no          no
     (VAL-6 to VAL-16)
-    offsets, epoch and times are given             yes    yes         no          no
+    offsets, epoch and times are assigned          yes    yes         no          no
     (VAL-17 to VAL-19)
     offsets ascend, from `first_offset` or above   no     no          yes         yes
     on (VAL-2)
@@ -139,46 +139,44 @@ def append(
     (VAL-2)
     a repeated batch is acknowledged, sequences    yes    no          no          no
     follow (VAL-20)
-    a producer's epoch is not over (VAL-20)        yes    yes         no          yes
+    a producer's epoch is current (VAL-20)         yes    yes         no          yes
     ============================================== ====== =========== =========== ===========
 
-    A follower ("replication") appends what the leader wrote, and leaves out the first batch whose leader epoch is above
-    `partition_leader_epoch` and all behind it (4.1 and later, KAFKA-18723; with -1 nothing). Its entries are not unpacked, nor are those
-    of a Raft leader.
+    A follower ("replication") appends the leader's batches up to the first batch with a leader epoch above `partition_leader_epoch` (4.1
+    and later, KAFKA-18723; with -1 all batches). Entries of a follower or a Raft leader are not decompressed.
 
     Args:
-        source: what a Produce request carries for a partition, or a Fetch response; borrowed, never changed.
-        first_offset: the offset of the first record: where the log ends now.
-        origin: who appends.
+        source: the records of a partition in a Produce request or a Fetch response; borrowed, never changed.
+        first_offset: the offset of the first record, which is the log end offset.
+        origin: origin of the append.
         to: the topic's message format.
         compression: the topic's ``compression.type``: "producer", "uncompressed" (or "none"), "gzip", "snappy", "lz4", "zstd",
-            or the alias of a plugin in `codecs`, as Java's entries have it. Control records that come plain stay so.
+            or the alias of a plugin in `codecs`, by its Java entry. Uncompressed control records stay uncompressed.
         timestamp_type: the topic's ``message.timestamp.type``.
         now: the broker's clock, milliseconds or an aware datetime; None for this machine's.
         before_max_ms: the topic's ``message.timestamp.before.max.ms``; None for no bound.
         after_max_ms: the topic's ``message.timestamp.after.max.ms``; None for no bound.
-        compacted: the topic is compacted, so that records need keys.
+        compacted: the topic is compacted, so records need keys.
         max_message_bytes: the topic's ``max.message.bytes``.
         partition_leader_epoch: written into batches of magic 2.
-        producer_state: of the append before.
-        inter_broker_protocol_version: the oldest version among the brokers, such as "2.0"; below 2.1 nothing can be zstd (VAL-9). None
-            for a version that knows it.
-        limits: what an entry may claim; None for `Limits()`.
-        codecs: a registry of plugins (`logsegment.plugins`), for batches that name one and for an alias in `compression`. A registry
-            that is kept for several languages (`TopicRegistry`, `FileRegistry`) is asked for Java's entries, as brokers are Java
-            programs; what packs and unpacks is Python's entry of the same alias. `MemoryRegistry` knows one language and is taken for
-            both.
+        producer_state: state from the previous append.
+        inter_broker_protocol_version: the oldest version among the brokers, such as "2.0"; below 2.1, zstd is rejected (VAL-9). None
+            allows zstd.
+        limits: see `logsegment.decode`.
+        codecs: a registry of plugins (`logsegment.plugins`), for batches of plugins and for an alias in `compression`. In a registry for
+            several languages (`TopicRegistry`, `FileRegistry`), the Java entries decide, since brokers are Java programs; the Python
+            entry of the same alias compresses and decompresses. `MemoryRegistry` has one language for both.
 
     Returns:
-        An `Appended`.
+        The appended entries with their offsets, and the producer states.
 
     Raises:
-        RecordBatchError: what a broker refuses. `kafka_error_code` is what it answers, `record_indexes` names the records that break a
-            rule, `rule` says which. Corrupt bytes are a CorruptError or CodecError, a batch that is too large a LimitError, zstd,
-            plugins and transactions where they cannot be an UnsupportedError, a plugin that Java's entries do not have an
-            UnknownCompressionError, everything else an InvalidError.
-        OSError: when the registry cannot be read.
-        ValueError: for arguments that are none.
+        RecordBatchError: if a broker rejects the records. `kafka_error_code` is the broker's error code, `record_indexes` are the records
+            that break the rule in `rule`. Corrupt bytes raise CorruptError or CodecError; a batch that is too large LimitError; zstd,
+            plugins and transactions in an older format UnsupportedError; a plugin without a Java entry UnknownCompressionError;
+            everything else InvalidError.
+        OSError: if the registry cannot be read.
+        ValueError: if an argument is invalid.
 
     Example:
         >>> import logsegment as ls, pyarrow as pa
@@ -224,31 +222,30 @@ def fetch(
     limits: Limits | None = None,
     codecs: Registry | None = None,
 ) -> bytes:
-    """Give the bytes that a broker up to 3.9 sends to a Fetch request of some version.
+    """Return the record bytes of the response of a broker up to 3.9 to a Fetch request.
 
-    Versions 0 and 1 get magic 0, 2 and 3 get magic 1, later ones what is stored. Where entries are converted, the broker has promised
-    as many bytes as are stored: what conversion leaves of them, or a batch of zstd or a plugin that it cannot convert, is filled up
-    with the beginning of an entry that claims more bytes than there are. Consumers pass over it, and get error 76 for the fetch that
-    begins at that batch.
+    Versions 0 and 1 get magic 0, versions 2 and 3 magic 1, later versions the stored entries. A broker that converts has declared the
+    stored size. It fills the missing bytes, or the place of a batch that it cannot convert (zstd, a plugin), with the start of an entry
+    that is longer than the response. Consumers skip that entry, and get error 76 for a fetch that starts at that batch.
 
     Args:
-        source: entries of the log, as in `logsegment.decode`; borrowed.
+        source: entries of the log; see `logsegment.decode`. Borrowed.
         api_version: version of the Fetch request.
-        topic_compression: the topic's ``compression.type``, as in `append`.
-        first_offset: the fetch offset: entries that end before it are left out, and so are, where they are converted, records of plain
+        topic_compression: the topic's ``compression.type``, see `append`.
+        first_offset: the fetch offset. Entries that end before it are dropped, and in converted entries also records of uncompressed
             batches below it.
-        limits: what an entry may claim; None for `Limits()`.
-        codecs: a registry of plugins, for an alias in `topic_compression`, as in `append`. Batches are not unpacked: brokers convert none
-            of a plugin (S-P22), `logsegment.convert` to another codec does.
+        limits: see `logsegment.decode`.
+        codecs: a registry of plugins, for an alias in `topic_compression`; see `append`. Brokers do not convert batches of a plugin
+            (S-P22); `logsegment.convert` to another codec does.
 
     Returns:
         The record bytes of the response.
 
     Raises:
-        UnsupportedError: with `kafka_error_code` 76, for zstd or a plugin that the version cannot take: the topic's codec is one, or that
-            of the first batch. A plugin needs Fetch version 4.
-        RecordBatchError: when the entries are bad.
-        ValueError: for arguments that are none.
+        UnsupportedError: with `kafka_error_code` 76, if the codec of the topic or of the first batch is zstd or a plugin and the version
+            does not allow it. A plugin needs Fetch version 4.
+        RecordBatchError: if an entry is invalid.
+        ValueError: if an argument is invalid.
 
     Example:
         >>> import logsegment as ls
@@ -270,7 +267,7 @@ def _has_zstd(inter_broker_protocol_version: str | None) -> bool:
     numbers = re.match(r"(\d+)\.(\d+)(?:[.-]|$)", inter_broker_protocol_version)
     if numbers is None:
         text = "as in inter.broker.protocol.version, such as '2.0' or '2.1-IV0'"
-        raise ValueError(f"inter_broker_protocol_version {inter_broker_protocol_version!r} is no version {text}")
+        raise ValueError(f"inter_broker_protocol_version {inter_broker_protocol_version!r} is not a version {text}")
     return (int(numbers[1]), int(numbers[2])) >= (2, 1)
 
 

@@ -1,4 +1,4 @@
-"""What a request version or a client release may carry, and Kafka's error code where it may not.
+"""Look up the formats and codecs of request versions and client releases, and Kafka's error codes for the others.
 
 >>> import logsegment as ls
 >>> ls.compat.fetch(9, compression="zstd").error.name
@@ -37,7 +37,7 @@ AnyFormat: TypeAlias = Literal["0.7", "v0", "v1", "v2"]
 
 @dataclass(frozen=True)
 class KafkaError:
-    """An error of Kafka's protocol.
+    """Error of Kafka's protocol.
 
     Attributes:
         code: the number on the wire.
@@ -52,15 +52,15 @@ class KafkaError:
 
 @dataclass(frozen=True)
 class RequestVersions:
-    """Versions of Produce or Fetch that carry the same.
+    """Range of versions of Produce or Fetch with the same rules.
 
     Attributes:
-        first, last: the versions, last inclusive; None for all that follow.
-        since: the first release of Kafka that has them.
-        until: the last release whose brokers serve them; None for today's.
-        format: the newest record format in them.
-        zstd: whether zstd is allowed.
-        note: what else to know.
+        first, last: the versions, last inclusive; None for all later versions.
+        since: the first release of Kafka with these versions.
+        until: the last release of brokers with these versions; None for current ones.
+        format: the newest record format in these versions.
+        zstd: True if zstd is allowed.
+        note: a remark, or empty.
     """
 
     first: int
@@ -74,16 +74,16 @@ class RequestVersions:
 
 @dataclass(frozen=True)
 class Client:
-    """Releases of Kafka's own clients that carry the same; a row holds until the next one begins.
+    """Range of releases of Kafka's own clients with the same rules, up to the next row.
 
     Attributes:
         since: the first release of the row.
-        produce, fetch: highest request versions in its last release; None in Kafka 0.7, and where newer ones change nothing here.
-        writes: the format that its producer writes.
-        reads: the formats that its consumer reads.
-        compressions: the codecs that it knows.
-        lz4_written, lz4_read: which LZ4 header checksums it writes and takes (KIP-57); empty without LZ4.
-        note: what else to know.
+        produce, fetch: highest request versions of the last release in the row; None in Kafka 0.7, and if newer versions change nothing.
+        writes: the format of the producer.
+        reads: the formats of the consumer.
+        compressions: the supported codecs.
+        lz4_written, lz4_read: LZ4 header checksums of the producer, and those that the consumer accepts (KIP-57); empty without LZ4.
+        note: a remark, or empty.
     """
 
     since: str
@@ -99,12 +99,12 @@ class Client:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What becomes of records in a request.
+    """Response of a broker to records in a request.
 
     Attributes:
-        error: what Kafka answers when it refuses them, else None.
-        converted: the format that brokers up to 3.9 convert them to, when they do.
-        advice: what to upgrade or to set; empty when nothing is to be done.
+        error: the error of a broker that rejects the records, otherwise None.
+        converted: the format to which brokers up to 3.9 convert the records, or None.
+        advice: what to upgrade or to set, or empty.
     """
 
     error: KafkaError | None
@@ -113,17 +113,17 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """True when they are not refused."""
+        """Return True if the records are accepted."""
         return self.error is None
 
 
 #: Kafka's error codes that record data can cause, by code.
 ERRORS: dict[int, KafkaError] = {code: KafkaError(code, name, when) for code, name, when in compat_errors()}
-#: What Produce carries, by version.
+#: Formats and codecs of Produce, by version.
 PRODUCE: tuple[RequestVersions, ...] = tuple(RequestVersions(*row) for row in compat_versions("produce"))
-#: What Fetch carries, by version.
+#: Formats and codecs of Fetch, by version.
 FETCH: tuple[RequestVersions, ...] = tuple(RequestVersions(*row) for row in compat_versions("fetch"))
-#: What releases of Kafka's clients carry, oldest first.
+#: Formats and codecs of releases of Kafka's clients, oldest first.
 CLIENTS: tuple[Client, ...] = tuple(
     Client(since, produce, fetch, writes, tuple(reads), tuple(compressions), lz4_written, lz4_read, note)
     for since, produce, fetch, writes, reads, compressions, lz4_written, lz4_read, note in compat_clients()
@@ -131,7 +131,7 @@ CLIENTS: tuple[Client, ...] = tuple(
 
 
 def produce(api_version: int, *, format: AnyFormat = "v2", compression: str = "none") -> Verdict:
-    """Tell what a broker answers to a Produce request with such records.
+    """Return the response of a broker to a Produce request with such records.
 
     Args:
         api_version: version of the request.
@@ -142,8 +142,8 @@ def produce(api_version: int, *, format: AnyFormat = "v2", compression: str = "n
         A `Verdict`.
 
     Raises:
-        ValueError: for a negative version or an unknown format.
-        UnknownCompressionError: for another name of a codec.
+        ValueError: if the version is negative, or the format unknown.
+        UnknownCompressionError: if the codec is unknown.
 
     Example:
         >>> import logsegment as ls
@@ -158,20 +158,19 @@ def produce(api_version: int, *, format: AnyFormat = "v2", compression: str = "n
 
 
 def fetch(api_version: int, *, format: AnyFormat = "v2", compression: str = "none") -> Verdict:
-    """Tell what a broker makes of such records for a Fetch request.
+    """Return the response of a broker to a Fetch request for such records.
 
     Args:
         api_version: version of the request.
         format: format of the records in the log.
-        compression: their codec.
+        compression: codec of the records.
 
     Returns:
-        A `Verdict`; `converted` names the format that brokers up to 3.9 convert them to. For zstd that a topic of `compression.type`
-        "producer" holds beside other codecs, see `broker.fetch`.
+        A `Verdict`. For a topic of `compression.type` "producer" with zstd and other codecs, see `broker.fetch`.
 
     Raises:
-        ValueError: for a negative version or an unknown format.
-        UnknownCompressionError: for another name of a codec.
+        ValueError: if the version is negative, or the format unknown.
+        UnknownCompressionError: if the codec is unknown.
 
     Example:
         >>> import logsegment as ls
@@ -193,18 +192,18 @@ def client(release: str) -> Client:
         A `Client`.
 
     Raises:
-        ValueError: when the text is no release, or one before 0.7.0.
+        ValueError: if the text is not a release of Kafka from 0.7.0 on.
 
     Example:
         >>> import logsegment as ls
         >>> ls.compat.client("2.0").compressions
         ('none', 'gzip', 'snappy', 'lz4')
 
-    Source: FORMAT of the releases, KIP-57, KIP-110.
+    Source: the clients of the releases, KIP-57, KIP-110.
     """
     row = compat_client(release)
     if row is None:
-        raise ValueError(f"release must be one of Kafka from 0.7.0 on, such as '0.9.0.1', not {release!r}")
+        raise ValueError(f"release must be a release of Kafka from 0.7.0 on, such as '0.9.0.1', not {release!r}")
     return CLIENTS[row]
 
 

@@ -143,7 +143,7 @@ pub struct RecordErrors {
     has_timestamp_error: bool,
 }
 
-/// Indexes that are told; there can be millions.
+/// Largest number of reported indexes; there can be millions.
 const MOST_LISTED: usize = 10_000;
 
 impl RecordErrors {

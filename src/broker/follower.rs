@@ -58,7 +58,7 @@ pub fn ensure_ascending(before: Option<&BatchHeader>, header: &BatchHeader) -> R
     Err(refused("VAL-2", UNKNOWN_SERVER_ERROR, reason))
 }
 
-/// Before magic 2 a compressed set does not tell its first offset without being decompressed, so that its last one stands for it.
+/// Before magic 2 a compressed set has its first offset only in its compressed messages, so the last offset is used.
 fn first_offset(header: &BatchHeader) -> i64 {
     match header.format {
         RecordFormat::V2 => header.base_offset,

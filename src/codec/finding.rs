@@ -70,21 +70,21 @@ impl fmt::Display for CodecFinding {
         match self {
             Self::TrailingBytes { bytes } => write!(f, "{} left over after the compressed stream", plural(*bytes, "byte")),
             Self::HeaderChecksum { found: FoundChecksum::Correct } => {
-                write!(f, "LZ4 header checksum is the correct one, which Kafka 0.8.2 and 0.9 refuse in magic 0")
+                write!(f, "LZ4 header checksum is the correct one, which Kafka 0.8.2 and 0.9 reject in magic 0")
             }
             Self::HeaderChecksum { found: FoundChecksum::Broken } => {
-                write!(f, "LZ4 header checksum is the broken one of Kafka 0.8.2 and 0.9, which brokers refuse after magic 0")
+                write!(f, "LZ4 header checksum is the broken one of Kafka 0.8.2 and 0.9, which brokers reject after magic 0")
             }
             Self::HeaderChecksum { found: FoundChecksum::Neither } => {
                 write!(f, "LZ4 header checksum is neither the correct one nor the broken one of Kafka 0.8.2 and 0.9")
             }
-            Self::DependentBlocks => write!(f, "LZ4 blocks depend on each other, which brokers refuse"),
+            Self::DependentBlocks => write!(f, "LZ4 blocks depend on each other, which brokers reject"),
             Self::EmptyBlock { bytes } => {
                 write!(f, "an LZ4 block decompresses to nothing, where Kafka ends the stream: {} after it not read", plural(*bytes, "byte"))
             }
             Self::CutFrame { bytes } => write!(f, "the zstd stream ends inside a frame, after {} of it", plural(*bytes, "byte")),
             Self::CutSet { bytes } => write!(f, "the messages of a set end inside of one, after {} of it", plural(*bytes, "byte")),
-            Self::ContentSize { declared, found } => write!(f, "LZ4 content size says {}, found {found}", plural(*declared, "byte")),
+            Self::ContentSize { declared, found } => write!(f, "LZ4 content size is {}, found {found}", plural(*declared, "byte")),
             Self::ContentChecksum { stored, computed } => {
                 write!(f, "LZ4 content checksum mismatch: stored {stored:#010x}, computed {computed:#010x}")
             }
@@ -100,7 +100,7 @@ mod tests {
     fn findings_name_their_rule_and_their_numbers() {
         let text = |finding: CodecFinding| format!("{} {finding}", finding.rule());
         assert_eq!(text(CodecFinding::TrailingBytes { bytes: 1 }), "FND-8 1 byte left over after the compressed stream");
-        assert_eq!(text(CodecFinding::ContentSize { declared: 2, found: 1 }), "FND-9 LZ4 content size says 2 bytes, found 1");
+        assert_eq!(text(CodecFinding::ContentSize { declared: 2, found: 1 }), "FND-9 LZ4 content size is 2 bytes, found 1");
         assert_eq!(
             text(CodecFinding::ContentChecksum { stored: 1, computed: 0xff }),
             "FND-9 LZ4 content checksum mismatch: stored 0x00000001, computed 0x000000ff"

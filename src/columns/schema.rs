@@ -91,7 +91,7 @@ impl std::fmt::Display for ColumnError {
         match self {
             Self::Unknown(name) => {
                 let known = COLUMNS.map(|(_, known)| known).join(", ");
-                write!(f, "there is no record column {name:?}; there are {known}")
+                write!(f, "unknown record column {name:?}; the columns are {known}")
             }
             Self::Repeated(name) => write!(f, "the column {name:?} is named twice"),
         }

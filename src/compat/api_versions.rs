@@ -50,8 +50,8 @@ const ZSTD_CLIENTS: &str = "Java clients from 2.1 on, librdkafka from 1.0 on";
 
 /// Produce, by version.
 pub const PRODUCE: [ApiVersions; 4] = [
-    row(0, Some(1), "0.8.0", LAST_OLD_BROKER, RecordFormat::V0, false, "magic 0; brokers up to 3.9 do not insist"),
-    row(2, Some(2), "0.10.0", LAST_OLD_BROKER, RecordFormat::V1, false, "magic 1; brokers up to 3.9 do not insist"),
+    row(0, Some(1), "0.8.0", LAST_OLD_BROKER, RecordFormat::V0, false, "magic 0; not enforced by brokers up to 3.9"),
+    row(2, Some(2), "0.10.0", LAST_OLD_BROKER, RecordFormat::V1, false, "magic 1; not enforced by brokers up to 3.9"),
     row(3, Some(6), "0.11.0", None, RecordFormat::V2, false, "exactly one batch of magic 2"),
     row(7, None, "2.1", None, RecordFormat::V2, true, "exactly one batch of magic 2"),
 ];

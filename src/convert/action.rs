@@ -1,4 +1,4 @@
-//! What is to be done with one entry, told from its header alone.
+//! Decides the action for one entry by its header alone.
 
 use super::ConvertOptions;
 use super::loss::{LossKind, Losses};

@@ -41,7 +41,7 @@ impl ConvertOptions {
     pub fn ensure_legal(&self) -> Result<()> {
         let usage = |argument, problem: &str| Err(ErrorKind::Usage { argument, problem: problem.to_owned() }.into());
         if self.level.is_some() && self.compression.is_none() {
-            return usage("level", "it belongs to a codec: name one with compression=");
+            return usage("level", "a level needs a codec; pass compression=");
         }
         if self.is_metadata_first && self.to != RecordFormat::V3 {
             return usage("metadata_first", "only batches of format v3 can have the metadata of their records first");
@@ -52,7 +52,7 @@ impl ConvertOptions {
         if self.first_offset.is_some() && !self.decode.formats.is_v07() && self.to >= RecordFormat::V2 {
             return usage(
                 "first_offset",
-                "it numbers the records of Kafka 0.7, or leaves out records on the way down; other offsets are kept",
+                "it applies to input of Kafka 0.7 and to formats older than v2; other conversions keep the offsets",
             );
         }
         let compression = self.compression_for(CompressionType::None)?;

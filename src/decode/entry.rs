@@ -281,8 +281,8 @@ impl Decoder {
         match transactions.fate(header) {
             Fate::Committed => Ok(true),
             Fate::Aborted => Ok(false),
-            Fate::Undecided { behind } => {
-                Err(ErrorKind::Undecided { producer_id: header.producer.id, last_offset: header.last_offset, behind }.into())
+            Fate::Undecided { after } => {
+                Err(ErrorKind::Undecided { producer_id: header.producer.id, last_offset: header.last_offset, after }.into())
             }
         }
     }

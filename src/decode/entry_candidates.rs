@@ -52,7 +52,7 @@ pub fn next(bytes: &[u8], magics: (u8, u8), top: u8) -> Option<usize> {
 
 /// Whether any place of the block has the first two signs; most blocks of other data have none that has.
 #[inline]
-#[expect(clippy::indexing_slicing, reason = "a place and SEEN bytes behind it lie in the window")]
+#[expect(clippy::indexing_slicing, reason = "a position and the SEEN bytes after it are in the window")]
 fn has_magic_and_size(window: &[u8; WINDOW], magics: (u8, u8), top: u8) -> bool {
     let mut any = false;
     for place in 0..BLOCK {
@@ -63,7 +63,7 @@ fn has_magic_and_size(window: &[u8; WINDOW], magics: (u8, u8), top: u8) -> bool 
 
 /// Which places of the block have all signs. No condition is left out because another is not met: all are computed side by side.
 #[inline]
-#[expect(clippy::indexing_slicing, reason = "a place and SEEN bytes behind it lie in the window")]
+#[expect(clippy::indexing_slicing, reason = "a position and the SEEN bytes after it are in the window")]
 fn candidates(window: &[u8; WINDOW], magics: (u8, u8), top: u8) -> [bool; BLOCK] {
     std::array::from_fn(|place| {
         let byte = |at: usize| window[place + at];

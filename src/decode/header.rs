@@ -17,9 +17,7 @@ pub fn parse_header(frame: Frame<'_>, formats: Formats, base_position: i64) -> R
     match formats.of_magic(frame.magic) {
         Some(RecordFormat::V2) => match v2::parse::header(frame.bytes, frame.position) {
             Ok(header) if !header.attributes.is_of_v3() && adds_up(&header) => Ok(header),
-            _ if v3::magic::is_magic_3(frame.bytes) => {
-                Err(v3::magic::refusal("the magic is 2, and the batch makes sense as one of magic 3 only"))
-            }
+            _ if v3::magic::is_magic_3(frame.bytes) => Err(v3::magic::refusal("the magic is 2, but the batch is valid only as magic 3")),
             header => header,
         },
         Some(RecordFormat::V3) => v3::parse::header(frame.bytes, frame.position),

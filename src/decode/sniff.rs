@@ -19,7 +19,7 @@ pub fn sniff(source: &mut Source, later: Formats, limits: &Limits) -> Result<For
     if source.front().iter().all(|byte| *byte == 0) {
         return Ok(later);
     }
-    let what = "the first entry is good neither as one of Kafka 0.8 and later nor as one of 0.7: name the format";
+    let what = "the first entry is valid neither in a format of Kafka 0.8 or later nor in that of 0.7; pass the format";
     Err(Error::from(ErrorKind::Invalid { rule: "MAP-1", what }).at_byte(source.position()))
 }
 

@@ -28,7 +28,7 @@ pub struct BatchBuilder {
     /// Where the open batch starts in the output.
     start: usize,
     uncompressed_len: usize,
-    /// Records that will be compressed, or that wait for a header whose length they tell.
+    /// Records that will be compressed, or that wait for a header with a length that depends on them.
     records: Sink,
     /// The payloads, where they follow the metadata of all records.
     payloads: Sink,
@@ -224,7 +224,7 @@ impl BatchBuilder {
         v3::put_record(&mut self.records, record, deltas, body_len, false)
     }
 
-    /// Whether records wait for the end of their batch: to be compressed, or for a header whose length they tell.
+    /// True if records wait for the end of their batch: to be compressed, or for a header with a length that depends on them.
     #[inline]
     fn is_collected(&self) -> bool {
         self.settings.compression.is_some() || self.settings.format == RecordFormat::V3

@@ -62,8 +62,8 @@ pub enum ErrorKind {
     OutsideSegment { first: i64, last: i64, start: i64, end: Option<i64> },
     /// A file that is not a log segment, by its name and first bytes.
     NotASegment { looks_like: &'static str, advice: &'static str },
-    /// A batch of a transaction whose marker may be lost, so that nobody can tell whether it was committed; and its last offset.
-    Undecided { producer_id: i64, last_offset: i64, behind: i64 },
+    /// A batch of an undecided transaction, because its marker may be lost; with its last offset.
+    Undecided { producer_id: i64, last_offset: i64, after: i64 },
     /// A batch of tiered storage has offsets outside of those of its upload, by the manifest or by the name of the object.
     OutsideUpload { first: i64, last: i64, start: i64, end: Option<i64> },
     /// A batch of tiered storage starts at or before the last offset of the batch before it.

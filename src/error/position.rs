@@ -1,4 +1,4 @@
-//! Where something lies, in the order in which it is told: from the outside in.
+//! The place of an error, from the outside in.
 
 use std::fmt;
 

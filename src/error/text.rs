@@ -1,4 +1,4 @@
-//! How an error reads: the file where it is told, the rule in brackets, then where, then what was expected and what was found.
+//! Texts of errors: the file if known, the rule in brackets, the place, then the problem with its values.
 
 use std::fmt;
 
@@ -31,10 +31,10 @@ impl fmt::Display for ErrorKind {
                 write!(f, "length {declared} is below {expected}")
             }
             Self::Length { declared, expected, .. } => write!(f, "length {declared} runs past the {} at hand", plural(*expected, "byte")),
-            Self::Varint { .. } => write!(f, "variable-length integer does not end in time"),
-            Self::Count { declared, found, .. } => write!(f, "count says {declared}, found {found}"),
+            Self::Varint { .. } => write!(f, "variable-length integer is too long"),
+            Self::Count { declared, found, .. } => write!(f, "count is {declared}, found {found}"),
             Self::TrailingBytes { bytes, .. } => write!(f, "{} left over after the last record", plural(*bytes, "byte")),
-            Self::Magic { magic, .. } => write!(f, "magic {magic} belongs to no record format"),
+            Self::Magic { magic, .. } => write!(f, "magic {magic} is not a known record format"),
             Self::Invalid { what, .. } => write!(f, "{what}"),
             Self::UnsupportedFormat { magic, advice, .. } => write!(f, "record format of magic {magic} is not read here: {advice}"),
             Self::UnknownCompression { id, .. } => write!(f, "unknown compression type id: {id}"),
@@ -56,36 +56,35 @@ impl fmt::Display for ErrorKind {
             Self::Refused { reason, .. } => write!(f, "{reason}"),
             Self::Unwritable { reason, .. } => write!(f, "the record cannot exist in the target format: {reason}"),
             Self::Unconvertible { codec, .. } => {
-                write!(f, "down-conversion of {codec} is not supported: name another codec, or upgrade the reader")
+                write!(f, "down-conversion of {codec} is not supported; use another codec, or upgrade the reader")
             }
             Self::Loss { work, losses, .. } => write!(f, "the {work} would lose {losses}"),
             Self::Rejected { code, name, reason, .. } => write!(f, "{reason} (Kafka error {code}, {name})"),
             Self::Codec { codec, problem, .. } => write!(f, "{codec} stream is bad: {problem}"),
             Self::Limit { limit, asked, allowed } => write!(f, "{asked} is over the limit {limit} = {allowed}"),
-            Self::Unsearched => write!(f, "too many overlapping bytes claim to be batches: this one was not looked into"),
+            Self::Unsearched => write!(f, "too many overlapping batch headers: this one was not searched"),
             Self::LostBytes { message, .. } => write!(f, "{message}"),
             Self::NotASegment { looks_like, advice } => write!(f, "not a log segment: looks like {looks_like}; {advice}"),
             Self::OutsideSegment { first, last, start, end } => {
-                write!(f, "offsets {first} to {last} are in a segment that by its name ")?;
+                write!(f, "offsets {first} to {last} are outside the segment, which by its name ")?;
                 match end {
                     Some(end) => write!(f, "holds offsets {start} to {}", end.saturating_sub(1))?,
-                    None => write!(f, "begins at offset {start}")?,
+                    None => write!(f, "starts at offset {start}")?,
                 }
                 write!(f, "; was the file renamed, or is it of another partition?")
             }
-            Self::Undecided { producer_id, behind, .. } => write!(
+            Self::Undecided { producer_id, after, .. } => write!(
                 f,
-                "nobody can tell whether producer {producer_id} committed the batch: \
-                 the marker of its transaction may be among what is damaged or missing behind offset {behind}"
+                "undecided transaction of producer {producer_id}: its marker may be in the damaged or missing bytes after offset {after}"
             ),
             Self::OutsideUpload { first, last, start, end } => {
-                write!(f, "the offsets of the batch are outside of the upload: {first} to {last}, ")?;
+                write!(f, "offsets {first} to {last} are outside the upload, ")?;
                 match end {
-                    Some(end) => write!(f, "the upload has {start} to {end}"),
-                    None => write!(f, "the upload starts at {start}"),
+                    Some(end) => write!(f, "which has offsets {start} to {end}"),
+                    None => write!(f, "which starts at offset {start}"),
                 }
             }
-            Self::OutOfOrder { previous_last, .. } => write!(f, "the batch before ends at offset {previous_last}"),
+            Self::OutOfOrder { previous_last, .. } => write!(f, "the previous batch ends at offset {previous_last}"),
             Self::Io { message, .. } => write!(f, "reading the source failed: {message}"),
             Self::Interrupted => write!(f, "interrupted"),
             Self::Usage { argument, problem } => write!(f, "{argument}: {problem}"),

@@ -22,7 +22,7 @@ use crate::wire::{as_u64, prefetch};
 pub struct Run {
     /// Position of the first byte in the input.
     pub position: u64,
-    /// The entries, and bytes behind them that may be read but mean nothing.
+    /// The entries, and bytes after them that may be read but have no meaning.
     pub bytes: Bytes,
     /// Bytes of the entries.
     pub len: usize,
@@ -269,7 +269,7 @@ impl Runs {
         }
     }
 
-    /// When recovering: why the entry of this length, `at` bytes behind the front, cannot be trusted.
+    /// When recovering: why the entry of this length, `at` bytes after the front, is not trusted.
     fn damage_at(&mut self, at: usize, len: usize, magic: i8) -> Option<Error> {
         let search = self.search.as_mut()?;
         let position = self.source.position().saturating_add(as_u64(at));
@@ -354,7 +354,7 @@ impl Runs {
         }
     }
 
-    /// Whether the claimed length cuts through a valid entry: one that begins inside of the claim and ends at its end or behind it.
+    /// True if the declared length ends inside or at the end of a valid entry that begins inside it.
     /// (An entry that somebody stored in a value lies wholly inside: at least the count of headers follows it. Of a message the value is
     /// the end, and the last message of a compressed set ends there too: snappy keeps it as it was, with an offset that counts from the set.
     /// So a message whose own lengths say the same as its size is trusted.)
@@ -381,7 +381,7 @@ impl Runs {
         search.within(&mut self.source, end, self.target)
     }
 
-    /// Leaves out what lies between `start` and the next valid entry. Of zeros the front ones may be behind already.
+    /// Skips the bytes between `start` and the next valid entry. The first zeros may be skipped already.
     fn step_over(&mut self, error: Error, start: u64) -> Result<Piece> {
         if let Some(search) = &mut self.search {
             search.skip(&mut self.source, self.target)?;

@@ -1,4 +1,4 @@
-//! Finds valid entries behind damage: a header that makes sense and a checksum that matches.
+//! Finds valid entries after damage: a header that makes sense and a checksum that matches.
 //!
 //! Every byte is looked at once, however many claims overlap there: what was found ahead of the front is remembered. The checksum work
 //! on what turns out to be no entry is bounded by a multiple of the input, since hostile bytes can claim 100 MB at every position.
@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::wire::as_u64;
 
-/// What is known of the bytes at the front of a source and behind it. Positions are those of the input.
+/// What is known of the bytes at the front of a source and after it. Positions are those of the input.
 pub struct Search {
     verifier: Box<dyn Verifier>,
     interrupt: Interrupt,
@@ -85,7 +85,7 @@ impl Search {
         Some(error)
     }
 
-    /// The valid entries behind the front that start before `end`: the first one, and the last one, which alone can go on past `end`.
+    /// The valid entries after the front that start before `end`: the first one, and the last one, which alone can go on past `end`.
     ///
     /// # Errors
     /// `Io`, `Interrupted`.
@@ -103,7 +103,7 @@ impl Search {
         Ok(first.cloned().zip(before.checked_sub(1).and_then(|last| self.found.get(last)).cloned()))
     }
 
-    /// Drops what lies before the next valid entry behind the front, or everything when there is none.
+    /// Drops the bytes before the next valid entry after the front, or everything when there is none.
     ///
     /// # Errors
     /// `Io`, `Interrupted`.
@@ -123,7 +123,7 @@ impl Search {
         Ok(())
     }
 
-    /// What was left unsearched, told once.
+    /// The first unsearched range, reported once.
     pub fn take_unsearched(&mut self) -> Option<Range<u64>> {
         self.effort.unsearched.take()
     }
@@ -151,7 +151,7 @@ impl Search {
         self.found.get(at) == Some(entry)
     }
 
-    /// Moves the frontier behind the next valid entry that starts before `end`, or else to `end`.
+    /// Moves the frontier past the next valid entry that starts before `end`, or else to `end`.
     fn advance(&mut self, source: &Source, end: u64) -> Result<Advance> {
         let (bytes, at_end, position) = (source.front(), source.is_at_end(), source.position());
         let mut candidates = 0_u32;
@@ -192,7 +192,7 @@ impl Search {
         let reach = self.verifier.reach();
         loop {
             let rest = bytes.get(from..).unwrap_or_default();
-            // What is told by its last bytes alone belongs to the next stretch too.
+            // A candidate in the last bytes alone belongs to the next stretch too.
             let stretch = rest.get(..STRETCH.saturating_add(reach)).unwrap_or(rest);
             if let Some(skip) = self.verifier.next(stretch) {
                 if skip > FAR {

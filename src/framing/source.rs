@@ -33,7 +33,7 @@ struct Reader {
     filled: usize,
     taken: usize,
     at_end: bool,
-    /// Met behind what is at hand, and told when more is asked for.
+    /// An error after the buffered bytes, returned when more bytes are requested.
     failed: Option<std::io::Error>,
     read: u64,
 }
@@ -133,7 +133,7 @@ impl Source {
         matches!(self.inner, Inner::Memory(_))
     }
 
-    /// Takes `len` bytes off the front as counted memory; what is given may go on behind them.
+    /// Takes `len` bytes off the front as counted memory; the result may be longer.
     pub fn take(&mut self, len: usize) -> Bytes {
         self.position = self.position.saturating_add(as_u64(len));
         match &mut self.inner {

@@ -6,13 +6,13 @@ use crate::limits::Limits;
 
 /// Bytes of the length field.
 const LENGTH_LEN: usize = 4;
-/// Fewest bytes behind it in magic 0; one more in magic 1.
+/// Smallest number of bytes after it in magic 0; one more in magic 1.
 const MIN_LENGTH: i32 = 5;
 
 /// Looks at the front of `bytes`, in the order of the 0.8+ reader: length, limit, magic, completeness.
 #[inline(never)]
 pub(super) fn step(bytes: &[u8], limits: &Limits) -> Step {
-    let Some((length, behind)) = bytes.split_first_chunk::<LENGTH_LEN>() else {
+    let Some((length, rest)) = bytes.split_first_chunk::<LENGTH_LEN>() else {
         return Step::Incomplete { needed: LENGTH_LEN };
     };
     let length = i32::from_be_bytes(*length);
@@ -22,7 +22,7 @@ pub(super) fn step(bytes: &[u8], limits: &Limits) -> Step {
     if let Err(limit) = limits.ensure_batch_bytes(u64::try_from(len).unwrap_or(u64::MAX)) {
         return Step::Error(limit.in_field("length"));
     }
-    let Some(magic) = behind.first().map(|magic| i8::from_be_bytes([*magic])) else {
+    let Some(magic) = rest.first().map(|magic| i8::from_be_bytes([*magic])) else {
         return Step::Incomplete { needed: len };
     };
     match magic {

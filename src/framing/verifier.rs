@@ -2,9 +2,9 @@
 
 use crate::error::Error;
 
-/// What framing must be told to judge entries: it does not know what is in them.
+/// The check of entries for framing, which does not parse their content.
 pub trait Verifier: Send {
-    /// Why a whole entry cannot be trusted; `None` when it can, or when nobody can tell.
+    /// Returns why a complete entry is not trusted; `None` if it is trusted, or if that is unknown.
     fn damage_of(&self, entry: &[u8], magic: i8) -> Option<Error>;
     /// True when a whole entry is certainly one: its header parses and its checksum matches.
     fn is_valid(&self, entry: &[u8]) -> bool;
@@ -14,7 +14,7 @@ pub trait Verifier: Send {
     fn claim(&self, front: &[u8]) -> Claim;
     /// Where in `bytes` the next candidate for an entry starts; cheap, and often wrong.
     fn next(&self, bytes: &[u8]) -> Option<usize>;
-    /// How many bytes from its start on a candidate is told by; fewer bytes than that hold none.
+    /// Number of bytes at the start that identify a candidate; fewer bytes contain none.
     fn reach(&self) -> usize;
 }
 
@@ -31,7 +31,7 @@ pub trait SourceCheck: Send {
 pub enum Claim {
     /// No entry.
     No,
-    /// An entry that goes on past the bytes at hand, as far as one can tell.
+    /// An entry that goes on past the bytes at hand, as far as known.
     Cut,
     /// An entry of this many bytes.
     Whole(usize),

@@ -73,7 +73,7 @@ fn write_records<'a>(
     match header.compression() {
         _ if wanted.shown.depth == Depth::Headers => {
             writer.rest("records");
-            writer.note("not looked at");
+            writer.note("not checked");
         }
         CompressionType::None if wanted.is_deep() => writer.group("records", |inner| write_decompressed(inner, header, base, wanted)),
         CompressionType::None => {

@@ -17,7 +17,7 @@ pub struct Stretch {
     pub position: u64,
     /// The entry; of one that cannot be framed, about as many bytes as a header has.
     pub bytes: Bytes,
-    /// What it is, as its magic tells.
+    /// Its format, by its magic.
     pub format: Option<RecordFormat>,
     /// Why it is not a whole entry.
     problem: Option<Finding>,
@@ -29,7 +29,7 @@ const OF_SEVERAL: [&str; 7] = ["SWALLOWED", "PRD-1", "PRD-2", "TRX-1", "TRX-2", 
 const HEAD: usize = 64;
 
 impl Stretch {
-    /// True when all bytes of the entry are there, as far as its length tells.
+    /// True if all bytes of the entry are there, by its length.
     pub fn is_whole(&self) -> bool {
         self.problem.is_none()
     }
@@ -87,7 +87,7 @@ pub fn take(source: &mut Source, options: &DecodeOptions) -> Result<Stretch> {
             }
         };
         if source.front().is_empty() {
-            let problem = format!("there is nothing at byte {position}, where the input ends");
+            let problem = format!("byte {position} is the end of the input");
             return Err(Error::from(ErrorKind::Usage { argument: "at", problem }));
         }
         let format = format_of(source.front(), options);

@@ -193,7 +193,7 @@ impl<'a> FieldWriter<'a> {
                 Some(())
             }
             _ => {
-                self.mark(format!("it claims {}, and {left} are there", plural(len, "byte")));
+                self.mark(format!("its length is {}, and {left} are left", plural(len, "byte")));
                 None
             }
         }

@@ -32,7 +32,7 @@ fn civil(days: i128) -> (i128, i128, i128) {
     (year_of_era + era * 400 + i128::from(month <= 2), month, day)
 }
 
-/// A header of which only the format and the attributes are known, which is what tells the meaning of their bits.
+/// A header with format and attributes only, for the meaning of the bits.
 pub(super) fn header(bits: i128, format: RecordFormat) -> BatchHeader {
     BatchHeader { attributes: Attributes(i16::try_from(bits).unwrap_or(0)), ..BatchHeader::new(format) }
 }
@@ -41,7 +41,7 @@ pub(super) fn header(bits: i128, format: RecordFormat) -> BatchHeader {
 pub(super) fn attributes(header: &BatchHeader, plugins: &Plugins) -> String {
     let codec = match header.compression() {
         CompressionType::None => "not compressed".to_owned(),
-        CompressionType::Unknown(id) => format!("codec {id} is none"),
+        CompressionType::Unknown(id) => format!("unknown codec {id}"),
         CompressionType::Plugin(id) => {
             let unknown = CompressionType::Plugin(id).name();
             plugins.with_name(CompressionType::Plugin(id), |name| {

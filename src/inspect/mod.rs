@@ -1,7 +1,7 @@
 //! One entry as a tree of its fields: every byte with its name, its value and what it means, and the damage marked where it is.
 //!
-//! The fields are those of the tables in `format/*/layout.rs`, read one after the other as far as the bytes go; what is wrong is told by
-//! `validate`, as everywhere. Decompressed records are areas of their own, in which positions count anew.
+//! The fields are those of the tables in `format/*/layout.rs`, read one after the other as far as the bytes go; errors are the findings of
+//! `validate`. Decompressed records are separate areas with their own positions.
 
 mod batch;
 mod codecs;
@@ -48,7 +48,7 @@ pub struct Inspection {
     pub areas: Vec<Area>,
 }
 
-/// What all parts of an inspection are told.
+/// The context of all parts of an inspection.
 struct Wanted<'a> {
     options: &'a DecodeOptions,
     shown: &'a Shown,
@@ -60,7 +60,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Shows the entry that a stretch of bytes is. What cannot be read of it is told in the tree.
+/// Shows a stretch of bytes as an entry, with marks for unreadable parts.
 ///
 /// # Errors
 /// `Io` and `Interrupted` only, of the registry of plugins and of a plugin.

@@ -74,7 +74,7 @@ pub(super) fn write_in_two_parts(writer: &mut FieldWriter<'_>, base: Base, wante
             inner.group(format!("record[{index}]"), |record| write_payload(record, *lengths));
         }
         if !others.is_empty() && inner.goes_on() {
-            // What lies behind the payloads is nobody's, and told as left over.
+            // Bytes after the payloads belong to no field, and are reported as left over.
             inner.data("notShown", others.iter().map(|lengths| lengths.payload.max(0)).sum());
             inner.note(format!("payloads of records {} to {}", shown.len(), records.len() - 1));
         }
@@ -116,7 +116,7 @@ fn write_payload(writer: &mut FieldWriter<'_>, lengths: Lengths) {
     writer.data("value", lengths.value);
     write_headers(writer, lengths.headers);
     if !is_bounded {
-        writer.mark(format!("it claims {}, and {left} are there", plural(lengths.payload, "byte")));
+        writer.mark(format!("its length is {}, and {left} are left", plural(lengths.payload, "byte")));
     }
 }
 

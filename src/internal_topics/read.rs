@@ -29,7 +29,7 @@ struct Reader<'r, 'a, V> {
     visitor: &'r mut V,
 }
 
-/// As much of a value as tells whether it is what an absent field is.
+/// The part of a value that decides whether it is the default of an absent field.
 type Seen = Option<Absent>;
 
 const ZERO: Seen = Some(Absent::Number(0));
@@ -73,7 +73,7 @@ impl<V: Visitor> Reader<'_, '_, V> {
         Ok(is_silent)
     }
 
-    /// True when the field says what it would say if it were not there: then it is not told.
+    /// True if the field has its default value; then it is omitted.
     fn tagged_field(&mut self, field: &'static Field, bytes: &[u8]) -> Result<bool> {
         let mark = self.visitor.mark();
         self.visitor.name(field.name);

@@ -1,4 +1,4 @@
-//! What a record is, told by the first bytes of its key and value.
+//! Identifies a record by the first bytes of its key and value.
 
 use super::part::Part;
 use super::schema::{Message, Record};

@@ -62,7 +62,7 @@ pub enum Kind {
     Struct(&'static [Field]),
 }
 
-/// What a tagged field is when it is not there: a field that is there and says the same is not told either, as in Kafka's JSON.
+/// The default of an absent tagged field; a field with this value is omitted, as in Kafka's JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
     /// Null.

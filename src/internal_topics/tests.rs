@@ -56,7 +56,7 @@ impl Dice {
     }
 }
 
-/// Writes messages of random content by their tables, and tells what a reader should tell of them.
+/// Writes messages of random content by their tables, and the expected output of a reader.
 struct Writer {
     dice: Dice,
     version: i16,
@@ -137,7 +137,7 @@ impl Writer {
         }
     }
 
-    /// The bytes of what a field is when it is not there; nothing is told of it.
+    /// The bytes of a field's default, which is omitted in the output.
     fn absent(&mut self, field: &Field) {
         let number = match field.default {
             Absent::Number(number) => number,

@@ -56,7 +56,7 @@ impl Undecoded {
         let problem = match error.kind() {
             ErrorKind::Invalid { what, .. } => what,
             ErrorKind::Varint { .. } => "an integer that does not end",
-            _ => "fewer bytes than it says",
+            _ => "fewer bytes than its length",
         };
         Self::Malformed { name, field: error.position().field.unwrap_or(""), problem }
     }
@@ -65,16 +65,13 @@ impl Undecoded {
 impl fmt::Display for Undecoded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Type { topic, id } => write!(f, "no table has a record of type {id} of {topic}: its bytes are given as they are"),
-            Self::Version { name, version } => write!(f, "no table has version {version} of {name}: its bytes are given as they are"),
+            Self::Type { topic, id } => write!(f, "unknown record type {id} of {topic}; its bytes are not decoded"),
+            Self::Version { name, version } => write!(f, "unsupported version {version} of {name}; its bytes are not decoded"),
             Self::Malformed { name, field, problem } => {
-                write!(f, "the bytes are no {name}: {problem}, at {field}; they are given as they are")
+                write!(f, "not a valid {name}: {problem}, at {field}; its bytes are not decoded")
             }
             Self::Long { name, most } => {
-                write!(
-                    f,
-                    "the text of {name} is left out: with it, those of the batch take more than {most} bytes (max_decompressed_bytes)"
-                )
+                write!(f, "the JSON of {name} is omitted: that of the batch is over the limit max_decompressed_bytes = {most}")
             }
         }
     }

@@ -53,7 +53,7 @@ impl FileRange {
     fn became_shorter(&self) -> io::Error {
         let (at, len) = (self.at, self.len);
         let at = plural(at, "byte");
-        let problem = format!("the file was cut to {at} or less while it was read; it had {len} when it was opened");
+        let problem = format!("the file was truncated to {at} or less while it was read; it had {len} when it was opened");
         io::Error::new(io::ErrorKind::UnexpectedEof, problem)
     }
 }

@@ -86,7 +86,7 @@ impl Lookup<'_> {
         let found = from_last(self.offsets, |hint| {
             let Some(position) = position(hint) else { return Ok(None) };
             let is_valid = match self.valid_at(position) {
-                // Bytes behind those that are lost tell as well.
+                // Bytes after the lost bytes count as well.
                 Err(error) if error.lost_bytes().is_some() => true,
                 header => header?.is_some(),
             };

@@ -101,7 +101,7 @@ impl Committed<'_> {
     }
 
     fn visit_headers(&self, mut headers: Headers<&dyn ReadAt>, scan: &mut Scan) -> Result<Visited> {
-        let mut behind = None;
+        let mut after = None;
         loop {
             self.interrupt.ensure_wanted()?;
             let header = match headers.next_header() {
@@ -115,10 +115,10 @@ impl Committed<'_> {
                 Err(error) => return Err(error),
             };
             // One header alone may have a flipped bit: the next one goes on from there when it has none.
-            if behind.is_some_and(|last| header.base_offset > last) && self.is_enough(scan, header.base_offset) {
+            if after.is_some_and(|last| header.base_offset > last) && self.is_enough(scan, header.base_offset) {
                 return Ok(Visited::Enough);
             }
-            behind = self.is_after(header.base_offset).then_some(header.last_offset);
+            after = self.is_after(header.base_offset).then_some(header.last_offset);
             let goes_on = scan.goes_on_with(&header);
             if !scan.visit_header(&header, || headers.valid_entry(&header))? {
                 return Ok(Visited::UpTo(header.position));
@@ -141,7 +141,7 @@ impl Committed<'_> {
 
 /// How far the headers of a segment were visited.
 enum Visited {
-    /// To its end, or as far as they can tell anything.
+    /// To its end, or as far as the markers decide.
     All,
     /// Until nothing more needs to be known, of no segment.
     Enough,

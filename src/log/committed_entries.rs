@@ -74,7 +74,7 @@ impl Committed<'_> {
             let Some(first) = scan.take_first_offset() else { continue };
             if let Some((earlier, start)) = before.replace((index, first)).filter(|(_, start)| first < *start) {
                 let problem = format!(
-                    "they must stand in the order of their offsets: sources[{earlier}] begins at offset {start}, sources[{index}] at {first}"
+                    "must be in the order of their offsets: sources[{earlier}] starts at offset {start}, sources[{index}] at {first}"
                 );
                 return Err(ErrorKind::Usage { argument: "sources", problem }.into());
             }
@@ -82,8 +82,8 @@ impl Committed<'_> {
         Ok(scan)
     }
 
-    /// Visits whole entries, and tells how many bytes there were. What the verifier does not trust is skipped, and puts in doubt what is open
-    /// there.
+    /// Visits complete entries, and returns the number of bytes. Entries that the verifier rejects are skipped; transactions that are open
+    /// there become undecided.
     ///
     /// # Errors
     /// `UnsupportedFormat` (MAP-3) for a valid batch of magic 3 where they are not read: a transaction may begin or end in it. `Io`, and

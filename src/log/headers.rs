@@ -17,7 +17,7 @@ use crate::wire::as_u64;
 
 /// The headers of a log, one after the other, from a position on. The records between them are not read, where they are long.
 ///
-/// Of a message set entry (magic 0, 1) `base_offset` is its stored offset as well: only decompressing would tell where a wrapper begins.
+/// Of a message set entry (magic 0, 1) `base_offset` is its stored offset as well: the start of a wrapper is known only after decompression.
 pub struct Headers<L> {
     log: L,
     limits: Limits,
@@ -74,7 +74,7 @@ impl<L: ReadAt> Headers<L> {
         Self { least_window: SPARING_WINDOW, ..self }
     }
 
-    /// Does not look again at bytes that were zeros: a broker fills a preallocated log from the front on, so that behind a header of zeros
+    /// Does not look again at bytes that were zeros: a broker fills a preallocated log from the front on, so that after a header of zeros
     /// there is nothing yet.
     #[must_use]
     pub fn knowing_zeros(self, zeros: Range<u64>) -> Self {
@@ -124,7 +124,7 @@ impl<L: ReadAt> Headers<L> {
             }
             Step::Error(error) => return Err(error.at_byte(position)),
         };
-        // What stands behind an entry that is too short for a header is none of it.
+        // Bytes after an entry that is too short for a header are not part of it.
         let bytes = self.front(position);
         let bytes = usize::try_from(len).ok().and_then(|len| bytes.get(..len)).unwrap_or(bytes);
         let header = parse_header(Frame { position, magic, bytes }, self.formats, 0);

@@ -22,7 +22,7 @@ pub(super) fn from_last<T>(hints: &[OffsetEntry], attempt: impl FnMut(&OffsetEnt
 /// # Errors
 /// As `from_last`.
 pub(super) fn from_first<T>(hints: &[OffsetEntry], attempt: impl FnMut(&OffsetEntry) -> Result<Option<T>>) -> Result<Option<T>> {
-    first_found(hints, <[_]>::split_first, |behind, lost| behind.get(below(behind, lost.end)..), attempt)
+    first_found(hints, <[_]>::split_first, |after, lost| after.get(below(after, lost.end)..), attempt)
 }
 
 /// The entry at one end, and the others.

@@ -42,7 +42,7 @@ impl Lookup<'_> {
     /// The first batch that ends at or after `offset`.
     ///
     /// # Errors
-    /// As `Headers::next_header`; `LostBytes` when no batch before lost bytes reaches the offset, and those behind them begin after it.
+    /// As `Headers::next_header`; `LostBytes` when no batch before lost bytes reaches the offset, and those after them begin after it.
     pub fn offset(&self, offset: i64) -> Result<Place> {
         self.offset_from(offset, 0)
     }
@@ -71,7 +71,7 @@ impl Lookup<'_> {
         }
     }
 
-    /// The first batch with a record of `timestamp` (ms) or later, as headers tell, and the messages of a wrapper of which the header cannot.
+    /// The first batch with a record of `timestamp` (ms) or later, by the headers, and the messages of a wrapper of which the header cannot.
     ///
     /// # Errors
     /// As `Headers::next_header`; `LostBytes` when lost bytes may have had such a record.
@@ -110,8 +110,8 @@ impl Lookup<'_> {
         Ok(Place { header: None, position: headers.position(), by_index: false })
     }
 
-    /// Where the entry points, when a valid batch begins there and a search for `offset` may begin with it. Whatever offset the entry
-    /// tells, no batch before this one can reach the wanted one then.
+    /// Where the entry points, when a valid batch begins there and a search for `offset` may begin with it. For any offset of the entry,
+    /// no batch before this one can then reach the requested offset.
     fn start_for(&self, entry: OffsetEntry, offset: i64) -> Result<Option<u64>> {
         let Ok(position) = u64::try_from(entry.position) else { return Ok(None) };
         let header = self.valid_at(position)?;
@@ -119,7 +119,7 @@ impl Lookup<'_> {
     }
 
     /// Reads headers up to the first batch that ends at or after `offset`, and past bytes that are lost or damaged unless it may have been
-    /// among them; `lost` tells of such bytes before the first header.
+    /// among them; `lost` has such bytes before the first header.
     fn scan_offset<'a>(&'a self, mut headers: Headers<&'a dyn ReadAt>, offset: i64, mut lost: Option<Error>) -> Result<Place> {
         loop {
             match headers.next_header() {
@@ -142,17 +142,17 @@ impl Lookup<'_> {
         Headers::new(self.log, self.limits, position, self.len)
     }
 
-    /// The headers from the first valid batch on behind bytes that the storage has lost.
+    /// The headers from the first valid batch after lost bytes on.
     ///
     /// # Errors
-    /// The error itself, when it is about something else or nothing is valid behind them; `Io`, `Interrupted`.
+    /// The error itself, when it is about something else or nothing is valid after them; `Io`, `Interrupted`.
     pub(super) fn headers_after(&self, error: Error) -> Result<Headers<&dyn ReadAt>> {
         let Some(lost) = error.lost_bytes() else { return Err(error) };
         let next = self.log.valid_from(lost.end, &self.limits)?;
         next.filter(|next| *next >= lost.end).map_or(Err(error), |next| Ok(self.headers(next)))
     }
 
-    /// The same behind an entry at `position` that is damaged, too; a format that is not read is no damage.
+    /// The same after an entry at `position` that is damaged, too; a format that is not read is no damage.
     ///
     /// # Errors
     /// As `headers_after`.
@@ -179,7 +179,7 @@ impl Lookup<'_> {
     }
 }
 
-/// The first offset of a batch, as far as its header tells: where a wrapper of magic 0 and 1 begins is known to its inner messages only.
+/// The first offset of a batch, if its header has it; that of a wrapper of magic 0 and 1 is in its inner messages.
 fn first_known(header: &BatchHeader) -> i64 {
     if header.format >= RecordFormat::V2 { header.base_offset } else { header.last_offset }
 }

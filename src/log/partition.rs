@@ -28,7 +28,7 @@ pub trait Directory {
     /// # Errors
     /// When it cannot be read.
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>>;
-    /// The path of a file, as findings tell it.
+    /// The path of a file, as findings name it.
     fn path_of(&self, name: &str) -> String;
 }
 
@@ -44,7 +44,7 @@ pub enum Scope {
 /// Checks the files next to the segments of one partition, which are in offset order. Segments are given with the stem of their names.
 ///
 /// # Errors
-/// `Io`, and when the work is to stop. Damage of the logs themselves is for validation to tell; what lies behind it is not held against
+/// `Io`, and when the work is to stop. Validation reports damage of the logs; the bytes after damage are not compared with
 /// the files.
 pub fn check<S: Segment>(segments: &[(String, S)], directory: &dyn Directory, scope: Scope, interrupt: &Interrupt) -> Result<Vec<Finding>> {
     let names = directory.names()?;
@@ -69,7 +69,7 @@ struct PartitionCheck<'a> {
     names: &'a [String],
     has_time_indexes: bool,
     epochs: EpochCheck<'a>,
-    /// `None` behind damage: a marker may be lost there.
+    /// `None` after damage: a marker may be lost there.
     producers: Option<Producers>,
     findings: Vec<Finding>,
 }

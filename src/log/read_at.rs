@@ -28,7 +28,7 @@ pub trait ReadAt: Send + Sync {
         Ok(filled)
     }
 
-    /// Where the first valid entry begins at or behind `position`, up to which bytes are lost (`LostBytes`) or damaged; `None` when none
+    /// The start of the first valid entry at or after `position`, up to which bytes are lost (`LostBytes`) or damaged; `None` when none
     /// does, or where nobody can look for it.
     ///
     /// # Errors

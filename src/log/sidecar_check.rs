@@ -24,7 +24,7 @@ pub struct IndexCheck<'a> {
     findings: (SidecarFindings, SidecarFindings),
 }
 
-/// Bytes that a log may go on behind the last entry of its index before that is told: many intervals of any broker.
+/// Bytes of a log after the last entry of its index that are not reported: many intervals of any broker.
 pub(super) const FAR: u64 = 16 << 20;
 
 impl<'a> IndexCheck<'a> {
@@ -151,7 +151,7 @@ impl AbortCheck {
         for aborted in &self.expected {
             let key = (aborted.producer_id, aborted.last_offset);
             let named = entries.iter().find(|entry| (entry.producer_id, entry.last_offset) == key);
-            let what = "the file lacks the transaction that a marker aborts at offset";
+            let what = "missing transaction, aborted by a marker at offset";
             match named {
                 None => findings.push(SidecarProblem::Lacks { rule, what, offset: aborted.last_offset }, 0, 0),
                 Some(entry) if entry.first_offset > aborted.first_offset => {

@@ -13,15 +13,15 @@ pub struct Split {
     pub offset: i64,
     /// Where the first batch that it needs stands.
     pub position: u64,
-    /// Where the bytes of the piece before end: behind that batch, when it may hold offsets of both.
+    /// The end of the previous piece: after that batch, if it may have offsets of both.
     pub end_before: u64,
 }
 
-/// Most pieces of one log. A header may claim very many offsets; what is behind the last cut is one piece.
+/// Most pieces of one log. A header may claim very many offsets; the rest after the last cut is one piece.
 const MOST_SPLITS: usize = 1 << 16;
 
 impl Lookup<'_> {
-    /// Positions of batches about every `step` bytes, behind `start`, where a batch begins, and before `end`.
+    /// Positions of batches about every `step` bytes, after `start`, where a batch begins, and before `end`.
     ///
     /// Headers are read from the last entry of the index before each cut, when a valid batch stands where it points; otherwise from the
     /// cut before. Where they cannot be read there are no more cuts, and who reads the last piece meets the error.
@@ -91,7 +91,7 @@ impl Lookup<'_> {
         Ok(kept)
     }
 
-    /// The first batch that begins at `wanted` or behind it; a batch begins at `from`.
+    /// The first batch that begins at or after `wanted`; a batch begins at `from`.
     fn batch_from(&self, from: u64, wanted: u64) -> Result<Option<u64>> {
         let is_at_most = |entry: &OffsetEntry| u64::try_from(entry.position).is_ok_and(|position| position <= wanted);
         let below = self.offsets.get(..self.offsets.partition_point(is_at_most)).unwrap_or_default();
@@ -122,7 +122,7 @@ impl Lookup<'_> {
         Ok(found?.unwrap_or(0))
     }
 
-    /// The end of a valid batch that reaches `offset` or lies behind it.
+    /// The end of a valid batch that reaches `offset` or is after it.
     fn valid_end_from(&self, offset: i64) -> Result<Option<u64>> {
         let below = self.offsets.partition_point(|entry| entry.offset < offset);
         from_first(self.offsets.get(below..).unwrap_or_default(), |hint| {
@@ -132,7 +132,7 @@ impl Lookup<'_> {
     }
 }
 
-/// The first offset at or behind `wanted` in a batch. Where a wrapper of magic 0 and 1 begins is known to its inner messages only.
+/// The first offset at or after `wanted` in a batch. The first offset of a wrapper of magic 0 and 1 is in its inner messages.
 fn first_in(batch: &BatchHeader, wanted: i64) -> i64 {
     if batch.format < RecordFormat::V2 { wanted } else { wanted.max(batch.base_offset) }
 }

@@ -112,7 +112,7 @@ impl BatchHeader {
         }
     }
 
-    /// True when records have an attributes byte: in magic 3 a bit tells (S-V2).
+    /// True when records have an attributes byte: in magic 3, if a bit is set (S-V2).
     pub fn has_record_attributes(&self) -> bool {
         self.format == RecordFormat::V2 || self.format == RecordFormat::V3 && !self.attributes.ignores_message_attributes()
     }

@@ -1,6 +1,6 @@
 /// The uncompressed records of one entry, and as many bytes after them as may be read.
 ///
-/// What lies behind is never looked at for its value; it lets a reader load in fixed windows (see `wire::varint::Window`).
+/// The values of bytes after it are ignored; it lets a reader load in fixed windows (see `wire::varint::Window`).
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
     readable: &'a [u8],
@@ -14,7 +14,7 @@ impl<'a> Section<'a> {
         Self { readable, len: len.min(readable.len()), is_decompressed: false }
     }
 
-    /// The same section, told to be the output of a codec: reports name other rules then.
+    /// The same section as the output of a codec, for which reports have other rules.
     #[must_use]
     pub fn decompressed(self) -> Self {
         Self { is_decompressed: true, ..self }

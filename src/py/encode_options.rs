@@ -61,7 +61,7 @@ impl EncodeOptions {
         let format = record_format("format", &self.format)?;
         let timestamp_type = timestamp_type(&self.timestamp_type)?;
         if self.base_offset < 0 {
-            return Err(PyValueError::new_err(format!("base_offset must not be negative, as {} is", self.base_offset)));
+            return Err(PyValueError::new_err(format!("base_offset must not be negative: {}", self.base_offset)));
         }
         if self.log_append_time.is_some() && timestamp_type == TimestampType::CreateTime {
             return Err(PyValueError::new_err("log_append_time needs timestamp_type=\"LogAppendTime\""));

@@ -31,14 +31,14 @@ macro_rules! exceptions {
 exceptions! {
     RecordBatchError: PyValueError, "Base of all errors about record batches.";
     TruncatedError: RecordBatchError, "The input ends inside an entry; more bytes may come.";
-    CorruptError: RecordBatchError, "The bytes lie: a length, a count, a variable-length integer.";
-    ChecksumError: CorruptError, "The stored checksum is not that of the bytes.";
+    CorruptError: RecordBatchError, "Invalid bytes: a length, a count, a variable-length integer.";
+    ChecksumError: CorruptError, "The stored checksum does not match the bytes.";
     InvalidError: RecordBatchError, "Readable bytes that break a rule of their format.";
-    UnsupportedError: RecordBatchError, "A format or feature that is not read here.";
-    UnknownCompressionError: UnsupportedError, "A compression type or name that is not known here.";
-    LimitError: RecordBatchError, "A claim over one of the Limits.";
-    CodecError: RecordBatchError, "A compressed stream that is bad.";
-    LossError: RecordBatchError, "A conversion that would lose something, refused.";
+    UnsupportedError: RecordBatchError, "A format or feature that is not supported.";
+    UnknownCompressionError: UnsupportedError, "An unknown compression type or name.";
+    LimitError: RecordBatchError, "A size over one of the `Limits`.";
+    CodecError: RecordBatchError, "A compressed stream is invalid.";
+    LossError: RecordBatchError, "A conversion would lose something.";
     InternalError: RecordBatchError, "A defect of logsegment itself.";
 }
 
@@ -67,7 +67,7 @@ pub fn to_py(py: Python<'_>, error: &Error) -> PyErr {
     raised
 }
 
-/// Tells an exception of the Python layer in which file it was met, unless that said so itself.
+/// Sets the file of an exception of the Python layer, unless it has one.
 pub fn set_path(py: Python<'_>, raised: &PyErr, path: &str) {
     let value = raised.value(py);
     // Those without the attribute, such as OSErrors, name files in their own way.

@@ -5,14 +5,14 @@ use crate::columns::findings::FindingRow;
 use crate::py::interrupt::Fetches;
 use crate::validate as core;
 
-/// One thing worth knowing about the bytes: what is wrong, where, how bad.
+/// Describe one problem of the bytes: rule, severity, position.
 ///
 /// Attributes:
-///     rule (str): id of the rule, with a page anchor in the documentation.
+///     rule (str): id of the rule; see docs/reference/findings.md.
 ///     severity (str): "error" (decode would raise), "warning" (readable, but it breaks a rule) or "info".
-///     message (str): what is wrong, in words.
-///     path (str): where in the input, from the outside in.
-///     position (int), length (int): the bytes that it is about.
+///     message (str): text of the problem.
+///     path (str): place in the input, from the outside in.
+///     position (int), length (int): the bytes with the problem.
 ///     base_offset, last_offset, record_index (int or None): the batch and the record.
 ///     field (str or None): the field, in Kafka's spelling.
 ///
@@ -113,7 +113,7 @@ impl Finding {
         Self { rule, severity, message, path, position, length, base_offset, last_offset, record_index, field }
     }
 
-    /// The attributes as a dict.
+    /// Return the attributes as a dict.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         dict.set_item("rule", &self.rule)?;

@@ -19,7 +19,7 @@ pub struct Signals {
     /// Ranges that were asked of a store, and their bytes.
     requests: AtomicU64,
     fetched: AtomicU64,
-    /// Whoever reads goes on past bytes that a store gives damaged, and tells of them in findings.
+    /// The reader continues after damaged bytes of a store, and reports them as findings.
     skips_damage: AtomicBool,
     notes: Mutex<Vec<Finding>>,
     /// Some of the bytes come from a file object or a store, so that a read may wait for them.
@@ -28,7 +28,7 @@ pub struct Signals {
     file: OnceLock<Arc<str>>,
 }
 
-/// What was asked of stores.
+/// Counters of requests to stores.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fetches {
     requests: u64,
@@ -69,12 +69,12 @@ impl Signals {
         self.fetched.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Says whether damaged bytes of a store end the reading, or are told of and skipped.
+    /// Sets whether damaged bytes of a store end the read, or are reported and skipped.
     pub fn skip_damage(&self, skips: bool) {
         self.skips_damage.store(skips, Ordering::Relaxed);
     }
 
-    /// Whether reading goes on past damage.
+    /// True if the read continues after damage.
     pub fn skips_damage(&self) -> bool {
         self.skips_damage.load(Ordering::Relaxed)
     }
@@ -84,7 +84,7 @@ impl Signals {
         self.may_wait.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a read may wait for bytes that are neither in memory nor in a file of this machine.
+    /// True if a read may wait for bytes that are neither in memory nor in a local file.
     pub fn may_wait(&self) -> bool {
         self.may_wait.load(Ordering::Relaxed)
     }
@@ -112,12 +112,12 @@ impl Signals {
         }
     }
 
-    /// What stores found out about their own files.
+    /// Findings of stores about their own files.
     pub fn notes(&self) -> Vec<Finding> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What was asked of stores.
+    /// Counters of requests to stores.
     pub fn fetches(&self) -> Fetches {
         Fetches { requests: self.requests.load(Ordering::Relaxed), bytes: self.fetched.load(Ordering::Relaxed) }
     }

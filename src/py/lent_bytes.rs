@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use crate::wire::Sink;
 
-/// Written bytes behind the buffer protocol, read-only.
+/// Written bytes with the buffer protocol, read-only.
 #[pyclass(frozen, module = "logsegment._core")]
 pub struct Chunk(Mutex<Held>);
 
@@ -59,7 +59,7 @@ impl Chunk {
     }
 }
 
-/// Counted bytes behind the buffer protocol, read-only: they stay as long as anybody looks at them.
+/// Counted bytes with the buffer protocol, read-only. They live as long as a view of them.
 #[pyclass(frozen, module = "logsegment._core")]
 pub struct Lent(pub Bytes);
 

@@ -5,17 +5,17 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::limits as core;
 
-/// What one entry may claim before it is refused with a LimitError.
+/// Set the limits of one entry; an entry over a limit is a LimitError.
 ///
 /// Args:
-///     max_batch_bytes: bytes of an entry as stored.
-///     max_decompressed_bytes: bytes of an entry when decompressed.
-///     max_ratio: decompressed bytes per compressed byte, of which at least 512 are counted.
+///     max_batch_bytes: stored bytes of an entry.
+///     max_decompressed_bytes: decompressed bytes of an entry.
+///     max_ratio: decompressed bytes per compressed byte; at least 512 compressed bytes are counted.
 ///     max_records: records of an entry.
 ///     max_headers: headers of a record.
 ///     max_nesting: levels of compressed sets inside each other.
 ///
-/// "unlimited" in place of a number lifts the limit; it must be said.
+/// To lift a limit, set it to "unlimited".
 ///
 /// Example:
 ///     >>> import logsegment as ls

@@ -1,5 +1,5 @@
-//! Findings of bytes, and what stores have told of those that they lost, as one list. Other bytes are in the place of lost ones; what is
-//! wrong with those says nothing that the loss does not say, but for the bytes that are left out with it.
+//! Merges the findings of bytes with the losses that stores report. Other bytes are in the place of lost ones, so findings about them
+//! are dropped; the loss covers their bytes.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use crate::validate as core;
 /// The rule of lost bytes.
 pub const RULE: &str = "TS-45";
 
-/// Findings in the order of the input, a loss before what comes behind it, without what only speaks of bytes in the place of lost ones: a loss
-/// is then about all that is left out because of it. What else stores told comes last.
+/// Merges findings in the order of the input. A loss comes before the findings after its bytes, and replaces findings that only describe
+/// bytes of the loss. Other notes of stores come last.
 pub fn merged(findings: &[core::Finding], notes: Vec<Finding>) -> Vec<Finding> {
     let (mut losses, others): (Vec<_>, Vec<_>) = notes.into_iter().partition(|note| note.rule() == RULE);
     let files: Vec<_> = losses.iter().map(|loss| loss.file().to_owned()).collect();
@@ -33,7 +33,7 @@ pub fn is_among(bytes: &Range<u64>, notes: &[Finding]) -> bool {
     notes.iter().any(|note| note.rule() == RULE && overlaps(&note.bytes(), bytes))
 }
 
-/// Whether a finding is about bytes some of which are lost, as no valid entry is. Its bytes then go to the losses, without a gap in between.
+/// True if bytes of the finding are lost, as no valid entry is. The loss then covers the bytes of the finding too.
 fn is_in_lost_range(finding: &core::Finding, losses: &mut [Finding]) -> bool {
     let bytes = finding.position..finding.position.saturating_add(finding.length);
     let mut own = losses.iter_mut().filter(|loss| overlaps(&loss.bytes(), &bytes) && is_in_log(loss, finding)).peekable();
@@ -46,7 +46,7 @@ fn is_in_lost_range(finding: &core::Finding, losses: &mut [Finding]) -> bool {
     true
 }
 
-/// What is found next to a log comes behind everything that is found in one.
+/// Findings of sidecar files come after all findings of a log.
 fn comes_before(loss: &Finding, finding: &core::Finding) -> bool {
     is_in_sidecar(finding) || (loss.bytes().start <= finding.position && is_in_log(loss, finding))
 }

@@ -78,7 +78,7 @@ options! {
 }
 
 options! {
-    /// What the bytes are, as the caller says, and what is taken of them.
+    /// Options of entries, and the selection of their records.
     #[derive(Clone)]
     pub struct Reading {
         format: String,
@@ -120,7 +120,7 @@ impl Reading {
         (self.format == "sniff").then(|| self.formats()).transpose()
     }
 
-    /// A proposal that was named, and not allowed, is told.
+    /// True if format v3 was named without `experimental`, which is reported.
     fn reports_experimental(&self) -> bool {
         self.format == "v3" && !self.experimental
     }
@@ -219,12 +219,12 @@ impl ReadOptions {
         self.reading.to_decode(self.check_crc, self.limits.as_ref())
     }
 
-    /// Whether headers tell all that is asked for. Formats that are named are held against every entry by the walk that reads it.
+    /// True if headers have all requested columns. The walk checks every entry against a named format.
     pub fn wants_headers_only(&self) -> bool {
         !self.check_crc && !self.resolves && self.reading.format == "auto"
     }
 
-    /// Whether a torn tail is an error.
+    /// True if a torn tail is an error.
     pub fn is_tail_strict(&self) -> bool {
         self.strict_tail
     }
@@ -256,7 +256,7 @@ pub fn depth(name: &str) -> PyResult<Depth> {
     choice("depth", name, [("headers", Depth::Headers), ("metadata", Depth::Metadata), ("full", Depth::Full)])
 }
 
-/// What to do at damage, by its name.
+/// Parses the reaction to damage.
 pub fn on_error(name: &str) -> PyResult<OnError> {
     choice("on_error", name, [("raise", OnError::Raise), ("skip", OnError::Skip)])
 }

@@ -92,7 +92,7 @@ impl FileObject {
             let taken = self.object.bind(py).call_method1(intern!(py, "write"), (&bytes,))?;
             let taken = taken.extract().unwrap_or(left);
             if taken == 0 || taken > left {
-                return Err(PyValueError::new_err(format!("write() of {} says that it took {taken}", plural(left, "byte"))));
+                return Err(PyValueError::new_err(format!("write() of {} returned {taken}", plural(left, "byte"))));
             }
             bytes = bytes.get_item(PySlice::new(py, isize::try_from(taken)?, isize::try_from(left)?, 1))?;
             left -= taken;

@@ -19,7 +19,7 @@ use crate::wire::Sink;
 /// The codecs that a `Resolver` finds.
 struct Resolver {
     object: Py<PyAny>,
-    /// What was found out about each id.
+    /// Known entries by id.
     known: [OnceLock<Known>; 16],
 }
 
@@ -34,7 +34,7 @@ type Row = (String, String, String, Option<Py<PyAny>>, String);
 /// `compress`, `decompress`, and functions of C where there are some.
 type CodecMethods = (Py<PyAny>, Py<PyAny>, Option<NativeCodec>);
 
-const NO_BUFFER: &str = "what it gave is no buffer of bytes:";
+const NO_BUFFER: &str = "its result is not a buffer of bytes:";
 
 /// The plugins that a registry names; none for None.
 pub fn of_registry(registry: Option<Bound<'_, PyAny>>) -> PyResult<Plugins> {
@@ -43,7 +43,7 @@ pub fn of_registry(registry: Option<Bound<'_, PyAny>>) -> PyResult<Plugins> {
     Ok(of(Some(resolver.unbind())))
 }
 
-/// The plugins behind a `Resolver`; none for None, and for a text, which says what would bring a registry.
+/// The plugins of a `Resolver`; none for None, and for a text, which names the option for a registry.
 pub fn of(resolver: Option<Py<PyAny>>) -> Plugins {
     let Some(object) = resolver else { return Plugins::default() };
     let wanted = Python::try_attach(|py| object.extract::<String>(py).ok()).flatten();
@@ -130,7 +130,7 @@ impl PluginCodecs for Resolver {
 }
 
 impl Resolver {
-    /// What the registry says of an id; it is asked once.
+    /// Returns the registry's entry of an id, which is requested once.
     fn known(&self, py: Python<'_>, id: u8) -> Result<&Known> {
         let unknown = || Error::from(ErrorKind::UnknownPlugin { id, wanted: None });
         let slot = self.known.get(usize::from(id)).ok_or_else(unknown)?;
@@ -156,7 +156,7 @@ impl Resolver {
         }
     }
 
-    /// What of a codec is called; a text for one that cannot be.
+    /// Returns the methods of a codec, or a text if it has none.
     fn methods(&self, py: Python<'_>, codec: &Bound<'_, PyAny>) -> PyResult<std::result::Result<CodecMethods, String>> {
         let asked = || -> PyResult<std::result::Result<CodecMethods, String>> {
             let native = match native_codec::of(codec)? {
@@ -189,7 +189,7 @@ impl Resolver {
 }
 
 impl Resolver {
-    /// What a codec raised. A signal that it was interrupted by is not its fault.
+    /// Converts an exception of a codec. A signal that interrupted the codec is not an error of the codec.
     #[cold]
     fn failed(&self, py: Python<'_>, id: u8, what: &str, error: &PyErr) -> Error {
         if self.is_stop(py, error) {
@@ -206,7 +206,7 @@ impl Resolver {
         ErrorKind::Registry { problem: text_of(py, error) }.into()
     }
 
-    /// True for what a signal raised. That of a program that is told to end must not become a batch that is skipped.
+    /// True for an exception of a signal. The end of the program must not become a skipped batch.
     fn is_stop(&self, py: Python<'_>, error: &PyErr) -> bool {
         if error.is_instance_of::<PyException>(py) {
             return false;

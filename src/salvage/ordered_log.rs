@@ -33,7 +33,7 @@ pub struct Passes {
 pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
 
 impl OrderedLog {
-    /// Settles the order of what was found; its account and its findings tell what is left out from now on.
+    /// Fixes the order of the entries; the account and the findings then list the dropped ones.
     pub fn new(found: &mut Found, options: &SalvageOptions) -> Self {
         let places = std::mem::take(&mut found.places);
         let order = order_entries(&places, options.fit);

@@ -30,7 +30,7 @@ pub enum SidecarProblem {
     Checksum { stored: u32, computed: u32 },
     /// IDX-1: Kafka keeps such a file for every segment.
     Missing,
-    /// An entry contradicts the log: `found` is what the log says.
+    /// An entry contradicts the log: `found` is what the log has.
     Contradiction { rule: &'static str, what: &'static str, stored: i64, found: Option<i64> },
     /// An offset of the log is missing in the file.
     Lacks { rule: &'static str, what: &'static str, offset: i64 },
@@ -104,11 +104,11 @@ impl fmt::Display for SidecarProblem {
             Self::Unreadable { what, .. } => write!(f, "{what}"),
             Self::Checksum { stored, computed } => write!(f, "checksum mismatch: stored {stored:#010x}, computed {computed:#010x}"),
             Self::Missing => write!(f, "the file is missing; reading without it is slower"),
-            Self::Contradiction { what, stored, found: Some(found), .. } => write!(f, "{what}: {stored}, the log says {found}"),
+            Self::Contradiction { what, stored, found: Some(found), .. } => write!(f, "{what}: {stored}, the log has {found}"),
             Self::Contradiction { what, stored, found: None, .. } => write!(f, "{what}: {stored}, the log has none"),
             Self::Lacks { what, offset, .. } => write!(f, "{what} {offset}"),
-            Self::Stale { last, end } => write!(f, "the last entry is for {last}, the log goes on to {end}"),
-            Self::More { times, .. } => write!(f, "{times} more faults of the file follow, which are only counted"),
+            Self::Stale { last, end } => write!(f, "the last entry is for {last}, the log continues to {end}"),
+            Self::More { times, .. } => write!(f, "{times} more errors of the file, only counted"),
         }
     }
 }

@@ -48,11 +48,9 @@ fn contradiction(entry: OffsetEntry, base_offset: i64, previous: Option<&OffsetE
     let (what, value, bound) = match previous {
         _ if entry.offset < base_offset => ("offset below the segment's first", entry.offset, base_offset),
         _ if position < 0 => ("negative position", position, 0),
-        Some(previous) if entry.offset <= previous.offset => {
-            ("offset does not increase on the entry before", entry.offset, previous.offset)
-        }
+        Some(previous) if entry.offset <= previous.offset => ("offset is not above the previous entry's", entry.offset, previous.offset),
         Some(previous) if entry.position <= previous.position => {
-            ("position does not increase on the entry before", position, i64::from(previous.position))
+            ("position is not above the previous entry's", position, i64::from(previous.position))
         }
         _ => return None,
     };

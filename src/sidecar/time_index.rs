@@ -47,9 +47,9 @@ fn contradiction(entry: TimeEntry, base_offset: i64, previous: Option<&TimeEntry
         _ if entry.offset < base_offset => ("offset below the segment's first", entry.offset, base_offset),
         _ if entry.timestamp < 0 => ("negative timestamp", entry.timestamp, 0),
         Some(previous) if entry.timestamp <= previous.timestamp => {
-            ("timestamp does not increase on the entry before", entry.timestamp, previous.timestamp)
+            ("timestamp is not above the previous entry's", entry.timestamp, previous.timestamp)
         }
-        Some(previous) if entry.offset < previous.offset => ("offset decreases on the entry before", entry.offset, previous.offset),
+        Some(previous) if entry.offset < previous.offset => ("offset is below the previous entry's", entry.offset, previous.offset),
         _ => return None,
     };
     Some(SidecarProblem::Entry { rule: "SEG-4", what, value, bound })

@@ -75,7 +75,7 @@ fn contradiction(version: i16, entry: AbortedTxn, previous: Option<&AbortedTxn>)
             ("first offset is not from 0 to the last", entry.first_offset, entry.last_offset)
         }
         Some(previous) if entry.last_offset <= previous.last_offset => {
-            ("last offset does not increase on the entry before", entry.last_offset, previous.last_offset)
+            ("last offset is not above the previous entry's", entry.last_offset, previous.last_offset)
         }
         _ => return None,
     };

@@ -1,4 +1,4 @@
-//! What a batch header can get wrong and still be readable, alone and beside the batch before it.
+//! Rules of a readable batch header, alone and compared with the previous batch.
 
 use super::finding::{Finding, Severity};
 use super::kind::FindingKind;
@@ -35,8 +35,8 @@ impl Neighbours {
             return;
         }
         if let Some(previous) = self.epoch.or(Some(0)).filter(|previous| epoch < *previous) {
-            let behind = FindingKind::EpochBehind { epoch, previous };
-            findings.push(Finding::in_batch(behind, Severity::Warning, header).at_field("partitionLeaderEpoch"));
+            let older = FindingKind::EpochBehind { epoch, previous };
+            findings.push(Finding::in_batch(older, Severity::Warning, header).at_field("partitionLeaderEpoch"));
         }
         self.epoch = Some(epoch.max(0));
     }

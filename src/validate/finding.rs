@@ -99,7 +99,7 @@ impl Finding {
         Self { base_offset, last_offset, record_index, field, ..Self::at_bytes(kind, Severity::Error, position, length) }
     }
 
-    /// The finding that reading a format is that never shipped; it is told once.
+    /// The finding of an unreleased format, reported once.
     pub fn of_experimental(format: RecordFormat, position: u64) -> Self {
         Self::of_magic(FindingKind::Experimental { format }, position)
     }

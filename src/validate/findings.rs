@@ -26,7 +26,7 @@ impl Findings {
         }
     }
 
-    /// Adds what somebody else found behind the input of these.
+    /// Adds findings of another check after the input of these.
     pub fn append(&mut self, other: Self) {
         if self.kept.is_empty() && self.unlisted.is_empty() {
             *self = other;
@@ -45,7 +45,7 @@ impl Findings {
         self
     }
 
-    /// Leaves out all but the first of a rule that is told once.
+    /// Drops all but the first finding of a rule that is reported once.
     pub fn keep_first(&mut self, rule: &str, is_kept: &mut bool) {
         self.kept.retain(|finding| finding.rule() != rule || !std::mem::replace(is_kept, true));
     }

@@ -24,7 +24,7 @@ pub struct Gaps {
     file: Option<Arc<str>>,
 }
 
-/// Gaps without damage that are told one by one: a compacted log may have one before every batch.
+/// Gaps without damage that are reported one by one: a compacted log may have one before every batch.
 const MOST_LISTED: u64 = 8;
 
 impl Gaps {
@@ -39,7 +39,7 @@ impl Gaps {
         let last = self.last_offset;
         // A copy, or a batch that stands too late, takes nothing back: what was there is not missing.
         self.last_offset = last.max(Some(header.last_offset));
-        // Where a compressed message begins only decompressing tells.
+        // The first offset of a compressed message is known only after decompression.
         let (Some(last), Some(base)) = (last, header.known_base_offset()) else { return };
         if let Some(first) = last.checked_add(1).filter(|first| *first < base) {
             let why = match () {

@@ -82,20 +82,20 @@ pub enum FindingKind {
     Misplaced(Misplaced),
     /// INT-1 and INT-2: a record of an internal topic, or a control record, is given as bytes.
     Undecoded(Undecoded),
-    /// This many more findings of a rule, which are not told one by one.
+    /// This many more findings of a rule, which are not listed.
     More { rule: &'static str, times: u64 },
-    /// The same rule is broken by this many more records of the batch, which are not told one by one.
+    /// The same rule is broken by this many more records of the batch, which are not listed.
     Repeated { rule: &'static str, times: u64 },
 }
 
-/// Why offsets are missing, as far as what stands around them tells.
+/// Why offsets are missing, as far as the surrounding bytes show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// Bytes were stepped over in between.
     AfterDamage,
     /// Batches of the log have fewer records than offsets, as compaction leaves them.
     Compacted,
-    /// Nothing tells.
+    /// Unknown.
     Unexplained,
 }
 

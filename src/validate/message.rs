@@ -18,12 +18,12 @@ pub struct MessageRules<'a> {
 }
 
 impl<'a> MessageRules<'a> {
-    /// Rules over the messages behind this header.
+    /// Rules over the messages after this header.
     pub fn new(header: &'a BatchHeader, section: Section<'a>, findings: &'a mut Vec<Finding>) -> Self {
         Self { header, section, findings, counts: RuleCounts::default(), previous: None, max_timestamp: None }
     }
 
-    /// Says what was only counted, and what the last message tells. Call it at the end.
+    /// Reports the counted findings, and those of the last message. Call it at the end.
     pub fn finish(mut self) {
         let left = self.section.len().saturating_sub(self.counts.end);
         if left > 0 && self.is_wrapped() {

@@ -11,7 +11,7 @@ use super::kind::{FindingKind, ProducerProblem};
 use crate::model::batch::NO_SEQUENCE;
 use crate::model::{BatchHeader, Marker};
 
-/// The producers of a log, as far as its batches tell.
+/// The producers of a log, as far as its batches show.
 #[derive(Debug, Default)]
 pub struct ProducerRules {
     producers: HashMap<i64, Known>,

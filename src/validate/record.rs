@@ -62,7 +62,7 @@ impl<'a> RecordRules<'a> {
         (self.previous_delta != NONE).then_some(self.max_timestamp)
     }
 
-    /// Tells how many findings were only counted.
+    /// Reports how many findings were only counted.
     pub fn finish(self) {
         self.counts.finish(self.header, self.findings);
     }

@@ -48,9 +48,9 @@ pub struct Validator {
     findings: Findings,
     /// What was found in the entry at hand.
     fresh: Vec<Finding>,
-    /// What comes lies behind an entry that claims all the rest of the input.
+    /// The following bytes are after an entry that is longer than the input.
     is_beyond: bool,
-    /// The first batch of a format that never shipped is to be told.
+    /// The first batch of an unreleased format is reported.
     reports_experimental: bool,
     codec_findings: Vec<CodecFinding>,
     records: u64,
@@ -62,7 +62,7 @@ pub struct Validator {
 enum Whole {
     Nothing,
     Known(Totals),
-    /// One of them does not tell.
+    /// One header does not have them.
     Unknown,
 }
 
@@ -122,13 +122,13 @@ impl Validator {
         Self { before, ..self }
     }
 
-    /// Says whether another segment follows, so that nobody writes behind the last byte any more: a torn tail breaks a rule then.
+    /// Sets whether another segment follows. The segment then does not grow, and a torn tail breaks a rule.
     #[must_use]
     pub fn followed(self, is_followed: bool) -> Self {
         Self { is_followed, ..self }
     }
 
-    /// What the batches so far say about those of the next segment: transactions that are open are not told then. Call it at the end.
+    /// The state for the batches of the next segment; open transactions are not reported then. Call it at the end.
     pub fn take_before(&mut self) -> Before {
         std::mem::take(&mut self.before)
     }
@@ -190,7 +190,7 @@ impl Validator {
 
     /// Moves what was found to the findings.
     fn move_fresh(&mut self) {
-        // A decode that does not recover ends at the torn entry and never fails behind it.
+        // A decode that does not recover ends at the torn entry and never fails after it.
         let most = if self.is_beyond { Severity::Warning } else { Severity::Error };
         self.findings.extend(self.fresh.drain(..).map(|finding| Finding { severity: finding.severity.min(most), ..finding }));
     }
@@ -201,10 +201,10 @@ impl Validator {
         let mut at = 0;
         while let Step::Entry { len, magic } = step(run.entries_from(at), formats, &limits) {
             let bytes = run.bytes.get(at..at + len).unwrap_or_default();
-            let behind = run.bytes.get(at..).unwrap_or_default();
+            let after = run.bytes.get(at..).unwrap_or_default();
             let frame = Frame { position: run.position + as_u64(at), magic, bytes };
             at += len;
-            if let Err(error) = self.visit(frame, behind) {
+            if let Err(error) = self.visit(frame, after) {
                 if !error.is_about_data() {
                     return Err(error);
                 }
@@ -215,7 +215,7 @@ impl Validator {
         Ok(())
     }
 
-    fn visit(&mut self, frame: Frame<'_>, behind: &[u8]) -> Result<()> {
+    fn visit(&mut self, frame: Frame<'_>, after: &[u8]) -> Result<()> {
         let header = crate::decode::parse_header(frame, self.decoder.options().formats, self.decoder.options().base_position)?;
         if header.format == RecordFormat::V3 && std::mem::take(&mut self.reports_experimental) {
             self.fresh.push(Finding::of_experimental(header.format, frame.position));
@@ -244,7 +244,7 @@ impl Validator {
             self.fresh.push(Finding::in_batch(FindingKind::Codec(finding), Severity::Warning, &header).at_field("records"));
         }
         let Some(mut opened) = opened? else { return Ok(()) };
-        let section = self.decoder.section(&opened, frame.bytes, behind);
+        let section = self.decoder.section(&opened, frame.bytes, after);
         match header.format {
             RecordFormat::V2 | RecordFormat::V3 => walk(&mut opened, &section, self.depth, &mut self.fresh)
                 .map_err(|error| in_batch(self.decoder.blame_plugin(&header, error)))?,
@@ -327,7 +327,7 @@ impl Validator {
 }
 
 /// True for a batch whose metadata can be had by decompressing a part of it. Who made a plugin gives everything or nothing; without records no
-/// part is less than all, and what stands there uncounted is to be told.
+/// part is less than all, and uncounted bytes there are reported.
 fn has_compressed_metadata_first(header: &BatchHeader) -> bool {
     use CompressionType::{Gzip, Lz4, Snappy, Zstd};
     header.is_metadata_first()

@@ -1,4 +1,4 @@
-//! Findings of one batch, rule by rule: the first few are told, the rest is counted.
+//! Findings of one batch, rule by rule: the first few are reported, the others counted.
 
 use super::finding::{Finding, Severity};
 use super::kind::FindingKind;
@@ -12,11 +12,11 @@ pub struct RuleCounts {
     pub end: usize,
 }
 
-/// Findings of one rule and field that a batch is told one by one; the rest is counted, or a hostile batch would take gigabytes.
+/// Findings of one rule and field that are reported one by one per batch; the others are counted, or a hostile batch would take gigabytes.
 const MOST_LISTED: u64 = 8;
 
 impl RuleCounts {
-    /// Counts a finding; true when it is to be told.
+    /// Counts a finding; true if it is reported.
     pub fn counts_as_listed(&mut self, rule: &'static str, field: &'static str) -> bool {
         match self.rules.iter_mut().find(|(listed, at, _)| *listed == rule && *at == field) {
             Some((_, _, count)) => {

@@ -5,7 +5,7 @@ const PAGE: usize = 2 << 20;
 const LEAST: usize = 2 * PAGE;
 
 /// Asks the system to back storage that was not touched yet with large pages, where it is large. A system that does not know them, or is
-/// told not to give them, does as it always does.
+/// configured without them ignores the advice.
 pub fn advise<T: Copy>(storage: &mut [T]) {
     const { assert!(size_of::<T>() == 1) };
     if storage.len() < LEAST {

@@ -1,7 +1,7 @@
 //! Asks for memory before it is needed.
 //!
 //! Parsing computes while memory idles, and a checksum over bytes that are not in the cache yet waits for memory. Asking for the next
-//! entry a few cache lines at a time, while the records of this one are parsed, hides that wait (docs/project/decisions tells the figures).
+//! entry a few cache lines at a time, while the records of this one are parsed, hides that wait (figures in docs/project/decisions).
 
 /// Bytes of a cache line.
 pub const LINE: usize = 64;

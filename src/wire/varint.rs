@@ -133,7 +133,7 @@ fn long<const N: usize>(bytes: &[u8; N], at: usize, max_len: usize) -> Option<(u
     None
 }
 
-/// The 32-bit integer behind a raw value; bits above 32 are dropped.
+/// Decodes the 32-bit integer of a raw value; bits above 32 are dropped.
 #[inline(always)]
 #[expect(clippy::as_conversions, clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "PRM-4 drops the upper bits")]
 pub fn zigzag_i32(raw: u64) -> i32 {
@@ -141,7 +141,7 @@ pub fn zigzag_i32(raw: u64) -> i32 {
     ((raw >> 1) as i32) ^ -((raw & 1) as i32)
 }
 
-/// The 64-bit integer behind a raw value.
+/// Decodes the 64-bit integer of a raw value.
 #[inline(always)]
 #[expect(clippy::as_conversions, clippy::cast_possible_wrap, reason = "zigzag is defined on the bit pattern")]
 pub fn zigzag_i64(raw: u64) -> i64 {

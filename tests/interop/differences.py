@@ -112,7 +112,7 @@ DIFFERENCES: tuple[Listed, ...] = (
         READS,
         "DecompressionError: incomplete frame",
         "verdict",
-        "an empty zstd stream of a batch without records is not looked at, as in Kafka",
+        "an empty zstd stream of a batch without records is not checked, as in Kafka",
     ),
     Listed(
         AIOKAFKA,
@@ -143,10 +143,10 @@ DIFFERENCES: tuple[Listed, ...] = (
         READS,
         "CorruptRecord*unconsumed bytes*",
         "verdict",
-        "what a batch holds that says it has no records is not looked at, as in Kafka's consumer",
+        "what a batch holds that says it has no records is not checked, as in Kafka's consumer",
     ),
     Listed(KAFKA_PYTHON, "L8-8 *", READS, "verdict", "the length of a key or value is not compared with the message"),
-    Listed(KAFKA_PYTHON, "L8-33 *", READS, "verdict", "the magic of an inner message is not looked at"),
+    Listed(KAFKA_PYTHON, "L8-33 *", READS, "verdict", "the magic of an inner message is not checked"),
     Listed(KAFKA_PYTHON, "COD-G3 *", READS, "verdict", "a gzip stream that is cut is read as far as it goes"),
     Listed(KAFKA_PYTHON, "COD-Z6 *", READS, "verdict", "a zstd frame that is cut is read as far as it goes"),
     Listed(

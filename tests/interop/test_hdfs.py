@@ -102,7 +102,7 @@ def test_spark_reads_the_files_there(answers: dict[str, Any]) -> None:
 def test_spark_appends_and_refuses_a_second_task(answers: dict[str, Any]) -> None:
     first, second, refused = answers["spark"]["told"]
     assert (first, second) == ("no error but None",) * 2
-    assert "tasks 0 and 1 both have rows of orders-0: offsets cannot be patched in a store" in refused
+    assert "tasks 0 and 1 both have rows of orders-0: offsets cannot be changed in a store" in refused
     assert answers["spark"]["written"] == [[offset, str(offset % 100)] for offset in range(200)]
     suffixes = ("index", "log", "timeindex")
     assert answers["spark"]["left"] == ["orders-0", *(f"orders-0/{base:020}.{suffix}" for base in (0, 100) for suffix in suffixes)]
@@ -118,4 +118,4 @@ def test_a_name_node_that_is_gone_is_a_connection_error(server: hdfs_server.Serv
     environment = os.environ | server.environment | {"PYTHONPATH": str(Path(ls.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", told, uri], env=environment, capture_output=True, text=True, timeout=120)
     assert done.stdout.strip().endswith(f"'{uri}'"), done.stderr[-4000:]
-    assert "the store does not answer" in done.stdout
+    assert "the store does not respond" in done.stdout

@@ -157,7 +157,7 @@ def test_a_registry_of_one_language_is_taken_for_both():
     assert ls.broker.append(data, first_offset=0, codecs=registry).data == data
     with pytest.raises(ls.UnknownCompressionError):
         ls.broker.append(data, first_offset=0, codecs=MemoryRegistry())
-    with pytest.raises(TypeError, match="a registry of plugins is needed"):
+    with pytest.raises(TypeError, match="codecs must be a registry"):
         ls.broker.append(data, first_offset=0, codecs={})
 
 

@@ -160,7 +160,7 @@ def test_chunks_are_one_table():
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        (pa.table({"key": [b"k"]}), '"value" is needed'),
+        (pa.table({"key": [b"k"]}), '"value" is missing'),
         (pa.table({"value": [1]}), '"value" must be of binary or text, not Int64'),
         (pa.table({"value": [b"v"], "offset": ["1"]}), '"offset" must be of integers'),
         (pa.table({"value": [b"v"], "timestamp": ["now"]}), '"timestamp" must be of timestamps'),

@@ -111,7 +111,7 @@ def test_int_2_text_of_a_batch_beyond_the_limits_is_left_out():
         assert 0 < sum(batch) <= most
         assert batch[-1] == 0
     assert [row["type"] for row in rows] == [row["type"] for row in whole] * 2
-    left_out = [one for one in findings if f"more than {most} bytes (max_decompressed_bytes)" in one.message]
+    left_out = [one for one in findings if f"max_decompressed_bytes = {most}" in one.message]
     assert [(one.rule, one.severity) for one in left_out] == [("INT-2", "warning")] * lengths.count(0)
     assert fine == []
 

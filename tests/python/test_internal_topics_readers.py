@@ -77,7 +77,7 @@ def test_findings_of_a_log_name_the_file(strange: Path):
 
 
 def test_a_topic_without_a_directory_is_an_error(nameless: Path):
-    words = "no directory names the internal topic"
+    words = "unknown internal topic"
     for opened in (ls.Segment(nameless), ls.Log(nameless), ls.Log(nameless.parent)):
         with pytest.raises(ValueError, match=words):
             opened.records(values="internal")

@@ -57,7 +57,7 @@ def test_the_source_is_no_output_under_any_name(verb: Verb, kind: str, log: Path
             linked = log.parent.parent / "linked"
             linked.symlink_to(log.parent)
             out = linked / NAME
-    with pytest.raises(ValueError, match=r"out: .* is the source; it is never overwritten"):
+    with pytest.raises(ValueError, match=r"out: .* is the source; a source is never overwritten"):
         verb(ls.FileSource(log), out=out)
     assert log.read_bytes() == before
     assert [path.name for path in log.parent.iterdir()] == [NAME]
@@ -166,7 +166,7 @@ def test_that_nothing_had_to_be_put_aside_is_said(is_directory: bool, log: Path,
     source = log.parent if is_directory else log
     done = run("salvage", source, "--output", tmp_path / "out", "--aside", aside)
     assert done.code == 0
-    assert f"nothing had to be put aside: {aside} {'is empty' if is_directory else 'was not made'}\n" in done.err
+    assert f"no entry for --aside: {aside} {'is empty' if is_directory else 'was not made'}\n" in done.err
     assert not [path for path in aside.rglob("*") if path.is_file()]
     assert aside.exists() == is_directory
     quiet = run("salvage", source, "--output", tmp_path / "quiet", "--aside", tmp_path / "other", "--quiet")
@@ -180,7 +180,7 @@ def test_of_what_is_aside_nothing_else_is_said(log: Path, tmp_path: Path) -> Non
     log.write_bytes(data)
     done = run("salvage", log, "--output", tmp_path / "out.log", "--aside", tmp_path / "aside.log")
     assert done.code == 3
-    assert "nothing had to be put aside" not in done.err
+    assert "no entry for --aside" not in done.err
     assert (tmp_path / "aside.log").stat().st_size == second["size"]
 
 

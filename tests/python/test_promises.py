@@ -48,7 +48,7 @@ def test_a_file_that_is_cut_while_it_is_read_is_an_error(segment: Path, beyond: 
     stream = ls.decode(ls.FileSource(segment), columns=["offset"], batch_size=COUNT, on_error=on_error, threads=threads)
     rows = [next(stream).num_rows]
     os.truncate(segment, cut)
-    told = rf"the file was cut to {cut} bytes or less while it was read; it had {whole} when it was opened"
+    told = rf"the file was truncated to {cut} bytes or less while it was read; it had {whole} when it was opened"
     with pytest.raises(OSError, match=told):
         rows.extend(batch.num_rows for batch in stream)
     assert sum(rows) <= COUNT * (BATCHES - 10)
@@ -82,7 +82,7 @@ def test_a_closed_segment_that_a_broker_truncates_kills_no_process(segment: Path
     command = [sys.executable, "-c", CUT_IN_A_PROCESS.replace("READ", read), str(segment.parent)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done
-    assert "the file was cut to" in done.stdout
+    assert "the file was truncated to" in done.stdout
 
 
 def test_a_file_that_grows_while_it_is_read_is_no_error(segment: Path):
@@ -126,7 +126,7 @@ def test_a_preallocated_file_that_loses_more_than_zeros_is_an_error(segment: Pat
     stream = ls.decode(ls.FileSource(segment), columns=["offset"], batch_size=COUNT, threads=1)
     next(stream)
     os.truncate(segment, whole // BATCHES * (BATCHES - 10))
-    with pytest.raises(OSError, match="the file was cut to"):
+    with pytest.raises(OSError, match="the file was truncated to"):
         sum(batch.num_rows for batch in stream)
 
 

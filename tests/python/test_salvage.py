@@ -159,7 +159,7 @@ def messages(offsets: np.ndarray) -> bytes:
 def test_more_disordered_entries_than_are_sorted_are_refused() -> None:
     offsets = np.arange(MOST_PLACES + 1)
     offsets[-1] = 0
-    with pytest.raises(ValueError, match=r"out of order, and too many to be sorted \(4,194,304\)"):
+    with pytest.raises(ValueError, match=r"out of order, and too many to sort (4,194,304)"):
         ls.salvage(messages(offsets), order="offset")
 
 
@@ -208,7 +208,7 @@ def test_a_source_that_changes_between_two_readings_is_an_error(kind: str, is_so
                 file.seek(len(data) - (1000 if kind == "flip" else len(big) - 7))
                 file.write(b"\x63")
 
-    with pytest.raises(OSError, match=r"has changed since it was read first|the file was cut to"):
+    with pytest.raises(OSError, match=r"has changed since it was read first|the file was truncated to"):
         ls.salvage(ls.FileSource(path), out=Meddler(change), order="offset")
     path.write_bytes(data)
     taken = io.BytesIO()
@@ -440,7 +440,7 @@ def test_a_thousand_single_damages() -> None:
 
 
 def test_a_thousand_single_damages_make_logs() -> None:
-    """In the order of offsets too, apart from entries whose offsets fit nowhere, which are aside; and the log is in order."""
+    """In the order of offsets too, apart from entries with misplaced offsets, which are aside; and the log is in order."""
     rng = random.Random(9)
     aside = 0
     for _ in range(DAMAGES):

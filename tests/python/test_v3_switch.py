@@ -62,7 +62,7 @@ def test_without_it_every_verb_fails_and_names_it(segment: Path, tmp_path: Path)
     ):
         done = run(*arguments, segment)
         assert (done.code, "Traceback" in done.err) == (1, False), arguments
-        assert "the batch is not damaged: --experimental reads it" in done.err
+        assert "the batch is not damaged; --experimental reads it" in done.err
     assert not (tmp_path / "saved.log").exists()
 
 
@@ -76,17 +76,17 @@ def test_what_is_only_not_allowed_is_not_damaged(tmp_path: Path):
     path.write_bytes(OF_A_BROKER)
     report = ls.validate(path.read_bytes())
     assert (report.counts["error"], len(report.unopened), report.io_stats["records"]) == (21, 21, 0)
-    assert "not unpacked: 21 error, 0 warning, 0 info, 21 of them of the experimental format v3" in repr(report)
+    assert "not decompressed: 21 error, 0 warning, 0 info, 21 of them of the experimental format v3" in repr(report)
     done = run("verify", path)
     assert done.code == 1
-    words = "NOT UNPACKED, 21 batches of the experimental format v3 (--experimental reads them); no damage found"
-    assert f"{words}. Intact: 21 batches with 240 records, offsets 0 to 239" in done.text
+    words = "NOT DECOMPRESSED, 21 batches of the experimental format v3 (--experimental reads them); no damage found"
+    assert f"{words}. Valid: 21 batches with 240 records, offsets 0 to 239" in done.text
     assert "20 batches more like it" in done.text
-    for lost in ("Lost", "DAMAGED", "log segment at all"):
+    for lost in ("Lost", "DAMAGED", "a log segment?"):
         assert lost not in done.text
     (summary,) = (line for line in run("verify", "--json", path).lines if line["type"] == "summary")
     assert (summary["state"], summary["unopened"], summary["lost"], summary["records"]) == ("unopened", 21, [], 240)
-    assert run("diff", path, path).text.count("NOT UNPACKED, and else the same") == 1
+    assert run("diff", path, path).text.count("NOT DECOMPRESSED, otherwise the same") == 1
     assert run("stats", path).text.count("MAP-3") == 1
 
 
@@ -195,7 +195,7 @@ def test_a_conversion_without_a_format_reports_that_it_writes_another(segment: P
     kept = ls.convert(segment.read_bytes(), to="v3", metadata_first=True, compression="lz4", experimental=True)
     assert [row["magic"] for row in rows_of(ls.batches(kept.data, experimental=True))] == [3]
     arguments = ["convert", "--experimental", "--compression", "lz4", segment, "-o"]
-    assert 'since no format was named: to="v3" (--to v3) keeps it' in run(*arguments, tmp_path / "silent.log").err
+    assert 'pass to="v3" (--to v3) to keep the format' in run(*arguments, tmp_path / "silent.log").err
     assert "S-C2" not in run(*arguments, tmp_path / "named.log", "--to", "v2").err
 
 

@@ -37,7 +37,7 @@ _STRICT = replace(EVERY_FORMAT, strict_tail=True)
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The result of `restore`.
+    """Result of `restore`.
 
     Attributes:
         partitions (list[str]): the directories, one for each partition.
@@ -48,7 +48,7 @@ class Restored:
         made_anew (list[str]): sidecar files with lost uploaded bytes, and why. They were rebuilt from the log: the content is right, but
             the bytes may differ.
         missing (list[str]): sidecar files that could not be rebuilt either, and why; a broker works without them.
-        gone (list[str]): offsets between two segments that no upload holds. Kafka does not upload compacted topics, so an upload is
+        gone (list[str]): offsets between two segments that no upload has. Kafka does not upload compacted topics, so an upload is
             missing.
         damaged (list[str]): with `on_error="skip"`, the errors of segments that were restored as they are.
     """
@@ -94,7 +94,7 @@ def restore(
         the uploaded ones or are damaged.
 
     Raises:
-        FileExistsError: if the directory is not empty, or two uploads overlap and nothing tells which one counts.
+        FileExistsError: if the directory is not empty, or two uploads overlap and have different records.
         SegmentKeyError: if a key is missing or wrong.
         RecordBatchError: if bytes of a segment cannot be read (`ChunkError`, `ManifestError`), or are damaged: the error of a read of the
             segment, and `TruncatedError` if its end is missing.
@@ -115,7 +115,7 @@ def restore(
     source = tiered(path, decryption_keys)
     if not is_directory(source):
         find_segments(source)
-        raise ValueError(f"{shown(source)} is one file: a prefix or a folder is given back")
+        raise ValueError(f"{shown(source)} is one file; pass a prefix or a directory of uploads")
     files, left_out = found_in(source, topic=topic, partition=partition, has_patterns=False)
     target = os.fspath(directory)
     skipped = [f"{one.path.rpartition('@')[0]}: {one.message}" for one in left_out]
@@ -127,7 +127,7 @@ def restore(
             if owners.get(name) == place:
                 continue
             if (other := owners.setdefault(name, place)) is not place:
-                raise ValueError(f"{shown(other)} and {shown(place)} would both become {name}: give back one of them at a time")
+                raise ValueError(f"{shown(other)} and {shown(place)} would both become {name}; restore one of them at a time")
             offsets = _partition(tiered(place, ring_of(source)), hidden / name, done, on_error)
             if object_name(uncut_name(os.path.basename(file.path))) is not None:
                 done.gone.extend(_gone(hidden / name, offsets, [one for one in left_out if one.path.startswith(shown(place))]))
@@ -238,13 +238,13 @@ def _rebuild_sidecars(directory: Path, names: Iterable[str]) -> dict[str, str | 
         OSError: if a file cannot be read or written.
     """
     logs = sorted((path, int(path.stem)) for path in directory.glob("*.log"))
-    why = "no transaction was aborted there"
+    why = "the segment has no aborted transaction"
     with tempfile.TemporaryDirectory(prefix="logsegment-") as place:
         try:
             rebuild_indexes(logs, Path(place))
         except RecordBatchError as error:
             # The files of the segments before the damage exist.
-            why = f"the log was damaged when it was uploaded: {str(error).removeprefix(f'{directory}{os.sep}')}"
+            why = f"the uploaded log is damaged: {str(error).removeprefix(f'{directory}{os.sep}')}"
         found = {name: _rebuilt(Path(place), name) for name in names}
         for name, path in found.items():
             if path is not None:

@@ -99,15 +99,15 @@ def find(
     """
     if offset is not None:
         if start_offset is not None or end_offset is not None:
-            raise ValueError("offset is one record: pass start_offset and end_offset without it")
+            raise ValueError("offset cannot be combined with start_offset and end_offset")
         start_offset, end_offset = offset, offset + 1
     times = (timestamp, "timestamp"), (start_timestamp, "start_timestamp"), (end_timestamp, "end_timestamp")
     at, since, until = (None if time is None else milliseconds(time, name) for time, name in times)
     wanted = Conditions(start_offset, end_offset, at, since, until, _keys(key), _headers(header))
     if wanted == Conditions():
-        raise ValueError("find needs a condition: an offset, a timestamp, a key or a header")
+        raise ValueError("find needs a condition; pass an offset, a timestamp, a key or a header")
     if at is not None and wanted != Conditions(at=at):
-        raise ValueError("timestamp goes with no other condition: pass start_timestamp with other conditions")
+        raise ValueError("timestamp cannot be combined with other conditions; pass start_timestamp")
     search = Search(wanted, ReadOptions.of(EntryKeywords, options, on_error=on_error))
     return Places(search, partitions_of(source, decryption_keys), limit)
 
@@ -151,7 +151,7 @@ class Conditions:
 
     @property
     def is_content(self) -> bool:
-        """Whether records must be read: no index contains keys and headers."""
+        """Return True if records must be read, since no index contains keys and headers."""
         return self.keys is not None or bool(self.headers)
 
     def places_in(self, batch: ArrowBatch, path: str) -> Iterator[RecordPlace]:

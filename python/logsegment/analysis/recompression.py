@@ -1,4 +1,4 @@
-"""What a log would be with another codec: batches are compressed again in memory, all of them or a sample."""
+"""Estimate a log with another codec: recompress all batches, or a sample, in memory."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from logsegment._core import FileSource, RecordBatchError, decode, valid_batches
 from logsegment._options import CodecRegistry, ReadOptions
 from logsegment._salvage import salvaged
 
-#: Bytes of entries that are compressed in one go, and that a sample chooses or leaves.
+#: Bytes of entries that are compressed at once; the unit of a sample.
 PIECE = 256 << 10
-#: Pieces of a file that a sample has at least.
+#: Smallest number of pieces of a file in a sample.
 LEAST = 8
 _GIB = 1 << 30
-#: Standard errors on each side of an estimate that hold 95 % of all estimates.
+#: Standard errors on each side of an estimate for 95 % confidence.
 _CONFIDENCE = 1.96
 
 
 @dataclass(frozen=True, slots=True)
 class Recompression:
-    """What batches would be with another codec, as `convert` writes them.
+    """Sizes and CPU times of batches with another codec, as `convert` writes them.
 
     Attributes:
         codec: the codec, and its level if one was given: `zstd:3`.
         bytes_now: bytes of the entries.
-        bytes_then: bytes that they would have; an estimate if they were sampled.
-        error: half of the width of the 95 % confidence interval of `bytes_then`; 0 if all entries were compressed.
-        sampled_bytes: bytes of the entries that were compressed.
-        write_seconds_per_gib: seconds of CPU to write a GiB of the log as it is now with the codec. Reading it is part of them.
-        read_seconds_per_gib: seconds of CPU to read the same records back, keys and values.
-        left_out: bytes that are damaged or cannot be converted, and count nowhere; of a sample, those in it.
+        bytes_then: bytes with the codec; an estimate for a sample.
+        error: half the width of the 95 % confidence interval of `bytes_then`; 0 without a sample.
+        sampled_bytes: bytes of the compressed entries.
+        write_seconds_per_gib: CPU seconds to read a GiB of the present log and write it with the codec.
+        read_seconds_per_gib: CPU seconds to read keys and values of the same records.
+        left_out: damaged or unconvertible bytes, which are not counted; only those of the sample.
     """
 
     codec: str
@@ -50,7 +50,7 @@ class Recompression:
 
 @dataclass(slots=True)
 class _Tried:
-    """The pieces that were compressed with one codec: bytes before and after, and seconds."""
+    """Results of the pieces with one codec: bytes before and after, and seconds."""
 
     sizes: list[tuple[int, int]] = field(default_factory=list)
     write_seconds: float = 0.0

@@ -46,7 +46,7 @@ HASH_BYTES = 12
 #: A shorter key could be tried out, and with it every payload that can be guessed.
 LEAST_KEY_BYTES = 16
 #: What stands for words that may have numbers of a payload in them.
-WITHHELD = "details held back by --redact"
+WITHHELD = "details hidden by --redact"
 
 Sealed = dict[str, int | str]
 

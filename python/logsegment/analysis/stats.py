@@ -478,7 +478,7 @@ class Collector:
             self._blame_plugin(position, name, entry)
 
     def _blame_plugin(self, position: int, name: str, entry: Field) -> None:
-        """Tell why a plugin of the registry that was given has no ratio; other damage is for `validate`."""
+        """Report why a plugin of the registry has no ratio; `validate` reports other damage."""
         for problem in (problem for _, part in entry.walk() for problem in part.problems):
             if problem.rule in UNOPENED:
                 self._report(problem, name, {"position": position, "length": entry.length, "message": problem.message})

@@ -1,4 +1,4 @@
-"""What a segment would be in the proposed record format v3 (KIP-931): `v3_savings`."""
+"""Measure a segment in the proposed record format v3 (KIP-931): `v3_savings`."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ TIMES = 3
 
 @dataclass(frozen=True, slots=True)
 class V3Savings:
-    """What the batches of magic 2 of a source are, and what they would be.
+    """Sizes of the batches of a source in v2 and in v3.
 
     Attributes:
-        batches: batches of magic 2; older entries count as the batches that they would become.
+        batches: batches of magic 2; older entries count after a conversion to v2.
         records: records in them.
-        header_bytes: bytes that all headers together would be smaller; negative when they would be larger.
-        stored: bytes as they are, with their codecs.
-        repacked: the same batches packed anew by the codecs here at their default levels, as those of v3 are: hold these against v3.
+        header_bytes: bytes saved in all headers; negative if v3 headers are larger.
+        stored: stored bytes, with their codecs.
+        repacked: bytes recompressed by these codecs at their default levels, as in v3; compare these with v3.
         main: bytes in v3, with the same codecs.
         additional: bytes in v3 with the metadata first, with the same codecs.
         plain: bytes without compression.
-        plain_main: bytes in v3 without compression; those of the additional proposal are as many.
-        unpacked: bytes that a validation of the metadata unpacks now.
-        unpacked_main: bytes that it unpacks in v3.
-        unpacked_additional: bytes that it unpacks with the metadata first.
-        seconds: that it takes now.
-        seconds_main: that it takes in v3.
-        seconds_additional: that it takes with the metadata first.
-        left_out: bytes of the source that are damaged, or cannot be converted, and count nowhere.
+        plain_main: bytes in v3 without compression; as many with the metadata first.
+        unpacked: bytes that a validation of the metadata decompresses now.
+        unpacked_main: bytes that it decompresses in v3.
+        unpacked_additional: bytes that it decompresses with the metadata first.
+        seconds: duration of that validation now.
+        seconds_main: its duration in v3.
+        seconds_additional: its duration with the metadata first.
+        left_out: damaged or unconvertible bytes, which are not counted.
     """
 
     batches: int = 0

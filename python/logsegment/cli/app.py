@@ -1,4 +1,4 @@
-"""The program: its verbs, and how every way of ending becomes an exit code."""
+"""Run the program: its verbs, and the exit codes of errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from click.shell_completion import get_completion_class
 
 from logsegment._core import __version__
 from logsegment.cli.exit_codes import UNREADABLE, Ended, stop_on_signals
-from logsegment.cli.help import Verb
+from logsegment.cli.help import ExamplesFirst, Verb
 from logsegment.cli.messages import printable, say
 from logsegment.cli.options import examples
 
@@ -26,15 +26,15 @@ VERBS = (
 )
 
 
-class Verbs(click.Group):
-    """A group of the verbs that there are."""
+class Verbs(ExamplesFirst, click.Group):
+    """The group of all verbs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the verbs."""
         return sorted(VERBS)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command, or fail with the names that are alike."""
+        """Return the command, or fail with similar names."""
         name = args[0] if args else ""
         if name not in VERBS and not name.startswith("-") and (alike := get_close_matches(name, VERBS)):
             ctx.fail(f"No such command {name!r}. Did you mean {' or '.join(alike)}?")
@@ -61,10 +61,10 @@ class Verbs(click.Group):
 )
 @click.version_option(__version__, "-V", "--version", prog_name=PROGRAM)
 def program() -> None:
-    """Look into the log segments of Apache Kafka, without a broker.
+    """Read, check, repair and convert the log segments of Apache Kafka, without a broker.
 
-    PATH is a log segment, a partition directory (TOPIC-PARTITION, whose segments are read in the order of their offsets), a tree of
-    such directories, or - for standard input. Inputs are never changed.
+    PATH is a log segment, a partition directory (TOPIC-PARTITION, with segments in the order of their offsets), a tree of such
+    directories, or - for standard input. Inputs are never changed.
 
     Exit codes: 0 clean, 1 findings or bad data, 2 usage or unreadable input, 3 finished but something was lost.
     """
@@ -72,7 +72,7 @@ def program() -> None:
 
 @click.command(
     cls=Verb,
-    short_help="Completion of verbs, options and values for a shell.",
+    short_help="Print a shell's completion script for verbs, options and values.",
     epilog=examples(
         'eval "$(logsegment completion bash)"',
         "logsegment completion zsh > ~/.zfunc/_logsegment",
@@ -81,14 +81,14 @@ def program() -> None:
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Write the script that completes verbs, options and values in a shell."""
+    """Print the script that completes verbs, options and values in a shell."""
     found = get_completion_class(shell)
     assert found is not None, "click completes for these shells"
     click.echo(found(program, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source())
 
 
 def run(arguments: list[str]) -> int:
-    """Run the program with these arguments and give its exit code."""
+    """Run the program with these arguments and return its exit code."""
     stop_on_signals()
     if sys.stdout is None:
         say("standard output is closed")

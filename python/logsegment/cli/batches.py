@@ -75,7 +75,7 @@ class BatchesArguments:
 
 @click.command(
     cls=Verb,
-    short_help="Headers of all batches, as a table, JSON lines or a file.",
+    short_help="List the batch headers as a table, JSON lines or a file.",
     epilog=examples(
         "logsegment batches orders-0",
         "logsegment batches --json --no-crc 00000000000000000000.log | jq .count",
@@ -83,17 +83,17 @@ class BatchesArguments:
     ),
 )
 @paths_argument
-@json_option("JSON lines.")
+@json_option("Print JSON lines.")
 @iso_option
 @file_options
-@click.option("--no-crc", is_flag=True, help="Do not compare checksums; only headers are looked at.")
+@click.option("--no-crc", is_flag=True, help="Skip checksums and read headers only.")
 @on_error_option
 @reading_options
 @quiet_option
 @ending
 @taking(BatchesArguments)
 def batches(options: BatchesArguments) -> int:
-    """Write one row for every batch of every PATH; nothing is decompressed."""
+    """List one row for every batch of every PATH, without decompression."""
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
     ensure_iso_of_json(options.iso, options.is_json)
     segments = in_range(segments_of(options.paths), None, None)

@@ -95,7 +95,7 @@ class CatArguments:
 
 @click.command(
     cls=Verb,
-    short_help="Records, as JSON lines or into a file.",
+    short_help="Print records as JSON lines, or write them to a file.",
     epilog=examples(
         "logsegment cat orders-0 | head",
         "logsegment cat orders-0 --offset 100..200 --columns offset,key,value",
@@ -108,25 +108,31 @@ class CatArguments:
     ),
 )
 @paths_argument
-@click.option("--offset", "offsets", type=OffsetsType(), default=Offsets(), help="Offsets; the end is exclusive: A..B, A.., ..B, or one.")
-@click.option("--since", type=InstantType(), help="Timestamp at or after; ISO 8601 (UTC if it names no zone), ms since 1970, or -2h.")
-@click.option("--until", type=InstantType(), help="Timestamp before.")
-@click.option("--key", "keys", multiple=True, metavar="TEXT", help="The key is this text; may be given more than once.")
-@click.option("--key-base64", "raw_keys", multiple=True, type=Base64Type(), help="The key is these bytes.")
-@click.option("--columns", type=ColumnsType(), help="Record columns, in this order; see the guide for all names.")
-@click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Bytes in JSON; auto: text or {base64}.")
-@click.option("--isolation", type=click.Choice(["read_uncommitted", "read_committed"]), default="read_uncommitted", show_default=True)
-@click.option("--control", is_flag=True, help="Transaction markers and other control records too.")
+@click.option("--offset", "offsets", type=OffsetsType(), default=Offsets(), help="Keep offsets A..B (B exclusive), A.., ..B, or one.")
+@click.option("--since", type=InstantType(), help="Keep records at or after TIME: ISO 8601 (UTC without a zone), ms since 1970, or -2h.")
+@click.option("--until", type=InstantType(), help="Keep records before TIME.")
+@click.option("--key", "keys", multiple=True, metavar="TEXT", help="Keep records with this text as the key; repeatable.")
+@click.option("--key-base64", "raw_keys", multiple=True, type=Base64Type(), help="Keep records with these bytes as the key; repeatable.")
+@click.option("--columns", type=ColumnsType(), help="Select record columns, in this order.")
+@click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Write bytes in JSON so; auto: text or base64.")
+@click.option(
+    "--isolation",
+    type=click.Choice(["read_uncommitted", "read_committed"]),
+    default="read_uncommitted",
+    show_default=True,
+    help="Read all records, or committed records only.",
+)
+@click.option("--control", is_flag=True, help="Include control records, such as transaction markers.")
 @values_option
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N records.")
 @click.option(
     "--tail",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Only the last N of these records of each partition; reads from the end of the log.",
+    help="Keep the last N matching records of each partition, read from the end of the log.",
 )
-@click.option("--no-crc", is_flag=True, help="Do not compare checksums.")
-@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads that decode and write.")
+@click.option("--no-crc", is_flag=True, help="Skip checksums.")
+@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Decode and write with N threads.")
 @now_option
 @iso_option
 @redact_options
@@ -138,17 +144,17 @@ class CatArguments:
 @ending
 @taking(CatArguments)
 def cat(options: CatArguments) -> int:
-    """Write the records of every PATH, by default as JSON lines."""
+    """Print the records of every PATH, by default as JSON lines."""
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
     if output.kind and options.form:
-        raise click.UsageError("--bytes is about JSON; Arrow and Parquet hold the bytes themselves")
+        raise click.UsageError("--bytes needs JSON output; Arrow and Parquet contain the bytes themselves")
     if output.kind and options.iso:
-        raise click.UsageError("--iso is about JSON; Arrow and Parquet hold timestamps")
+        raise click.UsageError("--iso needs JSON output; Arrow and Parquet contain timestamps")
     redactor = redactor_of(options.is_redacted, options.redact_key, quiet=options.quiet)
     if redactor and options.form:
-        raise click.UsageError("--bytes is about bytes, of which --redact shows none")
+        raise click.UsageError("--bytes and --redact cannot be combined: redacted records have no bytes")
     if options.tail is not None and options.limit is not None:
-        raise click.UsageError("only one of --limit (the first records) and --tail (the last records) can be given")
+        raise click.UsageError("only one of --limit (first records) and --tail (last records) can be given")
     keys = [key.encode("utf-8", "surrogateescape") for key in options.keys] + list(options.raw_keys)
     rows = RowFilter(options.since, options.until, keys or None, options.limit)
     segments = in_range(segments_of(options.paths), options.offsets.start, options.offsets.end)
@@ -285,4 +291,4 @@ class _Records:
         self.known[place] = known
         stable, end = known.last_stable_offset, self.options.offsets.end
         if stable is not None and (end is None or stable < end) and not self.options.quiet:
-            say(f"{name}: a transaction is open from offset {stable:,}; nothing from there on is committed yet")
+            say(f"{name}: a transaction is open from offset {stable:,}; no later record is committed yet")

@@ -49,12 +49,12 @@ from logsegment.tiered import SegmentKeyError
 ONCE = frozenset({"EXPERIMENTAL", "S-C2"})
 ADVICE = "nothing was written; `logsegment verify` reports the damage"
 #: The same, when no byte of the input is to blame.
-TARGET = "nothing was written; what failed is the plugin of the target, not the input"
+TARGET = "nothing was written; the plugin of the target failed, the input is not damaged"
 
 
 @dataclass
 class Conversion:
-    """What all segments of a conversion share."""
+    """Arguments of all segments of a conversion."""
 
     options: dict[str, Any]
     overwrite: bool
@@ -118,7 +118,7 @@ class Conversion:
         if converted.stopped_at:
             at = converted.stopped_at
             where = f"{segment.name}: ended before the {at.compression} batch at byte {at.position}, offset {at.base_offset}"
-            self.stopped.append(f"{where}; name a codec that the older format has with --compression")
+            self.stopped.append(f"{where}; pass --compression with a codec that the older format has")
 
 
 @dataclass(frozen=True)
@@ -144,50 +144,48 @@ class ConvertArguments:
 
 @click.command(
     cls=Verb,
-    short_help="Convert to another format or codec, into a new file or directory.",
+    short_help="Convert segments to another format or codec, into a new file or directory.",
     epilog=examples(
         "logsegment convert orders-0 --to v2 --compression zstd --output migrated",
         "logsegment convert old/00000000000000000000.kafka --allow-loss --offset-map offsets.csv --output new.log",
     ),
 )
 @paths_argument
-@click.option(
-    "-o", "--output", required=True, metavar="PATH", help="A new file for one segment (- is stdout), a new directory for directories."
-)
+@click.option("-o", "--output", required=True, metavar="PATH", help="Write a new file (- is stdout), or for directories a new directory.")
 @overwrite_option
-@click.option("--to", type=click.Choice(["v2", "v1", "v0", "0.7", "v3"]), help="Format to write; v2 without it.")
-@click.option("--metadata-first", is_flag=True, help="To v3: the metadata of all records before their payloads.")
-@click.option("--compression", type=CodecType(), help="Codec to write, by Kafka's name or a plugin's; each entry's own without it.")
-@click.option("--level", type=int, help="Level of that codec.")
+@click.option("--to", type=click.Choice(["v2", "v1", "v0", "0.7", "v3"]), help="Write this format. [default: v2]")
+@click.option("--metadata-first", is_flag=True, help="With --to v3, write the metadata of all records before the payloads.")
+@click.option("--compression", type=CodecType(), help="Compress with this codec of Kafka or of a plugin. [default: each entry's]")
+@click.option("--level", type=int, help="Compress at this level. [default: the codec's own]")
 @reading_options
-@click.option("--first-offset", type=click.IntRange(min=0), help="Offset of the first message, from Kafka 0.7.")
-@click.option("--offset-map", "map_path", metavar="FILE", help="From Kafka 0.7: where each message went, as CSV.")
-@click.option("--base-position", type=click.IntRange(min=0), help="From Kafka 0.7: where PATH starts in its partition; else as named.")
+@click.option("--first-offset", type=click.IntRange(min=0), help="From Kafka 0.7, start at this offset.")
+@click.option("--offset-map", "map_path", metavar="FILE", help="From Kafka 0.7, write the new offset of each old position as CSV.")
+@click.option("--base-position", type=click.IntRange(min=0), help="From Kafka 0.7, PATH starts at this position. [default: by name]")
 @click.option(
     "--batch-bytes",
     type=click.IntRange(min=1),
     default=16384,
     show_default=True,
-    help="Bytes of uncompressed messages that make one batch.",
+    help="Write batches of this many bytes of uncompressed messages.",
 )
 @click.option("--lz4-in-07", is_flag=True, help="Read codec 3 of Kafka 0.7 as LZ4.")
-@click.option("--ignore-lz4-header-checksum", is_flag=True, help="Read LZ4 frames whatever their header checksum is.")
-@click.option("--allow-dependent-lz4-blocks", is_flag=True, help="Read LZ4 frames whose blocks depend on each other.")
+@click.option("--ignore-lz4-header-checksum", is_flag=True, help="Accept any header checksum of LZ4 frames.")
+@click.option("--allow-dependent-lz4-blocks", is_flag=True, help="Accept LZ4 frames with linked blocks.")
 @click.option(
-    "--zstd-dictionary", "dictionaries", multiple=True, type=click.File("rb"), metavar="FILE", help="For zstd; more than one is fine."
+    "--zstd-dictionary", "dictionaries", multiple=True, type=click.File("rb"), metavar="FILE", help="Use this zstd dictionary; repeatable."
 )
-@click.option("--no-crc", is_flag=True, help="Do not compare checksums of what is rewritten.")
-@click.option("--allow-loss", is_flag=True, help="Convert although the target cannot hold everything; report each loss, exit code 3.")
+@click.option("--no-crc", is_flag=True, help="Skip checksums of rewritten entries.")
+@click.option("--allow-loss", is_flag=True, help="Convert even if the target cannot hold everything; report each loss, exit with 3.")
 @quiet_option
 @ending
 @taking(ConvertArguments)
 def convert(options: ConvertArguments) -> int:
-    """Write the segments of PATH in another format or codec.
+    """Convert the segments of PATH to another format or codec.
 
     A directory becomes a directory with the same names; indexes, snapshots and epochs are rebuilt. The output appears when it is complete,
     and inputs are never changed. Entries that already have the format and the codec are copied byte for byte.
 
-    Exit codes: 0 nothing lost, 1 bad data or a loss that is not allowed, 2 usage, 3 finished but something was lost.
+    Exit codes: 0 nothing lost, 1 bad data or a loss without --allow-loss, 2 usage or unreadable input, 3 finished with losses.
     """
     how = {
         "to": options.to,
@@ -224,15 +222,15 @@ def _ensure_map(path: str | None, output: str, segments: Sequence[InputSegment],
     if path is None:
         return
     if not any(map(job.is_of_0_7, segments)):
-        raise click.UsageError("--offset-map is about Kafka 0.7 (files that end in .kafka, or --format 0.7); other offsets stay")
+        raise click.UsageError("--offset-map needs input of Kafka 0.7 (*.kafka files, or --format 0.7); other offsets do not change")
     if os.path.realpath(path) == os.path.realpath(output):
-        raise click.UsageError(f"{path} is the output already")
+        raise click.UsageError(f"{path} is already the output")
     ensure_output(path, segments, job.overwrite)
 
 
 def _to_file(segments: Sequence[InputSegment], output: str, job: Conversion, progress: Progress) -> None:
     if len(segments) > 1:
-        raise click.UsageError("several files cannot become one; give a directory, or one file at a time")
+        raise click.UsageError("several files cannot become one file; pass a directory, or one file at a time")
     if output == STDIN:
         _convert(segments[0], sys.stdout.buffer, job, progress)
         return
@@ -266,7 +264,7 @@ def _convert(segment: InputSegment, file: Any, job: Conversion, progress: Progre
         try:
             converted = convert_source(source, out=file, **job.options_of(segment))
         except LossError as refused:
-            raise DamagedInput(segment.name, refused, "--allow-loss converts all the same, and reports what was lost") from refused
+            raise DamagedInput(segment.name, refused, "pass --allow-loss to convert and to report each loss") from refused
         except RecordBatchError as error:
             raise DamagedInput(segment.name, error, _advice(error)) from error
         except SegmentKeyError:
@@ -283,7 +281,7 @@ def _ensure_named(segments: Sequence[InputSegment]) -> None:
     try:
         ensure_named([segment.file for segment in segments if segment.file and segment.is_listed])
     except RecordBatchError as error:
-        advice = "nothing was written; `logsegment salvage` writes segments under the names that their offsets prove"
+        advice = "nothing was written; `logsegment salvage` names segments by their offsets"
         raise DamagedInput(error.path or "", error, advice) from None
 
 

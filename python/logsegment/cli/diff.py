@@ -40,8 +40,8 @@ PATH = click.Path(exists=False, allow_dash=True)
 VERDICTS = {
     "same": "the same",
     "different": "DIFFERENT",
-    "unopened": "NOT UNPACKED, and else the same",
-    "damaged": "DAMAGED, and else the same",
+    "unopened": "NOT DECOMPRESSED, otherwise the same",
+    "damaged": "DAMAGED, otherwise the same",
 }
 
 
@@ -63,7 +63,7 @@ class DiffArguments:
 
 @click.command(
     cls=Verb,
-    short_help="Two replicas, or a backup and its source: the same records?",
+    short_help="Compare the records of two replicas, or of a backup and its source.",
     epilog=examples(
         "logsegment diff broker-1/orders-0 broker-2/orders-0",
         "logsegment diff --json /var/lib/kafka/data /backup/data > differences.jsonl",
@@ -74,23 +74,23 @@ class DiffArguments:
 @click.argument("b", metavar="B", type=PATH)
 @key_file_option
 @selection_options
-@click.option("--batches", "with_batches", is_flag=True, help="Other batches, or batch headers, of the same records differ too.")
-@click.option("--deep", is_flag=True, help="Decode also batches whose headers and checksums agree.")
-@click.option("--no-crc", is_flag=True, help="Believe the checksums that are stored, and where they agree read headers alone.")
-@click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Show at most N differences of a partition; all are counted.")
+@click.option("--batches", "with_batches", is_flag=True, help="Report different batches or batch headers of the same records too.")
+@click.option("--deep", is_flag=True, help="Decode batches with equal headers and checksums too.")
+@click.option("--no-crc", is_flag=True, help="Trust stored checksums; where they agree, read headers only.")
+@click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Show at most N differences of a partition, and count all.")
 @redact_messages_option
 @reading_options
-@json_option("JSON lines: differences, damage, and a summary of each partition.")
+@json_option("Print JSON lines: differences, damage, and a summary of each partition.")
 @quiet_option
 @ending
 @taking(DiffArguments)
 def diff(options: DiffArguments) -> int:
     """Compare the records of A with those of B: segments, partition directories, or trees of them.
 
-    Segment borders, batches, codecs and formats do not count. With --quiet only partitions that are not the same are reported.
+    Different segments, batches, codecs and formats are not differences. With --quiet, only partitions that differ are reported.
     """
     if STDIN in (options.a, options.b):
-        raise click.UsageError("diff reads its inputs twice: standard input can be read only once")
+        raise click.UsageError("diff reads its inputs twice; standard input can be read only once")
     ctx = click.get_current_context()
     topic, partition = selection()
     how: dict[str, Any] = {"topic": topic, "partition": partition}
@@ -100,7 +100,7 @@ def diff(options: DiffArguments) -> int:
         states = [_written(one, options, redactor) for one in compare(keyed(ctx, options.a), keyed(ctx, options.b), **how)]
     except RecordBatchError as error:
         name = error.path or f"{options.a} or {options.b}"
-        raise DamagedInput(name, error, "`logsegment verify` reports what is lost", redactor) from None
+        raise DamagedInput(name, error, "`logsegment verify` reports the lost ranges", redactor) from None
     except SegmentKeyError:
         raise
     except ValueError as error:
@@ -219,5 +219,5 @@ def _summary(partition: Comparison) -> str:
     if totals.batches:
         parts.append(f"other batches in {count(totals.batches, 'stretch')}")
     if totals.unopened:
-        parts.append(f"{count(totals.unopened, 'batch')} not unpacked")
+        parts.append(f"{count(totals.unopened, 'batch')} not decompressed")
     return ", ".join([*parts, count(totals.damage, "damaged place")] if totals.damage else parts)

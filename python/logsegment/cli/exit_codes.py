@@ -1,4 +1,4 @@
-"""Ways of ending that are no faults of this program: a closed pipe, Ctrl-C, a signal, bad data, an unreadable file."""
+"""Handle the ends of a run that are not bugs: a closed pipe, Ctrl-C, a signal, bad data, an unreadable file."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Ended(BaseException):
 class DamagedInput(Exception):
     """Bad bytes that end a verb, with the name of their file and what to do about them."""
 
-    SKIPPING = "`--on-error skip` goes on past damage, `logsegment verify` reports what is lost"
+    SKIPPING = "`--on-error skip` continues after damage, `logsegment verify` reports the lost ranges"
     #: Of a batch whose checksum is right, and whose records nobody unpacked.
-    WHOLE = "the batch is not damaged: only its plugin is missing here"
-    EXPERIMENTAL = "the batch is not damaged: --experimental reads it"
+    WHOLE = "the batch is not damaged; its plugin is not installed"
+    EXPERIMENTAL = "the batch is not damaged; --experimental reads it"
     #: Of a file that is none, the first bytes are wrong already.
-    AT_ITS_START = "nothing can be read at its start: is this a log segment at all? "
+    AT_ITS_START = "its first bytes cannot be read; is this a log segment? "
 
     def __init__(self, name: str, error: RecordBatchError, advice: str = SKIPPING, redactor: Redactor | None = None) -> None:
         words = without_file(error) if redactor is None else redactor.error(error)

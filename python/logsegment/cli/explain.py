@@ -46,7 +46,7 @@ STYLES = {
     "problem-info": "magenta",
 }
 
-ADVICE = "--at POSITION shows what stands at a byte, `logsegment verify` what is damaged"
+ADVICE = "--at POSITION shows the bytes at a position, `logsegment verify` reports damage"
 
 
 class CountType(ParamType):
@@ -61,7 +61,7 @@ class CountType(ParamType):
         if value == "all":
             return sys.maxsize
         if not value.isascii() or not value.isdigit() or len(value) > 18:
-            self.fail(f"{value!r} is neither a number nor all")
+            self.fail(f"{value!r} is not a number or all")
         return int(value)
 
 
@@ -94,32 +94,32 @@ class ExplainArguments:
 )
 @path_argument
 @click.option(
-    "--at", type=click.IntRange(min=0), metavar="POSITION", help="The batch at this byte; bytes that are not a batch are shown too."
+    "--at", type=click.IntRange(min=0), metavar="POSITION", help="Show the batch at this byte, or the bytes if they are not a batch."
 )
-@click.option("--offset", type=click.IntRange(min=0), metavar="N", help="The batch that holds this offset, or the first one after it.")
+@click.option("--offset", type=click.IntRange(min=0), metavar="N", help="Show the batch with this offset, or the next batch.")
 @click.option(
     "--depth",
     type=click.Choice(["headers", "metadata", "full"]),
     default="full",
     show_default=True,
-    help="headers: the header; metadata: also the frames of the codec; full: also the records, decompressed.",
+    help="Show the header, also the codec's frames, or also the records.",
 )
-@click.option("--records", type=CountType(), default=RECORDS, show_default=True, metavar="N|all", help="Records that are shown one by one.")
-@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page instead: it folds, and needs no network.")
+@click.option("--records", type=CountType(), default=RECORDS, show_default=True, metavar="N|all", help="Show N records one by one, or all.")
+@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write an HTML page; it needs no network.")
 @overwrite_option
 @redact_options
 @reading_options
-@json_option("One JSON object: a tree of fields.")
+@json_option("Print one JSON object, a tree of fields.")
 @ending
 @taking(ExplainArguments)
 def explain(options: ExplainArguments) -> int:
-    """Show one batch of PATH field by field: position, bytes, name, value and what it means, the damage marked where it is.
+    """Show one batch field by field: position, bytes, name, value, meaning and damage.
 
-    PATH is a log segment, - for standard input, or with --offset a partition directory. Without --at and --offset the first batch is shown;
-    if it is damaged, the next valid batch is shown too. Fields have Kafka's names. Compressed records follow decompressed, and their
-    positions count in the decompressed bytes.
+    PATH is a log segment, - for standard input, or with --offset a partition directory. Without --at and --offset, the first batch is
+    shown; if it is damaged, the next valid batch is shown too. Fields have Kafka's names. Compressed records are shown decompressed,
+    with positions in the decompressed bytes.
 
-    The exit code is 1 when the batch is damaged, or the offset may have been in damage before it; other damage is ignored.
+    Exit codes: 0 valid, 1 the batch is damaged or the offset may be in damage before it, 2 usage or unreadable input.
     """
     if options.at is not None and options.offset is not None:
         raise click.UsageError("only one of --at and --offset can be given")
@@ -135,7 +135,7 @@ def explain(options: ExplainArguments) -> int:
     explaining = Explaining(segment, options, reading, redactor)
     try:
         root = explaining.batch_of(options.offset) if options.offset is not None else explaining.shown(options.at)
-        behind = explaining.behind(root) if options.at is None and options.offset is None else None
+        following = explaining.following(root) if options.at is None and options.offset is None else None
     except RecordBatchError as error:
         raise DamagedInput(segment.name, error, ADVICE, redactor) from None
     except SegmentKeyError:
@@ -145,18 +145,18 @@ def explain(options: ExplainArguments) -> int:
         raise click.UsageError(f"{segment.name}: {mistake}") from None
     if options.html is not None:
         with whole_file(options.html, options.overwrite) as out:
-            out.write(html_page(root, f"{segment.name}, byte {root.start}", behind).encode())
+            out.write(html_page(root, f"{segment.name}, byte {root.start}", following).encode())
     elif options.is_json:
-        tree = {"file": segment.name, **root.to_dict()} | ({"next": behind.to_dict()} if behind else {})
+        tree = {"file": segment.name, **root.to_dict()} | ({"next": following.to_dict()} if following else {})
         show_json(tree)
     else:
-        _print(segment.name, root, behind)
+        _print(segment.name, root, following)
     return code_after(reading, CLEAN if root.ok and not explaining.is_damaged else FOUND)
 
 
-def _print(name: str, root: Field, behind: Field | None) -> None:
+def _print(name: str, root: Field, following: Field | None) -> None:
     paper = Paper()
-    for tree, words in [(root, ""), *([(behind, ", the next one that is intact")] if behind else [])]:
+    for tree, words in [(root, ""), *([(following, ", the next valid batch")] if following else [])]:
         paper.line(f"{name}: {tree.name} at byte {tree.start:,}, {count(tree.length, 'byte')}{words}")
         for line in text_lines(tree):
             paper.pieces([(text, STYLES.get(style)) for text, style in line])
@@ -184,8 +184,8 @@ class Explaining:
         root = self._inspected(at, offset, value_bytes=sys.maxsize)
         if not is_intact(root) and not begins_entry(self._batches(), root.start):
             raise click.UsageError(
-                f"{self.segment.name}: byte {root.start:,} holds no intact batch, and none that is intact ends there, so that what stands "
-                "there may be a piece of a value: not shown with --redact"
+                f"{self.segment.name}: byte {root.start:,} is not at or directly after a valid batch, "
+                "so its bytes may be part of a value; not shown with --redact"
             )
         return redacted(root, self.redactor)
 
@@ -213,15 +213,15 @@ class Explaining:
         report(found.damage, self.segment.name, Progress([], is_wanted=False), quiet=False, redactor=self.redactor)
         return found.position
 
-    def behind(self, root: Field) -> Field | None:
+    def following(self, root: Field) -> Field | None:
         """Return the next valid batch, if no checksum proves the batch that is shown."""
         if is_proven(root) or not self._is_read_again:
             return None
         found = self._next(lambda batch: batch.position > root.start)
         if found is None:
-            say(f"{self.segment.name}: no intact batch follows")
+            say(f"{self.segment.name}: no valid batch follows")
             return None
-        say(f"{self.segment.name}: bytes {root.start:,} to {found.position - 1:,} hold no intact batch; the next one follows")
+        say(f"{self.segment.name}: bytes {root.start:,} to {found.position - 1:,} have no valid batch; the next batch is shown")
         self.is_damaged = True
         return self.shown(found.position)
 
@@ -257,7 +257,7 @@ def _claims_to_hold(root: Field, offset: int) -> bool:
 def _segment(path: str, offset: int | None) -> InputSegment:
     """Return the one segment to explain."""
     if path == STDIN and sys.stdin.isatty():
-        raise click.BadParameter("standard input is no pipe and no file; - reads a log segment from one")
+        raise click.BadParameter("standard input is a terminal; - needs a pipe or a file")
     found = segments_of([path])
     if len(found) == 1:
         return found[0]
@@ -265,7 +265,7 @@ def _segment(path: str, offset: int | None) -> InputSegment:
     before = [segment for segment in found if offset is not None and segment.base_offset is not None and segment.base_offset <= offset]
     if len(partitions) > 1 or offset is None:
         raise click.UsageError(
-            f"{path} holds {count(len(found), 'segment')}: name one file, or one partition (--topic, --partition) and --offset"
+            f"{path} holds {count(len(found), 'segment')}; pass one file, or one partition (--topic, --partition) and --offset"
         )
     return max(before or found[:1], key=lambda segment: segment.base_offset or 0)
 

@@ -84,7 +84,7 @@ class FindArguments:
 
 @click.command(
     cls=Verb,
-    short_help="Find the segment and batch of records, by offset, time, key or header.",
+    short_help="Find records, with their segment and batch, by offset, time, key or header.",
     epilog=examples(
         "logsegment find /var/lib/kafka/data --offset 1234567",
         "logsegment find orders-0 --time 2026-01-31T12:00:00Z",
@@ -93,28 +93,29 @@ class FindArguments:
     ),
 )
 @paths_argument
-@click.option("--offset", "offsets", type=OffsetsType(), help="The record of this offset; or A..B (B exclusive), A.., ..B.")
-@click.option("--time", "at", type=InstantType(), help="The first record of each partition at or after; ISO 8601 or ms since 1970.")
-@click.option("--since", type=InstantType(), help="Only records at or after this time (or -2h), from the first of them on.")
-@click.option("--until", type=InstantType(), help="Only records before the first record at or after this time.")
+@click.option("--offset", "offsets", type=OffsetsType(), help="Find the record of this offset; or A..B (B exclusive), A.., ..B.")
+@click.option("--time", "at", type=InstantType(), help="Find each partition's first record at or after TIME: ISO 8601, or ms since 1970.")
+@click.option("--since", type=InstantType(), help="Keep records from the first one at or after TIME on; also -2h.")
+@click.option("--until", type=InstantType(), help="Keep records before the first one at or after TIME.")
 @now_option
-@click.option("--key", "keys", multiple=True, metavar="TEXT", help="The key is this text; may be given more than once.")
-@click.option("--key-base64", "raw_keys", multiple=True, type=Base64Type(), help="The key is these bytes.")
-@click.option("--header", "headers", multiple=True, type=HeaderType(), help="There is such a header; each of several must be there.")
+@click.option("--key", "keys", multiple=True, metavar="TEXT", help="Find records with this text as the key; repeatable.")
+@click.option("--key-base64", "raw_keys", multiple=True, type=Base64Type(), help="Find records with these bytes as the key; repeatable.")
+@click.option("--header", "headers", multiple=True, type=HeaderType(), help="Find records with this header; several must all match.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N records.")
 @redact_messages_option
 @on_error_option
 @reading_options
 @iso_option
-@json_option("JSON lines.")
+@json_option("Print JSON lines.")
 @quiet_option
 @ending
 @taking(FindArguments)
 def find(options: FindArguments) -> int:
-    """Find the partition, segment and batch of the records that meet all conditions.
+    """Find the records that meet all conditions, with partition, segment and batch.
 
-    Offsets and times are looked up through the indexes; for keys and headers, all batches within them are read. Stderr shows how much was
-    read. The exit code is 0 if a record was found, 1 if none was found, and 2 if an input could not be read.
+    The indexes find offsets and times. For keys and headers, all batches in the range are read. Stderr shows how much was read.
+
+    Exit codes: 0 a record was found, 1 no record was found, 2 usage or unreadable input.
     """
     ensure_iso_of_json(options.iso, options.is_json)
     begun = time.perf_counter()
@@ -125,7 +126,7 @@ def find(options: FindArguments) -> int:
     segments = segments_of(options.paths)
     for segment in segments:
         if segment.file is None or not segment.is_regular:
-            raise click.UsageError(f"find reads by position: {segment.name} can be read only once; `logsegment cat` takes it")
+            raise click.UsageError(f"find reads by position; {segment.name} can be read only once; `logsegment cat` reads it")
     search = Search(wanted, ReadOptions(on_error=options.on_error, **options.reading))
     lines = Lines(segments, options)
     is_whole = _search(search, segments, lines, withholding(options.is_redacted), quiet=options.quiet)
@@ -173,14 +174,14 @@ def counted(counters: Counters, found: int, seconds: float) -> str:
     where = f"{counters.segments_read:,} of {count(counters.segments, 'segment')} in {count(counters.partitions, 'partition')}"
     read = f"read {count(counters.batch_bytes, 'byte')} of batches and {counters.index_bytes:,} of indexes"
     walked = f", walked {count(counters.bytes_walked, 'byte')} by headers" if counters.bytes_walked else ""
-    return f"{count(found, 'place')}; looked into {where}, {read}{walked}, in {seconds * 1000:,.1f} ms"
+    return f"{count(found, 'place')}; searched {where}, {read}{walked}, in {seconds * 1000:,.1f} ms"
 
 
 def _ensure_wanted(wanted: Conditions) -> None:
     if wanted == Conditions():
-        raise click.UsageError("say what to find: --offset, --time, --since, --until, --key or --header")
+        raise click.UsageError("no condition; pass --offset, --time, --since, --until, --key or --header")
     if wanted.at is not None and wanted != Conditions(at=wanted.at):
-        raise click.UsageError("--time finds the first record of a time by itself; --since goes with other conditions")
+        raise click.UsageError("--time cannot be combined with other conditions; pass --since")
 
 
 def _search(search: Search, segments: list[InputSegment], lines: Lines, redactor: Redactor | None, *, quiet: bool) -> bool:

@@ -45,7 +45,7 @@ from logsegment.tiered import SegmentKeyError
 #: Seconds between two looks: at files of this machine, and at a store, which is asked for a listing.
 INTERVAL = 0.5
 STORE_INTERVAL = 10.0
-BETWEEN = f"Seconds between two looks; {INTERVAL} by default, {STORE_INTERVAL:g} if a PATH is in a store."
+BETWEEN = f"Look for new records every SECONDS; {INTERVAL} by default, {STORE_INTERVAL:g} if a PATH is in a store."
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class FollowArguments:
 
 @dataclass
 class Following:
-    """What is followed, and how it is written.
+    """The followed logs, and the form of the output.
 
     Attributes:
         code: exit code, as far as it is known.
@@ -183,7 +183,7 @@ class Following:
 
 @click.command(
     cls=Verb,
-    short_help="New records of growing logs, as JSON lines.",
+    short_help="Print new records of growing logs as JSON lines.",
     epilog=examples(
         "logsegment follow /var/lib/kafka/data/orders-0",
         "logsegment follow orders-0 --offset 1042 --columns offset,key,value",
@@ -192,15 +192,13 @@ class Following:
     ),
 )
 @paths_argument
-@click.option(
-    "--offset", type=click.IntRange(min=0), metavar="N", help="First offset; without it, only records that are appended from now on."
-)
-@click.option("--columns", type=ColumnsType(), help="Record columns, in this order; see the guide for all names.")
-@click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Bytes in JSON; auto: text or {base64}.")
-@click.option("--control", is_flag=True, help="Transaction markers and other control records too.")
+@click.option("--offset", type=click.IntRange(min=0), metavar="N", help="Start at this offset. [default: the end of the log]")
+@click.option("--columns", type=ColumnsType(), help="Select record columns, in this order.")
+@click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Write bytes in JSON so; auto: text or base64.")
+@click.option("--control", is_flag=True, help="Include control records, such as transaction markers.")
 @values_option
 @click.option("--interval", type=click.FloatRange(min=0.01), help=BETWEEN)
-@click.option("--idle-exit", type=click.FloatRange(min=0), metavar="SECONDS", help="End after this time without a new record.")
+@click.option("--idle-exit", type=click.FloatRange(min=0), metavar="SECONDS", help="Exit after this many seconds without a new record.")
 @iso_option
 @redact_options
 @on_error_option
@@ -209,14 +207,14 @@ class Following:
 @ending
 @taking(FollowArguments)
 def follow(options: FollowArguments) -> int:
-    """Write the records that come to the logs of every PATH, as soon as their batches are complete, until Ctrl-C.
+    """Print new records of the logs of every PATH until Ctrl-C.
 
-    PATH is a partition directory, a tree of them, or a segment, here or in a store. When a segment is rolled, the next one is followed. If
-    a log was truncated below the last shown record, a message on stderr reports it, and the records that replace the truncated ones are
-    shown. Tiered storage and copies in a store have whole segments: a record is shown once its segment was closed and uploaded.
+    PATH is a partition directory, a tree of them, or a segment, here or in a store. A record is shown when
+    its batch is complete. After a roll, the next segment is followed. If a log is truncated below the last shown record, stderr reports
+    it, and the new records are shown. In tiered storage and in stores, a record is shown once its segment is uploaded.
     """
     if STDIN in options.paths:
-        raise click.UsageError(f"{STDIN}: a pipe is read once, and does not grow; `logsegment cat` reads it")
+        raise click.UsageError(f"{STDIN}: a pipe does not grow; `logsegment cat` reads it")
     paths = [placed(path) for path in expanded(options.paths)]
     listed, _ = found_in(paths, has_patterns=False)
     try:
@@ -228,7 +226,7 @@ def follow(options: FollowArguments) -> int:
     say_others(chosen, (segment.topic for segment in listed), control=options.control, quiet=options.quiet)
     redactor = redactor_of(options.is_redacted, options.redact_key, quiet=options.quiet)
     if redactor and options.form:
-        raise click.UsageError("--bytes is about bytes, of which --redact shows none")
+        raise click.UsageError("--bytes and --redact cannot be combined: redacted records have no bytes")
     sink = JsonLines(chosen, RowFilter(None, None, None, None), JsonForm(options.form or "auto", options.iso), 1, redactor)
     following = Following(options, sink, redactor)
     usual = STORE_INTERVAL if any(here(path) is None for path in paths) else INTERVAL

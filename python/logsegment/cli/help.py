@@ -1,6 +1,8 @@
-"""Help texts: options that few users need have headings of their own."""
+"""Write help texts: a sentence, examples, details, options. Options that few users need have headings of their own."""
 
 from __future__ import annotations
+
+import inspect
 
 import click
 
@@ -14,8 +16,24 @@ GROUPS = {
 OTHERS = "Options"
 
 
-class Verb(click.Command):
-    """A command whose help has groups of options."""
+class ExamplesFirst(click.Command):
+    """A command with its examples after the first sentence of its help."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first paragraph, the examples, and the other paragraphs."""
+        first, _, rest = inspect.cleandoc(self.help or "").partition("\n\n")
+        for text in (first, inspect.cleandoc(self.epilog or ""), rest):
+            if text:
+                formatter.write_paragraph()
+                with formatter.indentation():
+                    formatter.write_text(text)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write nothing: the examples are not at the end."""
+
+
+class Verb(ExamplesFirst):
+    """A command with groups of options in its help."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of each group below its heading."""
@@ -24,8 +42,8 @@ class Verb(click.Command):
                 formatter.write_dl(options)
 
 
-class VerbGroup(click.Group):
-    """A command with commands of its own."""
+class VerbGroup(ExamplesFirst, click.Group):
+    """A command with subcommands."""
 
     command_class = Verb
 

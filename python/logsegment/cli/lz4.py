@@ -19,10 +19,10 @@ from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
 
 #: At damage: a new checksum would hide it.
-ADVICE = "nothing is rewritten around damage; `logsegment verify` reports the damage"
+ADVICE = "damaged segments are not rewritten; `logsegment verify` reports the damage"
 #: Where `fix` and `break` write.
 output_option = click.option(
-    "-o", "--output", required=True, type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="A new file; - for stdout."
+    "-o", "--output", required=True, type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="Write FILE; - is stdout."
 )
 
 
@@ -35,10 +35,10 @@ output_option = click.option(
     ),
 )
 def lz4() -> None:
-    """The header checksum of LZ4 frames.
+    """Check or rewrite the header checksums of LZ4 frames.
 
-    Kafka 0.8.2 and 0.9 compute it wrongly ("broken") and take no other. Since 0.10 magic 0 keeps the broken one, which newer readers do
-    not look at, and magic 1 and 2 have the correct one, on which they insist.
+    Kafka 0.8.2 and 0.9 compute a wrong ("broken") checksum and reject the correct one. Since 0.10, readers of magic 0 ignore the
+    checksum, and readers of magic 1 and 2 require the correct one.
     """
 
 
@@ -49,7 +49,7 @@ def lz4() -> None:
 def check(paths: tuple[str, ...], quiet: bool) -> int:
     """Show which checksums the frames of every PATH have.
 
-    Exit code 1 when readers of their magic refuse some: not "broken" in magic 0 (Kafka 0.8.2 and 0.9), not "correct" in magic 1 and 2.
+    Exit with 1 if a reader rejects a frame: magic 0 needs "broken" (Kafka 0.8.2 and 0.9), magic 1 and 2 need "correct".
     """
     segments = segments_of(paths)
     paper = Paper()
@@ -72,7 +72,7 @@ def check(paths: tuple[str, ...], quiet: bool) -> int:
 @quiet_option
 @ending
 def fix(path: str, output: str, overwrite: bool, quiet: bool) -> int:
-    """Write PATH with correct checksums into FILE, for readers of LZ4 frames that insist on them.
+    """Write PATH with correct checksums into FILE, for readers that require them.
 
     FILE appears when it is complete. PATH is never changed.
     """
@@ -86,7 +86,7 @@ def fix(path: str, output: str, overwrite: bool, quiet: bool) -> int:
 @quiet_option
 @ending
 def break_(path: str, output: str, overwrite: bool, quiet: bool) -> int:
-    """Write PATH with the checksums of Kafka 0.8.2 and 0.9 into FILE, and without content sizes and checksums, which they refuse.
+    """Write PATH with the checksums of Kafka 0.8.2 and 0.9 into FILE, without content sizes and content checksums.
 
     These clients read magic 0 only. FILE appears when it is complete. PATH is never changed.
     """
@@ -107,7 +107,7 @@ def _write(segment: InputSegment, frames: list[Lz4Frames], paper: Paper, *, quie
         paper.line(f"{segment.name}: no LZ4 frames")
         return
     total = sum(row.count for row in frames)
-    verdict = "as their magic asks for" if all(row.ok for row in frames) else "REFUSED by readers of their magic"
+    verdict = "readable" if all(row.ok for row in frames) else "REJECTED by readers"
     paper.line(f"{segment.name}: {count(total, 'LZ4 frame')}, {verdict}")
     titles = ("magic", "checksum", "frames", "first at byte", "what")
     paper.table(titles, [(str(row.magic), row.form, f"{row.count:,}", f"{row.position:,}", _words(row)) for row in frames])
@@ -117,8 +117,8 @@ def _words(row: Lz4Frames) -> str:
     if row.ok:
         return "ok"
     if row.magic:
-        return "refused by every reader: `logsegment lz4 fix`"
-    return "refused by Kafka 0.8.2 and 0.9: `logsegment lz4 break`"
+        return "rejected by every reader; `logsegment lz4 fix` rewrites it"
+    return "rejected by Kafka 0.8.2 and 0.9; `logsegment lz4 break` rewrites it"
 
 
 def _rewrite(path: str, output: str, overwrite: bool, form: str, *, quiet: bool) -> int:

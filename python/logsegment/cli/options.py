@@ -1,4 +1,4 @@
-"""What several verbs are asked on the command line: kinds of arguments, and options that they share."""
+"""Define the argument types and options that several verbs share."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class ColumnsType(ParamType):
         names = value if isinstance(value, list) else [name.strip() for name in value.split(",")]
         unknown = [name for name in names if name not in RECORD_COLUMNS]
         if unknown:
-            self.fail(f"there is no column {unknown[0]!r}; there are {', '.join(RECORD_COLUMNS)}")
+            self.fail(f"unknown column {unknown[0]!r}; the columns are {', '.join(RECORD_COLUMNS)}")
         if len(set(names)) < len(names):
             self.fail("a column is named twice")
         return names
@@ -195,14 +195,12 @@ def paths_argument(function: F) -> F:
 def now_option(function: F) -> F:
     """Add --now, from which relative times are counted."""
     kept: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _kept_now}
-    return click.option("--now", type=InstantType(), help="Count times such as -2h from this time; the clock's by default.", **kept)(
-        function
-    )
+    return click.option("--now", type=InstantType(), help="Count relative times such as -2h from TIME. [default: now]", **kept)(function)
 
 
 def iso_option(function: F) -> F:
     """Add --iso."""
-    return click.option("--iso", is_flag=True, help="Write times in JSON in ISO 8601, not as milliseconds.")(function)
+    return click.option("--iso", is_flag=True, help="Write times in JSON in ISO 8601 instead of milliseconds.")(function)
 
 
 def ensure_iso_of_json(iso: bool, is_json: bool) -> None:
@@ -218,9 +216,9 @@ def _kept_now(ctx: click.Context, param: click.Parameter, given: int | None) -> 
 def selection_options(function: F) -> F:
     """Add --topic and --partition, which stay in the context, where `inputs.selection` takes them."""
     kept: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _kept_selection}
-    topic = click.option("--topic", metavar="NAME", help="Only this topic; its name, if no directory names one.", **kept)
+    topic = click.option("--topic", metavar="NAME", help="Read only this topic; without partition directories, the topic's name.", **kept)
     number = click.IntRange(min=0)
-    partition = click.option("--partition", type=number, metavar="N", help="Only this partition number, likewise.", **kept)
+    partition = click.option("--partition", type=number, metavar="N", help="Read only this partition number; see --topic.", **kept)
     return topic(partition(function))
 
 
@@ -232,7 +230,7 @@ def path_argument(function: F) -> F:
 
 def key_file_option(function: F) -> F:
     """Add --key-file. What it names stays in the context, where `keyed` takes it."""
-    text = "The RSA private key of this id (PKCS#8, PEM or DER); may be given more than once."
+    text = "Decrypt with the RSA private key of this id (PKCS#8, PEM or DER); repeatable."
     kept: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _kept_keys}
     return click.option("--key-file", metavar="ID=FILE", multiple=True, help=text, **kept)(function)
 
@@ -247,7 +245,7 @@ def keyed(ctx: click.Context, path: str) -> str:
 
 def quiet_option(function: F) -> F:
     """Add --quiet."""
-    return click.option("-q", "--quiet", is_flag=True, help="No progress and no notes; errors are still reported.")(function)
+    return click.option("-q", "--quiet", is_flag=True, help="Print errors only, no progress and no notes.")(function)
 
 
 def json_option(text: str) -> Callable[[F], F]:
@@ -270,7 +268,7 @@ def overwrite_option(function: F) -> F:
 
 def on_error_option(function: F) -> F:
     """Add --on-error."""
-    text = "At damage: stop, or skip to the next valid batch and report what was skipped."
+    text = "Stop at damage (raise), or skip to the next valid batch and report the lost ranges (skip)."
     kind = click.Choice(["raise", "skip"])
     return click.option("--on-error", type=kind, default="raise", show_default=True, help=text)(function)
 
@@ -308,7 +306,7 @@ def registry_option(function: F) -> F:
 
 def _format_option(function: F) -> F:
     """Add --format."""
-    text = "auto: 0.8 and later, entry by entry, and 0.7 for files that end in .kafka; sniff: look at the first entry."
+    text = "Read this format. auto: each entry's own, 0.7 for *.kafka files; sniff: by the first entry."
     kind = click.Choice(["auto", "sniff", "0.7", "v0", "v1", "v2", "v3"])
     return click.option("--format", type=kind, default="auto", show_default=True, help=text)(function)
 
@@ -355,7 +353,7 @@ def _checked_paths(ctx: click.Context, param: click.Parameter, paths: tuple[str,
     if paths.count("-") > 1:
         raise click.BadParameter("- (standard input) can be given once", ctx, param)
     if "-" in paths and (sys.stdin is None or sys.stdin.isatty()):
-        raise click.BadParameter("standard input is no pipe and no file; - reads a log segment from one", ctx, param)
+        raise click.BadParameter("standard input is a terminal; - needs a pipe or a file", ctx, param)
     return tuple(keyed(ctx, path) for path in paths)
 
 
@@ -374,9 +372,9 @@ def _kept_keys(ctx: click.Context, param: click.Parameter, given: tuple[str, ...
     for text in given:
         key_id, equals, path = text.partition("=")
         if not (key_id.strip() and equals and path) or key_id in keys:
-            raise click.BadParameter("each must be the id of a key, = and its file, and no id twice", ctx, param)
+            raise click.BadParameter("each must be ID=FILE, with different ids", ctx, param)
         if is_bare_key(path):
-            raise click.BadParameter(f"the key {key_id!r} is no path: give the file that it is in", ctx, param)
+            raise click.BadParameter(f"the key {key_id!r} is not a path; pass the file of the key", ctx, param)
         keys[key_id] = path
     ctx.meta[_KEYS] = keys
 
@@ -402,15 +400,15 @@ VARIABLE = "LOGSEGMENT_REDACT_KEY"
 
 def redact_options(function: F) -> F:
     """Add --redact and --redact-key; the verb makes a `Redactor` of both by `redactor_of`."""
-    text = f"The key of the hashes, at least {LEAST_KEY_BYTES} bytes; or set {VARIABLE}. Random if there is none. Implies --redact."
+    text = f"Hash with the key in FILE, at least {LEAST_KEY_BYTES} bytes, or with {VARIABLE}; implies --redact. [default: random]"
     key = click.option("--redact-key", type=click.Path(), metavar="FILE", help=text)
-    flag = "Keys, values and header values as their length and a keyed hash."
+    flag = "Show keys, values and header values as length and keyed hash."
     return click.option("--redact", "is_redacted", is_flag=True, help=flag)(key(function))
 
 
 def redact_messages_option(function: F) -> F:
     """Add --redact to a verb that shows where records are, and of them nothing but what it met in damaged ones; see `withholding`."""
-    text = "Messages about damage without what was met there, which may be a piece of a payload."
+    text = "Hide the details of damage, which may contain parts of a payload."
     return click.option("--redact", "is_redacted", is_flag=True, help=text)(function)
 
 
@@ -431,7 +429,7 @@ def redactor_of(is_redacted: bool, path: str | None, *, quiet: bool = False) -> 
     place, key = _key(path)
     if key is None:
         if not quiet:
-            say("a random key for this run: hashes agree within this output alone; --redact-key FILE gives the same ones again")
+            say("hashes have a random key and are comparable within this output only; pass --redact-key FILE for repeatable hashes")
         key = secrets.token_bytes(32)
     try:
         return Redactor(key)

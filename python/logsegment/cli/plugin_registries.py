@@ -1,4 +1,4 @@
-"""Which registry of plugins a verb works on: its options, and how its refusals end the program."""
+"""Choose the registry of plugins of a verb: options, and errors of a registry."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
-ONE_IS_NEEDED = "one of --registry and --bootstrap-servers is needed"
-FOR_SERVERS = "is for --bootstrap-servers"
+ONE_IS_NEEDED = "no registry; pass --registry or --bootstrap-servers"
+FOR_SERVERS = "needs --bootstrap-servers"
 #: Seconds, without --timeout.
 TIMEOUT = 10.0
 #: The hint for a verb without a registry.
@@ -72,7 +72,7 @@ def refusing() -> Iterator[None]:
         yield
     except RegistrationError as refused:
         for finding in refused.findings:
-            words = finding.message.replace(COMPATIBLE, "say so with --compatible")
+            words = finding.message.replace(COMPATIBLE, "pass --compatible")
             say(f"{finding.path}: {finding.severity} [{finding.rule}] {words}")
         say("nothing was written")
         raise Ended(FOUND) from None
@@ -151,7 +151,7 @@ def registry_options(function: Callable[..., int]) -> Callable[..., int]:
         opened = OpenRegistry(registry, bootstrap_servers, known, replicas, timeout or TIMEOUT, allow)
         return function(registry=opened, **options)
 
-    file = click.option("--registry", type=click.Path(dir_okay=False), metavar="FILE", help="The registry is this JSON file.")
+    file = click.option("--registry", type=click.Path(dir_okay=False), metavar="FILE", help="Use the registry in this JSON file.")
     return file(_server_options(named))
 
 
@@ -163,7 +163,7 @@ def codecs_options(function: F) -> F:
         rest = {name: value for name, value in options.items() if name not in OPTIONS}
         return function(codecs=chosen(click.get_current_context()) or ABSENT, **rest)
 
-    text = "Plugin codecs by this registry, a JSON file."
+    text = "Use the plugin codecs of this registry, a JSON file."
     file = click.option("--registry", type=click.Path(exists=True, dir_okay=False), metavar="FILE", is_eager=True, help=text)
     return cast("F", file(_server_options(allow_option(named), is_eager=True)))
 
@@ -194,7 +194,7 @@ def settings_of(
     """Return the settings of librdkafka that the options name.
 
     Raises:
-        click.UsageError: for two registries, or settings without servers; for a property that is none.
+        click.UsageError: for two registries, settings without servers, or an invalid property.
     """
     if registry is not None and servers is not None:
         raise click.UsageError(ONE_IS_NEEDED)
@@ -221,14 +221,14 @@ def _server_options(function: Callable[..., Any], *, is_eager: bool = False) -> 
     timeout = click.FloatRange(0, min_open=True)
     options = (
         click.option(
-            "--bootstrap-servers", metavar="HOST:PORT,...", is_eager=is_eager, help="The registry is in the topics of this cluster."
+            "--bootstrap-servers", metavar="HOST:PORT,...", is_eager=is_eager, help="Use the registry in the topics of this cluster."
         ),
         click.option(
             "--command-config",
             type=click.Path(dir_okay=False),
             metavar="FILE",
             is_eager=is_eager,
-            help="Properties of librdkafka for its brokers, one a line.",
+            help="Read properties of librdkafka from FILE, one per line.",
         ),
         click.option(
             "--setting",
@@ -236,14 +236,14 @@ def _server_options(function: Callable[..., Any], *, is_eager: bool = False) -> 
             multiple=True,
             metavar="NAME=VALUE",
             is_eager=is_eager,
-            help="A property of librdkafka, over those of the file.",
+            help="Set a property of librdkafka; overrides the file.",
         ),
         click.option(
             "--timeout",
             type=timeout,
             metavar="SECONDS",
             is_eager=is_eager,
-            help=f"Seconds to wait for an answer (default: {TIMEOUT:g}).",
+            help=f"Wait this many seconds for a broker (default: {TIMEOUT:g}).",
         ),
     )
     for option in reversed(options):
@@ -266,5 +266,5 @@ def _pair(text: str, where: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         # The text may be a password that lost its name.
-        raise click.UsageError(f"{where}: a property is NAME=VALUE")
+        raise click.UsageError(f"{where}: a property must be NAME=VALUE")
     return name.strip(), value.strip()

@@ -32,7 +32,7 @@ from logsegment.plugins import Catalog, Plugin, Registry
 from logsegment.plugins.rules import registration
 from logsegment.tiered import SegmentKeyError
 
-ADVICE = "name other segments: a dictionary is made of whole ones"
+ADVICE = "pass other segments: a dictionary needs valid ones"
 
 
 @dataclass(frozen=True)
@@ -68,23 +68,25 @@ class TrainArguments:
     required=True,
     type=click.Path(dir_okay=False, allow_dash=True),
     metavar="FILE",
-    help="Where the dictionary goes; - for stdout.",
+    help="Write the dictionary to FILE; - is stdout.",
 )
 @overwrite_option
-@click.option("--size", type=click.IntRange(LEAST_SIZE), metavar="BYTES", help="At most (default: 112640, or a tenth of the samples).")
-@click.option("--samples", type=click.IntRange(LEAST_SAMPLES), default=1000, show_default=True, metavar="N", help="Batches to keep.")
-@click.option("--level", type=click.IntRange(-100, 22), default=3, show_default=True, help="Of zstd.")
-@click.option("--alias", help="Write a list for `plugins register` instead, of a plugin with this alias.")
-@click.option("--java-class", metavar="CLASS", help="The class of that plugin in brokers and Java clients.")
+@click.option(
+    "--size", type=click.IntRange(LEAST_SIZE), metavar="BYTES", help="Limit the size. (default: 112640, or a tenth of the samples)"
+)
+@click.option("--samples", type=click.IntRange(LEAST_SAMPLES), default=1000, show_default=True, metavar="N", help="Sample N batches.")
+@click.option("--level", type=click.IntRange(-100, 22), default=3, show_default=True, help="Compress samples at this level of zstd.")
+@click.option("--alias", help="Write a list for `plugins register` instead, with a plugin of this alias.")
+@click.option("--java-class", metavar="CLASS", help="Name the plugin's class in brokers and Java clients.")
 @registry_option
 @quiet_option
 @ending
 @taking(TrainArguments)
 def train_(options: TrainArguments) -> int:
-    """Make a zstd dictionary from the batches of every PATH, and measure it on batches that it was not made of.
+    """Make a zstd dictionary from the batches of every PATH, and measure it on other batches.
 
-    FILE gets the dictionary itself, or with --alias what `logsegment plugins register` takes, with the codec that uses it. FILE appears
-    when it is complete. The same input gives the same dictionary. Exit code 1 when a batch is bad, or the alias breaks a rule.
+    FILE is the dictionary, or with --alias a list for `logsegment plugins register`. FILE appears when it is complete. The same input
+    makes the same dictionary. The exit code is 1 if a batch is invalid, or the alias breaks a rule.
     """
     segments = segments_of(options.paths)
     _ensure_output(options.output, segments, options.overwrite, is_text=options.alias is not None)
@@ -110,13 +112,13 @@ def _ensure_output(output: str, segments: list[InputSegment], overwrite: bool, *
     if output != STDIN:
         ensure_output(output, segments, overwrite)
     elif sys.stdout.isatty() and not is_text:
-        raise click.UsageError("standard output is a terminal, and a dictionary is no text: name a file, or a pipe")
+        raise click.UsageError("standard output is a terminal, and a dictionary is binary; write to a file or a pipe")
 
 
 def _ensure_plugin(alias: str | None, java_class: str | None) -> None:
     """Refuse before it is trained what `plugins register` would refuse of any registry."""
     if (alias is None) != (java_class is None):
-        raise click.UsageError("--alias and --java-class belong together: brokers unpack with a class of Java (S-P13)")
+        raise click.UsageError("--alias and --java-class must be given together: brokers need a Java class (S-P13)")
     if alias is not None and java_class is not None:
         with refusing():
             registration(Catalog(), [Plugin(alias, {"java": java_class}, "v1.0")])

@@ -26,7 +26,7 @@ from logsegment.plugins.loading import PluginNotInstalled, load
 from logsegment.plugins.rules import alias_error, is_language, judge, registration, removal
 from logsegment.plugins.stored_registry import StoredRegistry
 
-CANNOT_READ = "Batches that were compressed with them can no longer be read, and their ids may be given to other plugins."
+CANNOT_READ = "Batches that these plugins compressed can no longer be read, and their ids may be reused."
 
 
 @click.group(
@@ -39,9 +39,10 @@ CANNOT_READ = "Batches that were compressed with them can no longer be read, and
     ),
 )
 def plugins() -> None:
-    """The registry of plugin codecs: a JSON file, or the topics plugin-LANGUAGE-topic of a cluster.
+    """Register plugin codecs, list, check and remove them (KIP-984).
 
-    A batch that a plugin compressed names it by an id from 0 to 15. The registry says for each language of clients which class that is.
+    A registry is a JSON file, or the topics plugin-LANGUAGE-topic of a cluster. A compressed batch has the id of its plugin, 0 to 15. The
+    registry maps the id to a class for each language of clients.
     """
 
 
@@ -50,12 +51,12 @@ plugins.add_command(train_)
 
 @plugins.command(name="list", epilog=examples("logsegment plugins list --registry plugins.json --json"))
 @registry_options
-@click.option("--json", "is_json", is_flag=True, help="JSON lines: the registry's values, each with its language.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON lines: the registry's values, each with its language.")
 @ending
 def list_(registry: OpenRegistry, is_json: bool) -> int:
     """List the plugins of all languages.
 
-    Exit code 1 when a rule is broken; `logsegment plugins check` reports all of them.
+    Exit with 1 if a rule is broken; `logsegment plugins check` reports all rules.
     """
     with registry.opened() as opened:
         catalog = opened.catalog()
@@ -69,14 +70,16 @@ def list_(registry: OpenRegistry, is_json: bool) -> int:
 
 @plugins.command(epilog=examples("logsegment plugins check --bootstrap-servers broker:9092"))
 @registry_options
-@click.option("--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True, help="Exit with 1 from here on.")
-@click.option("--installed", is_flag=True, help="Also whether Python's codecs are installed here, which imports their modules.")
+@click.option(
+    "--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True, help="Exit with 1 from this severity on."
+)
+@click.option("--installed", is_flag=True, help="Check too that Python's codecs are installed, by importing their modules.")
 @allow_option
-@click.option("--json", "is_json", is_flag=True, help="JSON lines: the findings.")
+@click.option("--json", "is_json", is_flag=True, help="Print findings as JSON lines.")
 @quiet_option
 @ending
 def check(registry: OpenRegistry, fail_on: str, installed: bool, is_json: bool, quiet: bool) -> int:
-    """Check all rules against what is registered, and the settings of the topics."""
+    """Check the registered plugins against all rules, and the settings of the topics."""
     with registry.opened() as opened:
         findings = opened.check()
         if installed:
@@ -115,21 +118,23 @@ class RegisterArguments:
 )
 @registry_options
 @click.argument("file", required=False, type=click.Path(dir_okay=False))
-@click.option("--compatible", is_flag=True, help="New major versions read and write the same bytes as the ones that they replace.")
-@click.option("--partial", is_flag=True, help="New plugins may lack languages that others have.")
-@click.option("--replication-factor", type=click.IntRange(1), metavar="N", help="Of topics that are made (default: 3, or all brokers).")
-@click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
+@click.option("--compatible", is_flag=True, help="Accept new major versions: they read and write the same bytes as before.")
+@click.option("--partial", is_flag=True, help="Accept new plugins without a language that others have.")
+@click.option(
+    "--replication-factor", type=click.IntRange(1), metavar="N", help="Create topics with N replicas (default: 3, or all brokers)."
+)
+@click.option("--dry-run", is_flag=True, help="Print the new entries, and write nothing.")
 @quiet_option
 @ending
 @taking(RegisterArguments)
 def register(options: RegisterArguments) -> int:
     """Register the plugins of FILE (.yaml, .toml or .json), all or none; without FILE, ask for them.
 
-    FILE holds a list (in TOML, tables [[plugins]]) of pluginAlias, pluginVersion and pluginClassName, which names a class for each
-    language. Ids are given by the registry. Exit code 1 when a rule would be broken; nothing is written then.
+    FILE has a list (in TOML, tables [[plugins]]) of pluginAlias, pluginVersion and pluginClassName, a class for each language. The
+    registry assigns the ids. If a plugin breaks a rule, nothing is written and the exit code is 1.
     """
     if options.file is None and not (sys.stdin is not None and sys.stdin.isatty()):
-        raise click.UsageError("FILE is missing, and standard input is no terminal to ask at")
+        raise click.UsageError("no FILE, and standard input is not a terminal for the questions")
     with options.registry.opened(quiet=options.quiet) as opened:
         wanted = plugins_of(options.file) if options.file is not None else ask_plugins(opened.planned(lambda catalog: catalog))
 
@@ -145,14 +150,14 @@ def register(options: RegisterArguments) -> int:
 @plugins.command(epilog=examples("logsegment plugins remove --registry plugins.json fast"))
 @registry_options
 @click.argument("aliases", metavar="ALIAS...", nargs=-1, required=True)
-@click.option("--language", help="Remove the entries of this language only.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--language", help="Remove only the entries of this language.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @quiet_option
 @ending
 def remove(registry: OpenRegistry, aliases: tuple[str, ...], language: str | None, yes: bool, quiet: bool) -> int:
     """Remove plugins, all or none. Batches that were compressed with them can no longer be read."""
     if not yes and not (sys.stdin is not None and sys.stdin.isatty()):
-        raise click.UsageError("standard input is no terminal to ask at; --yes removes without")
+        raise click.UsageError("standard input is not a terminal; pass --yes to remove without confirmation")
     with registry.opened(quiet=quiet) as opened:
         opened.ensure_there()
         question = None if yes else f"{CANNOT_READ} Remove this?"
@@ -184,7 +189,7 @@ def _write(registry: StoredRegistry, plan: Callable[[Catalog], list[Change]], qu
         if meanwhile is None:
             say(f"{count(len(shown), 'record')} written")
             return CLEAN
-        say("another administrator changed the registry meanwhile; now it would be this")
+        say("another administrator changed the registry; the new entries are now")
         shown = meanwhile
         _show_changes(shown)
     return CLEAN
@@ -204,7 +209,7 @@ def _write_shown(registry: StoredRegistry, plan: Callable[[Catalog], list[Change
 
 def _show_changes(changes: list[Change]) -> None:
     if not changes:
-        say("nothing to write: all of it is registered")
+        say("nothing to write; all entries are registered")
         return
     paper = Paper()
     gone = [change for change in changes if change.entry is None]
@@ -316,7 +321,7 @@ def plugins_of(path: str) -> list[Plugin]:
         raise click.UsageError(f"{path} cannot be read: {problem}") from None
     listed = found.get("plugins") if isinstance(found, dict) else found
     if not isinstance(listed, list) or not listed:
-        raise click.UsageError(f"{path} holds no list of plugins")
+        raise click.UsageError(f"{path} has no list of plugins")
     return [_listed_plugin(path, number, fields) for number, fields in enumerate(listed, 1)]
 
 

@@ -18,7 +18,7 @@ from logsegment.tiered import ChunkError, ManifestError
 
 @click.command(
     cls=Verb,
-    short_help="Give the log directories back that were uploaded to tiered storage.",
+    short_help="Restore log directories from an upload to tiered storage.",
     epilog=examples(
         "logsegment restore s3://bucket/prefix restored",
         "logsegment restore bucket/prefix restored --key-file key1=key1.pem",
@@ -33,17 +33,16 @@ from logsegment.tiered import ChunkError, ManifestError
     type=click.Choice(["raise", "skip"]),
     default="raise",
     show_default=True,
-    help="At a damaged segment: write nothing, or restore it as it is and report it.",
+    help="At a damaged segment, write nothing (raise), or restore it unchanged and report it (skip).",
 )
 @quiet_option
 @click.pass_context
 @ending
 def restore(context: click.Context, prefix: str, directory: str, on_error: Literal["raise", "skip"], quiet: bool) -> int:
-    """Write the log directories that were uploaded to PREFIX, byte for byte, into DIRECTORY, which must be new or empty.
+    """Restore the log directories of the uploads in PREFIX, byte for byte, into a new or empty DIRECTORY.
 
-    Each partition becomes TOPIC-PARTITION with its segments, indexes, snapshots and leader epochs under the names that a broker knows.
-    When a segment cannot be had back whole, nothing is written. A damaged index, snapshot or checkpoint is rebuilt from the log and
-    reported.
+    Each partition becomes TOPIC-PARTITION with its segments, indexes, snapshots and leader epochs under the names that a broker uses.
+    If a segment is damaged, nothing is written. A damaged index, snapshot or checkpoint is rebuilt from the log and reported.
     """
     try:
         topic, partition = selection()
@@ -51,7 +50,7 @@ def restore(context: click.Context, prefix: str, directory: str, on_error: Liter
     except RecordBatchError as error:
         say(str(error))
         is_there = not isinstance(error, (ChunkError, ManifestError))
-        skipping = "`--on-error skip` gives it back as it lies there, " if is_there else ""
+        skipping = "`--on-error skip` restores it unchanged, " if is_there else ""
         say(f"nothing was written; {skipping}`logsegment salvage` makes a log of the valid entries")
         return FOUND
     for reason in done.left_out:
@@ -59,7 +58,7 @@ def restore(context: click.Context, prefix: str, directory: str, on_error: Liter
     for what, reasons in (
         ("gone", done.gone),
         ("damaged", done.damaged),
-        ("made anew from the log", done.made_anew),
+        ("rebuilt from the log", done.made_anew),
         ("missing", done.missing),
     ):
         for reason in reasons:

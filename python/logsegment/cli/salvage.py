@@ -51,7 +51,7 @@ SHOWN = 20
 
 @dataclass
 class SalvageJob:
-    """What all segments of a salvage share."""
+    """Arguments of all segments of a salvage."""
 
     options: SalvageArguments
     has_lost: bool = False
@@ -96,7 +96,7 @@ class SalvageArguments:
 
 @click.command(
     cls=Verb,
-    short_help="Save the valid entries of damaged segments in a new file or directory.",
+    short_help="Copy the valid entries of damaged segments into a new file or directory.",
     epilog=examples(
         "logsegment salvage /backup/orders-0 --output saved",
         "logsegment salvage damaged.log --output saved.log --aside aside.log",
@@ -104,39 +104,37 @@ class SalvageArguments:
     ),
 )
 @paths_argument
-@click.option(
-    "-o", "--output", required=True, metavar="PATH", help="A new file for one segment (- is stdout), a new directory for directories."
-)
+@click.option("-o", "--output", required=True, metavar="PATH", help="Write a new file (- is stdout), or for directories a new directory.")
 @overwrite_option
 @click.option(
     "--aside",
     metavar="PATH",
-    help="Where to put what has no place in a log: readable records of damaged batches, marked, and entries whose offsets fit nowhere.",
+    help="Write readable records of damaged batches, and entries with misplaced offsets, to this new file or directory.",
 )
 @click.option(
     "--order",
     type=click.Choice(["offset", "input"]),
     default="offset",
     show_default=True,
-    help="offset: a log for a broker, sorted and without copies; input: every valid entry, in the order of the input.",
+    help="Write a sorted log without copies, for a broker (offset), or every valid entry in input order (input).",
 )
 @reading_options
-@json_option("JSON lines: findings, and an account of each file.")
+@json_option("Print JSON lines: findings, and an account of each file.")
 @quiet_option
 @ending
 @taking(SalvageArguments)
 def salvage(options: SalvageArguments) -> int:
-    """Write the valid entries of PATH, byte for byte, and account for every other byte.
+    """Copy the valid entries of PATH, byte for byte, and account for every other byte.
 
-    A directory becomes a directory with the same names, with indexes, snapshots and epochs made anew, on which a broker starts. A segment
-    whose offsets contradict its name gets the name that they prove. The output appears when it is complete, inputs are never changed.
+    A directory becomes a directory with the same names, with rebuilt indexes, snapshots and epochs, on which a broker starts. If a
+    segment's name contradicts its offsets, the segment is renamed. The output appears when it is complete, inputs are never changed.
 
     Batches of the experimental format v3 are kept with --experimental; without it nothing is written.
 
-    Exit codes: 0 nothing lost, 1 batches of v3 without --experimental, 2 usage or unreadable input, 3 finished but something was lost.
+    Exit codes: 0 nothing lost, 1 batches of v3 without --experimental, 2 usage or unreadable input, 3 finished with losses.
     """
     if options.is_json and options.output == STDIN:
-        raise click.UsageError("--json writes to standard output, which is the output already")
+        raise click.UsageError("--json writes to standard output, which is already the output")
     left_out: list[Finding] = []
     segments = segments_of(options.paths, left_out)
     job = SalvageJob(options)
@@ -150,22 +148,22 @@ def salvage(options: SalvageArguments) -> int:
                 _to_file(segments, job, progress)
     except SegmentKeyError as error:
         say(words_of(error))
-        say("nothing was written: salvage needs the keys of all segments, or a PATH that holds only those that can be opened")
+        say("nothing was written; pass the keys of all segments, or a PATH of segments that the keys open")
         return UNREADABLE
     if options.output != STDIN and not options.quiet:
         say(f"wrote {count(job.written, 'segment')} to {options.output}")
     if options.aside is not None and not job.aside_bytes and not options.quiet:
-        say(f"nothing had to be put aside: {options.aside} {'is empty' if os.path.lexists(options.aside) else 'was not made'}")
+        say(f"no entry for --aside: {options.aside} {'is empty' if os.path.lexists(options.aside) else 'was not made'}")
     return LOST if job.has_lost else CLEAN
 
 
 def _to_file(segments: Sequence[InputSegment], job: SalvageJob, progress: Progress) -> None:
     output, aside = job.options.output, job.options.aside
     if len(segments) > 1:
-        raise click.UsageError("several files cannot become one; give a directory, or one file at a time")
+        raise click.UsageError("several files cannot become one file; pass a directory, or one file at a time")
     if aside is not None:
         if os.path.realpath(aside) == os.path.realpath(output):
-            raise click.UsageError(f"{aside} is the output already")
+            raise click.UsageError(f"{aside} is already the output")
         ensure_output(aside, segments, job.options.overwrite)
     if output != STDIN:
         ensure_output(output, segments, job.options.overwrite)
@@ -268,17 +266,17 @@ def _lines(name: str, found: Salvage) -> Iterator[str]:
         yield f"  {one.severity} [{one.rule}]: {one.message}"
     yield from (f"  {one.severity} [{one.rule}]: {one.message}" for one in found.findings if one.rule in ("EXPERIMENTAL", NAME_RULE))
     if not found.entries and found.lost_bytes and not found.doubtful and not unread:
-        yield "  no entry is valid: is this a log segment at all?"
+        yield "  no entry is valid; is this a log segment?"
     for lost in found.lost[:SHOWN]:
         yield f"  left out: {_lost_text(lost)}"
     if len(found.lost) > SHOWN:
         yield f"  and {count(len(found.lost) - SHOWN, 'place')} more; --json has all of them"
     if found.aside_bytes:
         what = [count(found.records, "record") + " of damaged batches"] if found.records else []
-        what += [count(found.doubtful, "entry") + " whose offsets fit nowhere"] if found.doubtful else []
+        what += [count(found.doubtful, "entry") + " with misplaced offsets"] if found.doubtful else []
         yield f"  aside: {' and '.join(what)}"
     elif found.doubtful:
-        yield f"  {count(found.doubtful, 'valid entry')} left out by their offsets: --aside keeps them"
+        yield f"  {count(found.doubtful, 'valid entry')} with misplaced offsets, not written; --aside keeps them"
 
 
 def _lost_text(lost: LostRange) -> str:
@@ -287,7 +285,7 @@ def _lost_text(lost: LostRange) -> str:
     if missing:
         return f"{where}, offsets {missing[0]:,} to {missing[-1]:,} are missing"
     if lost.before_offset is None and lost.after_offset is not None and not lost.is_harmless:
-        return f"{where}, what was after offset {lost.after_offset:,}"
+        return f"{where}, everything after offset {lost.after_offset:,}"
     return where
 
 

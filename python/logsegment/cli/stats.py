@@ -53,7 +53,7 @@ class StatsArguments:
 
 @click.command(
     cls=Verb,
-    short_help="Counts, codecs and ratios, sizes, gaps, producers, transactions.",
+    short_help="Show counts, codecs and ratios, sizes, gaps, producers and transactions.",
     epilog=examples(
         "logsegment stats orders-0",
         "logsegment stats --html orders.html orders-0",
@@ -62,27 +62,26 @@ class StatsArguments:
     ),
 )
 @paths_argument
-@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page with plots; it needs no network.")
+@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write an HTML page with plots; it needs no network.")
 @overwrite_option
-@click.option("--no-ratios", is_flag=True, help="Decompress nothing: no ratios of the codecs.")
+@click.option("--no-ratios", is_flag=True, help="Decompress nothing, and show no ratios.")
 @click.option(
     "--what-if",
     multiple=True,
     type=WhatIfType(),
-    help="Compress everything again in memory, and show the bytes and seconds that it takes; v3 is the format of KIP-931.",
+    help="Recompress in memory, and show the bytes and seconds of each codec; v3 is the format of KIP-931.",
 )
-@click.option("--sample", type=ShareType(), default=1.0, metavar="PERCENT", help="Compress only so much of the log again; 100% by default.")
+@click.option("--sample", type=ShareType(), default=1.0, metavar="PERCENT", help="Recompress only this share of the log. [default: 100%]")
 @reading_options
 @iso_option
-@json_option("One JSON object.")
+@json_option("Print one JSON object.")
 @quiet_option
 @ending
 @taking(StatsArguments)
 def stats(options: StatsArguments) -> int:
-    """Count what the headers of all batches of every PATH contain, past every damage.
+    """Count batches, records and bytes of every PATH from the batch headers, past damage.
 
-    Headers are read and nothing else, but for the ratios of the codecs, for which some batches of each are decompressed, and for
-    --what-if, which reads and compresses everything.
+    Only headers are read, except that codec ratios decompress some batches of each codec, and --what-if recompresses everything.
     """
     if options.html is not None and options.is_json:
         raise click.UsageError("only one of --json and --html can be given")
@@ -125,7 +124,7 @@ def _json(counted: Stats, *, iso: bool) -> dict[str, Any]:
 
 def _collector(options: StatsArguments) -> Collector:
     if options.sample < 1 and not options.what_if:
-        raise click.UsageError("--sample is about --what-if, which is not given")
+        raise click.UsageError("--sample needs --what-if")
     what_if = [one for several in options.what_if for one in several]
     try:
         return Collector(is_sampling=not options.no_ratios, what_if=what_if, sample=options.sample, codecs=options.reading["codecs"])

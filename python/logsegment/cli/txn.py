@@ -65,7 +65,7 @@ class TxnArguments:
 
 @click.command(
     cls=Verb,
-    short_help="Open, hanging and aborted transactions, by producer.",
+    short_help="List open, hanging and aborted transactions by producer.",
     epilog=examples(
         "logsegment txn payments-0",
         "logsegment txn --now wall /var/lib/kafka/data",
@@ -73,7 +73,7 @@ class TxnArguments:
     ),
 )
 @paths_argument
-@click.option("--all", "is_all", is_flag=True, help="Committed ones too.")
+@click.option("--all", "is_all", is_flag=True, help="List committed transactions too.")
 @click.option(
     "--hanging-after",
     "longest_ms",
@@ -81,7 +81,7 @@ class TxnArguments:
     default=LONGEST_MS,
     show_default=True,
     metavar="MS",
-    help="What is open for longer hangs.",
+    help="Report transactions as hanging after DURATION.",
 )
 @click.option(
     "--now",
@@ -91,20 +91,21 @@ class TxnArguments:
 )
 @header_reading_options
 @iso_option
-@json_option("JSON lines.")
+@json_option("Print JSON lines.")
 @ending
 @taking(TxnArguments)
 def txn(options: TxnArguments) -> int:
-    """Show which transactions of every partition of PATH are open, hang or were aborted: producer, offsets, size, duration.
+    """List the open, hanging and aborted transactions of every partition: producer, offsets, size, duration.
 
-    Nothing is decompressed. The exit code is 1 when a transaction hangs, or a batch is damaged: the end of a transaction that was
-    open there is unknown. It is 2 when a partition cannot be read; the others are reported all the same.
+    Nothing is decompressed. The end of a transaction that was open at a damaged batch is unknown.
+
+    Exit codes: 0 clean, 1 a hanging transaction or a damaged batch, 2 usage or unreadable input; other partitions are still reported.
     """
     ensure_iso_of_json(options.iso, options.is_json)
     segments = segments_of(options.paths)
     for segment in segments:
         if segment.file is None or not segment.is_regular:
-            raise click.UsageError(f"txn reads its input twice: {segment.name} can be read only once")
+            raise click.UsageError(f"txn reads its input twice; {segment.name} can be read only once")
     ensure_segments(segments, options.reading)
     codes = [_write(name, files, options) for name, files in by_partition(one.file for one in segments if one.file)]
     return UNREADABLE if UNREADABLE in codes else max(codes)

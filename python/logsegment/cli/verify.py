@@ -56,7 +56,7 @@ class VerifyArguments:
 
 @click.command(
     cls=Verb,
-    short_help="Validate; show what is damaged, where, and which offsets are safe.",
+    short_help="Validate segments; show the damage, its place, and the safe offsets.",
     epilog=examples(
         "logsegment verify 00000000000000000000.log",
         "logsegment verify --quiet /var/lib/kafka/data",
@@ -69,22 +69,22 @@ class VerifyArguments:
     type=click.Choice(["headers", "metadata", "full"]),
     default="full",
     show_default=True,
-    help=("headers: framing, headers, checksums; metadata: also offsets, times and lengths of the records; full: everything."),
+    help=("Check framing, headers and checksums (headers), also the records' offsets, times and lengths (metadata), or everything (full)."),
 )
-@click.option("--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True, help="Exit with 1 from here on.")
-@click.option("--strict-tail", is_flag=True, help="A file that ends inside a batch is an error, not usual.")
-@click.option("--no-crc", is_flag=True, help="Do not compare checksums.")
+@click.option(
+    "--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True, help="Exit with 1 from this severity on."
+)
+@click.option("--strict-tail", is_flag=True, help="Report a file that ends inside a batch as an error.")
+@click.option("--no-crc", is_flag=True, help="Skip checksums.")
 @reading_options
-@json_option("JSON lines: findings, and a summary of each file.")
+@json_option("Print JSON lines: findings, and a summary of each file.")
 @quiet_option
 @ending
 @taking(VerifyArguments)
 def verify(options: VerifyArguments) -> int:
-    """Validate every PATH, past every damage.
+    """Validate every PATH, past damage.
 
-    The sidecar files of a directory (indexes and others) are compared with the logs.
-
-    With --quiet only files with findings are shown.
+    The sidecar files of a directory (indexes and others) are compared with the logs. With --quiet, only files with findings are shown.
     """
     left_out: list[Finding] = []
     missing: list[OSError | SegmentKeyError] = []
@@ -134,9 +134,9 @@ def _before(segments: list[InputSegment]) -> dict[str, str]:
     """Return the path of the segment before each segment that follows another one in its directory."""
     ordered = sorted((one for one in segments if one.base_offset is not None), key=lambda one: (one.directory, one.base_offset))
     return {
-        behind.path: one.path
-        for one, behind in pairwise(ordered)
-        if (one.partition is not None or one.is_listed) and (one.directory, one.partition) == (behind.directory, behind.partition)
+        following.path: one.path
+        for one, following in pairwise(ordered)
+        if (one.partition is not None or one.is_listed) and (one.directory, one.partition) == (following.directory, following.partition)
     }
 
 
@@ -179,11 +179,11 @@ def _beside(segments: list[InputSegment]) -> Iterator[FileVerdict]:
         try:
             report = validate_sidecars(list(files))
         except SegmentKeyError:
-            # The log was told already.
+            # The log was reported already.
             continue
         except OSError as error:
-            # A log that cannot be read was told already.
-            say(f"{directory}: files beside the logs not looked at: {words_of(error)}")
+            # A log that cannot be read was reported already.
+            say(f"{directory}: sidecar files not checked: {words_of(error)}")
             continue
         if report.findings:
             yield FileVerdict(shown(directory), report, None, is_beside=True)
@@ -205,7 +205,7 @@ def _write(verdict: FileVerdict, paper: Paper | None) -> None:
 
 def _total(seen: Counter[str], files: int) -> str:
     words = {"clean": "clean", "readable": "readable", "unopened": "not unpacked", "damaged": "damaged", "unreadable": "unreadable"}
-    states = [f"{seen[state]:,} {told}" for state, told in words.items() if seen[state]]
+    states = [f"{seen[state]:,} {word}" for state, word in words.items() if seen[state]]
     found = [count(seen[severity], severity) for severity in ("error", "warning") if seen[severity]]
     return "; ".join([f"{count(files, 'file')}: {', '.join(states)}", *found])
 
@@ -219,8 +219,8 @@ def _code(seen: Counter[str], fail_on: str) -> int:
 #: Findings, runs and places of a file that people are shown; JSON lines have all.
 SHOWN = 20
 _REASONS: dict[Why, str] = {
-    "wanting": "for want of a plugin",
-    "failed": "for a plugin that failed",
+    "wanting": "without their plugin",
+    "failed": "since their plugin failed",
     "experimental": "of the experimental format v3 (--experimental reads them)",
 }
 #: Rules of tiered storage: what breaks them was an upload, and says why nothing is read of it.
@@ -230,7 +230,7 @@ STYLES = {"clean": "green", "readable": "yellow", "unopened": "yellow", "damaged
 
 @dataclass(frozen=True)
 class FileVerdict:
-    """A validated file. The survey is None for a stream, which cannot be looked at twice, and for the files beside logs."""
+    """A validated file. The survey is None for a stream, which can be read once, and for sidecar files."""
 
     name: str
     report: Report
@@ -244,7 +244,7 @@ class FileVerdict:
 
     @cached_property
     def unopened(self) -> int:
-        """Batches that nobody looked into, for want of a plugin or of the switch of v3: errors, and no damage."""
+        """Batches that nobody looked into, without their plugin or of the switch of v3: errors, and no damage."""
         return len(self.report.unopened)
 
     @property
@@ -318,19 +318,19 @@ def _summary(verdict: FileVerdict) -> dict[str, Any]:
 
 def _headline(verdict: FileVerdict) -> str:
     if verdict.is_beside:
-        return f"files beside the logs, {count(len(verdict.report.findings), 'finding')}"
+        return f"sidecar files, {count(len(verdict.report.findings), 'finding')}"
     whole = count(verdict.batches, "batch")
     whole += f" with {count(verdict.records, 'record')}" if verdict.records is not None else ""
     whole += _offsets(verdict.survey.intact) if verdict.survey and verdict.survey.intact else ""
     if _is_foreign(verdict):
         return "NOT A LOG SEGMENT"
     if verdict.state == "damaged":
-        return f"DAMAGED, {count(verdict.counts['error'] - verdict.unopened, 'error')}. Intact: {whole}"
+        return f"DAMAGED, {count(verdict.counts['error'] - verdict.unopened, 'error')}. Valid: {whole}"
     if verdict.state == "unopened":
-        return f"NOT UNPACKED, {_unopened(verdict.report.unopened)}; no damage found. Intact: {whole}"
+        return f"NOT DECOMPRESSED, {_unopened(verdict.report.unopened)}; no damage found. Valid: {whole}"
     if verdict.state == "readable" and verdict.survey and verdict.survey.lost:
         hides = any(finding.rule == SWALLOWED for finding in verdict.report.findings)
-        return f"{'HIDES DATA' if hides else 'CUT SHORT'}, {count(verdict.counts['warning'], 'warning')}. Intact: {whole}"
+        return f"{'HIDES DATA' if hides else 'CUT SHORT'}, {count(verdict.counts['warning'], 'warning')}. Valid: {whole}"
     if verdict.state == "readable":
         return f"readable, {count(verdict.counts['warning'], 'warning')}. {whole}"
     return f"clean. {whole}"
@@ -356,21 +356,21 @@ def _damage(verdict: FileVerdict) -> Iterable[str]:
     if _is_foreign(verdict):
         return
     if survey is None:
-        yield "Which offsets are safe is told for files only: this was a stream, and is gone."
+        yield "Safe offsets are listed for files only; this input was a stream."
         return
     doubtful = sum(map(is_unopened, verdict.report.findings)) - verdict.unopened
     if doubtful:
-        yield f"Of {count(doubtful, 'batch')} the plugin failed: with --no-crc nobody knows whether they are damaged."
+        yield f"The plugin failed for {count(doubtful, 'batch')}; --no-crc skipped their checksums, so they may be damaged."
     if survey.lost:
         yield f"Lost: {count(survey.lost_bytes, 'byte')} in {count(len(survey.lost), 'place')}"
     yield from _shown([_place(place) for place in survey.lost], "place")
     if not survey.is_complete:
-        yield "Too many places to list what is safe between them; cat --on-error skip reads all of it."
+        yield "Too many damaged places to list the safe offsets; cat --on-error skip reads them."
     elif survey.intact:
         yield "Safe offsets:"
         yield from _shown([f"{run.first_offset:,} to {run.last_offset:,} ({count(run.batches, 'batch')})" for run in survey.intact], "run")
     elif not doubtful and not any(one.rule.startswith(TIERED) for one in verdict.report.findings):
-        yield "No batch is intact. Is this a log segment at all?"
+        yield "No batch is valid. Is this a log segment?"
 
 
 def _ends(findings: Sequence[Finding]) -> Iterable[str]:
@@ -380,23 +380,23 @@ def _ends(findings: Sequence[Finding]) -> Iterable[str]:
             size = count(finding.length, "byte")
             yield f"It ends with {size} of an unfinished batch, and another segment follows: the copy is incomplete."
         elif finding.rule == TORN and finding.severity == "info" and not finding.position:
-            yield "No batch is whole. Is this a log segment at all?"
+            yield "No batch is complete. Is this a log segment?"
         elif finding.rule == TORN and finding.severity == "info":
             size = count(finding.length, "byte")
             yield f"It ends with {size} of an unfinished batch: usual while a broker writes the file, otherwise the copy is incomplete."
         elif finding.rule == SWALLOWED:
-            yield f"The length at byte {finding.position:,} is a lie at which readers end, without an error; cat --on-error skip reads on."
+            yield f"The length at byte {finding.position:,} is wrong; readers end there without an error, cat --on-error skip continues."
 
 
 def _place(place: LostRange) -> str:
     where = f"bytes {place.position:,} to {place.position + place.length - 1:,}"
     if place.after_offset is not None and place.before_offset is not None:
-        return f"{where}: what stood between offsets {place.after_offset:,} and {place.before_offset:,}"
+        return f"{where}: records between offsets {place.after_offset:,} and {place.before_offset:,}"
     if place.after_offset is not None:
-        return f"{where}: what stood after offset {place.after_offset:,}"
+        return f"{where}: records after offset {place.after_offset:,}"
     if place.before_offset is not None:
-        return f"{where}: what stood before offset {place.before_offset:,}"
-    return f"{where}: no intact batch tells which offsets stood there"
+        return f"{where}: records before offset {place.before_offset:,}"
+    return f"{where}: unknown offsets, since no valid batch is near"
 
 
 def _shown(lines: list[str], noun: str) -> Iterable[str]:

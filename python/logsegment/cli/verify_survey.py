@@ -1,4 +1,4 @@
-"""What of a segment is intact and what is lost: offsets and bytes, told by its headers and by what validation found."""
+"""List the valid and the lost ranges of a segment: offsets and bytes, by its headers and findings."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def survey(path: str, report: Report, validate_from: Callable[[int], Report], **
     if not is_complete or len(places) > MOST_PLACES:
         return Survey(lost=[LostRange(start, end - start, rule, None, None) for start, end, rule in places], is_complete=False)
     if any(map(is_experimental, report.findings)):
-        # Their headers tell offsets all the same, and were not added up.
+        # Their headers have offsets, which were not added up.
         reading = reading | {"experimental": True}
     elif not places and report._totals:
         return Survey(intact=[ValidRun(*report._totals)])
@@ -98,7 +98,7 @@ def _damaged(report: Report, validate_from: Callable[[int], Report]) -> tuple[li
         places += [(one.position, one.position + one.length, one.rule) for one in suspects if end is None or one.position < end]
         if end is None or not is_complete:
             return _joined(places), is_complete
-        # What stands behind an entry that claims all the rest is no error to a reader that ends there, so it is asked for anew.
+        # A reader ends at an entry that is longer than the input, so the bytes after it are validated separately.
         report = validate_from(end)
     return _joined(places), False
 
@@ -183,10 +183,10 @@ def border_findings(before: Survey, segment: InputSegment, survey: Survey) -> It
         return
     last, first = before.intact[-1].last_offset, survey.intact[0].first_offset
     if first <= last:
-        yield Finding("ORD-1", "warning", f"the segment before ends at offset {last}", "baseOffset", 0, 0, base_offset=first)
+        yield Finding("ORD-1", "warning", f"the previous segment ends at offset {last}", "baseOffset", 0, 0, base_offset=first)
     elif last + 1 < segment.base_offset:
         is_upload = object_name(os.path.basename(uncut_name(segment.path))) is not None
-        why = "an upload is gone" if is_upload else "usual where a topic is compacted, otherwise a segment is gone"
+        why = "an upload is missing" if is_upload else "usual in a compacted topic, otherwise a segment is missing"
         text = f"offsets {last + 1} to {segment.base_offset - 1} are missing before the segment: {why}"
         severity = "warning" if is_upload else "info"
         yield Finding("ORD-3", severity, text, "baseOffset", 0, 0, base_offset=last + 1, last_offset=segment.base_offset - 1)

@@ -123,7 +123,7 @@ class Follower:
         assert self._next is not None
         first = _base(segments[0])
         if self._next < first:
-            yield f"offsets {self._next:,} to {first - 1:,} are not there any more"
+            yield f"offsets {self._next:,} to {first - 1:,} were deleted"
             self._next = first
         for segment, following in zip(segments, [*segments[1:], None], strict=True):
             is_closed = following is not None or is_stored(segment.path)
@@ -198,7 +198,7 @@ class Follower:
         else:
             self._next = min(oldest, self._log.last_valid(segments[-1]).next_offset)
         self._done.clear()
-        yield f"the log was truncated: offsets {self._next:,} to {shown - 1:,} were replaced; the records from there on follow"
+        yield f"the log was truncated: offsets {self._next:,} to {shown - 1:,} were replaced; the new records follow"
 
     def _found(self, shown: _Shown, segments: Sequence[SegmentFile]) -> _Shown | None:
         """Return a batch with its place now: the same, or another segment that has its offsets. None if it is gone."""

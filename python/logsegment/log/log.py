@@ -210,16 +210,16 @@ class Log(Entries):
         partitions = self._by_directory()
         if len(partitions) > 1:
             raise ValueError(
-                f"{listed(self.paths, 2)} holds {count(len(partitions), 'partition')}; open one of them, with topic= and partition="
+                f"{listed(self.paths, 2)} holds {count(len(partitions), 'partition')}; pass topic= and partition= to choose one"
             )
         return partitions[0]
 
 
 def _aborted(segments: Sequence[Segment]) -> list[Rows[AbortedTransaction]]:
     """Return those of each segment of a partition. Its markers are read once, if a segment has no valid `.txnindex`."""
-    beside = cache(partial(segments_beside, segments[0]._file))
-    known = cache(lambda: committed_transactions(beside(), EVERY_FORMAT))
-    return [aborted_transactions(one._file, beside, lambda _: known()) for one in segments]
+    siblings = cache(partial(segments_beside, segments[0]._file))
+    known = cache(lambda: committed_transactions(siblings(), EVERY_FORMAT))
+    return [aborted_transactions(one._file, siblings, lambda _: known()) for one in segments]
 
 
 def _joined(kind: Any, parts: Sequence[Rows[Any]]) -> Rows[Any]:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Entries(ABC):
-    """Segments whose records and batch headers are read, and that are validated."""
+    """Read records and batch headers of segments, and validate segments."""
 
     def batches(
         self,
@@ -54,20 +54,19 @@ class Entries(ABC):
         strict_tail: bool = False,
         **options: Unpack[EntryKeywords],
     ) -> BatchTable:
-        """Read the headers of the batches that may hold the wanted offsets, as `logsegment.batches` does.
+        """Read the headers of batches with these offsets, as `logsegment.batches` does.
 
         Args:
-            start_offset: first offset wanted (inclusive), in each partition.
-            end_offset: first offset not wanted (exclusive), in each partition.
+            start_offset: first offset to return (inclusive), in each partition.
+            end_offset: end of the offsets to return (exclusive), in each partition.
             check_crc, on_error, strict_tail: see `batches`.
             options: options of entries; see `decode`.
 
         Returns:
-            A `BatchTable`; `position` counts in the file of the batch. Offsets that only an upload of tiered storage has that cannot be
-            read are a finding of it.
+            A `BatchTable`; `position` is in the file of the batch. Offsets of an unreadable upload of tiered storage are a finding.
 
         Raises:
-            RecordBatchError: if bytes cannot be framed.
+            RecordBatchError: if the length of an entry is invalid.
 
         Example:
             >>> import logsegment as ls
@@ -87,14 +86,14 @@ class Entries(ABC):
         strict_tail: bool = False,
         **options: Unpack[EntryKeywords],
     ) -> Report:
-        """Validate all segments and the files next to them. Never raises on bad bytes.
+        """Validate all segments and their sidecar files. Never raises on invalid bytes.
 
         Args:
             depth, check_crc, strict_tail: see `logsegment.validate`.
             options: options of entries; see `decode`.
 
         Returns:
-            A `Report`; the `path` of a finding begins with its file.
+            A `Report`; the `path` of a finding starts with its file.
 
         Raises:
             OSError: if a file cannot be read.
@@ -145,25 +144,27 @@ class Entries(ABC):
 
 
 class Segment(Entries):
-    """One `.log` file with the files next to it: indexes, producer snapshot, leader epochs, and the other segments of its partition.
+    """Read one `.log` file with its sidecar files: indexes, producer snapshot, leader epochs, and the other segments of its partition.
 
-    Sidecar files are hints: one that is missing, stale or wrong makes a read slower and never changes its rows; `validate` reports it.
-    Damage of the log before the wanted offsets may go unseen when an index leads past it. Batches whose offsets contradict the name of
-    the file, or that of the next segment, are damage (SEG-1).
+    A missing, stale or wrong sidecar file makes a read slower and never changes its rows; `validate` reports it. A read that starts at an
+    index entry does not see damage before it. Batches with offsets that contradict the name of the file, or of the next segment, are
+    damage (SEG-1).
 
     Args:
         path: the file, of any name, or its URI in a store. Twenty digits and `.log` are its first offset; its directory has the names of
             topic and partition.
-        mmap: map a local file into memory for reads from its first byte on; by default the file is read by position. If another
-            process truncates a mapped file, for example a broker that follows a new leader, the operating system kills this process.
+        mmap: map a local file into memory for reads from its first byte on; by default the file is read by position. If another process
+            truncates a mapped file, for example a broker that follows a new leader, the operating system kills this process.
         decryption_keys: the RSA private keys of encrypted segments in tiered storage, by their ids; each a file (PKCS#8, PEM or DER)
             or the key itself (PEM text, bytes). They are never shown.
 
     Attributes:
-        path (str), topic (str or None), partition (int or None), base_offset (int or None): from the names.
+        path (str): absolute path of the file.
+        topic (str or None), partition (int or None): from the name of the directory.
+        base_offset (int or None): from the name of the file.
 
     Raises:
-        OSError: when the file cannot be read.
+        OSError: if the file cannot be read.
 
     Example:
         >>> import logsegment as ls
@@ -183,12 +184,12 @@ class Segment(Entries):
 
     @property
     def path(self) -> str:
-        """Absolute path of the file."""
+        """Return the absolute path of the file."""
         return self._file.path
 
     @property
     def size(self) -> int:
-        """Bytes of the file now.
+        """Return the current size of the file in bytes.
 
         Raises:
             OSError: if there is no such file.
@@ -197,17 +198,17 @@ class Segment(Entries):
 
     @property
     def topic(self) -> str | None:
-        """Told by the directory's name, else None."""
+        """Return the topic of the directory's name, or None."""
         return self._file.topic
 
     @property
     def partition(self) -> int | None:
-        """Told by the directory's name, else None."""
+        """Return the partition of the directory's name, or None."""
         return self._file.partition
 
     @property
     def base_offset(self) -> int | None:
-        """Told by the file's name, else None."""
+        """Return the base offset of the file's name, or None."""
         return self._file.base_offset
 
     def records(
@@ -220,24 +221,24 @@ class Segment(Entries):
         isolation: Isolation = "read_uncommitted",
         **options: Unpack[ReadKeywords],
     ) -> RecordStream:
-        """Decode records; only the batches that may hold wanted offsets are read.
+        """Decode records; read only the batches that may have the requested offsets.
 
-        With `on_error="skip"` all valid batches between two entries of the index are read: a damaged header does not show what follows
-        it. A time is then that of the first record in a valid batch, and all bytes before that batch are read.
+        With `on_error="skip"` all valid batches between two index entries are read, since a damaged header hides the next one. A
+        time is then looked up in valid batches, and all bytes before the batch are read.
 
         Args:
-            start_offset: first offset wanted (inclusive).
-            end_offset: first offset not wanted (exclusive).
-            start_timestamp: begin at the first record of this time or later, as `offset_for_timestamp` finds it where nothing is damaged.
+            start_offset: first offset to return (inclusive).
+            end_offset: end of the offsets to return (exclusive).
+            start_timestamp: start at the first record of this time or later, as `offset_for_timestamp` finds it in a valid log.
             end_timestamp: end before the first record of this time or later.
-            isolation: as in `decode`, by the markers of the whole partition.
+            isolation: see `decode`; the markers of the whole partition count.
             options: options of records; see `decode`.
 
         Returns:
-            A `RecordStream`, with topic and partition of the directory.
+            A `RecordStream` with topic and partition of the directory.
 
         Raises:
-            RecordBatchError: from the stream, as in `decode`. The text of an error begins with the file, and `path` is it.
+            RecordBatchError: from the stream, as in `decode`. The text of an error starts with the file, which is also its `path`.
 
         Example:
             >>> import logsegment as ls
@@ -254,10 +255,10 @@ class Segment(Entries):
         return decode(source, replace(reader.options, transactions=reader.transactions), file=file.source())
 
     def inspect(self, *, at: int | None = None, offset: int | None = None, **options: Any) -> Field:
-        """Show one entry field by field, as `logsegment.inspect` does; the `.index` leads to an offset.
+        """Show one entry field by field, as `logsegment.inspect` does; find an offset through the `.index`.
 
         Args:
-            at: where the entry starts in the file, in bytes; its first byte by default.
+            at: byte position of the entry in the file; the first byte by default.
             offset: the first entry that ends at or after this offset.
             options: as in `logsegment.inspect`.
 
@@ -286,15 +287,15 @@ class Segment(Entries):
         start_offset: int | None = None,
         **options: Unpack[EntryKeywords],
     ) -> int | None:
-        """Find the offset of the first record whose timestamp is this one or later; None when there is none.
+        """Return the offset of the first record with this timestamp or a later one, or None.
 
         Args:
             timestamp: milliseconds since the epoch, or an aware datetime.
-            start_offset: records before it do not count, as those that were deleted on request.
+            start_offset: ignore records before this offset, such as deleted records.
             options: options of entries; see `decode`. They are for the batch that contains the record.
 
         Raises:
-            RecordBatchError: when bytes on the way cannot be read.
+            RecordBatchError: if a batch before the record cannot be read.
 
         Example:
             >>> import logsegment as ls
@@ -306,7 +307,7 @@ class Segment(Entries):
         return first_offset_at([self._lookup], timestamp, ReadOptions.of(EntryKeywords, options, start_offset=start_offset))
 
     def next_offset(self) -> int | None:
-        """Return the offset after the last whole batch, the first offset if there is none, or None if headers cannot be read.
+        """Return the offset after the last complete batch, the base offset if there is none, or None if headers cannot be read.
 
         Raises:
             OSError: if the file cannot be read.
@@ -315,19 +316,19 @@ class Segment(Entries):
 
     @cached_property
     def offset_index(self) -> Rows[OffsetEntry]:
-        """Entries of the `.index`; none when it is missing. Its findings are the errors of the file."""
+        """Return the entries of the `.index`; empty if the file is missing. `findings` has the errors of the file."""
         return Rows(OffsetEntry, self._lookup.index.offset_index(), self._lookup.findings_of(".index"))
 
     @cached_property
     def time_index(self) -> Rows[TimeEntry]:
-        """Entries of the `.timeindex`; none when it is missing."""
+        """Return the entries of the `.timeindex`; empty if the file is missing."""
         return Rows(TimeEntry, self._lookup.index.time_index(), self._lookup.findings_of(".timeindex"))
 
     @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
-        """Transactions whose ABORT marker is in the segment: from the `.txnindex` if it is valid, otherwise from the markers.
+        """Return the transactions with an ABORT marker in the segment: from a valid `.txnindex`, otherwise from the markers.
 
-        Markers of magic 3 count without the switch, as they do in a `.txnindex`: no record is given.
+        Markers of magic 3 count without `experimental`, as in a `.txnindex`: no records are read.
         """
         return aborted_transactions(self._file, lambda: segments_beside(self._file), self._ended_here)
 
@@ -339,7 +340,7 @@ class Segment(Entries):
 
     @cached_property
     def producer_snapshot(self) -> Rows[ProducerState]:
-        """The producers and their open transactions before the segment, from the `.snapshot` of its name; none when it is missing."""
+        """Return the producers and their open transactions before the segment, from its `.snapshot`; empty if the file is missing."""
         # A snapshot is named by an offset, also where tiered storage adds an id to the names of segments.
         named = self.base_offset is not None
         path = os.path.join(self._file.directory, f"{self.base_offset:020d}.snapshot") if named else self._lookup.sidecar(".snapshot")
@@ -348,7 +349,7 @@ class Segment(Entries):
 
     @cached_property
     def leader_epochs(self) -> Rows[LeaderEpoch]:
-        """The leader epochs of the partition, from its `leader-epoch-checkpoint`; none when it is missing."""
+        """Return the leader epochs of the partition, from its `leader-epoch-checkpoint`; empty if the file is missing."""
         rows, findings = read_leader_epochs(os.path.join(self._file.directory, "leader-epoch-checkpoint")) or ([], [])
         return Rows(LeaderEpoch, rows, findings)
 

@@ -153,7 +153,7 @@ def _add_damage(history: TransactionHistory, file: SegmentFile, findings: Sequen
 
 
 def _bad_checksum(file: SegmentFile, header: BatchHeader) -> Finding:
-    text = f"the entry of last offset {header.last_offset} does not have the checksum that it names"
+    text = f"checksum mismatch of the entry with last offset {header.last_offset}"
     place = f"{shown(file.path)}@{header.position}"
     rule = "L7-12" if is_of_0_7(file.path) else "V2-31" if header.magic >= _RECORD_BATCH else "L8-2"
     return Finding(rule, "error", text, place, header.position, header.size, header.base_offset, header.last_offset)

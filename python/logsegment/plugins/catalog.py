@@ -166,7 +166,7 @@ def found(rule: str, message: str, language: str, *, severity: str = "error", fi
 
 def _parsed(alias: str | None, value: object) -> Entry:
     if alias is None:
-        raise EntryError("a record without a key is not an entry, and is never compacted away")
+        raise EntryError("a record without a key is not an entry, and compaction keeps it")
     return Entry.from_json(value, alias) if isinstance(value, bytes) else Entry.from_dict(value, alias)
 
 
@@ -194,7 +194,7 @@ class KnownEntries:
             self._errors[one.alias] = f"{place}{where}: {one.finding.message}"
         for plugin_id in (number for number, count in holders.items() if count > 1):
             names = " and ".join(repr(entry.alias) for entry in entries if entry.plugin_id == plugin_id)
-            text = f"{place}: id {plugin_id} is that of {names}, and batches do not say which was meant"
+            text = f"{place}: id {plugin_id} is that of {names}, and batches name only the id"
             self._errors |= {plugin_id: text} | {entry.alias: text for entry in entries if entry.plugin_id == plugin_id}
 
     def by_id(self, plugin_id: int) -> Entry | None:

@@ -153,7 +153,7 @@ def _ensure_text(name: str, value: Any) -> None:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise EntryError(f"{name} has half a character, which UTF-8 cannot hold", name) from None
+        raise EntryError(f"{name} has a lone surrogate, which is not valid in UTF-8", name) from None
 
 
 def _json_type(value: Any) -> str:
@@ -257,5 +257,5 @@ class Plugin:
         try:
             entry.to_json().encode()
         except (TypeError, ValueError, RecursionError) as error:
-            raise EntryError(f"a further field holds what JSON cannot: {error}") from None
+            raise EntryError(f"an extra field is not valid JSON: {error}") from None
         return entry

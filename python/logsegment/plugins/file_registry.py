@@ -106,7 +106,7 @@ class FileRegistry(StoredRegistry):
             RegistryError: if the file cannot be read or written.
         """
         if not os.path.lexists(self.path):
-            # What is refused leaves nothing behind, no lock either.
+            # A rejected registration leaves no file and no lock.
             plan(Catalog())
         with self._writing():
             topics = self._topics() if os.path.lexists(self.path) else {}
@@ -134,7 +134,7 @@ class FileRegistry(StoredRegistry):
             with open(self.path, "rb") as file:
                 content = file.read(_MAX_BYTES + 1)
         except FileNotFoundError:
-            raise NotHere(f"there is no registry {self.path}; `logsegment plugins register` makes one") from None
+            raise NotHere(f"no registry {self.path}; `logsegment plugins register` makes one") from None
         except OSError as error:
             kind = NotHere if isinstance(error, PermissionError | NotADirectoryError) else RegistryError
             raise kind(f"the registry {self.path} cannot be read: {error.strerror}") from error
@@ -148,12 +148,12 @@ class FileRegistry(StoredRegistry):
 
     def _checked(self, topics: Any) -> dict[str, dict[str, Any]]:
         if not isinstance(topics, dict):
-            raise RegistryError(f"{self.path} is not a registry: it holds no object")
+            raise RegistryError(f"{self.path} is not a registry: it has no JSON object")
         for name, entries in topics.items():
             if language_of(name) is None:
                 raise RegistryError(f"{self.path} is not a registry: {name!r} is not plugin-LANGUAGE-topic")
             if not isinstance(entries, dict):
-                raise RegistryError(f"{self.path} is not a registry: {name} holds no object of aliases")
+                raise RegistryError(f"{self.path} is not a registry: {name} has no object of aliases")
         return topics
 
     @contextmanager
@@ -162,7 +162,7 @@ class FileRegistry(StoredRegistry):
         try:
             descriptor = os.open(f"{os.path.realpath(self.path)}.lock", os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
-            raise RegistryError(f"{error.filename} cannot be made: {error.strerror}") from error
+            raise RegistryError(f"{error.filename} cannot be created: {error.strerror}") from error
         try:
             lock(descriptor)
             yield
@@ -204,7 +204,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         name, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise ValueError(f"{name!r} is there twice")
+        raise ValueError(f"{name!r} occurs twice")
     return found
 
 

@@ -85,7 +85,7 @@ def load(entry: Entry, allow: tuple[str, ...] = ()) -> Codec:
         # A module that raises SystemExit is not a plugin, and does not end this process.
         if is_stop(error):
             raise
-        raise PluginNotInstalled(f"{entry.class_name} cannot be made: {type(error).__name__}: {error}") from error
+        raise PluginNotInstalled(f"{entry.class_name} cannot be created: {type(error).__name__}: {error}") from error
     return codec
 
 
@@ -108,7 +108,7 @@ def _found(entry: Entry, allow: tuple[str, ...]) -> Any:
     offered = _offered(entry.class_name) or _offered(entry.alias)
     if offered is None:
         raise PluginNotInstalled(
-            f"{entry.class_name!r} is neither package.module:Class nor the name of an entry point of the group {GROUP}, "
+            f"{entry.class_name!r} is neither package.module:Class nor an entry point of the group {GROUP}"
             "as a package offers it that holds codecs"
         )
     return offered.load()

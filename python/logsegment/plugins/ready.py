@@ -186,7 +186,7 @@ class ZstdDictionary:
         """Decompress the records of a batch."""
         size = self._library.frame_content_size(data)
         if size < 0:
-            raise ValueError("the frame does not have its size")
+            raise ValueError("the frame has no content size")
         ensure_within(size, max_output)
         return bytes(self._library.ZstdDecompressor(dict_data=self._dictionary).decompress(data, allow_extra_data=False))
 
@@ -213,7 +213,7 @@ def ensure_within(size: int, max_output: int) -> None:
         ValueError: then.
     """
     if size > max_output:
-        raise ValueError(f"the data decompresses to more than {count(max_output, 'byte')}, the most that the limits allow")
+        raise ValueError(f"the data decompresses to more than {count(max_output, 'byte')}, the limit")
 
 
 def dictionary_of(entry: Entry) -> bytes:
@@ -224,5 +224,5 @@ def dictionary_of(entry: Entry) -> bytes:
     """
     text = entry.extra.get("dictionary")
     if not isinstance(text, str):
-        raise ValueError('the entry has no "dictionary", which is bytes in base64')
+        raise ValueError('the entry has no "dictionary" in base64')
     return b64decode(text, validate=True)

@@ -151,7 +151,7 @@ class Resolver:
     def __init__(self, registry: Registry) -> None:
         if not callable(getattr(registry, "by_id", None)) or not callable(getattr(registry, "by_alias", None)):
             given = type(registry).__name__
-            raise TypeError(f"codecs: a registry of plugins is needed, such as logsegment.plugins.FileRegistry, not {given}")
+            raise TypeError(f"codecs must be a registry of plugins, such as logsegment.plugins.FileRegistry, not {given}")
         self._registry = registry
         self._allow = patterns(getattr(registry, "allow", ()))
 

@@ -53,9 +53,9 @@ def is_language(name: str) -> bool:
 def alias_error(alias: str) -> str | None:
     """Return why an alias is invalid; None if it is valid (S-P14)."""
     if alias.lower() in BUILT_IN:
-        return f"{alias!r} is a built-in name, which is tried before any alias"
+        return f"{alias!r} is a built-in name, which comes before any alias"
     if _NUMBERED.fullmatch(alias):
-        return f"{alias!r} is how a plugin without an entry is shown"
+        return f"{alias!r} is reserved for plugins without an entry"
     if not alias.isprintable() or any(char.isspace() for char in alias) or len(alias) > 200:
         return f"{alias!r} is not a name: at most 200 printable characters without spaces"
     return None
@@ -177,7 +177,7 @@ def _shared_ids(catalog: Catalog) -> Iterator[Finding]:
     for plugin_id, aliases in sorted(holders.items()):
         if len(aliases) > 1:
             names = " and ".join(f"{alias!r} ({topic_of(language)})" for alias, language in aliases.items())
-            text = f"id {plugin_id} is that of {names}: batches do not say which was meant"
+            text = f"id {plugin_id} is that of {names}; batches name only the id"
             yield found("S-P15", text, next(iter(aliases.values())), field="pluginID")
 
 
@@ -281,7 +281,7 @@ def _dictionary(entry: Entry) -> Any:
 
 
 #: The advice if only the version makes an update incompatible; the command line names its option instead.
-COMPATIBLE = "say that it is compatible"
+COMPATIBLE = "pass that it is compatible"
 _SAY_SO = f" (if it reads and writes the same bytes, {COMPATIBLE})"
 _DICTIONARY = "dictionary"
 #: Severity by field, for registered entries: an administrator may have declared two versions compatible, but never two dictionaries.

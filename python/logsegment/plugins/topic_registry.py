@@ -1,6 +1,6 @@
 """The registry in a cluster's compacted topics, one for each language of clients (KIP-984).
 
-One administrator writes at a time, without a lock that a crash could leave behind. All have the same transactional id, and the broker
+One administrator writes at a time, without a lock that a crash could leave. All have the same transactional id, and the broker
 fences its earlier owner. So only the newest administrator commits, after it has read what the others committed. The entries of one
 registration, in all topics, are one transaction. See docs/project/decisions/0021-plugin-registry-in-topics.md.
 """
@@ -139,7 +139,7 @@ class TopicRegistry(StoredRegistry):
             except _Fenced:
                 # The later administrator may finish first.
                 time.sleep(random.uniform(0, 0.2 * (tried + 1)))
-        raise RegistryError(f"{TRIES} times another administrator registered at the same moment; nothing was written")
+        raise RegistryError(f"{TRIES} conflicting registrations by another administrator; nothing was written")
 
     def _load(self, language: str | None) -> Catalog:
         return self._cluster.read(language)
@@ -164,8 +164,8 @@ class TopicRegistry(StoredRegistry):
         stands = self.catalog()
         foreign = [finding for finding in rules.judge(stands) if finding.severity == "error" and finding not in rules.judge(expected)]
         if foreign:
-            text = f"written, but meanwhile another client wrote by itself: [{foreign[0].rule}] {foreign[0].message}"
-            raise RegistryError(f"{text}; `logsegment plugins check` tells all")
+            text = f"written, but another client changed the registry: [{foreign[0].rule}] {foreign[0].message}"
+            raise RegistryError(f"{text}; `logsegment plugins check` lists all")
         return stands
 
 
@@ -194,7 +194,7 @@ class _Transaction:
         try:
             self._call(self._producer.commit_transaction, 3 * self._cluster.timeout)
         except RegistryError as error:
-            raise RegistryError(f"{error}; whether all was written or nothing, `logsegment plugins list` tells") from None
+            raise RegistryError(f"{error}; `logsegment plugins list` shows whether the entries were written") from None
 
     def _call(self, function: Any, *arguments: Any) -> None:
         """Call a function, and again while its error is retriable."""
@@ -344,7 +344,7 @@ class Cluster:
             raise RegistryError(f"topic {name} at {self.servers}: {topic.error.str()}")
         if len(topic.partitions) != 1:
             text = f"topic {name} at {self.servers} has {len(topic.partitions)} partitions and must have 1"
-            raise RegistryError(f"{text}: clients of different languages would put an alias into different ones")
+            raise RegistryError(f"{text}: clients of different languages would write an alias to different partitions")
 
     def _metadata(self, consumer: Any, topic: str | None = None) -> Any:
         return consumer.list_topics(topic, timeout=self.timeout) if topic else consumer.list_topics(timeout=self.timeout)
@@ -422,10 +422,10 @@ def judge_topics(cluster: Cluster, languages: Iterable[str] | None = None) -> li
     for language in asked:
         policy, replicas = policies[language], _replicas(topics[language])
         if policy != "compact":
-            text = f"cleanup.policy of {topic_of(language)} is {policy!r} and must be 'compact': entries would be deleted for their age"
+            text = f"cleanup.policy of {topic_of(language)} is {policy!r} and must be 'compact': otherwise entries are deleted by age"
             findings.append(found("S-P12", text, language, field="cleanup.policy"))
         if replicas < min(REPLICAS, brokers):
-            text = f"{topic_of(language)} has {replicas} of {min(REPLICAS, brokers)} possible replicas: a lost broker takes it along"
+            text = f"{topic_of(language)} has {replicas} of {min(REPLICAS, brokers)} possible replicas: the loss of a broker can lose it"
             findings.append(found("S-P9", text, language, severity="warning", field="replication.factor"))
     return findings
 

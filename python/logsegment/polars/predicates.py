@@ -27,7 +27,7 @@ _LAST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The records that a predicate may want in a partition; None is no bound.
+    """Bounds of the records that a predicate may select in a partition; None is unbounded.
 
     Attributes:
         start: first offset (inclusive).
@@ -45,7 +45,7 @@ ANYTHING = Bounds()
 
 
 def offsets(start: int | None, end: int | None) -> Bounds | None:
-    """Return bounds of offsets, or None for an empty range; an end beyond 64 bits is no bound."""
+    """Return bounds of offsets, or None for an empty range; an end beyond 64 bits is unbounded."""
     if start is not None and start > _LAST:
         return None
     return Bounds(start, None if end is not None and end > _LAST else end)

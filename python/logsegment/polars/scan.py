@@ -36,12 +36,12 @@ def scan(
     findings: list[Finding] | None = None,
     **options: Unpack[ReadKeywords],
 ) -> pl.LazyFrame:
-    """Scan a log with Polars: nothing is read before the frame is collected, and then no more than the query wants.
+    """Scan a log with Polars, and read on collection only what the query needs.
 
     Columns that a query does not name are not built. Of its filters, comparisons of `offset`, `timestamp`, `topic` and `partition` with
     literals choose partitions by their names, segments by theirs, and batches through the indexes; all filters are applied to the rows that
     are read. Rows come in frames of about `batch_bytes`, so that the streaming engine works in bounded memory. As with `Segment`, damage in
-    what need not be read goes unseen.
+    skipped bytes is not reported.
 
     Args:
         path: a segment, a partition's directory or a tree of them, here, in a store or in tiered storage; or several paths, or patterns.
@@ -49,20 +49,20 @@ def scan(
         topic: see `Log`.
         partition: see `Log`.
         decryption_keys: see `Segment`.
-        isolation: as in `Log.records`.
-        io_stats: counters by name, to which those of each read are added; see `RecordStream.io_stats`.
-        findings: a list that takes what is found on the way, as `RecordStream.findings` has it, and offsets that only uploads of tiered
-            storage have which cannot be read.
-        options: as in `decode`. `columns` are those that a query can name; `binary` is "binary_view" by default, as in
+        isolation: see `Log.records`.
+        io_stats: counters that each read increases; see `RecordStream.io_stats`.
+        findings: a list that gets the findings of each read (`RecordStream.findings`), and offsets of unreadable uploads of tiered
+            storage.
+        options: see `decode`. `columns` limits the columns of the frame; `binary` is "binary_view" by default, as in
             Polars. With `values="internal"` the fields are decoded when a query names `internal`.
 
     Returns:
-        A `polars.LazyFrame`, with topic and partition of the directories. Its schema is known before anything is read.
+        A `polars.LazyFrame`, with topic and partition of the directories. Its schema is known before a read.
 
     Raises:
-        ImportError: when there is no Polars.
-        ValueError, TypeError: for options that are none.
-        RecordBatchError, OSError: when the frame is collected, as `Log.records` raises them.
+        ImportError: if Polars is not installed.
+        ValueError, TypeError: if an option is invalid.
+        RecordBatchError, OSError: on collection, as in `Log.records`.
 
     Example:
         >>> import logsegment as ls
@@ -88,7 +88,7 @@ def _register() -> Any:
     try:
         from polars.io.plugins import register_io_source
     except ImportError:
-        raise ImportError('logs are scanned with Polars by its IO plugins: pip install "logsegment[polars]"') from None
+        raise ImportError('logsegment.polars needs Polars: pip install "logsegment[polars]"') from None
     return register_io_source
 
 

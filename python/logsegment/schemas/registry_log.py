@@ -142,7 +142,7 @@ def context_of(subject: str) -> str:
 
 
 def guid_of(text: str, references: tuple[SchemaReference, ...], values: dict[str, Any]) -> str | None:
-    """Return the GUID of a schema, which no registry stores; None if only a registry can tell it, because the schema has rules.
+    """Return the GUID of a schema, which no registry stores; None if the schema has rules, since only a registry can compute it then.
 
     Args:
         text: the schema.

@@ -90,7 +90,7 @@ def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
 
     Raises:
         FileNotFoundError: if there is no such path, or no segment in the directory and below.
-        FileExistsError: if tiered storage holds two uploads of the same offsets, and nothing tells which one counts.
+        FileExistsError: if two uploads overlap and have different records.
         OSError: if a directory cannot be listed.
 
     Example:
@@ -353,7 +353,7 @@ def _single_uploads(segments: list[SegmentFile]) -> list[SegmentFile]:
     for one, other in pairwise(segments):
         is_same = (one.directory[:], one.base_offset) == (other.directory[:], other.base_offset)
         if is_same and _is_uploaded(one) and _is_uploaded(other):
-            text = f"uploaded a second time as {os.path.basename(other.path)}: name the segments that are to be read"
+            text = f"uploaded a second time as {os.path.basename(other.path)}; pass the segments to read by name"
             raise FileExistsError(errno.EEXIST, text, shown(one.path))
     return segments
 

@@ -51,7 +51,7 @@ def decode_batches(
         A `BatchDecoder`; its `schema` makes the schema that `mapInArrow` takes.
 
     Raises:
-        TypeError, ValueError: for an option that is none, a column that is unknown or both kept and decoded.
+        TypeError, ValueError: if an option is invalid, or a column is unknown or both kept and decoded.
         RecordBatchError: in the query, for a bad value when `on_error` is "raise".
 
     Example:
@@ -67,7 +67,7 @@ def decode_batches(
         raise TypeError("keep must be a sequence of names, not one string")
     chosen = [name for name in (*KAFKA_COLUMNS, HEADERS) if name not in keep] if columns is None else columns
     if both := [name for name in chosen if name in keep]:
-        raise ValueError(f"kept and decoded: {', '.join(both)}; rename the column of the input, or leave it out of columns")
+        raise ValueError(f"kept and decoded: {', '.join(both)}; rename the column of the input, or drop it from columns")
     given = {"columns": chosen, "null_headers": True} | carrying(options)
     read = ReadOptions.of(ArrayKeywords, given, on_error=on_error, batch_size=ROWS, batch_bytes=GROUP_BYTES)
     _ensure_valid(read)

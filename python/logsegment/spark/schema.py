@@ -72,7 +72,7 @@ def chosen_of(wanted: StructType, ours: StructType) -> list[str]:
     """
     names: list[str] = wanted.fieldNames()
     if unknown := [name for name in names if name not in ours.fieldNames()]:
-        raise ValueError(f"schema: the view has no column {', '.join(unknown)}; it has {', '.join(ours.fieldNames())}")
+        raise ValueError(f"schema: unknown column {', '.join(unknown)}; the columns are {', '.join(ours.fieldNames())}")
     _ensure_types(wanted, [ours[name] for name in names], "as all of a view")
     return names
 

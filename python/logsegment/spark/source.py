@@ -85,7 +85,7 @@ class LogSegmentSource(DataSource):
         """Return a reader of the columns in `schema` that follows partitions."""
         try:
             if (view := view_of(self.given)) != "records":
-                raise ValueError(f"option view: a stream gives records, and {view} only a batch query")
+                raise ValueError(f"option view must be records in a stream, not {view}; {view} needs a batch query")
             return stream_reader(self.given, *self._columns(schema))
         except Exception as error:
             return RefusedStreamReader(error)

@@ -33,16 +33,16 @@ def decode_udf(*, columns: Sequence[str] | None = None, on_error: OnBadValue = "
 
     Args:
         columns: record columns as in `logsegment.decode`; None for those of Spark's Kafka source with headers.
-        on_error: "null" gives null for a value that cannot be decoded, "skip" leaves out what is damaged in it, "raise" fails the query.
+        on_error: "null" for null in place of a value that cannot be decoded, "skip" to skip damage in a value, "raise" to fail the query.
         options: others of `logsegment.decode_array`: check_crc, strict_tail, control, start_offset, end_offset, topic, partition,
-            format, codecs, limits, and those about streams that brokers refuse.
+            format, codecs, limits, and those about LZ4 and zstd streams.
 
     Returns:
-        The function, to be called with a column. Null for null.
+        A function of a column. Null for null.
 
     Raises:
-        TypeError, ValueError: for an option that is none.
-        RecordBatchError: in the query, for a bad value when `on_error` is "raise".
+        TypeError, ValueError: if an option is invalid.
+        RecordBatchError: in the query, for an invalid value if `on_error` is "raise".
 
     Example:
         >>> from logsegment.spark import decode_udf
@@ -60,18 +60,18 @@ def encode_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[...
     """Make an arrow_udf: array of record structs -> raw batches.
 
     Args:
-        on_error: "null" gives null for an array that Kafka refuses to write, "raise" fails the query with its reason.
+        on_error: "null" for null in place of an array that Kafka rejects, "raise" to fail the query.
         options: others of `logsegment.encode_array`: format, compression, level, base_offset, batch_bytes, timestamp_type,
             log_append_time, producer_id, producer_epoch, base_sequence, transactional, partition_leader_epoch, lz4_header_checksum, codecs.
 
     Returns:
-        The function, to be called with a column of array<struct>, of whose fields only `value` is needed: key, offset, timestamp,
-        headers, isControl, controlType are taken when they are there. Null for null, no bytes for an empty array.
+        A function of a column of array<struct>. Only the field `value` is required; key, offset, timestamp, headers, isControl and
+        controlType are used if they exist. Null for null, no bytes for an empty array.
 
     Raises:
-        TypeError, ValueError: for an option that is none, or a combination that Kafka refuses. In the query, for records that it refuses
-            when `on_error` is "raise".
-        UnknownCompressionError: for a compression that is none.
+        TypeError, ValueError: if an option or a combination is invalid. In the query, for records that Kafka rejects if `on_error` is
+            "raise".
+        UnknownCompressionError: if the codec is unknown.
 
     Example:
         >>> from logsegment.spark import decode_udf, encode_udf
@@ -84,7 +84,7 @@ def encode_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[...
     import pyarrow as pa
 
     verb: ArrayVerb = partial(encode_array, on_error=on_error, **carrying(options))
-    # An empty column fails now if an option is none.
+    # With an invalid option, an empty column fails already here.
     verb(pa.array([], pa.list_(pa.struct([("value", pa.binary())]))))
 
     def per_value(values: pa.Array) -> pa.Array:
@@ -98,18 +98,18 @@ def convert_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[..
     """Make an arrow_udf: raw batches -> raw batches in another format or codec.
 
     Args:
-        on_error: "null" gives null for a value that is bad, would lose something, or holds a batch that stops the conversion; "raise"
-            fails the query. Entries in the wanted format and codec are copied without a check: `validate_udf` reports invalid ones.
+        on_error: "null" for null in place of a value that is invalid, would lose something, or has a batch that stops the conversion;
+            "raise" to fail the query. Entries that already have the format and codec are copied unchecked; see `validate_udf`.
         options: others of `logsegment.convert_array`: to, compression, level, allow_loss, first_offset, format, batch_bytes, check_crc,
-            codecs, limits, and those about streams that brokers refuse.
+            codecs, limits, and those about LZ4 and zstd streams.
 
     Returns:
-        The function, to be called with a binary column. Null for null.
+        A function of a binary column. Null for null.
 
     Raises:
-        TypeError, ValueError: for an option that is none, or a codec that the format does not have.
-        UnknownCompressionError: for a compression that is none.
-        RecordBatchError: in the query, for a bad value when `on_error` is "raise".
+        TypeError, ValueError: if an option is invalid, or the format does not have the codec.
+        UnknownCompressionError: if the codec is unknown.
+        RecordBatchError: in the query, for an invalid value if `on_error` is "raise".
 
     Example:
         >>> from logsegment.spark import convert_udf
@@ -126,16 +126,16 @@ def batch_info_udf(*, kind: Kind = "arrow", on_error: OnBadValue = "null", **opt
     """Make a function: raw batch -> struct of the fields of its header. Nothing is decompressed.
 
     Args:
-        kind: "arrow" for an arrow_udf, "pandas" for a pandas_udf. Both give the same.
-        on_error: "null" gives null for a value that does not begin with a whole batch, "raise" fails the query.
+        kind: "arrow" for an arrow_udf, "pandas" for a pandas_udf. Both have the same result.
+        on_error: "null" for null in place of a value that does not start with a complete batch, "raise" to fail the query.
         options: others of `logsegment.batch_info_array`: check_crc, format, codecs, limits.
 
     Returns:
-        The function, to be called with a column. The struct has the columns of `logsegment.batches`; null for null.
+        A function of a column. The struct has the columns of `logsegment.batches`; null for null.
 
     Raises:
-        TypeError, ValueError: for an option that is none.
-        RecordBatchError: in the query, for a bad value when `on_error` is "raise".
+        TypeError, ValueError: if an option is invalid.
+        RecordBatchError: in the query, for an invalid value if `on_error` is "raise".
 
     Example:
         >>> from logsegment.spark import batch_info_udf
@@ -148,18 +148,18 @@ def batch_info_udf(*, kind: Kind = "arrow", on_error: OnBadValue = "null", **opt
 
 
 def validate_udf(*, kind: Kind = "arrow", depth: Depth = "full", **options: Any) -> Callable[..., Any]:
-    """Make a function: raw batches -> struct of what validation found. Bad bytes never fail the query.
+    """Make a function: raw batches -> struct of findings. Invalid bytes never fail the query.
 
     Args:
-        kind: "arrow" for an arrow_udf, "pandas" for a pandas_udf. Both give the same.
+        kind: "arrow" for an arrow_udf, "pandas" for a pandas_udf. Both have the same result.
         depth: "headers", "metadata" or "full", as in `logsegment.validate`.
-        options: others of `logsegment.validate_array`: check_crc, format, codecs, limits, and those about streams that brokers refuse.
+        options: others of `logsegment.validate_array`: check_crc, format, codecs, limits, and those about LZ4 and zstd streams.
 
     Returns:
-        The function, to be called with a column. The struct has the fields ok, errors, warnings, findings; null for null.
+        A function of a column. The struct has the fields ok, errors, warnings, findings; null for null.
 
     Raises:
-        TypeError, ValueError: for an option that is none.
+        TypeError, ValueError: if an option is invalid.
 
     Example:
         >>> from logsegment.spark import validate_udf

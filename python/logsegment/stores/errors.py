@@ -43,20 +43,20 @@ def _clear(error: Exception, uri: str) -> OSError:
     if isinstance(error, (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)):
         return type(error)(error.errno or errno.ENOENT, os.strerror(error.errno or errno.ENOENT), place)
     if isinstance(error, OSError) and _REFUSED.search(text):
-        return PermissionError(errno.EACCES, f"the store refuses it: {text}", place)
+        return PermissionError(errno.EACCES, f"the store refused the request: {text}", place)
     if isinstance(error, OSError) and _MISSING.search(text):
         return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place)
     if isinstance(error, OSError) and _DOWN.search(text):
-        return ConnectionError(errno.ECONNREFUSED, f"the store does not answer: {text}", place)
+        return ConnectionError(errno.ECONNREFUSED, f"the store does not respond: {text}", place)
     if isinstance(error, (ValueError, NotImplementedError)):
-        return OSError(errno.EINVAL, f"pyarrow.fs takes no such URI: {text}", place)
+        return OSError(errno.EINVAL, f"pyarrow.fs does not accept the URI: {text}", place)
     return OSError(errno.EIO, text, place)
 
 
 def _sentence(text: str) -> str:
     """Return one line of a message, without the place in Arrow's code."""
     if found := _NO_LIBRARY.search(text):
-        return f"pyarrow finds no {found[1]}: HDFS needs a Hadoop client with JAVA_HOME, HADOOP_HOME and CLASSPATH set (see the guide)"
+        return f"pyarrow cannot find {found[1]}: HDFS needs a Hadoop client with JAVA_HOME, HADOOP_HOME and CLASSPATH set (see the guide)"
     line = " ".join(text.split(". Detail:")[0].split())
     return line if len(line) <= _MAX_LETTERS else f"{line[:_MAX_LETTERS]}..."
 
@@ -64,5 +64,5 @@ def _sentence(text: str) -> str:
 def no_directory(uri: str) -> OSError:
     """Return the error for a URI of which there is neither a file nor a directory."""
     parts = parts_of(uri)
-    text = os.strerror(errno.ENOENT) if parts.path else "the URI names no bucket, container or directory"
+    text = os.strerror(errno.ENOENT) if parts.path else "the URI has no bucket, container or directory"
     return FileNotFoundError(errno.ENOENT, text, shown(uri))

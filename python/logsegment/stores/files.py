@@ -120,7 +120,7 @@ class LocalFile:
         self._requests.add(len(data))
         if len(data) < wanted:
             self.ensure_same()
-            raise ShortReadError(errno.EIO, f"the file gives fewer than {counted(wanted, 'byte')} at position {position}", self._path)
+            raise ShortReadError(errno.EIO, f"the file has fewer than {counted(wanted, 'byte')} at position {position}", self._path)
         return data
 
     read_past_damage = read_at
@@ -133,7 +133,7 @@ class LocalFile:
         """
         status = os.stat(self._path)
         if (status.st_size, status.st_mtime_ns) != self.version:
-            raise ChangedError(errno.ESTALE, "the file was written while it was read", self._path)
+            raise ChangedError(errno.ESTALE, "the file was modified while it was read", self._path)
 
     def taken(self) -> tuple[int, int, list[Finding]]:
         """Return the requests and bytes since the last call, and no findings."""
@@ -145,7 +145,7 @@ class StoredFile:
 
     Attributes:
         size: bytes.
-        version: the size, and a tag that tells the file from another one of that size.
+        version: the size, and a tag that differs between files of the same size.
     """
 
     def __init__(self, uri: str) -> None:
@@ -172,7 +172,7 @@ class StoredFile:
             if given is not None:
                 return given
             self.ensure_same()
-        raise ShortReadError(errno.EIO, f"the store gives fewer than {counted(wanted, 'byte')} at position {position}", shown(self._uri))
+        raise ShortReadError(errno.EIO, f"the store returned fewer than {counted(wanted, 'byte')} at position {position}", shown(self._uri))
 
     #: A store gives bytes or an error.
     read_past_damage = read_at
@@ -191,7 +191,7 @@ class StoredFile:
         file, state = self._opened()
         file.close()
         if state != self.version:
-            text = f"the file was written anew while it was read: it had {counted(self.size, 'byte')}, now {state[0]:,}"
+            text = f"the file was replaced while it was read: it had {counted(self.size, 'byte')}, now {state[0]:,}"
             raise ChangedError(errno.ESTALE, text, shown(self._uri))
 
     def _fetched(self, position: int, wanted: int) -> bytearray | None:

@@ -62,7 +62,7 @@ class DirectoryEntry:
 
     @property
     def version(self) -> tuple[str, int, float | None]:
-        """Path, size and time, which tell the file from another one."""
+        """Path, size and time, the identity of the file."""
         return self.path[:], self.size, self.modified
 
     @property
@@ -168,7 +168,7 @@ def entry_of(path: str) -> DirectoryEntry:
 
     Raises:
         FileNotFoundError: if there is no such file or directory.
-        OSError: if the store does not answer.
+        OSError: if the store does not respond.
     """
     if not is_stored(path):
         status = os.stat(path)
@@ -192,7 +192,7 @@ def is_directory(path: str | os.PathLike[str]) -> bool:
     """Return True for a directory; False for a file, and if there is nothing.
 
     Raises:
-        OSError: if the store does not answer.
+        OSError: if the store does not respond.
     """
     place = placed(path)
     if not is_stored(place):
@@ -207,7 +207,7 @@ def exists(path: str) -> bool:
     """Return True if there is a file or a directory.
 
     Raises:
-        OSError: if the store does not answer.
+        OSError: if the store does not respond.
     """
     try:
         entry_of(path)
@@ -246,7 +246,7 @@ def matching(pattern: str | os.PathLike[str]) -> list[str]:
 
 
 def _matching_uris(pattern: str) -> list[str]:
-    # A `?` that means one character cannot be told from the query's.
+    # A `?` for one character looks like the `?` of a query.
     names = [name for name in parts_of(pattern).path.split("/") if name]
     found: list[str] = [below(pattern, "")]
     for name in names:
@@ -325,4 +325,4 @@ def _ensure_answering(system: Any, uri: str) -> None:
     from pyarrow import fs
 
     if parts_of(uri).scheme in RENAMING and system.get_file_info("/").type == fs.FileType.NotFound:
-        raise ConnectionError(errno.ECONNREFUSED, "the store does not answer", shown(uri))
+        raise ConnectionError(errno.ECONNREFUSED, "the store does not respond", shown(uri))

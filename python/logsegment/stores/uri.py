@@ -111,9 +111,9 @@ def parts_of(uri: str) -> Parts:
     """Split a URI, in either form."""
     scheme, _, rest = uri[:].partition("://")
     scheme = scheme.lower()
-    authority, slash, behind = _cut(rest)
+    authority, slash, place = _cut(rest)
     front, _, host = authority.rpartition("@")
-    path, _, query = behind.partition("?")
+    path, _, query = place.partition("?")
     user, mark, own = front.rpartition("!")
     if mark and _QUERY.fullmatch(own):
         front, query = user, query or unquote(own)
@@ -241,5 +241,5 @@ def _cut(rest: str) -> tuple[str, str, str]:
 def _without_scheme(text: str) -> str:
     parts = urlsplit(text)
     if parts.netloc not in ("", "localhost"):
-        raise ValueError(f"{text}: a file: URI names a file of this machine, as in file:///data/orders-0")
+        raise ValueError(f"{text}: a file: URI must name a local file, as in file:///data/orders-0")
     return unquote(parts.path)

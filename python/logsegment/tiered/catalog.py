@@ -40,11 +40,11 @@ def uploads(path: str | os.PathLike[str], *, decryption_keys: Keys | None = None
 
     Args:
         path: a directory, or a prefix in a store.
-        decryption_keys: see `logsegment.Segment`. They are needed if only the newest leader epochs of a partition tell which of its uploads
-            counts. Without them the reason of each upload says so, and every read of it is a `SegmentKeyError`.
+        decryption_keys: see `logsegment.Segment`. They are needed if uploads overlap and only their leader epochs decide between them.
+            Without a key, `reason` of each upload names the key, and every read of it is a `SegmentKeyError`.
 
     Returns:
-        An `Upload` for each, with its state and the reason, directory by directory in the order of their offsets. The segments of
+        An `Upload` for each, with its state and the reason, by directory and offset. The segments of
         Pinterest's uploader, in directories with its file `offset.wm`, are finished uploads without ids.
 
     Raises:
@@ -85,7 +85,7 @@ def uploaded_in(
         listed: the files of the directory, if it was listed already.
 
     Raises:
-        FileExistsError: if two uploads overlap and nothing tells which one counts.
+        FileExistsError: if two uploads overlap and have different records.
         OSError: if the directory cannot be listed or read.
     """
     view = view_of(directory, ring_of(keys_of or ""), listed, is_anew=True)
@@ -156,7 +156,7 @@ class View:
         """Return the uploads that are read.
 
         Raises:
-            FileExistsError: if two overlap and nothing tells which one counts.
+            FileExistsError: if two uploads overlap and have different records.
         """
         return ensure_decided(self.found)
 

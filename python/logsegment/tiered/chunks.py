@@ -55,7 +55,7 @@ class ChunkedFile:
 
     def __init__(self, name: str, stored: Any, table: ChunkTable, opener: Opener | None, hints: Hints) -> None:
         if stored.size > table.object_size:
-            text = f"{name} has {count(stored.size, 'byte')}, but its manifest tells of {table.object_size:,}: they do not belong together"
+            text = f"{name} has {count(stored.size, 'byte')}, but its manifest has {table.object_size:,}: they do not belong together"
             raise ManifestError(text, "TS-18")
         self.name = name
         self.size = table.file_size
@@ -174,7 +174,7 @@ class ChunkedFile:
                 raise ChunkError(f"the object ends at its byte {self._stored.size}, before the end of the chunk")
             data = self._opener.opened(stored, chunk.size) if self._opener else bytes(stored)
             if len(data) != chunk.size:
-                raise ChunkError(f"it holds {count(len(data), 'byte')} instead of {chunk.size:,}")
+                raise ChunkError(f"it has {count(len(data), 'byte')} instead of {chunk.size:,}")
         except ChunkError as error:
             self._errors[chunk.number] = error
             return None
@@ -251,20 +251,20 @@ class Opener:
         data = self._decrypted(stored) if self._cipher else bytes(stored)
         if self._is_compressed:
             if size > len(data) * _MAX_RATIO:
-                raise ChunkError(f"its zstd frame of {count(len(data), 'byte')} cannot hold {size:,}")
+                raise ChunkError(f"its zstd frame of {count(len(data), 'byte')} cannot have {size:,}")
             try:
                 data = decompress_zstd(data, size)
             except ValueError as error:
                 raise ChunkError(f"its zstd frame is bad: {error}") from None
         if len(data) != size:
-            raise ChunkError(f"it holds {count(len(data), 'byte')} instead of {size:,}")
+            raise ChunkError(f"it has {count(len(data), 'byte')} instead of {size:,}")
         return data
 
     def _decrypted(self, stored: bytes | bytearray | memoryview) -> bytes:
         from cryptography.exceptions import InvalidTag
 
         if len(stored) < SEAL_BYTES:
-            raise ChunkError(f"{count(len(stored), 'byte')} cannot hold an IV and a tag")
+            raise ChunkError(f"{count(len(stored), 'byte')} cannot have an IV and a tag")
         try:
             data: bytes = self._cipher.decrypt(bytes(stored[:_IV_BYTES]), bytes(stored[_IV_BYTES:]), self._aad)
         except InvalidTag:
@@ -330,7 +330,7 @@ def _last_lost(file: ChunkedFile, chunk: Chunk, last: int | None) -> int | None:
 def _undamaged(file: ChunkedFile, start: int, end: int) -> Iterator[tuple[_ChunkReader, bool]]:
     """Yield the bytes between two positions in pieces without damaged chunks, and True after a damaged chunk.
 
-    There only a checksum tells a batch from the rest of one.
+    There only a checksum identifies a batch.
     """
     is_after_damage = False
     for _ in range(_MAX_DAMAGED):

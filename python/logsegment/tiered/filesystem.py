@@ -81,7 +81,7 @@ def entries(uri: str) -> list[DirectoryEntry]:
     """Return the content of a directory, by name.
 
     Raises:
-        FileExistsError: if two uploads overlap and nothing tells which one counts.
+        FileExistsError: if two uploads overlap and have different records.
         OSError: if the directory cannot be listed.
     """
     directory = untiered(uri)
@@ -277,7 +277,7 @@ def _closed(place: _Place) -> SegmentKeyError | FileNotFoundError:
     reason = next((one.upload.reason for one in found if f"{one.stem}.{LOG}" == place.name), None)
     if reason is None:
         # An upload was added or removed.
-        return FileNotFoundError(errno.ENOENT, "the folder has changed: list it again", shown(place.uri))
+        return FileNotFoundError(errno.ENOENT, "the folder has changed; list it again", shown(place.uri))
     return SegmentKeyError(reason)
 
 

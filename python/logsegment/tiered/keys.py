@@ -81,7 +81,7 @@ class KeyRing:
                 f"the key {encryption.key_id!r} is not an RSA private key (PKCS#8 in PEM or DER, without a password)"
             ) from None
         if key is None or len(key) != _DATA_KEY_BYTES:
-            text = f"{name} is encrypted under the key {encryption.key_id!r}: the given key of this id does not open it"
+            text = f"{name} is encrypted under the key {encryption.key_id!r}: the given key of this id does not decrypt it"
             raise SegmentKeyError(text)
         return key
 
@@ -122,7 +122,7 @@ def _given(key_id: str, key: object) -> str | bytes:
     if isinstance(key, str) and _PEM in key:
         return key.encode()
     if isinstance(key, str) and is_bare_key(key):
-        raise ValueError(f"the key {key_id!r} is not a path, and as PEM text it lacks its line -----BEGIN PRIVATE KEY-----")
+        raise ValueError(f"the key {key_id!r} is not a path, and as PEM text it lacks the line -----BEGIN PRIVATE KEY-----")
     if isinstance(key, (str, os.PathLike)):
         place = placed(key)
         return place[:] if is_stored(place) else os.path.abspath(place)
@@ -145,7 +145,7 @@ def _private_key(data: bytes) -> RSAPrivateKey:
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
     except ImportError:
-        raise ImportError('encrypted segments are opened by the package cryptography: pip install "logsegment[tiered]"') from None
+        raise ImportError('encrypted segments need cryptography: pip install "logsegment[tiered]"') from None
     load = serialization.load_pem_private_key if _PEM.encode() in data else serialization.load_der_private_key
     key = load(data, password=None)
     if not isinstance(key, RSAPrivateKey):

@@ -21,7 +21,7 @@ from logsegment.tiered.uri import ring_of
 #: Most bytes of an index.
 MAX_INDEX_BYTES = 1 << 31
 _MANIFESTS: LruCache[Manifest] = LruCache(4096)
-_ADVICE = "reads go on without it, and what a broker needs of it `restore` makes anew from the log"
+_ADVICE = "reads continue without it, and `restore` rebuilds it from the log"
 
 
 def read_manifest(entry: DirectoryEntry) -> Manifest:

@@ -1,4 +1,4 @@
-"""Which of several uploads of the same offsets is read, and how far (TS-8, TS-44).
+"""Choose among several uploads of the same offsets, and find the last offset to read (TS-8, TS-44).
 
 A leader that fails, and an upload that is tried again, leave several uploads of the same records. A leader epoch and an offset identify
 a record. So each offset has the epoch that the checkpoint of the latest leader names: records of another epoch were truncated in the
@@ -41,12 +41,12 @@ class Cut(NamedTuple):
 
 @dataclass(slots=True)
 class Choice:
-    """What is not read.
+    """Uploads, and parts of uploads, that are not read.
 
     Attributes:
         left_out: whole uploads.
         cuts: the ends of uploads.
-        undecided: uploads, each with another one that overlaps with it, if nothing tells which of them counts.
+        undecided: overlapping uploads with different records, each with the other upload.
     """
 
     left_out: dict[str, LeftOut] = field(default_factory=dict)
@@ -62,7 +62,7 @@ def with_states(directory: str, found: Sequence[FoundUpload], ring: KeyRing) -> 
     Args:
         directory: where the uploads are.
         found: all uploads of the directory, from `uploads_in`.
-        ring: keys, which are needed if only the newest checkpoint tells which upload counts.
+        ring: keys, needed if the newest checkpoint decides between uploads.
 
     Raises:
         OSError: if an object cannot be read.
@@ -93,13 +93,13 @@ def ensure_decided(found: Sequence[FoundUpload]) -> list[FoundUpload]:
     """Return the uploads that are read, with those of which every read fails.
 
     Raises:
-        FileExistsError: if two overlap and nothing tells which one counts.
+        FileExistsError: if two uploads overlap and have different records.
     """
     wanted = [one for one in found if one.is_read]
     for one in wanted:
         if one.rival:
-            text = f"uploaded a second time, and nothing tells which one counts: {one.rival} and {one.upload.path} overlap; "
-            raise FileExistsError(17, f"{text}name the segments that are to be read", one.upload.path)
+            text = f"uploaded more than once, with different records: {one.rival} and {one.upload.path} overlap; "
+            raise FileExistsError(17, f"{text}pass the segments to read by name", one.upload.path)
     return wanted
 
 
@@ -126,7 +126,7 @@ def chosen(spans: Mapping[str, Span], epochs_of: Callable[[str], list[tuple[int,
 
 
 def _newest(spans: Mapping[str, Span]) -> str:
-    # A leader that was behind may have written further than the leader after it: the epoch counts before the offset.
+    # A lagging leader may have written further than the next leader: the epoch counts before the offset.
     return max(spans, key=lambda name: (max((epoch for _, epoch in spans[name].epochs), default=-1), spans[name].end, spans[name].written))
 
 
@@ -209,7 +209,7 @@ def _with_choice(one: FoundUpload, choice: Choice, by_stem: dict[str, FoundUploa
         if why.state == "superseded":
             reason = f"superseded: its leader epochs are not those of the checkpoint with {why.other}"
         else:
-            reason = f"duplicate: {why.other} holds the same records; should that be damaged, name the .log of this one"
+            reason = f"duplicate: {why.other} holds the same records; if that one is damaged, pass the .log of this one"
         one = replace(one, upload=replace(one.upload, state=why.state, reason=reason))
         return replace(one, finding=_finding(one, "info", reason, (one.upload.base_offset, one.upload.end_offset), "TS-44"))
     if one.stem in choice.cuts:
@@ -227,7 +227,7 @@ def _with_choice(one: FoundUpload, choice: Choice, by_stem: dict[str, FoundUploa
 
 
 def _closed(one: FoundUpload, error: SegmentKeyError) -> FoundUpload:
-    reason = f"{one.upload.path} overlaps with others, and which of them is read only a key tells: {error}"
+    reason = f"{one.upload.path} overlaps with others, and cannot be decrypted to choose one: {error}"
     return replace(one, upload=replace(one.upload, reason=reason), is_closed=True)
 
 
@@ -251,10 +251,10 @@ def _with_gap(one: FoundUpload, uploads: Sequence[FoundUpload], place: Place | N
     begin, reason = max(covered + 1, first), one.upload.reason
     # The manifest is uploaded last: an upload with a manifest was complete.
     if last is None and (one.upload.state == "damaged" or MANIFEST in one.names):
-        reason = f"{reason}; no other upload is known to hold the offsets from {begin} on, if it has any of them"
+        reason = f"{reason}; offsets from {begin} on may be missing"
         return replace(one, finding=_finding(one, "warning", reason, (begin, None)))
     if is_gap and last is not None:
-        reason = f"{reason}; no other upload holds offsets {begin} to {last}"
+        reason = f"{reason}; offsets {begin} to {last} are missing"
         return replace(one, finding=_finding(one, "warning", reason, (begin, last)))
     if one.upload.state == "damaged":
         # Without offsets: other uploads hold them.

@@ -73,11 +73,11 @@ class FoundUpload:
 
     Attributes:
         span: its offsets and their leader epochs, where they are known.
-        rule: the rule that its manifest breaks.
-        is_lost: it cannot be read, and no other upload holds its offsets: in the log it is a segment of which every read fails.
-        is_closed: a key is missing that tells whether and how far it is read: every read of it fails.
-        rival: the path of an upload that overlaps with it, if nothing tells which of the two counts.
-        finding: of an upload that is not read, or not read whole.
+        rule: the rule that the manifest breaks.
+        is_lost: the upload cannot be read, and no other upload has its offsets: every read of this segment fails.
+        is_closed: every read fails, because a missing key decides whether and how far the upload is read.
+        rival: the path of an overlapping upload with different records, or empty.
+        finding: reason why the upload is not read, or only in part.
     """
 
     upload: Upload
@@ -177,7 +177,7 @@ def _found(
         missing.append(INDEXES)
     rule = ""
     if missing:
-        rule, reason = "TS-8", f"unfinished, or being deleted: there is no .{' and no .'.join(missing)}"
+        rule, reason = "TS-8", f"unfinished, or being deleted: no .{' and no .'.join(missing)}"
         upload = replace(upload, state="unfinished", reason=reason)
     elif isinstance(manifest_or_error, ManifestError):
         rule = manifest_or_error.rule or "TS-10"

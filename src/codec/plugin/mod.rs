@@ -121,7 +121,7 @@ impl Plugins {
         }
     }
 
-    /// Tells the name of a compression type to `take`: of a plugin the alias, where it is known.
+    /// Calls `take` with the name of a compression type: the alias of a known plugin.
     #[inline]
     pub fn with_name<T>(&self, compression: CompressionType, take: impl FnOnce(&str) -> T) -> T {
         match compression {
@@ -166,7 +166,7 @@ impl Plugins {
         };
         compressed.map_err(|error| of_compression(&error))?;
         if len > 0 && out.len() == start {
-            let fault = format!("it compressed {} of records to nothing", plural(len, "byte"));
+            let fault = format!("its output for {} of records is empty", plural(len, "byte"));
             return Err(ErrorKind::Compression { plugin: codecs.describe(id), problem: fault }.into());
         }
         if let Some(input) = unproven {
@@ -189,11 +189,7 @@ impl Plugins {
             return Ok(());
         }
         let plugin = self.brought(id)?.codecs.describe(id);
-        let fault = format!(
-            "what it compressed decompresses to {}, not to the {} that it was given",
-            plural(again.len(), "other byte"),
-            input.len()
-        );
+        let fault = format!("its output decompresses to {}, expected {}", plural(again.len(), "byte"), input.len());
         Err(ErrorKind::Compression { plugin, problem: fault }.into())
     }
 
@@ -201,7 +197,7 @@ impl Plugins {
     #[cold]
     pub fn blamed(&self, id: u8, error: &Error) -> Error {
         let plugin = self.brought.as_ref().map_or_else(String::new, |brought| brought.codecs.describe(id));
-        let fault = format!("what it gave is not the records of the batch: {}", error.message());
+        let fault = format!("its output is not the records of the batch: {}", error.message());
         error.become_kind(ErrorKind::Plugin { plugin, problem: fault })
     }
 
@@ -347,9 +343,7 @@ mod tests {
         };
         assert_eq!(compress(&twice(), b"abc"), Ok(b"beforeabcabc".to_vec()));
         assert_eq!(compress(&twice(), b""), Ok(b"before".to_vec()), "empty input");
-        for (bytes, text) in
-            [(b"abc!", "compressed 4 bytes of records to nothing"), (b"abc?", "decompresses to 3 other bytes, not to the 4")]
-        {
+        for (bytes, text) in [(b"abc!", "output for 4 bytes of records is empty"), (b"abc?", "decompresses to 3 bytes, expected 4")] {
             let error = compress(&twice(), bytes).unwrap_err();
             assert_eq!((error.rule(), error.kind().code(), error.is_about_data()), ("S-P6", "compression", false));
             assert!(error.message().starts_with("plugin 3 failed to compress the batch: ") && error.message().contains(text), "{error}");

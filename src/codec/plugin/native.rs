@@ -98,10 +98,7 @@ impl NativeCodec {
                 Ok(len) => return Err(failed(name(), too_much(len, given))),
                 Err(_) if result != TOO_SMALL => return Err(failed(name(), text_of(&fault, result))),
                 Err(_) if given >= out.left() => {
-                    return Err(failed(
-                        name(),
-                        format!("it decompresses to more than {}, the most that the limits allow", plural(given, "byte")),
-                    ));
+                    return Err(failed(name(), format!("its output is more than {}, the limit", plural(given, "byte"))));
                 }
                 Err(_) => wanted = given.saturating_mul(2).max(TRUSTED),
             }
@@ -151,7 +148,7 @@ fn failed(plugin: String, fault: String) -> Error {
 
 #[cold]
 fn too_much(len: usize, given: usize) -> String {
-    format!("it says that it wrote {} where {given} fit", plural(len, "byte"))
+    format!("it reported {} of output, of at most {given}", plural(len, "byte"))
 }
 
 /// The text up to its end mark.
@@ -159,5 +156,5 @@ fn too_much(len: usize, given: usize) -> String {
 fn text_of(fault: &[c_char; FAULT], result: i64) -> String {
     let bytes: Vec<u8> = fault.iter().take_while(|one| **one != 0).map(|one| one.to_ne_bytes()[0]).collect();
     let text = escaped(&String::from_utf8_lossy(&bytes));
-    if text.is_empty() { format!("it failed with {result}") } else { text }
+    if text.is_empty() { format!("it returned error {result}") } else { text }
 }

@@ -164,7 +164,7 @@ impl Feed {
         let number = self.cut;
         self.cut += 1;
         let piece = catch_unwind(AssertUnwindSafe(|| self.runs.next_piece()));
-        let job = match piece.unwrap_or_else(|_| Err(internal("cutting the source panicked"))) {
+        let job = match piece.unwrap_or_else(|_| Err(internal("splitting the source panicked"))) {
             Ok(Some(Piece::Run(run))) => return (number, Job::Run(run)),
             Ok(Some(other)) => {
                 let mut outcome = Outcome::default();

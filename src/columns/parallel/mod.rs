@@ -154,7 +154,7 @@ impl<B: BytesColumn> Parallel<B> {
             }
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
-                Some(Outcome { error: Some(internal("a decoding thread is gone")), ..Outcome::default() })
+                Some(Outcome { error: Some(internal("a decoding thread has ended")), ..Outcome::default() })
             }
         }
     }

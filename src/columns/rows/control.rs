@@ -61,7 +61,7 @@ impl<'a> Controls<'a> {
         let known = name.as_deref().and_then(ControlType::named);
         known.ok_or_else(|| {
             let problem = match name {
-                Some(name) => format!("the column \"controlType\" has no control type of Kafka: {name:?}"),
+                Some(name) => format!("the column \"controlType\" has an unknown control type: {name:?}"),
                 None => "a control record needs a key or a controlType".to_owned(),
             };
             ErrorKind::Usage { argument: "table", problem }.into()

@@ -78,7 +78,7 @@ impl<'a> Rows<'a> {
     }
 
     fn from_columns(column: impl Fn(&str) -> Option<&'a ArrayRef>) -> Result<Self> {
-        let values = column("value").ok_or_else(|| table_error("the column \"value\" is needed"))?;
+        let values = column("value").ok_or_else(|| table_error("the column \"value\" is missing"))?;
         Ok(Self {
             offsets: column("offset").map(|array| Numbers::of("offset", array)).transpose()?,
             timestamps: match (column("timestampMs"), column("timestamp")) {

@@ -127,9 +127,9 @@ impl Produced {
         let name = match (&self.options.topic, &rows.topics) {
             (Some(topic), _) => topic.as_bytes(),
             (None, Some(topics)) => {
-                topics.get(row).ok_or_else(|| refused("the topic is null: give every row one, or all of them by option topic"))?
+                topics.get(row).ok_or_else(|| refused("the topic is null; fill the column \"topic\", or pass the option topic"))?
             }
-            (None, None) => return Err(table_error("without a column \"topic\" the option topic is needed")),
+            (None, None) => return Err(table_error("the column \"topic\" is missing; add it, or pass the option topic")),
         };
         if !self.topics.contains_key(name) {
             let topic = Topic::new(name, &self.options)?;
@@ -206,7 +206,7 @@ fn legal(name: &[u8]) -> Result<&str> {
     match text.filter(|_| name.len() <= MOST && name.iter().all(is_legal)) {
         Some(text) => Ok(text),
         None => Err(refused(format!(
-            "{:?} is no name of a topic, which has 1 to {MOST} of the characters a-z, A-Z, 0-9, '.', '_' and '-'",
+            "invalid topic name {:?}: a name has 1 to {MOST} of the characters a-z, A-Z, 0-9, '.', '_' and '-'",
             String::from_utf8_lossy(name)
         ))),
     }

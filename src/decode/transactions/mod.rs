@@ -37,7 +37,7 @@ pub enum Fate {
     /// Nobody knows: its marker may have been among what was skipped.
     Undecided {
         /// The last offset before that place.
-        behind: i64,
+        after: i64,
     },
 }
 
@@ -74,7 +74,7 @@ impl Transactions {
         }
         let (id, offset) = (header.producer.id, header.base_offset);
         match self.undecided.find(id, offset) {
-            Some(behind) => Fate::Undecided { behind },
+            Some(after) => Fate::Undecided { after },
             None if self.aborted.find(id, offset).is_some() => Fate::Aborted,
             None => Fate::Committed,
         }

@@ -18,7 +18,7 @@ pub struct Message {
     pub payload_start: usize,
 }
 
-/// The bits of the attributes that tell the codec (L7-4).
+/// The bits of the attributes with the codec (L7-4).
 const COMPRESSION_MASK: u8 = 0x03;
 
 impl Message {

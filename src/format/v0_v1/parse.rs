@@ -30,7 +30,7 @@ pub struct Message {
     pub value_len: i32,
 }
 
-/// The bits of the attributes that tell the codec (L8-3).
+/// The bits of the attributes with the codec (L8-3).
 const COMPRESSION_MASK: u8 = 0x07;
 
 impl Message {
@@ -61,7 +61,7 @@ impl Message {
     }
 }
 
-/// The header of the entry in `bytes`, as far as it can be told without decompressing.
+/// The header of the entry in `bytes`, as far as it is known without decompression.
 ///
 /// # Errors
 /// `Length` when the entry is too short for its magic (L8-18).
@@ -104,7 +104,7 @@ pub fn verify(entry: &[u8], stored: u32) -> Result<()> {
     if computed == stored { Ok(()) } else { Err(mismatch(stored, computed)) }
 }
 
-/// True when key and value fill an entry of `len` bytes exactly, as far as the bytes at its front tell.
+/// True when key and value fill an entry of `len` bytes exactly, by the bytes at its front.
 pub fn adds_up(front: &[u8], len: usize) -> bool {
     let key_at = if front.get(MAGIC) == Some(&0) { KEY_V0 } else { KEY_V1 };
     let Some(key_len) = array(front, key_at).map(i32::from_be_bytes) else { return len >= key_at + 8 };

@@ -79,7 +79,7 @@ fn fit_as_2(bytes: &[u8]) -> Fit {
     let last_offset_delta = last_offset_delta(&header);
     // Emptied batches keep their offsets. Where magic 2 has its last one, magic 3 without a producer has -1.
     let has_offsets = last_offset_delta >= 0 && i64::from(header.count.unwrap_or(-1)) <= last_offset_delta.saturating_add(1);
-    // Some clients tell sequences without an id.
+    // Some clients write sequences without an id.
     let Producer { id, epoch, base_sequence } = header.producer;
     let has_producer = id >= -1 && epoch >= -1 && base_sequence >= -1;
     if has_offsets && has_producer && header.base_timestamp >= -1 { fit(&header, bytes, v2::layout::HEADER_LEN) } else { Fit::No }

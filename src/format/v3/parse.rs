@@ -54,7 +54,7 @@ pub fn header(bytes: &[u8], position: u64) -> Result<BatchHeader> {
         producer,
     };
     if magic::is_magic_2(&header, last_offset_delta, bytes, variable.get(len..).unwrap_or_default()) {
-        return Err(magic::refusal("the magic is 3, and the batch makes sense as one of magic 2 only"));
+        return Err(magic::refusal("the magic is 3, but the batch is valid only as magic 2"));
     }
     Ok(header)
 }

@@ -9,7 +9,7 @@ use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::{Array, RecordBatch, StructArray};
 use arrow_schema::SchemaRef;
 
-/// What the callbacks ask.
+/// The source of a C stream, for its callbacks.
 pub trait Feed: Send + Sync + 'static {
     /// The schema of every batch.
     fn schema(&self) -> SchemaRef;

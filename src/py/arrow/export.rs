@@ -17,9 +17,9 @@ use crate::py::options::choice;
 
 type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 
-/// A record batch: Arrow columns of the same length.
+/// Hold Arrow columns of the same length: a record batch.
 ///
-/// Any library with the Arrow PyCapsule interface takes it (`pyarrow.record_batch(batch)`, `polars.DataFrame(batch)`); nothing is copied.
+/// Any library with the Arrow PyCapsule interface reads it without a copy (`pyarrow.record_batch(batch)`, `polars.DataFrame(batch)`).
 ///
 /// Example:
 ///     >>> import logsegment as ls
@@ -31,19 +31,19 @@ pub struct ArrowBatch(pub RecordBatch);
 
 #[pymethods]
 impl ArrowBatch {
-    /// Number of rows.
+    /// Return the number of rows.
     #[getter]
     fn num_rows(&self) -> usize {
         self.0.num_rows()
     }
 
-    /// Names of the columns, in order.
+    /// Return the names of the columns, in order.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         names(&self.0.schema())
     }
 
-    /// The schema, as an object with `__arrow_c_schema__`.
+    /// Return the schema, an object with `__arrow_c_schema__`.
     #[getter]
     fn schema(&self) -> ArrowSchema {
         ArrowSchema(self.0.schema())
@@ -69,7 +69,7 @@ impl ArrowBatch {
         schema_capsule(py, &self.0.schema())
     }
 
-    /// The batch as a `pyarrow.RecordBatch`.
+    /// Return the batch as a `pyarrow.RecordBatch`.
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         libraries::import(slf.py(), "pyarrow")?.call_method1("record_batch", (slf,))
     }
@@ -78,7 +78,7 @@ impl ArrowBatch {
     ///
     /// Args:
     ///     offset: index of the first row.
-    ///     length: number of rows; None for all that follow. Fewer if the batch has fewer.
+    ///     length: largest number of rows; None for all following rows.
     #[pyo3(signature = (offset=0, length=None))]
     fn slice(&self, offset: usize, length: Option<usize>) -> Self {
         let offset = offset.min(self.0.num_rows());
@@ -104,7 +104,7 @@ impl ArrowBatch {
     ///     rows: conditions, as in `to_jsonl`.
     ///
     /// Raises:
-    ///     OverflowError: if a time is outside of what `datetime` holds; the column `timestampMs` has it.
+    ///     OverflowError: if a time is outside the range of `datetime`; select the column `timestampMs`.
     #[pyo3(signature = (*, rows=None))]
     fn to_pylist<'py>(&self, py: Python<'py>, rows: Option<RowArguments>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let rows = rows.map(RowFilter::from).unwrap_or_default();
@@ -117,15 +117,15 @@ impl ArrowBatch {
         rows::tuples(py, &self.0)
     }
 
-    /// The rows as JSON lines, UTF-8.
+    /// Return the rows as JSON lines, UTF-8.
     ///
     /// Args:
-    ///     bytes: "auto" writes text when the bytes are UTF-8 and {"base64": "..."} otherwise; "utf8", "base64" and "hex" write a string.
+    ///     bytes: "auto" writes text if the bytes are UTF-8 and {"base64": "..."} otherwise; "utf8", "base64" and "hex" write a string.
     ///     fields: (column, name in the object) pairs, in order; None for all columns.
-    ///     constants: (name, text) pairs that begin every object.
-    ///     rows: {"since": ..., "until": ..., "keys": ..., "limit": ...}, each may be None: smallest and first too large
-    ///         timestampMs, list of keys, most rows.
-    ///     iso: times in ISO 8601 instead of milliseconds; fields whose names end in `Ms` stay numbers.
+    ///     constants: (name, text) pairs at the start of every object.
+    ///     rows: {"since": ..., "until": ..., "keys": ..., "limit": ...}, each may be None: first timestampMs,
+    ///         end of timestampMs (exclusive), list of keys, largest number of rows.
+    ///     iso: write times in ISO 8601 instead of milliseconds; fields with names that end in `Ms` stay numbers.
     #[pyo3(signature = (bytes="auto", *, fields=None, constants=Vec::new(), rows=None, iso=false))]
     fn to_jsonl<'py>(
         &self,
@@ -145,7 +145,7 @@ impl ArrowBatch {
     }
 }
 
-/// Which rows are written; every key must be there.
+/// Conditions of written rows; every key must exist.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct RowArguments {
@@ -161,7 +161,7 @@ impl From<RowArguments> for RowFilter {
     }
 }
 
-/// An Arrow array; any library with the Arrow PyCapsule interface takes it (`pyarrow.array(array)`). Nothing is copied.
+/// Hold an Arrow array. Any library with the Arrow PyCapsule interface reads it without a copy (`pyarrow.array(array)`).
 ///
 /// Example:
 ///     >>> import logsegment as ls, pyarrow as pa
@@ -196,7 +196,7 @@ impl ArrowArray {
         rows::values(py, "value", &self.0)
     }
 
-    /// The array as a `pyarrow.Array`.
+    /// Return the array as a `pyarrow.Array`.
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         libraries::import(slf.py(), "pyarrow")?.call_method1("array", (slf,))
     }

@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// The arrays behind any object with `__arrow_c_array__` (one) or `__arrow_c_stream__` (its chunks).
+/// Imports the arrays of an object with `__arrow_c_array__` (one) or `__arrow_c_stream__` (its chunks).
 pub fn arrays(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     if object.hasattr("__arrow_c_array__")? {
         return array(object).map(|array| vec![array]);
@@ -29,7 +29,7 @@ fn array(object: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>();
     let array = array.pointer_checked(Some(c"arrow_array"))?.cast::<FFI_ArrowArray>();
     // SAFETY: the names of the capsules say that they hold an initialised ArrowSchema and ArrowArray of the C Data Interface. The array is
-    // moved out: `from_raw` leaves a released struct behind, which the capsule's destructor skips. The schema stays where it is and
+    // moved out: `from_raw` leaves a released struct, which the capsule's destructor skips. The schema stays where it is and
     // is only read while the capsule, which is borrowed here, is alive.
     let data = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
     data.map(make_array).map_err(|error| bad(&error))
@@ -39,7 +39,7 @@ fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     let capsule = object.call_method0("__arrow_c_stream__")?.extract::<Bound<'_, PyCapsule>>()?;
     let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?.cast::<FFI_ArrowArrayStream>();
     // SAFETY: the name of the capsule says that it holds an initialised ArrowArrayStream of the C Stream Interface. It is moved out, which
-    // leaves a released struct behind, and read on this thread alone.
+    // leaves a released struct, and read on this thread alone.
     let reader = unsafe { ArrayStreamReader::from_raw(stream.as_ptr()) };
     reader.and_then(Iterator::collect).map_err(|error| bad(&error))
 }
@@ -51,7 +51,7 @@ fn bad(error: &ArrowError) -> PyErr {
 /// The batches of a table or stream.
 pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
 
-/// The batches behind any object with `__arrow_c_stream__` or, for a single batch, `__arrow_c_array__`.
+/// Imports the batches of an object with `__arrow_c_stream__` or, for a single batch, `__arrow_c_array__`.
 pub fn batches(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
     if object.hasattr("__arrow_c_stream__")? {
         return stream(object);
@@ -70,7 +70,7 @@ fn stream(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
     let capsule = object.call_method0("__arrow_c_stream__")?.extract::<Bound<'_, PyCapsule>>()?;
     let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?.cast::<FFI_ArrowArrayStream>();
     // SAFETY: the name of the capsule says that it holds an initialised ArrowArrayStream. It is moved out: `from_raw` leaves a released
-    // struct behind, which the capsule's destructor skips.
+    // struct, which the capsule's destructor skips.
     let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) };
     Ok(Box::new(reader.map_err(|error| PyTypeError::new_err(error.to_string()))?))
 }

@@ -116,7 +116,7 @@ fn time<'a, 'py: 'a>(py: Python<'py>, name: &str, array: &'a ArrayRef) -> PyResu
 }
 
 fn outside(name: &str, micros: i64) -> String {
-    format!("column {name}: {micros} us since 1970 is outside of what datetime holds; ask for the column timestampMs")
+    format!("column {name}: {micros} us since 1970 is outside the range of datetime; select the column timestampMs")
 }
 
 fn list<'a, 'py: 'a>(py: Python<'py>, name: &str, array: &'a ArrayRef) -> PyResult<Value<'a, 'py>> {

@@ -21,16 +21,16 @@ use crate::py::interrupt::Signals;
 use crate::py::lost_ranges;
 use crate::validate as core;
 
-/// A stream of Arrow record batches, read as it is consumed.
+/// Stream Arrow record batches, read on demand.
 ///
-/// It goes by once: iterate over it (`ArrowBatch`), hand it to any library with the Arrow PyCapsule interface
+/// It can be read once: iterate over it (`ArrowBatch`), pass it to any library with the Arrow PyCapsule interface
 /// (`pyarrow.RecordBatchReader.from_stream(stream)`), or collect it with `read_all()`, `to_pyarrow()`, `to_polars()`, `to_pandas()`.
-/// As a context manager it gives its memory and threads back at the end.
+/// As a context manager it frees its memory and threads at the end.
 ///
 /// Attributes:
 ///     schema: the Arrow schema (`__arrow_c_schema__`).
 ///     findings (list[Finding]): torn and zero tails, and damage that was skipped; complete once the stream has ended.
-///     error: the typed exception behind an error that another library reported, or None.
+///     error: the typed exception of an error that another library reported, or None.
 ///     io_stats: counters of what was read, decompressed and copied.
 ///
 /// Example:
@@ -70,7 +70,7 @@ struct Reentered;
 
 struct State {
     source: Option<Box<dyn BatchSource>>,
-    /// What `repr` read, which is the next batch.
+    /// The next batch, which `repr` has read.
     peeked: Option<Result<Option<RecordBatch>>>,
     stats: Stats,
     findings: core::Findings,
@@ -138,7 +138,7 @@ impl RecordStream {
         finding::counters(py, &stats, self.0.signals.fetches())
     }
 
-    /// Collect what is left into one `ArrowTable`. A stream that went by is a ValueError.
+    /// Collect the remaining batches into one `ArrowTable`. A consumed stream is a ValueError.
     fn read_all(&self, py: Python<'_>) -> PyResult<ArrowTable> {
         self.ensure_unconsumed(py)?;
         let batches = self.collect(py)?;
@@ -147,35 +147,35 @@ impl RecordStream {
         Ok(ArrowTable { schema: Arc::clone(&self.0.schema), batches, findings, stats, fetches: self.0.signals.fetches() })
     }
 
-    /// Collect what is left into a `pyarrow.Table`.
+    /// Collect the remaining rows into a `pyarrow.Table`.
     fn to_pyarrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let pyarrow = libraries::import(py, "pyarrow")?;
         pyarrow.call_method1("table", (self.read_all(py)?.into_pyobject(py)?,))
     }
 
-    /// Collect what is left into a `polars.DataFrame`.
+    /// Collect the remaining rows into a `polars.DataFrame`.
     fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let polars = libraries::import(py, "polars")?;
         polars.call_method1("DataFrame", (self.read_all(py)?.into_pyobject(py)?,))
     }
 
-    /// Collect what is left into a `pandas.DataFrame`.
+    /// Collect the remaining rows into a `pandas.DataFrame`.
     fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         libraries::import(py, "pandas")?;
         self.to_pyarrow(py)?.call_method0("to_pandas")
     }
 
-    /// Collect what is left into dicts, one for each row, as `ArrowBatch.to_pylist` does. pyarrow is not needed.
+    /// Collect the remaining rows into dicts, as `ArrowBatch.to_pylist` does. pyarrow is not needed.
     fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.read_all(py)?.to_pylist(py)
     }
 
-    /// Collect what is left into tuples, one for each row, otherwise as `to_pylist` does.
+    /// Collect the remaining rows into tuples, otherwise as `to_pylist` does.
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         self.read_all(py)?.rows(py)
     }
 
-    /// Stop, and give memory and threads back. What was collected stays valid.
+    /// Stop, and free memory and threads. Collected batches stay valid.
     pub fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.0.look(py, |state| {
             state.peeked = None;
@@ -233,7 +233,7 @@ impl RecordStream {
 
 #[cold]
 fn consumed() -> PyErr {
-    PyValueError::new_err("the stream was consumed already, or closed; it goes by once: make another one, or keep what read_all() gives")
+    PyValueError::new_err("the stream was already consumed or closed; open it again, or keep the table that read_all() returns")
 }
 
 impl Shared {
@@ -280,7 +280,7 @@ impl Drop for Held<'_> {
 }
 
 impl Reentered {
-    const TEXT: &str = "the stream is asked while it reads, by a signal handler or by the file object that it reads";
+    const TEXT: &str = "the stream is already being read: a signal handler or its file object used it";
 }
 
 impl From<Reentered> for PyErr {

@@ -14,13 +14,13 @@ use crate::py::arrow::{libraries, rows};
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Fetches;
 
-/// Arrow record batches of one schema, in memory.
+/// Hold Arrow record batches of one schema in memory.
 ///
-/// Any library with the Arrow PyCapsule interface takes it (`pyarrow.table(table)`, `polars.DataFrame(table)`), any number of times.
+/// Any library with the Arrow PyCapsule interface reads it (`pyarrow.table(table)`, `polars.DataFrame(table)`), any number of times.
 ///
 /// Attributes:
 ///     schema, num_rows, column_names: as in pyarrow.
-///     findings (list[Finding]): what was met on the way.
+///     findings (list[Finding]): findings of the read.
 ///     io_stats: counters of what was read.
 ///
 /// Example:
@@ -64,22 +64,22 @@ impl ArrowTable {
         finding::counters(py, &self.stats, self.fetches)
     }
 
-    /// The batches that the table is made of.
+    /// Return the batches of the table.
     fn to_batches(&self) -> Vec<ArrowBatch> {
         self.batches.iter().cloned().map(ArrowBatch).collect()
     }
 
-    /// The table as a `pyarrow.Table`.
+    /// Return the table as a `pyarrow.Table`.
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         libraries::import(slf.py(), "pyarrow")?.call_method1("table", (slf,))
     }
 
-    /// The table as a `polars.DataFrame`.
+    /// Return the table as a `polars.DataFrame`.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         libraries::import(slf.py(), "polars")?.call_method1("DataFrame", (slf,))
     }
 
-    /// The table as a `pandas.DataFrame`.
+    /// Return the table as a `pandas.DataFrame`.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         libraries::import(slf.py(), "pandas")?;
         Self::to_pyarrow(slf)?.call_method0("to_pandas")

@@ -52,7 +52,7 @@ impl AsRef<[u8]> for Borrowed {
         }
         // SAFETY: the exporter owns the memory and keeps it in place until the buffer is released, which this struct does when it is
         // dropped. The export is read-only and C-contiguous, so its `len` bytes are one run that Python code cannot write through it.
-        // A writable alias (a bytearray behind `memoryview.toreadonly()`) is the caller's promise, as in every zero-copy library:
+        // A writable alias (a bytearray in `memoryview.toreadonly()`) is the caller's promise, as in every zero-copy library:
         // nothing here relies on two reads giving the same value for memory safety, since every access is bounds-checked by itself.
         unsafe { std::slice::from_raw_parts(start, len) }
     }

@@ -21,7 +21,7 @@ impl FileObject {
     pub fn of(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<Option<Self>> {
         let has_read = object.hasattr(intern!(object.py(), "read"))?;
         if has_read && object.is_instance(&object.py().import("io")?.getattr("TextIOBase")?)? {
-            return Err(PyTypeError::new_err("the file is open as text: open it in binary mode, or give a logsegment.FileSource"));
+            return Err(PyTypeError::new_err("the file is open in text mode; open it in binary mode, or pass a logsegment.FileSource"));
         }
         if has_read {
             signals.expect_to_wait();
@@ -32,10 +32,10 @@ impl FileObject {
     fn call(&self, py: Python<'_>, to: &mut [u8]) -> PyResult<usize> {
         let given = self.object.call_method1(py, intern!(py, "read"), (to.len(),))?;
         let Ok(given) = given.bind(py).cast::<PyBytes>() else {
-            return Err(PyTypeError::new_err("read() must give bytes: open the file in binary mode"));
+            return Err(PyTypeError::new_err("read() must return bytes; open the file in binary mode"));
         };
         let bytes = given.as_bytes();
-        let Some(front) = to.get_mut(..bytes.len()) else { return Err(PyValueError::new_err("read(n) gave more than n bytes")) };
+        let Some(front) = to.get_mut(..bytes.len()) else { return Err(PyValueError::new_err("read(n) returned more than n bytes")) };
         front.copy_from_slice(bytes);
         Ok(bytes.len())
     }

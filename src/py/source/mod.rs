@@ -18,18 +18,18 @@ use crate::io::{FileRange, position_07};
 use crate::py::finding::Finding;
 use crate::py::interrupt::Signals;
 
-/// What a constructor call takes.
+/// Arguments of the constructor.
 type Parts<'py> = (Bound<'py, PyAny>, u64, Option<u64>, Option<Offsets>, Option<Finding>);
 /// First offset (inclusive) and end (exclusive).
 type Offsets = (i64, Option<i64>);
 
-/// A range of bytes of a regular file, opened read-only when it is used and read by position, in bounded memory.
+/// Name a range of bytes of a file. A read opens the file read-only and reads by position, in bounded memory.
 ///
 /// Args:
-///     path: the file; a path, or a URI of a store (`s3://bucket/orders-0/00000000000000000000.log`), of which ranges are fetched as they
-///         are needed. Attribute and text show no user, password or setting of a URI.
-///     start: first byte of the range; it must be where an entry starts.
-///     end: byte after the range, or None for the end of the file.
+///     path: the file; a path, or a URI of a store (`s3://bucket/orders-0/00000000000000000000.log`), whose ranges are fetched on
+///         demand. Attribute and text show no user, password or setting of a URI.
+///     start: first byte of the range, the start of an entry.
+///     end: end of the range (exclusive), or None for the end of the file.
 ///     offsets: the offsets that the batches may contain: first (inclusive) and end (exclusive, or None). A batch with other offsets is an
 ///         error (SEG-1). None for any offsets.
 ///     finding: a finding that each read of the file reports with its own, or None.
@@ -109,7 +109,7 @@ impl FileSource {
         self.end
     }
 
-    /// What is left of it from a position of the file on.
+    /// Returns the rest of the source from a position of the file on.
     #[must_use]
     pub fn from(&self, position: u64) -> Self {
         Self { start: self.start.max(position), ..self.clone() }
@@ -121,12 +121,12 @@ impl FileSource {
         Self { start: position, end: Some(position.saturating_add(len)), ..self.clone() }
     }
 
-    /// True for a segment of Kafka 0.7, as its name tells.
+    /// True for a segment of Kafka 0.7, by its name.
     pub fn is_kafka_07(&self) -> bool {
         position_07(&self.path).is_some()
     }
 
-    /// Whether nobody writes behind its last byte any more.
+    /// True if the file does not grow.
     pub fn is_closed(&self) -> bool {
         self.end.is_none() && store::is_uploaded(&self.path)
     }
@@ -173,9 +173,9 @@ impl FileSource {
 pub struct OpenedSource {
     pub source: Source,
     pub is_repeatable: bool,
-    /// Nobody writes behind its last byte any more.
+    /// The file does not grow.
     pub is_closed: bool,
-    /// The position in its partition that the name of a segment of Kafka 0.7 tells; 0 when it tells none.
+    /// The position of a segment of Kafka 0.7 in its partition, from its name; 0 without one.
     pub kafka_07: Option<i64>,
     /// The offsets that its batches may hold.
     pub segment: OffsetRange,
@@ -222,14 +222,14 @@ pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<Opene
 /// A source for those who read it several times: a file that grows meanwhile is read as long as it was, and one that gets the name of
 /// another file in its place is not looked at.
 pub enum Snapshot<'py> {
-    /// A file of this machine, open and not read from: it, where its bytes begin, and the position that a name of Kafka 0.7 tells.
+    /// An open local file: the file, the start of its bytes, and the position in the name of a file of Kafka 0.7.
     File(FileRange, u64, Option<i64>),
     /// Everything else: memory, and a file of a store, which is written whole and asked at the end whether it is still the same.
     Other(Bound<'py, PyAny>),
 }
 
 impl<'py> Snapshot<'py> {
-    /// What a user gave, as it is now.
+    /// Opens the argument of a user.
     pub fn of(object: &Bound<'py, PyAny>, signals: &Arc<Signals>) -> PyResult<Self> {
         let object = &placed(object)?;
         let Ok(file) = object.cast::<FileSource>() else { return Ok(Self::Other(object.clone())) };

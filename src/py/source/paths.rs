@@ -162,7 +162,7 @@ pub fn tail(path: &Path, most: u64, signals: &Signals) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What a store raised, or an OSError with its number and file name.
+/// Returns the exception of a store, or an OSError with number and file name.
 pub fn raised(py: Python<'_>, error: &io::Error, path: &Path, signals: &Signals) -> PyErr {
     if error.kind() == io::ErrorKind::IsADirectory {
         return errors::to_py(py, &in_file(not_a_segment::directory_error(), path));

@@ -26,13 +26,13 @@ pub struct StoredLog {
     opened: Arc<Opened>,
     /// Where the wanted bytes end.
     end: u64,
-    /// Of whoever asks: whether it reads on past damage, and what it is told.
+    /// The reader: whether it skips damage, and its findings.
     signals: Arc<Signals>,
     /// This reading goes on past damage, whatever the others of who asks do.
     is_recovering: bool,
 }
 
-/// What all that ask have in common.
+/// The open file, shared by all readers.
 struct Opened {
     object: Py<PyAny>,
     losses: Arc<LostRanges>,
@@ -45,7 +45,7 @@ struct Opened {
 struct Window {
     position: u64,
     bytes: Option<PyBackedBytes>,
-    /// What is asked for at once.
+    /// Size of the next request.
     size: u64,
     /// Some of the bytes stand for damaged ones, for those who read on past them.
     is_damaged: bool,
@@ -53,7 +53,7 @@ struct Window {
 
 /// Smallest request: a look-up goes by the header of a batch and a few that follow it.
 const LEAST: u64 = 64 << 10;
-/// Largest request: the time until the first byte comes is little beside the rest then.
+/// Largest request: above this size, the latency of a request no longer matters.
 const MOST: u64 = 8 << 20;
 
 impl StoredLog {
@@ -158,13 +158,13 @@ impl Opened {
 }
 
 impl Window {
-    /// What it holds from a position on.
+    /// Returns the fetched bytes from a position on.
     fn from(&self, position: u64) -> &[u8] {
         let Some(at) = position.checked_sub(self.position).and_then(|at| usize::try_from(at).ok()) else { return &[] };
         self.bytes.as_ref().and_then(|bytes| bytes.get(at..)).unwrap_or_default()
     }
 
-    /// How much to ask for at a position: twice as much right behind the window, little somewhere else.
+    /// Returns the size of the next request: after the window twice the last size, elsewhere the smallest.
     fn next_size(&self, position: u64) -> u64 {
         let end = self.position.saturating_add(self.bytes.as_ref().map_or(0, |bytes| as_u64(bytes.len())));
         let is_near = self.bytes.is_none() || (position >= end && position - end <= self.size);
@@ -310,7 +310,7 @@ fn kept<T>(signals: &Signals, uri: &Path, call: impl FnOnce(Python<'_>) -> PyRes
     })
 }
 
-/// What Python code raised, with the bytes that are lost when it says which.
+/// Converts an exception of Python code, with the lost bytes if it has them.
 fn as_io_error(error: &PyErr, py: Python<'_>) -> io::Error {
     let value = error.value(py);
     let number = |name: &str| value.getattr(name).and_then(|number| number.extract::<u64>()).ok();

@@ -50,7 +50,7 @@ pub fn batch_stream(
     Ok(RecordStream::new(Box::new(rows), signals))
 }
 
-/// Lowest first offset, highest last offset and the records of rows of `logsegment.batches`; None when there are no rows or one does not tell.
+/// Return the lowest first offset, the highest last offset and the number of records of rows of `logsegment.batches`, or None if unknown.
 #[pyfunction]
 pub fn header_totals(rows: &ArrowBatch) -> Option<(i64, i64, i64)> {
     totals(&batch_rows(&rows.0)?).map(|found| (found.first_offset, found.last_offset, found.records))

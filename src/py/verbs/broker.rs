@@ -20,7 +20,7 @@ type ProducerRow = (i64, i16, Vec<BatchRow>);
 /// The bytes, first and last offset, largest timestamp, whether it is a duplicate, producers.
 type AppendedRow<'py> = (Bound<'py, PyBytes>, i64, i64, i64, bool, Vec<ProducerRow>);
 
-/// What a broker makes of produced records; see `logsegment.broker.append`.
+/// Process produced records; see `logsegment.broker.append`.
 #[pyfunction]
 pub fn broker_append<'py>(
     py: Python<'py>,
@@ -39,7 +39,7 @@ pub fn broker_append<'py>(
     Ok((PyBytes::new(py, &data), first_offset, last_offset, max_timestamp, is_duplicate, rows_of(&state)))
 }
 
-/// What a broker sends to a fetch; see `logsegment.broker.fetch`.
+/// Return the response to a fetch; see `logsegment.broker.fetch`.
 #[pyfunction]
 pub fn broker_fetch<'py>(
     py: Python<'py>,

@@ -34,7 +34,7 @@ pub fn compat_errors() -> Vec<(i16, &'static str, &'static str)> {
     error_codes::ALL.iter().map(|error| (error.code, error.name, error.when)).collect()
 }
 
-/// What becomes of records in a request: error code, format that they are converted to, advice.
+/// Return the response to records in a request: error code, format of a conversion, advice.
 #[pyfunction]
 pub fn compat_verdict(api: &str, version: i16, format: &str, compression: &str) -> PyResult<(Option<i16>, Option<&'static str>, String)> {
     let format = released_format("format", format)?;

@@ -32,7 +32,7 @@ type StoppedRow = (u64, i64, i64, String);
 /// The bytes, losses, where it stopped, findings, the map, the next offset.
 type Row<'py> = (Option<Bound<'py, PyBytes>>, Vec<LossRow>, Option<StoppedRow>, Vec<Finding>, Vec<MapRow>, Option<i64>);
 
-/// What is written when no format is named.
+/// The default target format.
 const DEFAULT_TARGET: RecordFormat = RecordFormat::V2;
 
 /// Options of a conversion.

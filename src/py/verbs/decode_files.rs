@@ -41,7 +41,10 @@ pub fn decode_files(
     for (file, options) in parts {
         let mut stream = options.to_record_stream(interrupt.clone())?;
         if options.is_committed()? {
-            let known = options.transactions.as_ref().ok_or_else(|| PyValueError::new_err("transactions: a committed read needs them"))?;
+            let known = options
+                .transactions
+                .as_ref()
+                .ok_or_else(|| PyValueError::new_err("transactions: missing, isolation=\"read_committed\" needs them"))?;
             stream.decode.isolation = committed(known.0.clone());
         }
         let (file, signals, reading) = (file.get().clone(), Arc::clone(&signals), options.reading);
@@ -85,7 +88,7 @@ pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: ReadOptions, note
     Ok(RecordStream::new(Box::new(SourceChain::new(schema, waiting)), signals))
 }
 
-/// Opens a file and lets it tell its format; an OSError names the file.
+/// Opens a file and sets its format in the options; an OSError names the file.
 pub fn open(file: &FileSource, signals: &Arc<Signals>, reading: &Reading, decode: &mut DecodeOptions) -> Result<Source> {
     file.ensure_segment(signals)?;
     let mut opened = file.open(signals).map_err(|error| keep(signals, error, file))?;

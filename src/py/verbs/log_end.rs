@@ -18,27 +18,27 @@ use crate::sidecar::offset_index;
 /// A batch to be known again: position, stored checksum, last offset.
 type Last = (u64, u32, i64);
 
-/// How a log ends after its last batch.
+/// Describe the end of a log after its last batch.
 ///
 /// Attributes:
-///     kind: "complete": with the batch. "torn": inside an entry that may still be written. "zeros": in those of a preallocated file.
-///         "damaged": in bytes that are no entry, or in an entry with valid batches after its beginning.
-///     position: where the bytes after the batch begin; None of a complete log.
+///     kind: "complete": the batch is the end. "torn": inside an entry that may still be written. "zeros": zeros of a preallocated
+///         file. "damaged": invalid bytes, or an entry with valid batches after its start.
+///     position: position of the bytes after the batch; None for a complete log.
 #[pyclass(frozen, get_all, module = "logsegment._core")]
 pub struct Tail {
     kind: &'static str,
     position: Option<u64>,
 }
 
-/// The end of a segment that grows.
+/// Describe the end of a growing segment.
 ///
 /// Attributes:
-///     last: the last batch that counts, as position, checksum and last offset; None if there is none.
+///     last: the last valid batch, as position, checksum and last offset; None if there is none.
 ///     next_offset: the offset after the last batch; the first offset of the segment if there is none.
-///     tail: how the bytes end after the batch.
-///     stop: where only zeros follow; None if the segment does not end in zeros.
-///     finding: of a damaged tail; None if damage is skipped.
-///     is_cut: the last batch of the earlier look is not there any more.
+///     tail: the bytes after the batch.
+///     stop: position of the zeros at the end, or None.
+///     finding: the finding of a damaged tail; None if damage is skipped.
+///     is_cut: True if the last batch of the previous look is gone.
 #[pyclass(frozen, module = "logsegment._core")]
 pub struct LogEnd {
     end: core::LogEnd,
@@ -122,7 +122,7 @@ pub fn has_batch(py: Python<'_>, path: PathBuf, last: Last, options: ReadOptions
     looked_at(py, &path, &options, |growing, _| growing.holds(&LastBatch { position, crc, last_offset }))
 }
 
-/// The last stable offset of a partition that grows, found again from where it was before.
+/// Track the last stable offset of a growing partition.
 #[pyclass(module = "logsegment._core")]
 #[derive(Default)]
 pub struct StableOffset(core::StableOffset);

@@ -50,7 +50,7 @@ pub struct Lz4Rewriter {
 
 struct State {
     runs: Runs,
-    /// What is left to copy behind the last whole entry.
+    /// Bytes to copy after the last complete entry.
     rest: Option<Tail>,
     is_over: bool,
 }
@@ -84,7 +84,7 @@ impl Lz4Rewriter {
             let Ok(mut state) = self.state.try_lock() else { return None };
             Some(self.interrupt.ensure_wanted().and_then(|()| state.next_part()))
         });
-        let part = part.ok_or_else(|| PyRuntimeError::new_err("the rewriter is being read by somebody else"))?;
+        let part = part.ok_or_else(|| PyRuntimeError::new_err("the rewriter is already being read"))?;
         match part.map_err(|error| self.signals.raised(py, &error))? {
             None => Ok(None),
             Some(Part::Torn(bytes)) => Ok(Some(PyBytes::new(py, &bytes))),
@@ -131,7 +131,7 @@ impl State {
         Ok(self.next_of_tail())
     }
 
-    /// What follows the last whole entry, as it is.
+    /// Returns the next bytes after the last complete entry, unchanged.
     fn next_of_tail(&mut self) -> Option<Part> {
         match self.rest {
             Some(Tail::Zeros { position, bytes }) if bytes > 0 => {

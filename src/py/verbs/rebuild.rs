@@ -12,11 +12,11 @@ use crate::py::errors;
 use crate::py::interrupt::Signals;
 use crate::py::source::paths;
 
-/// Writes the files that Kafka keeps beside the segments of one partition: .index, .timeindex, .txnindex where transactions were
-/// aborted, .snapshot for every segment but the first and for the end of the log, and the leader-epoch-checkpoint.
+/// Write the sidecar files of the segments of one partition: .index, .timeindex, .txnindex if transactions were aborted, .snapshot for
+/// every segment but the first and for the end of the log, and the leader-epoch-checkpoint.
 ///
-/// Headers and markers are read, the records are not. Files of these names in `out_dir` are replaced, one after the other and each as a
-/// whole; others are left alone.
+/// Headers and markers are read, the records are not. Files of these names in `out_dir` are replaced one by one, each atomically; other
+/// files are not changed.
 ///
 /// Args:
 ///     log_paths: the segments of one partition in offset order, as (path, base offset).
@@ -66,7 +66,7 @@ pub fn segment_end(py: Python<'_>, path: PathBuf, base_offset: i64) -> PyResult<
     Ok((segment.next_offset, segment.valid_bytes, len))
 }
 
-/// What a segment needs next to it, and its bytes.
+/// Returns the sidecar files of a segment, and its size.
 fn segment(py: Python<'_>, rebuild: &mut Rebuild, path: &Path, base_offset: i64) -> PyResult<(SegmentFiles, u64)> {
     let (signals, interrupt) = Signals::new();
     let (log, len) = paths::open(path, &signals).map_err(|error| paths::raised(py, &error, path, &signals))?;

@@ -20,9 +20,9 @@ use crate::wire::{Sink, as_u64};
 
 /// Position, bytes, first offset, last offset, entries.
 type KeptRow = (u64, u64, i64, i64, u64);
-/// Position, bytes, rule, offset before, offset behind.
+/// Position, bytes, rule, offset before, offset after.
 type LostRow = (u64, u64, &'static str, Option<i64>, Option<i64>);
-/// Bytes kept, bytes lost, those of them that are no zeros or copies, entries kept, bytes aside, records of damaged batches, entries aside.
+/// Bytes kept, bytes lost, bytes lost without zeros and copies, entries kept, bytes aside, records of damaged batches, entries aside.
 type Totals = (u64, u64, u64, u64, u64, u64, u64);
 /// The log and what is aside, when both stay in memory; the ranges; whether all are listed; findings; totals.
 type Row<'py> = (Option<Bound<'py, PyBytes>>, Option<Bound<'py, PyBytes>>, Vec<KeptRow>, Vec<LostRow>, bool, Vec<Finding>, Totals);
@@ -53,7 +53,7 @@ pub fn salvage<'py>(
     let snapshot = Snapshot::of(source, &signals)?;
     let mut opened = snapshot.open(&signals)?;
     if is_sorted && !opened.is_repeatable {
-        let problem = "order \"offset\" reads the source more than once, which a file object does not allow: give a FileSource or a buffer";
+        let problem = "order \"offset\" reads the source more than once, which a file object does not allow; pass a FileSource or a buffer";
         return Err(PyValueError::new_err(problem));
     }
     options.reading.resolve(&mut decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
@@ -83,7 +83,7 @@ pub fn salvage<'py>(
     Ok((data, aside, kept, lost, !is_cut, findings, totals))
 }
 
-/// The ranges of an account, as Python has them; of what is lost the rule is that of the notes that tell it.
+/// Returns the ranges of an account as rows; the rule of a lost range is that of its note.
 fn ranges(account: &Account, notes: &[Finding]) -> (Vec<KeptRow>, Vec<LostRow>) {
     let len = |bytes: &Range<u64>| bytes.end.saturating_sub(bytes.start);
     let kept = account.kept.iter().map(|kept| (kept.bytes.start, len(&kept.bytes), kept.first_offset, kept.last_offset, kept.entries));
@@ -108,8 +108,7 @@ impl Work<'_, '_> {
         self.py.detach(|| run(source, options, log, aside, interrupt)).map_err(|error| self.raised(&error))
     }
 
-    /// What is found, written in the order of the offsets, and the valid entries that were left out: a first pass looks, and as few as are
-    /// needed write.
+    /// Writes the valid entries in the order of the offsets, and counts the others. The first pass plans, the next passes write.
     fn by_offset(&self, source: Source, log: &mut Outlet, aside: &mut Outlet) -> PyResult<(Found, u64)> {
         let mut found = self.pass(source, self.options.clone(), &mut Outlet::new(None), aside)?;
         if !found.is_disordered {
@@ -118,7 +117,7 @@ impl Work<'_, '_> {
             return if again.account == found.account { Ok((found, 0)) } else { Err(self.raised(&changed())) };
         }
         if found.has_too_many {
-            let problem = "the entries are out of order, and too many to be sorted (4,194,304): use order \"input\", or cut the source";
+            let problem = "the entries are out of order, and too many to sort (4,194,304); use order \"input\", or split the source";
             return Err(PyValueError::new_err(problem));
         }
         let ordered = OrderedLog::new(&mut found, &self.options);

@@ -24,7 +24,7 @@ use crate::validate as core;
 /// Bytes of an `.index` that lead to the last batch.
 const INDEX_TAIL: u64 = 4 << 10;
 
-/// What a look-up gives: position, size, base offset and last offset of the batch (None when there is none), and whether an index led to it.
+/// Result of a look-up: position; size, base offset and last offset of the batch, or None; True if an index was used.
 type Found = (u64, Option<(u64, i64, i64)>, bool);
 
 /// The indexes of one segment, each read when it is first needed.
@@ -55,7 +55,7 @@ impl SegmentIndex {
         Ok(self.times(py)?.entries.iter().map(|entry| (entry.timestamp, entry.offset)).collect())
     }
 
-    /// What is wrong with the two files alone.
+    /// Return the findings of the two index files alone.
     fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
         let mut findings = found(&self.offsets(py)?.findings, &self.path.with_extension("index"));
         findings.extend(found(&self.times(py)?.findings, &self.path.with_extension("timeindex")));
@@ -104,7 +104,7 @@ impl SegmentIndex {
     /// Return where the segment begins, by its first batch, past damage before it; None if it has no batch.
     ///
     /// `offsets` are those that the names allow: first (inclusive) and end (exclusive). No checksum covers a base offset: if that of the first
-    /// batch is outside of them and does not go on in the second batch, it is damaged, and the second one tells.
+    /// batch is outside of them and the second batch does not continue it, it is damaged, and the second batch counts.
     fn first_offset(&self, py: Python<'_>, offsets: (i64, Option<i64>)) -> PyResult<Option<i64>> {
         let allowed = OffsetRange { start: offsets.0, end: offsets.1 };
         self.look_up_with(py, AtDamage::GoOn, &[], |lookup| lookup.first_offset(&allowed))
@@ -174,7 +174,7 @@ impl SegmentIndex {
         self.look_up_by(py, AtDamage::Fail, look_up)
     }
 
-    /// Goes on past what a store gives damaged: where to cut can be told without it, and whoever reads the pieces tells of it.
+    /// Looks up past damaged bytes of a store: cut points do not need them, and the reader of the pieces reports them.
     fn look_past_damage<T: Send>(&self, py: Python<'_>, look_up: impl Fn(&Lookup<'_>) -> Result<T> + Sync) -> PyResult<T> {
         self.look_up_by(py, AtDamage::GoOn, look_up)
     }
@@ -218,7 +218,7 @@ impl SegmentIndex {
     }
 }
 
-/// What a look-up does at bytes that a store gives damaged.
+/// Reaction of a look-up to damaged bytes of a store.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AtDamage {
     Fail,
@@ -327,7 +327,7 @@ pub fn committed_transactions(py: Python<'_>, segments: Vec<(PathBuf, i64)>, opt
     scanned(py, segments, scope, |committed, segments| committed.transactions(segments)).map(Transactions)
 }
 
-/// What a scan of a partition's transactions covers.
+/// The range of a scan of transactions.
 pub(super) struct Scope {
     pub(super) wanted: OffsetRange,
     pub(super) verifier: ChecksumVerifier,

@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 use crate::columns::counting::{Bucket, Counter, Histogram, Series};
 use crate::py::arrow::export::ArrowBatch;
 
-/// Adds up what the rows of `logsegment.batches` tell; `logsegment.counting.Collector` asks it.
+/// Count the rows of `logsegment.batches` for statistics.
 #[pyclass(frozen, module = "logsegment._core")]
 pub struct BatchCounter(Mutex<Counter>);
 

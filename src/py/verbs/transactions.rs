@@ -20,18 +20,18 @@ use crate::py::source::paths;
 use crate::py::source::{self, FileSource};
 use crate::py::verbs::valid_batches::BatchHeader;
 
-/// What a constructor call takes.
+/// Arguments of the constructor.
 type Parts = (Vec<(i64, i64, i64)>, Option<i64>, Vec<(i64, i64, i64)>);
 
-/// The transactions of a partition: which offsets were aborted, of which nobody can tell, and where committed data ends.
+/// List the aborted, undecided and open transactions of a partition.
 ///
-/// Made by `scan_transactions`, used by `decode(isolation="read_committed", transactions=...)`. It can be pickled.
+/// `scan_transactions` returns it for `decode(isolation="read_committed", transactions=...)`. It can be pickled.
 ///
 /// Args:
 ///     aborted: list of (producerId, firstOffset, lastOffset), last offset inclusive.
-///     last_stable_offset: first offset of the oldest open transaction, or None when none is open.
-///     undecided: as `aborted`, of transactions whose marker may be lost: up to the last offset before the damage. A committed read gives
-///         none of it, and reports it (TRX-5).
+///     last_stable_offset: first offset of the oldest open transaction, or None.
+///     undecided: transactions with a marker that may be lost, up to the last offset before the damage. A committed read skips and
+///         reports them (TRX-5).
 ///
 /// Example:
 ///     >>> import logsegment as ls

@@ -19,8 +19,8 @@ use crate::validate as core;
 /// Lowest first offset, highest last offset, entries, and the records that their headers count.
 type Headers = (i64, i64, u64, i64);
 
-/// Findings of a source, counters of what was read, and what the headers add up to, unless one does not tell; see `logsegment.validate`.
-/// `file` is the file of which the source is the content. Another segment follows one that is followed.
+/// Return the findings of a source, counters of the read, and the totals of the headers or None; see `logsegment.validate`.
+/// `file` is the file of the source; `is_followed` is true if another segment follows.
 #[pyfunction]
 #[pyo3(signature = (source, depth_name, options, *, file=None, is_followed=false))]
 pub fn validate_findings(
@@ -75,7 +75,7 @@ pub fn run(validator: &mut core::Validator, interrupt: &Interrupt, path: Option<
     Ok(findings_of(validator, path))
 }
 
-/// What a validator found. A file without an entry that looks like another kind of file has this finding alone.
+/// Returns the findings of a validator; of a file without an entry that looks like another kind of file, only that finding.
 ///
 /// Arguments: `path`, the file that was read from its first byte on.
 pub fn findings_of(validator: &mut core::Validator, path: Option<&Path>) -> Vec<core::Finding> {

@@ -21,16 +21,16 @@ use crate::validate as core;
 /// hold: first (inclusive) and end (exclusive).
 type Named = (PathBuf, Option<i64>, Option<(i64, Option<i64>)>);
 
-/// Findings of segments and of the files next to them, with the file in the path of each; see `logsegment.Log.validate`.
+/// Return the findings of segments and their sidecar files, with the file in the path of each; see `logsegment.Log.validate`.
 ///
 /// Args:
 ///     files: in the order of their offsets, the segments of one directory one after the other.
-///     directories: other directories whose checkpoint files are looked at.
-///     depth_name: how far the logs are validated; None for the files next to them only.
-///     options: as for `validate_findings`.
-///     reports_shared: check the files of those segments' directories that belong to other segments, or to none, too.
-///     previous: the end of the segment before the first one, where a batch begins; nothing is told of it.
-///     is_followed: whether another segment follows the last one.
+///     directories: other directories with checkpoint files to check.
+///     depth_name: depth of the validation of the logs; None for the sidecar files only.
+///     options: see `validate_findings`.
+///     reports_shared: check the files of those directories that belong to other segments, or to none, too.
+///     previous: the end of the previous segment, from the start of a batch; it is not reported.
+///     is_followed: true if another segment follows the last one.
 #[pyfunction]
 #[pyo3(signature = (files, directories, depth_name, options, *, reports_shared=true, previous=None, is_followed=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords of one call from Python")]
@@ -72,7 +72,7 @@ pub fn validate_log(
             };
             let (own, did, seen) = own.map_err(|error| signals.raised(py, &error.in_file(&name)))?;
             before = seen;
-            // Told once, however many segments there are.
+            // Reported once for all segments.
             decode.reports_experimental &= !own.iter().any(|finding| finding.rule() == "EXPERIMENTAL");
             findings.extend(own.into_iter().map(|finding| finding.in_file(&name)));
             stats.add(&did);
@@ -85,7 +85,7 @@ pub fn validate_log(
     Ok((findings, finding::counters(py, &stats, signals.fetches())?))
 }
 
-/// What the batches at the end of a segment say about those of the next one, by their headers alone; nothing when they cannot be read.
+/// Returns the end of a segment for the check of the next one, by the headers; nothing if they cannot be read.
 fn left_by(py: Python<'_>, source: &FileSource, options: &ReadOptions) -> PyResult<core::Before> {
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
@@ -98,13 +98,13 @@ fn left_by(py: Python<'_>, source: &FileSource, options: &ReadOptions) -> PyResu
     let left = py.detach(|| validate(validator, true, &interrupt, None));
     match left {
         Ok((_, _, before)) => Ok(before),
-        // Its own task tells what is wrong with the file.
+        // The file's own task reports its errors.
         Err(error) if matches!(error.kind(), ErrorKind::Io { .. }) => Ok(core::Before::default()),
         Err(error) => Err(signals.raised(py, &error)),
     }
 }
 
-/// What is found, and what the batches say about those of the next segment, when one follows.
+/// Validates a segment; returns its findings, and its end for the check of the next segment.
 fn validate(
     mut validator: core::Validator,
     goes_on: bool,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What is wrong with a batch beside those before it of the same producer.
+/// Problems of a batch compared with the earlier batches of its producer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the numbers are named by the message of their kind")]
 pub enum ProducerProblem {
@@ -35,17 +35,17 @@ impl ProducerProblem {
     pub(super) fn write(self, producer_id: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SequenceGap { expected, found } => {
-                write!(f, "the sequence of producer {producer_id} should go on with {expected}, and is {found}")
+                write!(f, "the sequence of producer {producer_id} is {found}, expected {expected}")
             }
             Self::EpochBehind { epoch, previous } => write!(f, "producer {producer_id} writes in epoch {epoch} after {previous}"),
-            Self::MarkerWithoutData => write!(f, "a marker ends a transaction of producer {producer_id}, which has none open"),
+            Self::MarkerWithoutData => write!(f, "the marker of producer {producer_id} has no open transaction to end"),
             Self::HangingTransaction { open_ms } => {
-                write!(f, "the transaction of producer {producer_id} hangs: the log goes on {open_ms} ms after it began, without a marker")
+                write!(f, "the transaction of producer {producer_id} hangs: the log has {open_ms} ms after its start, and no marker")
             }
             Self::CoordinatorEpochBehind { epoch, previous } => {
                 write!(f, "the marker of producer {producer_id} has coordinator epoch {epoch} after {previous}")
             }
-            Self::OutsideTransaction => write!(f, "producer {producer_id} writes outside of its transaction, which is open"),
+            Self::OutsideTransaction => write!(f, "producer {producer_id} writes outside its open transaction"),
         }
     }
 }

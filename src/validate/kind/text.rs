@@ -12,42 +12,42 @@ impl fmt::Display for FindingKind {
             Self::Codec(finding) => write!(f, "{finding}"),
             Self::Sidecar(finding) => write!(f, "{}", finding.problem),
             Self::Experimental { format } => {
-                write!(f, "format {} is experimental, a proposal that never shipped: no broker reads it", format.name())
+                write!(f, "format {} is experimental, a proposal that was never released; no broker reads it", format.name())
             }
             Self::DefaultTarget { from, to } => {
                 let (from, to) = (from.name(), to.name());
-                write!(f, "batches of format {from} are written as {to}, since no format was named: to=\"{from}\" (--to {from}) keeps it")
+                write!(f, "batches of format {from} are written as {to}, the default; pass to=\"{from}\" (--to {from}) to keep the format")
             }
             Self::TornTail { needed, available } => {
-                write!(f, "the input ends inside an entry: {available} of at least {needed} bytes are there")
+                write!(f, "the input ends inside an entry: {available} of at least {needed} bytes")
             }
             Self::Swallowed { at } => {
-                write!(f, "the last entry claims more bytes than there are, and an intact entry lies inside of them at byte {at}")
+                write!(f, "the length of the last entry runs past the input, and a valid entry starts inside it at byte {at}")
             }
-            Self::Unsearched => write!(f, "too many overlapping bytes claim to be batches: not every claim was looked into"),
+            Self::Unsearched => write!(f, "too many overlapping batch headers: not all were searched"),
             Self::ZeroTail { bytes } => write!(f, "the input ends in {}, as a preallocated segment does", plural(*bytes, "zero byte")),
             Self::UncountedBytes { bytes } => {
-                write!(f, "the batch counts no records, and holds {} behind its header", plural(*bytes, "byte"))
+                write!(f, "the batch has a count of 0 records, and {} after its header", plural(*bytes, "byte"))
             }
-            Self::OffsetOutside { delta, last_delta } => write!(f, "offset delta {delta} is outside of 0 to {last_delta}"),
+            Self::OffsetOutside { delta, last_delta } => write!(f, "offset delta {delta} is outside 0 to {last_delta}"),
             Self::OffsetNotIncreasing { delta, previous } => write!(f, "offset or offset delta {delta} follows {previous}"),
             Self::OffsetRange { base_offset, last_offset_delta } => {
-                write!(f, "base offset {base_offset} with last offset delta {last_offset_delta} is no range of offsets")
+                write!(f, "base offset {base_offset} and last offset delta {last_offset_delta} are not a range of offsets")
             }
-            Self::LooseNull { length } => write!(f, "length {length} stands for null, -1 should"),
+            Self::LooseNull { length } => write!(f, "length {length} is used for null, expected -1"),
             Self::LongVarint { bytes } => write!(f, "integers of the record take {} more than they need", plural(*bytes, "byte")),
             Self::UnusedBits { bits } => write!(f, "unused attribute bits are set: {bits:#06x}"),
             Self::HeaderKeyNotUtf8 => write!(f, "header key is not UTF-8"),
-            Self::CutInnerSet { bytes } => write!(f, "the inner messages end inside of one, after {} of it", plural(*bytes, "byte")),
+            Self::CutInnerSet { bytes } => write!(f, "the inner messages end inside a message, after {} of it", plural(*bytes, "byte")),
             Self::InnerMagic { inner, outer } => write!(f, "inner message of magic {inner} in a wrapper of magic {outer}"),
-            Self::BytesAfterValue { bytes } => write!(f, "the message goes on for {} behind its value", plural(*bytes, "byte")),
-            Self::WrapperKey => write!(f, "a compressed message has a key, which means nothing"),
+            Self::BytesAfterValue { bytes } => write!(f, "the message has {} after its value", plural(*bytes, "byte")),
+            Self::WrapperKey => write!(f, "a compressed message has a key, which readers ignore"),
             Self::WrapperOffset { stored, last } => {
-                write!(f, "the offset of the compressed message is {stored}, that of its last inner message {last}")
+                write!(f, "the offset of the compressed message is {stored}, the offset of its last inner message {last}")
             }
             Self::NegativeTimestamp { timestamp } => write!(f, "timestamp {timestamp} is below -1"),
-            Self::MaxTimestamp { stored, found } => write!(f, "max timestamp is {stored}, the records' largest is {found}"),
-            Self::OffsetOverlap { previous_last } => write!(f, "the batch before ends at offset {previous_last}"),
+            Self::MaxTimestamp { stored, found } => write!(f, "max timestamp is {stored}, the largest of the records is {found}"),
+            Self::OffsetOverlap { previous_last } => write!(f, "the previous batch ends at offset {previous_last}"),
             Self::OffsetGap { first, last, why } => gap(f, *first, *last, *why),
             Self::EpochBehind { epoch, previous } => write!(f, "leader epoch {epoch} follows {previous}"),
             Self::AcrossBatches { producer_id, problem } => problem.write(*producer_id, f),
@@ -73,7 +73,7 @@ fn gap(f: &mut fmt::Formatter<'_>, first: i64, last: i64, why: Missing) -> fmt::
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::AfterDamage => ": they are lost with the bytes that were stepped over",
+            Self::AfterDamage => ": they are lost with the skipped bytes",
             Self::Compacted => ", as compaction leaves it",
             Self::Unexplained => "",
         })
@@ -83,8 +83,8 @@ impl fmt::Display for Missing {
 impl fmt::Display for Misplaced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Copy => "the same entry is in the log already; the copy is left out",
-            Self::UnfitOffsets => "the entry is intact, but its offsets fit nowhere in the log: it is left out",
+            Self::Copy => "the entry is already in the log; the copy is not written",
+            Self::UnfitOffsets => "the entry is valid, but its offsets do not fit into the log; it is not written",
         })
     }
 }

@@ -199,7 +199,7 @@ def test_damage_is_reported_as_a_finding_and_not_as_a_difference(name: str, rule
     assert done.code == 1
     assert f"B {bad}: " in done.text
     assert "at byte 3,313" in done.text
-    assert "DAMAGED, and else the same" in done.text.splitlines()[-1]
+    assert "DAMAGED, otherwise the same" in done.text.splitlines()[-1]
 
 
 def test_the_same_damage_on_both_sides_is_reported_for_both(tmp_path: Path):

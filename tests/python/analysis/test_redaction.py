@@ -255,7 +255,7 @@ def test_messages_about_damage_do_not_show_an_invalid_length(broken: tuple[Path,
     done = run("cat", path, "--redact-key", key_file, *options)
     assert (done.code, leaks(everything(done))) == (1, [])
     assert f"at byte {begin:,}" in done.err or "at byte" in done.err
-    assert "held back" in done.err
+    assert "hidden by --redact" in done.err
     done = run("cat", path, "--redact-key", key_file, "--on-error", "skip")
     assert (done.code, leaks(everything(done))) == (1, [])
     assert [line["offset"] for line in done.lines] == [*range(4), *range(8, 12)]
@@ -278,7 +278,7 @@ def test_verbs_that_show_places_hold_back_what_they_met_in_damage(tmp_path: Path
         assert (shown.code, length in everything(shown)) == (done.code, True)
         assert done.code > 0
         assert (length in everything(done), leaks(everything(done))) == (False, [])
-        assert b"held back" in everything(done)
+        assert b"hidden by --redact" in everything(done)
         assert str(len(parts[0])) in everything(done).decode()
     (damage,) = [line for line in run("diff", "--json", "--redact", path, intact).lines if line["type"] == "damage"]
     assert (damage["rule"], damage["baseOffset"], damage["lastOffset"]) == ("COD-6", None, None)
@@ -295,7 +295,7 @@ def test_explain_of_a_damaged_batch_shows_position_and_damage_and_no_bytes(broke
     assert run("explain", path, "--at", str(end), "--redact-key", key_file).code == 0
     inside = run("explain", path, "--at", str(begin + 80), "--redact-key", key_file)
     assert (inside.code, inside.out, leaks(everything(inside))) == (2, b"", [])
-    assert "may be a piece of a value" in inside.err
+    assert "may be part of a value" in inside.err
     stream = run("explain", "-", "--at", str(begin), "--redact-key", key_file, stdin=path.read_bytes())
     assert (stream.code, stream.out) == (2, b"")
 
@@ -320,7 +320,7 @@ def headers_gone(kind: str) -> list[bytes]:
 
 @pytest.mark.parametrize("kind", ["0.7", "v0", "v1", "v2"])
 def test_a_header_with_a_wrong_checksum_is_not_trusted(kind: str):
-    """V2-31, L8-8, L7-12: what stands in the place of a header may be a piece of a value."""
+    """V2-31, L8-8, L7-12: what stands in the place of a header may be part of a value."""
     seen = bare = 0
     at = len(one(kind))
     for data in headers_gone(kind):

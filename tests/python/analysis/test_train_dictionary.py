@@ -86,7 +86,7 @@ def test_without_a_dictionary_there_is_no_file(here, tmp_path):
     damaged.write_bytes(content)
     for arguments, code, text in (
         ((damaged,), 1, f"{damaged}: "),
-        ((SEGMENTS[0], "--alias", "orders"), 2, "--alias and --java-class belong together"),
+        ((SEGMENTS[0], "--alias", "orders"), 2, "--alias and --java-class must be given together"),
         ((cli_process.DAMAGED,), 2, "not from 3 batches"),
         ((SEGMENTS[0], "--size", 3), 2, "--size"),
         ((SEGMENTS[0], "--samples", 19), 2, "--samples"),
@@ -113,7 +113,7 @@ def test_a_terminal_gets_no_dictionary_but_a_list(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = cli_process.run_on_terminal("plugins", "train", *SEGMENTS, "-o", "-", "-q", out=True, err=False)
     assert (done.code, done.out) == (2, b"")
-    assert "standard output is a terminal, and a dictionary is no text" in done.err
+    assert "standard output is a terminal, and a dictionary is binary" in done.err
     done = cli_process.run_on_terminal("plugins", "train", *SEGMENTS, *CLASSES, "-o", "-", "-q", out=True, err=False)
     assert (done.code, json.loads(done.out)[0]["pluginAlias"]) == (0, "orders")
     assert list(tmp_path.iterdir()) == []
@@ -132,7 +132,7 @@ def test_segments_that_plugins_wrote_are_learnt_from_with_their_registry(here, t
     assert here("plugins", "train", packed, "-o", made, "-q", "--registry", registry) == Done(0, b"", "")
     assert made.read_bytes() == expected
     done = here("plugins", "train", packed, "-o", made, "-q", "--registry", registry, "--bootstrap-servers", "127.0.0.1:9")
-    assert (done.code, "one of --registry and --bootstrap-servers is needed" in done.err) == (2, True)
+    assert (done.code, "no registry; pass --registry or --bootstrap-servers" in done.err) == (2, True)
     done = here("plugins", "train", packed, "-o", made, "-q", "--overwrite", "--registry", SEGMENTS[0])
     assert (done.code, "is not a registry" in done.err) == (2, True)
 

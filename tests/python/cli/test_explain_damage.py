@@ -41,9 +41,9 @@ def test_the_first_batch_is_shown_with_its_damage_and_the_next_valid_one(kind: s
     assert tree.pop("next") == next_one
     assert tree == {"file": str(log), **ls.inspect(ls.FileSource(log)).to_dict()}
     assert "problems" in json.dumps(tree)
-    assert done.err == f"logsegment: {log}: bytes 0 to {following['position'] - 1:,} hold no intact batch; the next one follows\n"
+    assert done.err == f"logsegment: {log}: bytes 0 to {following['position'] - 1:,} have no valid batch; the next batch is shown\n"
     text = run("explain", log).text
-    assert f"at byte {following['position']:,}, {following['size']:,} bytes, the next one that is intact" in text
+    assert f"at byte {following['position']:,}, {following['size']:,} bytes, the next valid batch" in text
 
 
 @every_kind
@@ -66,11 +66,11 @@ def test_an_offset_is_found_past_damage_that_may_have_contained_it(kind: str, ba
 def test_damage_without_a_valid_batch_after_it(tmp_path: Path):
     torn = tmp_path / "torn.log"
     torn.write_bytes(CODEC_FILE.read_bytes()[:200])
-    assert run("explain", torn).err == f"logsegment: {torn}: no intact batch follows\n"
+    assert run("explain", torn).err == f"logsegment: {torn}: no valid batch follows\n"
     garbage = tmp_path / "garbage.log"
     garbage.write_bytes(b"\xff" * 500)
     done = run("explain", garbage)
-    assert (done.code, done.err) == (1, f"logsegment: {garbage}: no intact batch follows\n")
+    assert (done.code, done.err) == (1, f"logsegment: {garbage}: no valid batch follows\n")
     assert run("explain", garbage, "--offset", "1").code == 1
 
 
@@ -81,7 +81,7 @@ def test_a_page_has_both(log: Path, batches: list[dict[str, Any]], tmp_path: Pat
     text = page.read_text()
     assert text.count("ls-inspect") > 2
     assert "L8-13" in text
-    assert f"the next intact batch, byte {batches[1]['position']}" in text
+    assert f"the next valid batch, byte {batches[1]['position']}" in text
 
 
 def test_a_position_and_a_pipe_show_one_batch_alone(log: Path, batches: list[dict[str, Any]]):

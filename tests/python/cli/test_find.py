@@ -167,7 +167,7 @@ def test_lines_and_exit_codes_are_those_of_grep():
     expected |= {"controlType": None} | {name: row[name] for name in ("batchBaseOffset", "entryPosition", "indexInEntry")}
     assert (found.code, found.lines) == (0, [expected])
     assert list(found.lines[0]) == list(expected)
-    assert "1 place; looked into 1 of 1 segment in 1 partition, read 5,322 bytes of batches and 32 of indexes" in found.err
+    assert "1 place; searched 1 of 1 segment in 1 partition, read 5,322 bytes of batches and 32 of indexes" in found.err
     text = run("find", CODEC, "--offset", "100", "--quiet")
     assert text.text == f"{CODEC_FILE}: offset 100, 2023-11-14T22:13:23.715Z, record 21 of the batch at byte 7,644 (base offset 79)\n"
     assert text.err == ""
@@ -250,8 +250,8 @@ def test_an_end_that_is_only_unfinished_is_an_answer_with_a_note(tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((CODEC,), "say what to find"),
-        ((CODEC, "--time", "0", "--key", "a"), "--since goes with other conditions"),
+        ((CODEC,), "no condition; pass --offset"),
+        ((CODEC, "--time", "0", "--key", "a"), "pass --since"),
         (("-", "--offset", "1"), "can be read only once"),
         ((CODEC, "--offset", "x"), "is not A..B"),
         (("nowhere", "--offset", "1"), "nowhere"),

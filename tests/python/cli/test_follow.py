@@ -157,7 +157,7 @@ def test_segments_deleted_before_they_were_shown_are_reported(log: GrowingLog):
     log.roll()
     log.append(2)
     old.unlink()
-    assert watched.look() == ([(8, 10)], ["offsets 5 to 7 are not there any more"])
+    assert watched.look() == ([(8, 10)], ["offsets 5 to 7 were deleted"])
     deleted = log.segment
     log.roll()
     deleted.unlink()

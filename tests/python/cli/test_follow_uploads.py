@@ -140,7 +140,7 @@ def test_what_retention_deletes_is_nothing_new(replicas: tuple[Path, Path], tmp_
     aiven(tmp_path, replicas[0], 4)
     shown, said = watched.look()
     assert shown == parts[4]
-    assert "are not there any more" in said
+    assert "were deleted" in said
 
 
 def test_skipped_uploads_are_reported_once(replicas: tuple[Path, Path], tmp_path: Path, watch: Watch):
@@ -156,7 +156,7 @@ def test_skipped_uploads_are_reported_once(replicas: tuple[Path, Path], tmp_path
     shown, said = watched.look()
     assert shown == parts[2]
     assert said.count("TS-8") == 1
-    assert f"no other upload holds offsets {parts[1][0]} to" in said
+    assert f"offsets {parts[1][0]} to" in said
     aiven(tmp_path, replicas[0], 3)
     assert watched.look() == (parts[3], "")
 

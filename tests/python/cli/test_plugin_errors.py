@@ -34,8 +34,8 @@ FAULTS = {
 #: The same of plugins that fail to pack, and what is said of them.
 PACKING = {
     "packs-not": ("plugin_codecs:PacksNot", "it raised ArithmeticError: two and two is five"),
-    "packs-away": ("plugin_codecs:PacksAway", "it compressed 7 bytes of records to nothing"),
-    "packs-garbage": ("plugin_codecs:PacksGarbage", "what it compressed decompresses to 1 other byte, not to the 7 that it was given"),
+    "packs-away": ("plugin_codecs:PacksAway", "its output for 7 bytes of records is empty"),
+    "packs-garbage": ("plugin_codecs:PacksGarbage", "its output decompresses to 1 byte, expected 7"),
     "packing-exits": ("plugin_codecs:PackingExits", "it raised SystemExit: 3"),
 }
 NAME = "00000000000000000000.log"
@@ -122,8 +122,8 @@ def test_verify_finds_it_and_nothing_else(case: Case, here: Here):
     summary = done.lines[-1]
     assert (summary["state"], summary["unopened"], summary["lost"], summary["batches"]) == ("unopened", 1, [], 3)
     done = here("verify", *ALLOWED, "--registry", case.registry, case.segment)
-    why = "for a plugin that failed" if case.rule == "S-P6" else "for want of a plugin"
-    assert f"NOT UNPACKED, 1 batch {why}; no damage found. Intact: 3 batches with 3 records, offsets 0 to 2" in done.text
+    why = "since their plugin failed" if case.rule == "S-P6" else "without their plugin"
+    assert f"NOT DECOMPRESSED, 1 batch {why}; no damage found. Valid: 3 batches with 3 records, offsets 0 to 2" in done.text
     assert (done.code, "Lost:" in done.text) == (1, False)
     assert all(part in done.text for part in (case.rule, *case.told))
     done = here("verify", "--depth", "headers", case.segment)
@@ -147,7 +147,7 @@ def test_what_a_plugin_fails_on_may_be_damaged_when_no_checksum_is_compared(case
     summary = done.lines[-1]
     assert (done.code, summary["state"], len(summary["lost"])) == (1, *(("damaged", 1) if has_failed else ("unopened", 0)))
     done = here("verify", "--no-crc", *ALLOWED, "--registry", case.registry, case.segment)
-    assert ("Of 1 batch the plugin failed: with --no-crc nobody knows" in done.text) == has_failed
+    assert ("The plugin failed for 1 batch; --no-crc skipped" in done.text) == has_failed
     report = ls.validate(case.segment.read_bytes(), check_crc=False, codecs=FileRegistry(case.registry, allow=["*"]))
     assert (len(report.unopened), repr(report).startswith("Report(damaged: ")) == (not has_failed, has_failed)
     segment = ls.Segment(case.segment)
@@ -173,7 +173,7 @@ def test_without_a_registry_nothing_is_lost_and_the_option_is_named(case: Case, 
         assert (done.text + done.err).count(told) == 1
         assert "codecs=" not in done.text + done.err
     done = here("convert", "--compression", "gzip", case.segment, "-o", case.segment.with_name("out.log"))
-    assert done.err.splitlines()[1:] == ["logsegment: the batch is not damaged: only its plugin is missing here"]
+    assert done.err.splitlines()[1:] == ["logsegment: the batch is not damaged; its plugin is not installed"]
 
 
 def many(attributes: int, value: bytes = b"packed") -> bytes:
@@ -189,8 +189,8 @@ def test_diff_folds_batches_that_want_one_plugin_and_calls_none_damaged(here: He
     done = here("diff", a, b)
     assert (done.code, done.text.count("[S-P19]"), done.text.count("; 29 batches more like it")) == (1, 2, 2)
     assert (done.text.count("give --registry or --bootstrap-servers"), "DAMAGED" in done.text) == (2, False)
-    assert "NOT UNPACKED, and else the same." in done.text
-    assert "60 batches not unpacked" in done.text
+    assert "NOT DECOMPRESSED, otherwise the same." in done.text
+    assert "60 batches not decompressed" in done.text
     told = here("diff", "--json", a, b).lines
     assert (told[-1]["state"], told[-1]["damaged"], told[-1]["unopened"], len(told)) == ("unopened", 0, 60, 61)
     b.write_bytes(b.read_bytes()[:-1])
@@ -217,16 +217,16 @@ def test_verify_folds_batches_on_which_one_plugin_fails(here: Here, registry: Pa
     path.write_bytes(many(entry.plugin_id << 8 | 5))
     done = here("verify", *ALLOWED, "--registry", registry, path)
     assert (done.code, done.text.count("S-P6 "), done.text.count("; 29 batches more like it")) == (1, 1, 1)
-    assert "NOT UNPACKED, 30 batches for a plugin that failed; no damage found. Intact: 30 batches with 30 records" in done.text
+    assert "NOT DECOMPRESSED, 30 batches since their plugin failed; no damage found. Valid: 30 batches with 30 records" in done.text
     assert len(here("verify", "--json", *ALLOWED, "--registry", registry, path).lines) == 31
     path.write_bytes(many(entry.plugin_id << 8 | 5) + many(0x0F05))
     done = here("verify", *ALLOWED, "--registry", registry, path)
-    assert "NOT UNPACKED, 30 batches for want of a plugin, 30 batches for a plugin that failed; no damage found." in done.text
+    assert "NOT DECOMPRESSED, 30 batches without their plugin, 30 batches since their plugin failed; no damage found." in done.text
     report = ls.validate(path.read_bytes(), codecs=FileRegistry(registry, allow=["*"]))
-    assert repr(report).startswith("Report(not unpacked: 60 error, ")
+    assert repr(report).startswith("Report(not decompressed: 60 error, ")
     assert "30 of them without their plugin, 30 of them of a plugin that failed; 60 entries" in repr(report)
     done = here("verify", "--no-crc", *ALLOWED, "--registry", registry, path)
-    assert "Is this a log segment at all?" not in done.text
+    assert "Is this a log segment?" not in done.text
     path.write_bytes(b"no log " * 40)
     assert "NOT A LOG SEGMENT" in here("verify", *ALLOWED, "--registry", registry, path).text
 
@@ -240,11 +240,11 @@ def test_many_batches_that_need_one_plugin_are_reported_once(here: Here, tmp_pat
     done = here("verify", path)
     assert (done.code, done.text.count("plugin:3"), done.text.count("; 29 batches more like it")) == (1, 1, 1)
     assert done.text.startswith(
-        f"{path}: NOT UNPACKED, 30 batches for want of a plugin; no damage found. Intact: 30 batches with 30 records"
+        f"{path}: NOT DECOMPRESSED, 30 batches without their plugin; no damage found. Valid: 30 batches with 30 records"
     )
     path.write_bytes(b"".join([*batches, damaged]))
     done = here("verify", path)
-    assert done.text.startswith(f"{path}: DAMAGED, 1 error. Intact: 30 batches with 30 records")
+    assert done.text.startswith(f"{path}: DAMAGED, 1 error. Valid: 30 batches with 30 records")
     assert (done.text.count("plugin:3"), "V2-31" in done.text) == (1, True)
     done = here("find", path, "--key", "x", "--on-error", "skip", "-q")
     assert (done.code, done.err.count("plugin:3"), done.err.count("; 29 batches more like it")) == (2, 1, 1)
@@ -295,7 +295,7 @@ def test_convert_names_the_plugin_that_packs_and_not_its_input(alias: str, regis
     error, advice = done.err.splitlines()
     plugin = f'plugin "{alias}" (id {FileRegistry(registry).by_alias(alias).plugin_id}, class {name}) failed to compress the batch: {told}'
     assert error == f"logsegment: {source}: [S-P6] at byte {len(first)}, base offset 1: {plugin}"
-    assert advice == "logsegment: nothing was written; what failed is the plugin of the target, not the input"
+    assert advice == "logsegment: nothing was written; the plugin of the target failed, the input is not damaged"
     assert here("verify", source).code == 0
 
 
@@ -305,7 +305,7 @@ def test_a_target_that_is_not_here_is_no_fault_of_the_input(registry: Path, here
     done = here("convert", "--compression", "gone", *ALLOWED, "--registry", registry, source, "-o", tmp_path / "out.log")
     assert done.code == 1
     assert "[S-P20] plugin registered but not available" in done.err
-    assert done.err.endswith("logsegment: nothing was written; what failed is the plugin of the target, not the input\n")
+    assert done.err.endswith("logsegment: nothing was written; the plugin of the target failed, the input is not damaged\n")
 
 
 def test_salvage_keeps_valid_batches_and_skips_the_others(case: Case, here: Here, tmp_path: Path):
@@ -389,7 +389,7 @@ STATES: dict[str, tuple[Any, int, str]] = {
     "two of one id": ({"small": GOOD, "other": GOOD | {"pluginAlias": "other"}}, 2, "id 1 is that of 'small' and 'other'"),
     "no file": (None, 2, "does not exist"),
     "no JSON": ("{", 2, "is not a registry: it is not JSON"),
-    "no registry": ("[]", 2, "is not a registry: it holds no object"),
+    "no registry": ("[]", 2, "is not a registry: it has no JSON object"),
 }
 
 
@@ -430,7 +430,7 @@ def test_the_admin_tool_finds_it_and_mends_it(state: tuple[Path, Path, int, str]
     listed, checked = (here("plugins", verb, "--registry", path) for verb in ("list", "check"))
     if not is_read:
         assert (listed.code, checked.code) == (2, 2)
-        assert (told.replace("does not exist", "there is no registry") in listed.err, listed.err) == (True, checked.err)
+        assert (told.replace("does not exist", "no registry") in listed.err, listed.err) == (True, checked.err)
     else:
         assert (listed.code, checked.code) == ((0, 0) if is_sound else (1, 1))
         assert "org.example.Small" in listed.text

@@ -81,7 +81,7 @@ def test_a_list_is_registered_from_any_kind_of_file(path: Path, name: str, here:
     entry = {"pluginID": 0, "pluginAlias": "fast", "pluginClassName": "org.example.Fast", "pluginVersion": "v1.0", "vendor": "example"}
     assert here("plugins", "list", "--registry", path, "--json").lines[0] == {"language": "java"} | entry
     again = here("plugins", "register", "--registry", path, file)
-    assert (again.code, again.text, again.err) == (0, "", "logsegment: nothing to write: all of it is registered\n")
+    assert (again.code, again.text, again.err) == (0, "", "logsegment: nothing to write; all entries are registered\n")
     assert here("plugins", "check", "--registry", path).text == "clean\n"
 
 
@@ -115,7 +115,7 @@ def test_an_update_that_is_incompatible_needs_to_be_said_compatible(path: Path, 
     done = here("plugins", "register", "--registry", path, file)
     assert done.code == 1
     assert "an incompatible update must be a new plugin" in done.err
-    assert "(if it reads and writes the same bytes, say so with --compatible)" in done.err
+    assert "(if it reads and writes the same bytes, pass --compatible)" in done.err
     done = here("plugins", "register", "--registry", path, file, "--compatible")
     assert done.code == 0
     assert "instead of example.fast:Codec v1.0" in done.text
@@ -136,15 +136,15 @@ def test_an_update_that_is_incompatible_needs_to_be_said_compatible(path: Path, 
         ("list.yaml", "a: [", "list.yaml cannot be read: while parsing a flow node"),
         ("list.toml", "= 1", "list.toml cannot be read: Invalid statement"),
         ("list.json", "[" * 100_000, "list.json cannot be read"),
-        ("list.toml", "plugin = 1", "holds no list of plugins"),
-        ("list.json", "[]", "holds no list of plugins"),
+        ("list.toml", "plugin = 1", "has no list of plugins"),
+        ("list.json", "[]", "has no list of plugins"),
         ("list.json", "[3]", "plugin 1: 3 is not a plugin"),
         (
             "list.yaml",
             YAML.replace("v1.0", "1.0"),
             'plugin 1: pluginVersion is a number with a fraction, not a string; in YAML and TOML "1.0" needs its quotes',
         ),
-        ("list.yaml", YAML.replace("vendor: example", "since: 2026-11-21"), "plugin 1: a further field holds what JSON cannot"),
+        ("list.yaml", YAML.replace("vendor: example", "since: 2026-11-21"), "plugin 1: an extra field is not valid JSON"),
         ("list.yaml", "!!python/object/apply:os.system ['true']", "cannot be read: could not determine a constructor"),
     ],
 )
@@ -161,22 +161,22 @@ def test_a_file_that_is_no_list_is_a_usage_error(path: Path, name: str, content:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("list",), "one of --registry and --bootstrap-servers is needed"),
-        (("list", "--registry", "a", "--bootstrap-servers", "b"), "one of --registry and --bootstrap-servers is needed"),
-        (("list", "--registry", "a", "--setting", "x=y"), "--setting is for --bootstrap-servers"),
-        (("check", "--registry", "a", "--timeout", "3"), "--timeout is for --bootstrap-servers"),
-        (("remove", "--registry", "a", "--yes", "b", "--command-config", "c"), "--command-config is for --bootstrap-servers"),
-        (("register", "--registry", "a", "--replication-factor", "3", "b.json"), "--replication-factor is for --bootstrap-servers"),
-        (("list", "--timeout", "3"), "one of --registry and --bootstrap-servers is needed"),
+        (("list",), "no registry; pass --registry or --bootstrap-servers"),
+        (("list", "--registry", "a", "--bootstrap-servers", "b"), "no registry; pass --registry or --bootstrap-servers"),
+        (("list", "--registry", "a", "--setting", "x=y"), "--setting needs --bootstrap-servers"),
+        (("check", "--registry", "a", "--timeout", "3"), "--timeout needs --bootstrap-servers"),
+        (("remove", "--registry", "a", "--yes", "b", "--command-config", "c"), "--command-config needs --bootstrap-servers"),
+        (("register", "--registry", "a", "--replication-factor", "3", "b.json"), "--replication-factor needs --bootstrap-servers"),
+        (("list", "--timeout", "3"), "no registry; pass --registry or --bootstrap-servers"),
         (("list", "--bootstrap-servers", "127.0.0.1:9", "--timeout", "0"), "--timeout"),
-        (("list", "--registry", "no/such.json"), "logsegment: there is no registry no/such.json; `logsegment plugins register` makes one"),
-        (("list", "--bootstrap-servers", "127.0.0.1:9", "--setting", "secret"), "--setting: a property is NAME=VALUE"),
+        (("list", "--registry", "no/such.json"), "logsegment: no registry no/such.json; `logsegment plugins register` makes one"),
+        (("list", "--bootstrap-servers", "127.0.0.1:9", "--setting", "secret"), "--setting: a property must be NAME=VALUE"),
         (("list", "--bootstrap-servers", "127.0.0.1:9", "--setting", "no.such=1"), 'No such configuration property: "no.such"'),
         (("list", "--bootstrap-servers", "127.0.0.1:9", "--setting", "timeout=1"), 'No such configuration property: "timeout"'),
         (("list", "--bootstrap-servers", "127.0.0.1:9", "--command-config", "missing"), "missing: No such file"),
         (("register", "--registry", "a", "missing.json"), "missing.json: No such file or directory"),
-        (("register", "--registry", "a"), "FILE is missing, and standard input is no terminal"),
-        (("remove", "--registry", "a", "fast"), "--yes removes without"),
+        (("register", "--registry", "a"), "no FILE, and standard input is not a terminal"),
+        (("remove", "--registry", "a", "fast"), "pass --yes"),
     ],
 )
 def test_mistakes_are_usage_errors(arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: Here):
@@ -235,7 +235,7 @@ def test_check_reports_entries_of_one_alias_that_differ(path: Path, here: Here):
 
 def test_remove_without_a_registry_says_so_and_leaves_nothing_behind(path: Path, here: Here):
     done = here("plugins", "remove", "--registry", path, "--yes", "fast")
-    said = f"logsegment: there is no registry {path}; `logsegment plugins register` makes one\n"
+    said = f"logsegment: no registry {path}; `logsegment plugins register` makes one\n"
     assert (done.code, done.out, done.err) == (2, b"", said)
     assert list(path.parent.iterdir()) == []
 
@@ -403,7 +403,7 @@ def test_what_changed_between_showing_and_confirming_is_shown_again(path: Path, 
     FileRegistry(path).register([Plugin("small", BOTH, "v1.0")])
     terminal.answer("Write this?", "y")
     terminal.wait("Write this?")
-    assert "another administrator changed the registry meanwhile" in terminal.shown
+    assert "another administrator changed the registry" in terminal.shown
     assert [line.split()[:3] for line in terminal.shown.splitlines() if line.strip().startswith("1")] == [
         ["1", "fast", "java"],
         ["1", "fast", "python"],
@@ -416,7 +416,7 @@ def test_what_changed_between_showing_and_confirming_is_shown_again(path: Path, 
 def test_removing_without_a_registry_does_not_ask(path: Path, at_terminal: Callable[..., Terminal]):
     terminal = at_terminal("plugins", "remove", "--registry", path, "fast")
     assert terminal.end() == 2
-    assert terminal.shown == f"logsegment: there is no registry {path}; `logsegment plugins register` makes one\n"
+    assert terminal.shown == f"logsegment: no registry {path}; `logsegment plugins register` makes one\n"
     assert list(path.parent.iterdir()) == []
 
 

@@ -10,7 +10,7 @@ import pytest
 import corpus
 from cli_process import CODEC, CODEC_FILE, run
 
-QUESTION = "is this a log segment at all?"
+QUESTION = "is this a log segment?"
 
 
 @pytest.mark.parametrize("era", ["legacy-0.7.2", "legacy-0.8.2.2", "legacy-0.10.2.2"])

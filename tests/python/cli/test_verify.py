@@ -32,9 +32,9 @@ def test_damage_is_reported_with_bytes_and_offsets():
     done = run("verify", DAMAGED)
     assert done.code == 1
     assert done.text.splitlines()[:6] == [
-        f"{DAMAGED}: DAMAGED, 1 error. Intact: 2 batches with 5 records, offsets between 0 and 1,001",
+        f"{DAMAGED}: DAMAGED, 1 error. Valid: 2 batches with 5 records, offsets between 0 and 1,001",
         "  Lost: 259 bytes in 1 place",
-        "    bytes 198 to 456: what stood between offsets 2 and 1,000",
+        "    bytes 198 to 456: records between offsets 2 and 1,000",
         "  Safe offsets:",
         "    0 to 2 (1 batch)",
         "    1,000 to 1,001 (1 batch)",
@@ -138,8 +138,8 @@ def test_batches_behind_a_length_that_was_made_larger_are_found_and_judged(tmp_p
     assert [(place["position"], place["length"]) for place in summary["lost"]] == [(0, sizes[0]), (sum(sizes[:3]), sizes[3])]
     text = run("verify", path).text
     assert "  Lost: " in text
-    assert "The length at byte 0 is a lie at which readers end" in text
-    assert text.startswith(f"{path}: HIDES DATA, 2 warnings. Intact: ")
+    assert "The length at byte 0 is wrong" in text
+    assert text.startswith(f"{path}: HIDES DATA, 2 warnings. Valid: ")
 
 
 def test_an_endless_row_of_such_lengths_ends_the_search_and_says_so(tmp_path: Path):
@@ -150,7 +150,7 @@ def test_an_endless_row_of_such_lengths_ends_the_search_and_says_so(tmp_path: Pa
     summary = run("verify", "--json", path).lines[-1]
     assert summary["safe"] is None
     assert len(summary["lost"]) == 8
-    assert "Too many places" in run("verify", path).text
+    assert "Too many damaged places" in run("verify", path).text
 
 
 def test_findings_that_are_only_counted_leave_no_promise_of_safety(tmp_path: Path):
@@ -193,7 +193,7 @@ def test_a_stream_is_verified_but_not_looked_at_twice():
     done = run("verify", "-", stdin=DAMAGED.read_bytes())
     assert done.code == 1
     assert "(stdin): DAMAGED, 1 error" in done.text
-    assert "this was a stream" in done.text
+    assert "this input was a stream" in done.text
     lines = run("verify", "--json", "-", stdin=DAMAGED.read_bytes()).lines
     assert [line["rule"] for line in lines if line["type"] == "finding"] == ["V2-31", "ORD-3"]
     assert lines[-1]["safe"] is None
@@ -247,8 +247,8 @@ def test_a_file_without_a_valid_batch_has_no_safe_offsets(tmp_path: Path):
     path.write_bytes(b"\xff" * 5000)
     done = run("verify", path)
     assert done.code == 1
-    assert "No batch is intact." in done.text
-    assert "bytes 0 to 4,999: no intact batch tells which offsets stood there" in done.text
+    assert "No batch is valid." in done.text
+    assert "bytes 0 to 4,999: unknown offsets, since no valid batch is near" in done.text
 
 
 def test_names_with_control_characters_do_not_reach_the_terminal(tmp_path: Path):

@@ -60,7 +60,7 @@ def test_segments_in_the_wrong_order_are_noticed():
     """TXN-8: a marker would end a transaction that begins behind it."""
     first, second = building.transactional_batch([b"a"], ABORTED, 0), building.marker(0, ABORTED, 1)
     assert ls.scan_transactions([first, b"", second]).aborted == [(ABORTED, 0, 1)]
-    with pytest.raises(ValueError, match=r"sources\[1\] begins at offset 1, sources\[2\] at 0"):
+    with pytest.raises(ValueError, match=r"sources\[1\] starts at offset 1, sources\[2\] at 0"):
         ls.scan_transactions([b"", second, first])
 
 

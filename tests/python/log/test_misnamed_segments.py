@@ -25,7 +25,7 @@ from made_logs import make_partition
 
 HAS_SPARK = importlib.util.find_spec("pyspark") is not None
 #: The index of a renamed segment is that of another one, or there is none.
-pytestmark = pytest.mark.filterwarnings("ignore:indexes do not help")
+pytestmark = pytest.mark.filterwarnings("ignore:indexes are unusable")
 
 #: Offsets of the segments of a partition, some of which begin later than their names, as after compaction.
 SEGMENTS = [
@@ -214,7 +214,7 @@ def test_a_swap_is_reported_by_everyone_with_the_file_and_the_offsets(partition:
     done = run("verify", log)
     assert done.code == 1
     assert f"{log / name(40)}: DAMAGED" in done.text
-    assert "offsets 130 to 199 are in a segment that by its name holds offsets 40 to 89" in done.text
+    assert "offsets 130 to 199 are outside the segment, which by its name holds offsets 40 to 89" in done.text
     assert re.search(r"Safe offsets:\s+130 to 199", done.text)
     found = run("find", log, "--offset", "150")
     assert (found.code, found.text.split(":")[0]) == (0, str(log / name(40)))

@@ -86,7 +86,7 @@ def test_a_stream_does_not_begin_behind_what_may_be_read(damaged: tuple[Path, li
         begin = min([*expected(left, start, None), latest])
         reader = stream_reader_of(log, startingTimestamp=str(START + start), **times)
         assert reader.initialOffset() == {"orders": {"0": begin}}, start
-    with pytest.raises(ValueError, match="no record of orders-0 is of time"):
+    with pytest.raises(ValueError, match="no record of orders-0 has timestamp"):
         stream_reader_of(log, startingTimestamp=str(START + 115), upTo="highWatermark", mode="PERMISSIVE").initialOffset()
 
 

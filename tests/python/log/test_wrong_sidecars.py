@@ -20,7 +20,7 @@ from logsegment.analysis.find import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
 
 HAS_SPARK = importlib.util.find_spec("pyspark") is not None
-pytestmark = pytest.mark.filterwarnings("ignore:indexes do not help")
+pytestmark = pytest.mark.filterwarnings("ignore:indexes are unusable")
 
 START = 1_600_000_000_000
 Batches = list[dict[str, Any]]

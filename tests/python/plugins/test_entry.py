@@ -46,7 +46,7 @@ def test_ids_are_4_bits(plugin_id: int):
         (changed(pluginID="3"), "pluginID", "a string, not an integer"),
         (changed(pluginID=...), "pluginID", "pluginID is missing"),
         (changed(pluginAlias="other"), "pluginAlias", "pluginAlias is 'other', but the key is 'fast'"),
-        (changed(pluginAlias="\ud800"), "pluginAlias", "half a character"),
+        (changed(pluginAlias="\ud800"), "pluginAlias", "lone surrogate"),
         (changed(pluginClassName=None), "pluginClassName", "pluginClassName is null, not a string"),
         (changed(pluginClassName=""), "pluginClassName", "pluginClassName is empty"),
         (changed(pluginVersion=1.5), "pluginVersion", "not a string"),

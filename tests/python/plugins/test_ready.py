@@ -140,7 +140,7 @@ def test_levels_of_lz4_are_those_of_its_high_compressor():
 
 
 @pytest.mark.parametrize(
-    ("settings", "text"), [({"dictionary": None}, 'the entry has no "dictionary"'), ({"dictionary": "$"}, "cannot be made")]
+    ("settings", "text"), [({"dictionary": None}, 'the entry has no "dictionary"'), ({"dictionary": "$"}, "cannot be created")]
 )
 @pytest.mark.parametrize("alias", ["lz4dict", "zstddict"])
 def test_an_entry_without_a_sound_dictionary_is_a_plugin_that_is_not_there(alias, settings, text):

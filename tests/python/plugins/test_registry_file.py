@@ -85,7 +85,7 @@ def test_an_unknown_name_makes_it_read_again_and_known_ones_do_not(path: Path, m
     travelled = pickle.loads(pickle.dumps(reader))
     path.unlink()
     assert travelled.by_id(1).alias == "small"
-    with pytest.raises(RegistryError, match="there is no registry"):
+    with pytest.raises(RegistryError, match="no registry"):
         travelled.by_id(5)
 
 
@@ -103,7 +103,7 @@ def test_a_refused_registration_writes_nothing(path: Path):
 
 
 def test_nothing_is_left_where_nothing_was_registered(path: Path):
-    with pytest.raises(RegistryError, match=f"there is no registry {path}"):
+    with pytest.raises(RegistryError, match=f"no registry {path}"):
         FileRegistry(path).remove(["fast"])
     with pytest.raises(RegistrationError):
         FileRegistry(path).register([Plugin("gzip", {"java": "a.B"}, "v1")])
@@ -115,11 +115,11 @@ def test_nothing_is_left_where_nothing_was_registered(path: Path):
     [
         (b"", "it is not JSON"),
         (b"\x00\x00\x00\x00", "it is not JSON"),
-        (b"[]", "it holds no object"),
+        (b"[]", "it has no JSON object"),
         (b"[" * 100_000, "it is not JSON"),
         (b'{"plugins": {}}', "'plugins' is not plugin-LANGUAGE-topic"),
-        (b'{"plugin-java-topic": []}', "holds no object of aliases"),
-        (b'{"plugin-java-topic": {"a": {}, "a": {}}}', "'a' is there twice"),
+        (b'{"plugin-java-topic": []}', "has no object of aliases"),
+        (b'{"plugin-java-topic": {"a": {}, "a": {}}}', "'a' occurs twice"),
         (b'{"plugin-java-topic": {"a": NaN}}', "NaN is not a JSON number"),
     ],
 )
@@ -275,14 +275,14 @@ def test_the_file_keeps_its_mode_and_a_link_goes_on_being_one(path: Path):
 
 
 def test_a_read_only_directory_is_an_error(path: Path):
-    with closed(path.parent, 0o555), pytest.raises(RegistryError, match=r"plugins\.json\.lock cannot be made: Permission denied"):
+    with closed(path.parent, 0o555), pytest.raises(RegistryError, match=r"plugins\.json\.lock cannot be created: Permission denied"):
         FileRegistry(path).register([FAST])
     assert list(path.parent.iterdir()) == []
     assert len(FileRegistry(path).register([FAST])) == 2
 
 
 def test_a_failed_write_is_an_error(tmp_path: Path):
-    with pytest.raises(RegistryError, match="cannot be made: No such file or directory"):
+    with pytest.raises(RegistryError, match="cannot be created: No such file or directory"):
         FileRegistry(tmp_path / "missing" / "plugins.json").register([FAST])
     with pytest.raises(RegistryError, match="cannot be read: Is a directory"):
         FileRegistry(tmp_path).entries()

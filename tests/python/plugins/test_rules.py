@@ -259,8 +259,8 @@ def test_damage_is_a_finding_that_blocks_registration_until_it_is_mended(key: by
         ({"pluginAlias": "a", "pluginClassName": BOTH, "pluginVersion": 1.0}, "pluginVersion is a number with a fraction"),
         ({"pluginAlias": "a", "pluginClassName": BOTH, "pluginVersion": {"java": "v1"}}, "pluginVersion is missing for python"),
         ({"pluginAlias": "a", "pluginClassName": BOTH, "pluginVersion": "v1", "pluginID": 16}, "not 0 to 15"),
-        ({"pluginAlias": "a", "pluginClassName": BOTH, "pluginVersion": "v1", "since": {1, 2}}, "holds what JSON cannot"),
-        ({"pluginAlias": "a", "pluginClassName": BOTH, "pluginVersion": "v1", "note": "\ud800"}, "holds what JSON cannot"),
+        ({"pluginAlias": "a", "pluginClassName": BOTH, "pluginVersion": "v1", "since": {1, 2}}, "an extra field is not valid JSON"),
+        ({"pluginAlias": "a", "pluginClassName": BOTH, "pluginVersion": "v1", "note": "\ud800"}, "an extra field is not valid JSON"),
         (["a"], "is not a plugin"),
     ],
 )

@@ -61,7 +61,7 @@ def test_too_few_replicas_are_a_warning(monkeypatch: pytest.MonkeyPatch, brokers
         ("S-P9", "warning", "plugin-python-topic", "replication.factor") for _ in expected
     ]
     assert [one.message for one in findings] == [
-        f"plugin-python-topic has {part} possible replicas: a lost broker takes it along" for part in expected
+        f"plugin-python-topic has {part} possible replicas: the loss of a broker can lose it" for part in expected
     ]
     assert judge_topics(cluster, ["java"]) == []
 

@@ -340,7 +340,7 @@ def test_duckdb_asks_the_lazy_frame_for_the_columns_and_rows_that_it_wants(tree:
 
 
 def test_invalid_arguments_are_rejected_by_the_call(tmp_path: Path):
-    with pytest.raises(ValueError, match="no record column"):
+    with pytest.raises(ValueError, match="unknown record column"):
         ls.polars.scan(tmp_path, columns=["offest"])
     with pytest.raises(TypeError, match="unexpected keyword argument 'start_offset'"):
         ls.polars.scan(tmp_path, start_offset=3)  # type: ignore[call-arg]

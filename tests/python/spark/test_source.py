@@ -157,7 +157,7 @@ def test_a_users_schema_is_a_projection_by_name(spark: SparkSession):
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ("offset bigint, colour string", 'there is no record column "colour"'),
+        ("offset bigint, colour string", 'unknown record column "colour"'),
         ("offset int", "column offset is bigint, not int"),
         ("timestamp timestamp_ntz", "column timestamp is timestamp, not timestamp_ntz"),
         ("offset bigint not null", "column offset is nullable"),
@@ -201,8 +201,8 @@ def test_a_directory_without_segments_fails_when_planned(spark: SparkSession, tm
     [
         (b"hello\n", "notes.bin: .*not a log segment: looks like text"),
         (b"PAR1" * 100, "notes.bin: .*not a log segment: looks like a Parquet file"),
-        (b"\x01" + bytes(7) + b"\x7f" * 500, "notes.bin: not a log segment, or damaged where it begins: .*COD-6"),
-        (bytes(8) + (5000).to_bytes(4) + bytes(20), "notes.bin: not a log segment: it has no whole entry"),
+        (b"\x01" + bytes(7) + b"\x7f" * 500, "notes.bin: not a log segment, or damaged at its start: .*COD-6"),
+        (bytes(8) + (5000).to_bytes(4) + bytes(20), "notes.bin: not a log segment: it has no complete entry"),
     ],
 )
 def test_a_named_file_that_is_not_a_log_is_an_error(spark: SparkSession, tmp_path: Path, data: bytes, told: str):

@@ -37,7 +37,7 @@ def test_options_for_brokers_give_one_warning_a_query(tmp_path: Path):
     command = [sys.executable, str(script), *map(str, DIRECTORIES)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stdout + done.stderr
-    told = [line for line in (done.stdout + done.stderr).splitlines() if "logsegment has to do with files, not brokers" in line]
+    told = [line for line in (done.stdout + done.stderr).splitlines() if "logsegment reads files, not brokers" in line]
     assert len(told) == 3, "one for each query:\n" + "\n".join(told)
     assert sorted(line.rpartition(", ")[2] for line in told) == ["kafka.of.batches", "kafka.of.findings", "kafka.of.records"]
     assert all("groupidprefix" in line for line in told)

@@ -166,7 +166,7 @@ def test_of_a_log_that_was_damaged_when_it_was_uploaded(uploader: tiered.Uploade
     assert names_of(done.damaged) == [str(stored)]
     assert names_of(done.made_anew) == [f"payments-0/{paths[0].name[:20]}.index"]
     assert names_of(done.missing) == ["payments-0/00000000000000000020.index"]
-    assert "the log was damaged when it was uploaded: 00000000000000000020.log: [" in done.missing[0]
+    assert "the uploaded log is damaged: 00000000000000000020.log: [" in done.missing[0]
     assert (tmp_path / "restored/payments-0/00000000000000000020.log").read_bytes() == data
 
 
@@ -193,7 +193,7 @@ def test_the_command_line(uploader: tiered.Uploader, tmp_path: Path):
     assert [(line["rule"], line["severity"]) for line in done.lines if line["type"] == "finding"] == [("TS-37", "warning")]
     done = run("restore", uploader.prefix, tmp_path / "restored", *keys)
     assert (done.code, (tmp_path / "restored/payments-0").is_dir()) == (3, True)
-    assert done.err.count("made anew from the log: payments-0/00000000000000000020.index: ") == 1
+    assert done.err.count("rebuilt from the log: payments-0/00000000000000000020.index: ") == 1
 
 
 @pytest.mark.spark

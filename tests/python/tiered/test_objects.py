@@ -423,13 +423,13 @@ def test_an_upload_without_its_manifest_is_none(tmp_path: Path):
     log = ls.Log(tmp_path)
     assert len(found) == len(log) == 3
     bases = [int(path.name[:20]) for path in paths]
-    gap = f"; no other upload holds offsets {bases[2]} to {bases[3] - 1}"
-    lost = "unfinished, or being deleted: there is no "
+    gap = f"; offsets {bases[2]} to {bases[3] - 1} are missing"
+    lost = "unfinished, or being deleted: no "
     end = ls.Log(TRANSACTIONS).segments[-1].next_offset() - 1
     assert [(one.rule, one.severity, one.message, one.base_offset) for one in findings] == [
-        ("TS-8", "warning", f"unfinished, or being deleted: there is no .rsm-manifest{gap}", bases[2]),
-        ("TS-8", "warning", f"{lost}.log; no other upload holds offsets {bases[4]} to {bases[5] - 1}", bases[4]),
-        ("TS-8", "warning", f"{lost}.indexes; no other upload holds offsets {bases[5]} to {end}", bases[5]),
+        ("TS-8", "warning", f"unfinished, or being deleted: no .rsm-manifest{gap}", bases[2]),
+        ("TS-8", "warning", f"{lost}.log; offsets {bases[4]} to {bases[5] - 1} are missing", bases[4]),
+        ("TS-8", "warning", f"{lost}.indexes; offsets {bases[5]} to {end} are missing", bases[5]),
     ]
     assert [one.path for one in findings] == [f"{paths[at]}@0" for at in (2, 4, 5)]
     assert log.left_out == findings
@@ -478,7 +478,7 @@ def test_a_duplicate_says_what_to_do_where_the_other_one_is_damaged(tmp_path: Pa
     damage(again, 50)
     (duplicate,) = (one for one in ls.tiered.uploads(uploader.prefix) if one.state == "duplicate")
     assert duplicate.path == str(first)
-    assert duplicate.reason == f"duplicate: {again.stem} holds the same records; should that be damaged, name the .log of this one"
+    assert duplicate.reason == f"duplicate: {again.stem} holds the same records; if that one is damaged, pass the .log of this one"
     with pytest.raises(ls.RecordBatchError):
         ls.Log(uploader.prefix).segments[0].records().read_all()
     assert ls.Segment(first).records(columns=["offset"]).read_all().num_rows
@@ -637,7 +637,7 @@ def test_the_command_line(bucket: Path, tmp_path: Path):
     assert "is encrypted under the key 'key1': no keys were given" in done.err
     done = run("verify", folder, "--key-file", "key1")
     assert done.code == 2
-    assert "the id of a key, = and its file" in done.err
+    assert "each must be ID=FILE" in done.err
 
     done = run("restore", bucket, tmp_path / "restored", *files)
     assert (done.code, len(list((tmp_path / "restored").iterdir()))) == (0, 13), done.err

@@ -95,7 +95,7 @@ def test_the_last_upload_without_its_log_or_its_indexes(missing: str, tmp_path: 
     last = uploader.partition(TRANSACTIONS)[-1]
     last.with_suffix(missing).unlink()
     first, end = int(last.name[:20]), ls.Log(TRANSACTIONS).segments[-1].next_offset() - 1
-    text = f"there is no {missing}; no other upload holds offsets {first} to {end}"
+    text = f"there is no {missing}; offsets {first} to {end} are missing"
     log = ls.Log(uploader.prefix)
     (finding,) = log.left_out
     assert (finding.severity, finding.base_offset, finding.last_offset) == ("warning", first, end)
@@ -127,7 +127,7 @@ def test_restore_of_partitions_that_have_nothing_else(tmp_path: Path):
     (path,) = uploader.partition(corpus.CORPUS / "modern-4.1.0/data/codec-lz4-0", 1)
     path.with_suffix(".rsm-manifest").unlink()
     done = run("restore", uploader.prefix, tmp_path / "restored")
-    assert (done.code, done.err.count(f"left out: {path}: unfinished, or being deleted: there is no .rsm-manifest")) == (0, 1)
+    assert (done.code, done.err.count(f"left out: {path}: unfinished, or being deleted: no .rsm-manifest")) == (0, 1)
     assert [one.name for one in (tmp_path / "restored").iterdir()] == ["payments-0"]
     restored = ls.restore(uploader.prefix, tmp_path / "again")
     assert (restored.has_gaps, len(restored.left_out), restored.segments) == (False, 1, 6)
@@ -155,7 +155,7 @@ def test_a_stream_of_spark(state: str, tmp_path: Path):
         return rows, [str(one.message) for one in caught]
 
     rows, said = read(0, behind + 2)
-    assert [one for one in said if f"segments are left out: {path}: [{STATES[state]}]" in one] == said
+    assert [one for one in said if f"segments are skipped: {path}: [{STATES[state]}]" in one] == said
     assert len(said) == 1
     assert min(rows) < first
     assert max(rows) >= behind

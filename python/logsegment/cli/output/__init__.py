@@ -1,1 +1,1 @@
-"""What the command line writes: text, JSON lines, tables in files, pages."""
+"""Write the output of the command line: text, JSON lines, tables in files, pages."""

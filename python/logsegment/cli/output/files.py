@@ -115,7 +115,7 @@ def whole_directory(output: str) -> AbstractContextManager[Path]:
         click.UsageError: if the output is standard output or is in an object store.
     """
     if output == STDIN:
-        raise click.UsageError("a directory cannot be written to standard output: name a new directory with --output")
+        raise click.UsageError("a directory cannot be written to standard output; pass --output with a new directory")
     try:
         local_path(output)
         return output_directory(output)
@@ -132,11 +132,11 @@ def ensure_own_directories(segments: Iterable[InputSegment]) -> None:
     owners: dict[str, str] = {}
     for segment in segments:
         if segment.base_offset is None:
-            raise click.UsageError(f"{segment.name} is not named after an offset; give it alone, without directories")
+            raise click.UsageError(f"{segment.name} is not named after an offset; pass it alone, without directories")
         directory = absolute(segment.directory)
         owner = owners.setdefault(directory_name(segment), directory)
         if owner != directory:
-            raise click.UsageError(f"{owner} and {directory} would become one directory; give them one at a time")
+            raise click.UsageError(f"{owner} and {directory} would become one directory; pass one of them at a time")
 
 
 def begun_directory(segment: InputSegment, output: Path) -> Path:

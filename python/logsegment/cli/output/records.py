@@ -32,7 +32,7 @@ NO_TIMESTAMP = -1
 
 @dataclass(frozen=True)
 class RowFilter:
-    """Which records: by timestamp (ms; `until` exclusive), by key, and how many at most."""
+    """Selection of records by timestamp (ms; `until` exclusive), by key, and how many at most."""
 
     since: int | None
     until: int | None
@@ -324,4 +324,4 @@ def ensure_topics(columns: Iterable[str], topics: Iterable[tuple[str, str | None
         return
     unknown = next((name for name, topic in topics if topic is None), None)
     if unknown is not None:
-        raise click.UsageError(f"internal: no directory names the topic of {unknown}; pass --topic __consumer_offsets, for example")
+        raise click.UsageError(f"internal: unknown topic of {unknown}; pass --topic __consumer_offsets, for example")

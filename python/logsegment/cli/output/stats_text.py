@@ -234,7 +234,7 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 #: Columns of the table: what is, and the two proposals.
 V3_COLUMNS = ("", "magic 2", "v3", "metadata first")
-V3_NOTE = "No broker reads v3 (KIP-931). All three are packed by the codecs here, at their default levels; sizes are those of the batches."
+V3_NOTE = "No broker reads v3 (KIP-931). All three are compressed by these codecs, at their default levels; sizes are those of the batches."
 
 
 def v3_summary(saved: V3Savings) -> str:

@@ -131,7 +131,7 @@ def ensure_known(given: Mapping[str, str], entry_point: EntryPoint) -> None:
         if name.lower() in spelt or _is_anyones(name):
             continue
         others = {other.name: known for other in ENTRY_POINTS for known in other.known if known.lower() == name.lower()}
-        text = f"option {min(others.values())} means nothing in {entry_point.name}, but in {' or '.join(others)}"
+        text = f"option {min(others.values())} is not valid in {entry_point.name}, only in {' or '.join(others)}"
         raise ValueError(f"{text}; the options are {', '.join(entry_point.known)}")
 
 
@@ -139,7 +139,7 @@ def warn_of_ignored(given: Mapping[str, str], entry_point: EntryPoint) -> None:
     """Warn once of the options that are ignored."""
     for_brokers = sorted(name for name in given if entry_point.ignores(name.lower(), lowered(given)))
     elsewhere = sorted(name for name in given if name.lower() in map(str.lower, entry_point.ignored))
-    texts = [f"logsegment has to do with files, not brokers: ignored {', '.join(for_brokers)}"] if for_brokers else []
+    texts = [f"logsegment reads files, not brokers; ignored options: {', '.join(for_brokers)}"] if for_brokers else []
     texts += [f"ignored in {entry_point.name}: {', '.join(elsewhere)}"] if elsewhere else []
     if texts:
         warnings.warn("; ".join(texts), UserWarning, stacklevel=4)

@@ -29,7 +29,7 @@ NAMED_MISTAKES = 5
 
 _WORDS = {"earliest": EARLIEST, "latest": LATEST}
 #: What each edge takes in a batch query and in a stream.
-_ADVICE = {"starting": "-2 stands for earliest", "ending": "-1 stands for latest"}
+_ADVICE = {"starting": "-2 means earliest", "ending": "-1 means latest"}
 _EXAMPLE = '{"orders":{"0":23,"1":-1},"payments":{"0":-2}}'
 _TIMES_EXAMPLE = '{"orders":{"0":1650000000000}}'
 
@@ -134,7 +134,7 @@ def parse_limit(options: Mapping[str, str], edge: Edge, default: int) -> OffsetL
     offsets = parse_offsets(text, f"{edge}Offsets")
     for name, offset in offsets.items():
         if offset < EARLIEST:
-            raise ValueError(f"option {edge}Offsets: {offset} for {name} is no offset; {_ADVICE[edge]}")
+            raise ValueError(f"option {edge}Offsets: {offset} for {name} is not an offset; {_ADVICE[edge]}")
     return OffsetLimit(offsets=offsets)
 
 
@@ -168,7 +168,7 @@ def ensure_assigned(limit: OffsetLimit, assigned: Mapping[TopicPartition, object
     """
     if limit.named is None or limit.named.keys() == assigned.keys():
         return
-    mistakes = [f"{one} is left out" for one in sorted(map(str, assigned.keys() - limit.named.keys()))]
+    mistakes = [f"{one} is missing" for one in sorted(map(str, assigned.keys() - limit.named.keys()))]
     mistakes += [f"{one} is not read" for one in sorted(map(str, limit.named.keys() - assigned.keys()))]
     advice = f"; {_ADVICE[edge]}" if limit.offsets is not None else ""
     what = f"option {limit.option(edge)} must name all topic-partitions that are read and no others"

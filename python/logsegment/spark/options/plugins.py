@@ -51,9 +51,9 @@ def plugins_option(options: Mapping[str, str]) -> Registry | None:
     servers, file = settings.pop("bootstrap.servers", None), options.get(FILE)
     if servers is None and (settings or TIMEOUT in options):
         others = ", ".join(sorted(f"{SETTING}{name}" for name in settings) or [TIMEOUT])
-        raise ValueError(f"option {others} is about a registry in topics, and {SERVERS}, its brokers, is missing")
+        raise ValueError(f"option {others} needs a registry in topics: {SERVERS} (its brokers) is missing")
     if servers is not None and file is not None:
-        raise ValueError(f"option {FILE} is a registry, and {SERVERS} another: give one of them")
+        raise ValueError(f"options {FILE} and {SERVERS} both set a registry; pass one of them")
     for name, value in ((FILE, file), (SERVERS, servers)):
         if value is not None and not value.strip():
             raise ValueError(f"option {name} must not be empty")

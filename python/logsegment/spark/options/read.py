@@ -61,7 +61,7 @@ _UNLIMITED = "unlimited"
 
 @dataclass(frozen=True, slots=True)
 class ReadMode:
-    """What a read does at damage: the options `mode` and `columnNameOfCorruptRecord` of Spark's file sources.
+    """Reaction to damage: the options `mode` and `columnNameOfCorruptRecord` of Spark's file sources.
 
     FAILFAST fails. PERMISSIVE goes on at the next valid batch and adds a row for each skipped place; see `read.damage`. DROPMALFORMED goes
     on without these rows. A torn tail is not damage.
@@ -213,8 +213,8 @@ def parse_stream_options(given: Mapping[str, str]) -> StreamOptions:
     )
     if parsed.read.skips_damage and parsed.read.isolation == "read_committed":
         raise ValueError(
-            f"option mode: a stream with isolation read_committed takes FAILFAST only, not {parsed.mode.name}: "
-            "a transaction marker that is lost with a batch would hold it up for ever"
+            f"option mode must be FAILFAST in a stream with isolation read_committed, not {parsed.mode.name}: "
+            "a transaction whose marker is lost would block the stream"
         )
     return parsed
 
@@ -277,7 +277,7 @@ def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
     paths = [options["path"]] if "path" in options else []
     paths += json.loads(options.get("paths", "[]"))
     if not paths:
-        raise ValueError(f'no path: give one to load() or save(), or as option "path". {NO_TABLES}')
+        raise ValueError(f'no path; pass one to load() or save(), or as option "path". {NO_TABLES}')
     keys = keys_option(options)
     return tuple(paths) if keys is None else tuple(tiered(absolute(path), keys) for path in paths)
 

@@ -37,7 +37,7 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         if self.topic is None or self.partition is None:
-            return "a file in no partition directory (options topic and partition give it a name)"
+            return "a file outside a partition directory (set the options topic and partition)"
         return f"{self.topic}-{self.partition}"
 
 
@@ -114,7 +114,7 @@ def parse_selection(options: Mapping[str, str], unnamed: TopicPartition = NO_NAM
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """What was found at the paths of a query.
+    """Segments at the paths of a query.
 
     Attributes:
         logs: the segments of each selected topic-partition, in the order of their offsets.
@@ -194,7 +194,7 @@ def warn_of_uploads(left_out: Iterable[Finding]) -> None:
     texts = [f"{one.path.rpartition('@')[0]}: [{one.rule}] {one.message}" for one in left_out]
     if texts:
         more = f"; and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
-        warnings.warn(f"segments are left out: {'; '.join(texts[:NAMED])}{more}", UserWarning, stacklevel=4)
+        warnings.warn(f"segments are skipped: {'; '.join(texts[:NAMED])}{more}", UserWarning, stacklevel=4)
 
 
 def _ensure_one_directory(name: TopicPartition, segments: Sequence[SegmentFile]) -> None:
@@ -202,7 +202,7 @@ def _ensure_one_directory(name: TopicPartition, segments: Sequence[SegmentFile])
     directories = sorted({segment.directory for segment in segments if segment.topic is not None})
     if len(directories) > 1:
         shown = " and ".join(directories[:2]) + (f" and {len(directories) - 2} more" if len(directories) > 2 else "")
-        raise ValueError(f"{name} is in {len(directories)} directories, {shown}: load one of them at a time")
+        raise ValueError(f"{name} is in {len(directories)} directories, {shown}; load one of them at a time")
 
 
 def _topics(value: str) -> tuple[str, ...]:

@@ -95,8 +95,8 @@ def resolved(name: TopicPartition, limit: OffsetLimit, edge: Edge, find: Callabl
     found = find(timestamp)
     if found is None and edge == "starting" and limit.no_match == "error":
         raise ValueError(
-            f"no record of {name} is of time {timestamp} ms or later; "
-            "set startingOffsetsByTimestampStrategy to latest to begin after the last record"
+            f"no record of {name} has timestamp {timestamp} ms or later; "
+            "set startingOffsetsByTimestampStrategy to latest to start after the last record"
         )
     return LATEST if found is None else found
 
@@ -136,7 +136,7 @@ def earliest(name: TopicPartition, segments: Sequence[SegmentFile], checkpoints:
 
 def base_of(segment: SegmentFile) -> int:
     """Return the base offset of a segment that has one."""
-    assert segment.base_offset is not None, "files without it were refused"
+    assert segment.base_offset is not None, "files without it were rejected"
     return segment.base_offset
 
 
@@ -160,7 +160,7 @@ def _range(name: TopicPartition, files: Sequence[SegmentFile], checkpoints: Chec
     _ensure_boundary(name, segments, start, "starting")
     _ensure_boundary(name, segments, end, "ending")
     if 0 <= end < start:
-        text = f"{name} would be read from offset {start} on and up to {end}"
+        text = f"{name}: offsets from {start} to {end}"
         raise ValueError(f"{text}: option {options.starting.option('starting')} must not be after {options.ending.option('ending')}")
     if after_deleted is not None and start == EARLIEST:
         start = after_deleted
@@ -176,7 +176,7 @@ def _without_lost(one: LogRange, first: int | None, options: BatchOptions) -> Lo
     if not lost:
         return one
     if options.fails_on_data_loss:
-        raise ValueError(f"{'; '.join(lost)}. Set failOnDataLoss to false to read what is there")
+        raise ValueError(f"{'; '.join(lost)}; set failOnDataLoss to false to read the remaining records")
     warnings.warn("; ".join(lost), UserWarning, stacklevel=2)
     return replace(one, start=None if one.start is None else max(one.start, first or 0))
 
@@ -184,7 +184,7 @@ def _without_lost(one: LogRange, first: int | None, options: BatchOptions) -> Lo
 def _lost_start(one: LogRange, first: int | None) -> str | None:
     if one.start is None or first is None or one.start >= first:
         return None
-    return f"offset {one.start} of {one.name} is not there any more: the log begins at {first}"
+    return f"offset {one.start} of {one.name} was deleted: the log starts at {first}"
 
 
 def _lost_end(one: LogRange, recovers: bool) -> str | None:
@@ -193,7 +193,7 @@ def _lost_end(one: LogRange, recovers: bool) -> str | None:
     if end is None:
         return None
     wanted = f"from {offset} on" if one.end is None else f"up to {offset}"
-    return f"offsets of {one.name} {wanted} are wanted, but the log ends before {end}"
+    return f"offsets of {one.name} {wanted} are requested, but the log ends before {end}"
 
 
 def _ensure_boundary(name: TopicPartition, segments: Sequence[SegmentLookup], offset: int, edge: Edge) -> None:
@@ -205,7 +205,7 @@ def _ensure_boundary(name: TopicPartition, segments: Sequence[SegmentLookup], of
         base = segment.base_offset or 0
         entry = segment.entry_around(offset - base) if is_of_0_7(segment.path) and offset > base else None
         if entry is not None:
-            starts = f"no entry of {name} starts at {offset}, but at {base + entry[0]} and {base + entry[1]}"
+            starts = f"no entry of {name} starts at {offset}; the nearest are {base + entry[0]} and {base + entry[1]}"
             raise ValueError(f"option {edge}Offsets: {starts}; offsets of Kafka 0.7 are positions")
 
 
@@ -215,6 +215,6 @@ def _read_checkpoint(path: str) -> Checkpoint | None:
         return None
     rows, findings = found
     if findings:
-        advice = "upTo=logEnd reads without it" if path.endswith(HIGH_WATERMARKS) else "a broker writes it anew when it starts"
+        advice = "upTo=logEnd reads without it" if path.endswith(HIGH_WATERMARKS) else "a broker rewrites it when it starts"
         raise ValueError(f"{shown(path)}: {findings[0].message} ({findings[0].rule}); {advice}")
     return {TopicPartition(topic, partition): offset for topic, partition, offset in rows}

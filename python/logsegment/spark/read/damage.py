@@ -71,7 +71,7 @@ def split(wanted: StructType, mode: ReadMode, known: Sequence[str] = ()) -> tupl
     if mode.column not in names:
         return wanted, CorruptColumn(mode)
     if wanted[mode.column].dataType != StringType() or not wanted[mode.column].nullable:
-        raise ValueError(f"schema: column {mode.column}, which tells what is damaged, is a nullable string")
+        raise ValueError(f"schema: column {mode.column} (descriptions of damage) must be a nullable string")
     rest = StructType([one for one in wanted.fields if one.name != mode.column])
     return rest, CorruptColumn(mode, names.index(mode.column))
 
@@ -167,7 +167,7 @@ def reported_by(found: Sequence[Finding], source: FileSource, share: Share, opti
 
 
 def _name_is_taken(mode: ReadMode) -> ValueError:
-    return ValueError(f"option columnNameOfCorruptRecord: {mode.column} is another column's name")
+    return ValueError(f"option columnNameOfCorruptRecord: {mode.column} is already the name of a column")
 
 
 def _same(rows: pa.RecordBatch) -> pa.RecordBatch:

@@ -109,7 +109,7 @@ def _ensure_none_skipped(left_out: Sequence[Finding], options: BatchOptions) -> 
     """Raise for a directory entry named as a segment that cannot be read (SEG-15), unless the query goes on without it."""
     skipped = next((one for one in left_out if one.rule == "SEG-15" and is_gap(one)), None)
     if skipped is not None and options.fails_on_data_loss:
-        raise OSError(f"{skipped.path.rpartition('@')[0]}: {skipped.message}; set failOnDataLoss to false to read what is left")
+        raise OSError(f"{skipped.path.rpartition('@')[0]}: {skipped.message}; set failOnDataLoss to false to read the remaining records")
 
 
 def _readers(one: LogRange, wanted: WantedRows, options: BatchOptions) -> Iterator[PartitionReader]:
@@ -132,9 +132,9 @@ def _ensure_entries(segment: SegmentLookup, options: BatchOptions) -> None:
     with suppress(FileNotFoundError):
         error = segment.first_entry_error(options.read.limits)
     if isinstance(error, TruncatedError):
-        raise ValueError(f"{shown(segment.path)}: not a log segment: it has no whole entry")
+        raise ValueError(f"{shown(segment.path)}: not a log segment: it has no complete entry")
     if error is not None and not options.read.skips_damage:
-        prefix = "" if error.code == "not_a_segment" else "not a log segment, or damaged where it begins: "
+        prefix = "" if error.code == "not_a_segment" else "not a log segment, or damaged at its start: "
         raise ValueError(f"{shown(segment.path)}: {prefix}{without_file(error)}")
 
 
@@ -144,7 +144,7 @@ def _warn_of_indexes(looked_up: Iterable[SegmentLookup | PartitionPiece]) -> Non
     if found:
         texts = list(found.values())
         more = f"; and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
-        warnings.warn(f"indexes do not help, batch headers were read instead: {'; '.join(texts[:NAMED])}{more}", UserWarning, stacklevel=3)
+        warnings.warn(f"indexes are unusable, batch headers are read instead: {'; '.join(texts[:NAMED])}{more}", UserWarning, stacklevel=3)
 
 
 def _findings(looked_up: SegmentLookup | PartitionPiece) -> list[Finding]:

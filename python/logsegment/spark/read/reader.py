@@ -86,12 +86,12 @@ class SegmentReader(DataSourceReader):
         """Report a file that was cut after planning: a read of it would give fewer records without an error."""
         size = Segment(source.path).size
         if source.end is not None and size < source.end:
-            what = f"{source.path} was cut to {count(size, 'byte')} after the query was planned with {source.end:,}"
+            what = f"{source.path} was truncated to {count(size, 'byte')} after the query was planned with {source.end:,}"
             self._report_loss(OSError(what))
 
     def _report_loss(self, lost: OSError) -> None:
         if self.options.fails_on_data_loss:
-            raise type(lost)(f"{lost}; set failOnDataLoss to false to read what is left") from None
+            raise type(lost)(f"{lost}; set failOnDataLoss to false to read the remaining records") from None
         warnings.warn(f"{lost}: its records are left out", UserWarning, stacklevel=2)
 
 
@@ -119,8 +119,8 @@ class _PushFilters:
         self.reader.wanted = wanted_by(filters)
         if self.reader.wanted != WantedRows():
             # PySpark 4.3 gives a plan with pushed filters to the next query over the same frame too, which then misses rows.
-            text = "PySpark uses what one query reads for others over the same loaded frame"
-            advice = "load one for each query, and for each side of a union"
+            text = "PySpark reuses the plan of one query for others over the same DataFrame"
+            advice = "load one DataFrame per query, and per side of a union"
             warnings.warn(f"option pushFilters: {text}: {advice}", UserWarning, stacklevel=2)
         return filters
 
@@ -129,5 +129,5 @@ def _loss_of(source: FileSource) -> str:
     """Return why a file that was listed is not there."""
     path = source.path
     if not is_stored(str(path)) and os.path.islink(path):
-        return f"{path} is a link to {os.readlink(path)}, where there is nothing"
+        return f"{path} is a dangling link to {os.readlink(path)}"
     return f"{path} was deleted after the query was planned"

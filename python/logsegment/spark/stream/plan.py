@@ -63,7 +63,7 @@ def report_loss(what: str, *, fails: bool) -> None:
         DataLossError: if `fails` is set.
     """
     if fails:
-        raise DataLossError(f"{what}; the option failOnDataLoss=false goes on with what there is")
+        raise DataLossError(f"{what}; set failOnDataLoss to false to read the remaining records")
     warnings.warn(what, UserWarning, stacklevel=2)
 
 
@@ -73,9 +73,9 @@ def report_gone(name: TopicPartition, offset: int, options: StreamOptions) -> No
     Raises:
         DataLossError: if a loss ends the query.
     """
-    text = f"{name} is gone, and with it what was not read from offset {offset} on"
+    text = f"{name} was deleted, with the unread records from offset {offset} on"
     if not options.selection.has(name):
-        text = f"{name} was read up to offset {offset - 1}, and subscribe, subscribePattern or assign leaves it out now"
+        text = f"{name} was read up to offset {offset - 1}, and is no longer in subscribe, subscribePattern or assign"
     report_loss(text, fails=options.fails_on_data_loss)
 
 
@@ -103,10 +103,10 @@ def _first(name: TopicPartition, segments: Sequence[SegmentFile] | None, start: 
     if start == until:
         return None
     if not segments:
-        report_loss(f"{name} is gone, and with it its offsets {start or 0} to {until - 1}", fails=fails)
+        report_loss(f"{name} was deleted, with its offsets {start or 0} to {until - 1}", fails=fails)
         return None
     if start is not None and until < start:
-        report_loss(f"{name} was cut off at offset {until}, and offsets up to {start - 1} were read before", fails=fails)
+        report_loss(f"{name} was truncated at offset {until}, and offsets up to {start - 1} were read before", fails=fails)
         return None
     known = earliest(name, segments)
     if known > (start or 0):
@@ -114,11 +114,11 @@ def _first(name: TopicPartition, segments: Sequence[SegmentFile] | None, start: 
         known = earliest(name, settled_segments(segments[0]) or segments)
     if start is None:
         if known > 0:
-            report_loss(f"{name} is new and begins at offset {known}, not at 0", fails=fails)
+            report_loss(f"{name} is new and starts at offset {known}, not at 0", fails=fails)
         return known
     if known > start:
         lost = min(known, until) - 1
-        report_loss(f"{name} begins at offset {known}: offsets {start} to {lost} were deleted before they were read", fails=fails)
+        report_loss(f"{name} starts at offset {known}: offsets {start} to {lost} were deleted before they were read", fails=fails)
     return max(known, start)
 
 

@@ -125,7 +125,7 @@ class _RangeReader:
             stream.close()
             raise FileNotFoundError(errno.ENOENT, "the segment was replaced while it was opened", shown(segment.path))
         if not is_whole:
-            report_loss(f"{self._part.name} was cut off before offset {end - 1}, which was there before", fails=self._fails)
+            report_loss(f"{self._part.name} was truncated before offset {end - 1}, which was read before", fails=self._fails)
         return OpenedSegment(segment, part[0], Share(base_of(segment), start, end, self._part.resumes), stream)
 
     def _reaches(self, segment: SegmentLookup, end: int) -> bool:
@@ -140,7 +140,7 @@ class _RangeReader:
         """Raise the error of a segment that did not come back, or report the loss of the partition."""
         if is_directory(self._part.segment.directory):
             raise error
-        report_loss(f"{self._part.name} is gone, and with it offsets {self._at} to {self._part.end - 1}", fails=self._fails)
+        report_loss(f"{self._part.name} was deleted, with offsets {self._at} to {self._part.end - 1}", fails=self._fails)
         self._at = self._part.end
 
 

@@ -164,9 +164,9 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 if reach.latest is not None:
                     latest[name] = reach.latest
             elif reach.end < before:
-                text = f"was cut off at offset {reach.end}, and offsets up to {before - 1} were read before"
+                text = f"was truncated at offset {reach.end}, and offsets up to {before - 1} were read before"
                 if begin == self._initial:
-                    text = f"ends at offset {reach.end}, and the query is to begin at {before}"
+                    text = f"ends at offset {reach.end}, before the starting offset {before}"
                 report_loss(f"{name} {text}", fails=fails)
                 latest[name] = reach.end if reach.latest is None else reach.latest
             else:
@@ -177,7 +177,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 class RefusedStreamReader(DataSourceStreamReader):
     """Raises an error when PySpark calls it.
 
-    PySpark hides an error of `DataSource.streamReader` behind the UnboundLocalError of a reader that it wants to stop.
+    PySpark replaces an error of `DataSource.streamReader` by an UnboundLocalError when it stops the missing reader.
     """
 
     def __init__(self, error: Exception) -> None:
@@ -223,18 +223,18 @@ def _ensure_limits_are_supported(given: Mapping[str, str]) -> None:
     """Refuse a limit that this PySpark does not let a source keep."""
     names = {name.lower() for name in given}
     if (asked := [name for name in TRIGGERS if name.lower() in names]) and not supports_limits():
-        raise ValueError(f"option {', '.join(asked)}: limits of a micro-batch need PySpark 4.2 or newer, and this is {pyspark.__version__}")
+        raise ValueError(f"option {', '.join(asked)}: limits of a micro-batch need PySpark 4.2 or newer, found {pyspark.__version__}")
 
 
 def _ensure_followed(name: TopicPartition, segments: Sequence[SegmentFile]) -> None:
     """Refuse files that a stream cannot follow."""
     for segment in segments:
         if segment.base_offset is None:
-            raise ValueError(f"{segment.path}: a stream follows partitions' directories, and this is a file of its own")
+            raise ValueError(f"{segment.path}: not a directory; a stream follows the directories of partitions")
         if is_of_0_7(segment.path):
-            raise ValueError(f"{segment.path}: Kafka 0.7 has no offsets that a stream could follow; a batch query reads it")
+            raise ValueError(f"{segment.path}: Kafka 0.7 has no offsets for a stream; read it with a batch query")
     if name.topic is None or name.partition is None:
-        raise ValueError(f"{segments[0].directory}: not named like orders-0; the options topic and partition tell what it holds")
+        raise ValueError(f"{segments[0].directory}: not named like orders-0; set the options topic and partition")
 
 
 def _starting(name: TopicPartition, options: StreamOptions, segments: Sequence[SegmentFile], reach: Reach) -> int:

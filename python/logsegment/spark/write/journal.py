@@ -120,7 +120,7 @@ def recover(target: str) -> str | None:
         return None
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
-            f"{shown(path)}: the journal of an interrupted commit cannot be read ({error}); look at it before you remove it"
+            f"{shown(path)}: the journal of an interrupted commit cannot be read ({error}); inspect it before you remove it"
         ) from None
     _make(target, moves)
     _finish(target, mark)
@@ -164,7 +164,7 @@ def _link(source: str, place: str) -> None:
         os.link(source, place)
     except FileExistsError:
         if not (os.path.lexists(source) and os.path.samefile(source, place)):
-            raise FileExistsError(errno.EEXIST, "another writer was here first; nothing was overwritten", place) from None
+            raise FileExistsError(errno.EEXIST, "another writer has written here; nothing was overwritten", place) from None
     except OSError as error:
         if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS):
             raise
@@ -175,7 +175,7 @@ def _rename(source: str, place: str) -> None:
     """Rename a file, on file systems without links."""
     if os.path.lexists(source):
         if os.path.lexists(place):
-            raise FileExistsError(errno.EEXIST, "another writer was here first; nothing was overwritten", place)
+            raise FileExistsError(errno.EEXIST, "another writer has written here; nothing was overwritten", place)
         os.rename(source, place)
 
 
@@ -184,7 +184,7 @@ def _install(source: str, place: str) -> None:
         os.rename(source, place)
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
-            raise FileExistsError(errno.EEXIST, "another writer was here first; nothing was overwritten", place) from None
+            raise FileExistsError(errno.EEXIST, "another writer has written here; nothing was overwritten", place) from None
         raise
 
 

@@ -93,7 +93,7 @@ def _compression(options: Mapping[str, str]) -> tuple[str, frozenset[str]]:
     """Return the name of a codec or the alias of a plugin, and the topics that are compressed, which only the settings of 0.7 name."""
     of_07 = [name for name in POLICY if name in options]
     if of_07 and "compression" in options:
-        raise ValueError(f"option compression says the codec of all topics, and {', '.join(of_07)} another: give one of them")
+        raise ValueError(f"options compression and {', '.join(of_07)} both set a codec; pass one of them")
     if of_07:
         policy = CompressionPolicy.from_properties({name: options[name] for name in of_07})
         return policy.codec, policy.topics
@@ -138,19 +138,19 @@ def written_columns(schema: StructType, options: WriteOptions) -> list[str]:
         ValueError: without a column `value`, or a topic; for a column of another type, two columns of times, or the corrupt column.
     """
     if CORRUPT_RECORD in schema.fieldNames():
-        text = f"column {CORRUPT_RECORD} tells of damaged places, whose rows are no records"
-        raise ValueError(f'{text}: leave them out, .where("{CORRUPT_RECORD} is null").drop("{CORRUPT_RECORD}")')
+        text = f"column {CORRUPT_RECORD} describes damage, and rows of damage are not records"
+        raise ValueError(f'{text}; drop them: .where("{CORRUPT_RECORD} is null").drop("{CORRUPT_RECORD}")')
     found = {field.name: field.dataType.simpleString() for field in schema.fields if field.name in TYPES}
     if options.topic is not None:
         # Spark's Kafka sink ignores the column then.
         found.pop("topic", None)
     if "value" not in found:
-        raise ValueError(f"a column value is needed; there are {', '.join(schema.fieldNames()) or 'none'}")
+        raise ValueError(f"column value is missing; the columns are {', '.join(schema.fieldNames()) or 'none'}")
     if "topic" not in found and options.topic is None:
-        raise ValueError("a topic is needed: a column topic, or option topic for all rows")
+        raise ValueError("topic is missing; add a column topic, or set the option topic")
     for name, own in found.items():
         if own not in TYPES[name]:
             raise ValueError(f"column {name} must be {' or '.join(TYPES[name])}, not {own}")
     if {"timestamp", "timestampMs"} <= found.keys():
-        raise ValueError("columns timestamp and timestampMs both say the time of a record: drop one of them")
+        raise ValueError("columns timestamp and timestampMs both have the timestamp of a record; drop one of them")
     return list(found)

@@ -81,7 +81,7 @@ def append_point(directory: str, *, is_07: bool, by_index: bool = False) -> Appe
     except RecordBatchError as error:
         raise in_file(error, last.path) from None
     if valid != size:
-        text = f"the log ends inside an entry at byte {valid} of {size}; cut it there, or salvage it, before more is written"
+        text = f"the log ends inside an entry at byte {valid} of {size}; truncate it there, or salvage it, before you append"
         raise ValueError(f"{shown(last.path)}: {text}")
     return AppendPoint(base if end is None else end, size == 0)
 
@@ -98,7 +98,7 @@ def _ensure_same_kind(segments: Sequence[SegmentFile], is_07: bool) -> None:
     for one in segments:
         if is_of_0_7(one.path) != is_07:
             kinds = ("a log of Kafka 0.8 or later", "a log of Kafka 0.7")
-            raise ValueError(f"{shown(one.path)} belongs to {kinds[not is_07]}; option format says {kinds[is_07]}")
+            raise ValueError(f"{shown(one.path)} belongs to {kinds[not is_07]}, and option format is {kinds[is_07]}")
 
 
 #: Base offset of a segment, and the names of its files: that of the log is the last.
@@ -122,7 +122,7 @@ def make_segments(options: WriteOptions, staged: Sequence[tuple[str, StagedPart]
     os.makedirs(directory)
     for path, _ in staged:
         if not os.path.exists(path):
-            text = "what a task staged is not here: the path must lead to one directory on the driver and on all executors"
+            text = "staged segments are missing: the path must be the same directory on the driver and on all executors"
             raise FileNotFoundError(errno.ENOENT, text, path)
     files = [(path, part.bytes) for path, part in staged]
     segments, end = place_staged(

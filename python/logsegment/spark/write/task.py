@@ -42,8 +42,8 @@ THREADS = 8
 #: the first.
 RENEWED_AFTER = 60 * 60
 ADVICE = (
-    'offsets cannot be patched in a store, so one task must write all rows of a partition, as after df.repartition("topic", "partition"), '
-    "or df.coalesce(1) where rows name no partition; nothing of this job is visible"
+    'offsets cannot be changed in a store, so one task must write all rows of a partition, as after df.repartition("topic", "partition"), '
+    "or df.coalesce(1) if rows have no partition; nothing of this job is visible"
 )
 
 
@@ -141,7 +141,7 @@ def _naming_task(number: int) -> Iterator[None]:
 
 
 def _given_up(staging: str) -> FileNotFoundError:
-    text = "what the driver made is not here: the job was given up, or the path leads to another directory on this executor"
+    text = "the staging directory is missing: the job was aborted, or the path is another directory on this executor"
     return FileNotFoundError(errno.ENOENT, text, staging)
 
 
@@ -192,7 +192,7 @@ class Claims:
 
         Raises:
             ValueError: if another task has one of them.
-            FileNotFoundError: if the job was given up meanwhile.
+            FileNotFoundError: if the job was aborted.
             OSError: if the store does not answer.
         """
         if not logs:
@@ -220,7 +220,7 @@ class Claims:
             OSError: if the store does not answer.
         """
         if self._own and not stores.exists(self._place(self._own[0])):
-            raise FileNotFoundError(errno.ENOENT, "the job was given up meanwhile", shown(self._above))
+            raise FileNotFoundError(errno.ENOENT, "the job was aborted", shown(self._above))
 
     def withdraw(self) -> None:
         """Remove the claims, as far as the store does it: the next attempt may have other rows."""
@@ -256,7 +256,7 @@ def stage(staging: Staging, batches: Iterator[pa.RecordBatch]) -> StagedMessage:
 
     Raises:
         ValueError: for an invalid row, or if another task has rows of the same partition in a store.
-        FileNotFoundError: if the job was given up meanwhile.
+        FileNotFoundError: if the job was aborted.
         OSError: if a file cannot be written, or the store does not answer.
     """
     attempt = staging.attempt()

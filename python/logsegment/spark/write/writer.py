@@ -124,12 +124,12 @@ class SegmentStreamWriter(DataSourceStreamArrowWriter):
 def _staging(given: Mapping[str, str], schema: StructType, overwrite: bool, *, is_stream: bool) -> Staging:
     options = parse_options(given)
     if _is_file(options.path):
-        raise NotADirectoryError(f"{shown(options.path)}: segments are written to a directory, and this is none")
+        raise NotADirectoryError(f"{shown(options.path)}: not a directory; segments are written to a directory")
     if overwrite and is_stored(options.path):
-        text = "a store cannot replace directories as a whole, so that mode overwrite (output mode complete) would show half of its work"
-        raise ValueError(f"{shown(options.path)}: {text}; remove what is there first, or append to another place")
+        text = "mode overwrite (output mode complete) needs a file system: a store cannot replace a directory atomically"
+        raise ValueError(f"{shown(options.path)}: {text}; remove it first, or write to another directory")
     if _holds_segments(options.path):
-        text = "holds segments itself, as the directory of a partition does, and a write makes such directories below its target"
+        text = "is the directory of a partition, and a write creates such directories below its target"
         raise ValueError(f"{shown(options.path)} {text}: write to the directory above")
     columns = written_columns(schema, options)
     known = places.known_partitions(options.path)
@@ -294,7 +294,7 @@ def _lock(take: object, path: str) -> None:
         take()  # type: ignore[operator]
     except OSError as error:
         if error.errno in _HELD:
-            text = "a broker has this directory open; stop it, or write elsewhere"
+            text = "a broker uses this directory; stop it, or write elsewhere"
             raise BlockingIOError(error.errno, text, os.path.dirname(path)) from None
         if error.errno not in _NO_LOCKS:
             raise
@@ -317,7 +317,7 @@ def _settled(options: WriteOptions, job: str, part: StoredPart) -> Sequence[Move
     directory = places.below(options.path, part.log)
     end, _ = append_point(directory, is_07=options.is_07)
     if end != part.base_offset:
-        text = f"ended at offset {part.base_offset} when its task looked, and ends at {end} now: another process writes to it"
+        text = f"ended at offset {part.base_offset} when its task started, and ends at {end} now: another process writes to it"
         raise ValueError(f"{stores.shown(directory)} {text}; nothing of this job is visible")
     staged = f"{places.staging_name(job)}/{part.path}"
     return [Move("settle", f"{staged}/{name}", f"{part.log}/{name}") for name in part.files]

@@ -21,7 +21,7 @@ static TAGS: [u16; 256] = tags();
 const LEN: u16 = 0x7f;
 const DISTANCE: u16 = 0xf00;
 /// Of each kind of tag: the bits of the next two bytes that belong to the distance.
-static BEHIND: [u16; 4] = [0, 0x00ff, 0xffff, 0];
+static AFTER: [u16; 4] = [0, 0x00ff, 0xffff, 0];
 /// Of each kind of tag: the bits of the distance that reach back, none for a literal.
 static REACHING: [u16; 4] = [0, 0xffff, 0xffff, 0xffff];
 
@@ -34,7 +34,7 @@ pub(super) fn run(elements: &[u8], output: &mut [u8], at: &mut Place) {
         // SAFETY: `from + READS` is within `elements`, and an element's first three bytes are fewer than that.
         let [tag, low, high] = unsafe { bytes.add(from).cast::<[u8; 3]>().read() };
         let kind = usize::from(tag & 3);
-        let (Some(entry), Some(after), Some(reaching)) = (TAGS.get(usize::from(tag)), BEHIND.get(kind), REACHING.get(kind)) else { break };
+        let (Some(entry), Some(after), Some(reaching)) = (TAGS.get(usize::from(tag)), AFTER.get(kind), REACHING.get(kind)) else { break };
         let is_literal = kind == 0;
         let len = usize::from(entry & LEN);
         let distance = (entry & DISTANCE) | (u16::from_le_bytes([low, high]) & after);

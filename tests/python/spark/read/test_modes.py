@@ -143,10 +143,14 @@ def test_the_corrupt_column_is_filled_only_where_the_schema_has_it(spark: SparkS
     ("schema", "options", "message"),
     [
         (None, {"mode": "LENIENT"}, "option mode must be FAILFAST, PERMISSIVE or DROPMALFORMED, not 'LENIENT'"),
-        (None, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "value"}, "columnNameOfCorruptRecord: value is another column's name"),
+        (
+            None,
+            {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "value"},
+            "columnNameOfCorruptRecord: value is already the name of a column",
+        ),
         (None, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": ""}, "columnNameOfCorruptRecord must be the name of a column"),
-        ("offset bigint, _corrupt_record binary", {"mode": "PERMISSIVE"}, "column _corrupt_record, .* is a nullable string"),
-        ("offset bigint, _corrupt_record string not null", {"mode": "PERMISSIVE"}, "column _corrupt_record, .* is a nullable string"),
+        ("offset bigint, _corrupt_record binary", {"mode": "PERMISSIVE"}, "column _corrupt_record .* must be a nullable string"),
+        ("offset bigint, _corrupt_record string not null", {"mode": "PERMISSIVE"}, "column _corrupt_record .* must be a nullable string"),
     ],
 )
 def test_what_is_no_mode_or_column_is_refused(spark: SparkSession, damaged: Path, schema: str | None, options: Any, message: str):

@@ -45,8 +45,8 @@ def test_a_time_for_all_goes_before_times_for_each_and_these_before_offsets():
         ({"endingOffsets": "earliest"}, "endingOffsets must not be earliest in a batch query"),
         ({"startingOffsets": '{"a":{"0":-1}}'}, r"startingOffsets must not be latest \(-1\) in a batch query, as it is for a-0"),
         ({"endingOffsets": '{"a":{"0":-2}}'}, r"endingOffsets must not be earliest \(-2\) in a batch query, as it is for a-0"),
-        ({"startingOffsets": '{"a":{"0":-3}}'}, "startingOffsets: -3 for a-0 is no offset; -2 stands for earliest"),
-        ({"endingOffsets": '{"a":{"0":5,"1":-9}}'}, "endingOffsets: -9 for a-1 is no offset"),
+        ({"startingOffsets": '{"a":{"0":-3}}'}, "startingOffsets: -3 for a-0 is not an offset; -2 means earliest"),
+        ({"endingOffsets": '{"a":{"0":5,"1":-9}}'}, "endingOffsets: -9 for a-1 is not an offset"),
         ({"startingOffsets": "yesterday"}, "startingOffsets must be like .*, not 'yesterday'"),
         ({"startingOffsets": '{"a":[0]}'}, "startingOffsets must be like"),
         ({"startingOffsets": '{"a":{"x":0}}'}, "startingOffsets must be like"),
@@ -72,7 +72,7 @@ def test_what_spark_refuses_is_refused(options: dict[str, str], told: str):
 def test_offsets_must_name_all_that_is_read_and_nothing_else():
     limit = OffsetLimit(offsets={A0: 5})
     ensure_assigned(limit, {A0: None}, "starting")
-    with pytest.raises(ValueError, match=r"startingOffsets .*: a-1 is left out"):
+    with pytest.raises(ValueError, match=r"startingOffsets .*: a-1 is missing"):
         ensure_assigned(limit, {A0: None, A1: None}, "starting")
     with pytest.raises(ValueError, match=r"endingOffsetsByTimestamp must name .*: a-0 is not read$"):
         ensure_assigned(OffsetLimit(timestamps={A0: 5}), {}, "ending")
@@ -137,7 +137,7 @@ def test_an_error_lists_the_first_of_many_names():
     there = [TopicPartition(f"t{number:03}", 0) for number in range(500)]
     with pytest.raises(ValueError, match=r"no such topic: orders; .*and 480 more"):
         TopicSelection(topics=("orders",)).ensure_there(there)
-    with pytest.raises(ValueError, match=r"t000-0 is left out, .*and 495 more"):
+    with pytest.raises(ValueError, match=r"t000-0 is missing, .*and 495 more"):
         ensure_assigned(OffsetLimit(offsets={}), dict.fromkeys(there), "starting")
 
 
@@ -160,7 +160,7 @@ def test_batch_and_streaming_queries_have_their_own_options():
     ensure_known_somewhere({"maxOffsetsPerTrigger": "1", "ENDINGOFFSETS": "latest", "kafka.x": "1"})
     with pytest.raises(ValueError, match=r"option endingOffsets .*in a streaming query"):
         ensure_known({"endingOffsets": "latest"}, STREAM)
-    with pytest.raises(ValueError, match="option subscribe means nothing in a write"):
+    with pytest.raises(ValueError, match="option subscribe is not valid in a write"):
         ensure_known({"subscribe": "a"}, WRITE)
     with pytest.raises(ValueError, match=r"option upTo .*in a batch query"):
         ensure_known({"upTo": "logEnd"}, BATCH)

@@ -168,10 +168,10 @@ def test_columns_that_are_named_are_built_and_no_others(spark: SparkSession, tre
         ({"startingOffsets": "latest"}, "option startingOffsets must not be latest in a batch query"),
         (
             {"startingOffsets": '{"orders":{"0":0}}', "subscribe": "orders"},
-            "must name all topic-partitions that are read .*: orders-1 is left out",
+            "must name all topic-partitions that are read .*: orders-1 is missing",
         ),
         ({"subscribe": "ordres"}, "no such topic: ordres; there are orders, payments"),
-        ({"upTo": "logEnd"}, "option upTo means nothing in a batch query"),
+        ({"upTo": "logEnd"}, "option upTo is not valid in a batch query"),
         ({"startingOffset": "earliest"}, r"unknown option startingoffset \(did you mean startingOffsets\?\)"),
     ],
 )

@@ -312,13 +312,13 @@ def test_a_schema_is_a_projection_by_name(spark: SparkSession):
 @pytest.mark.parametrize(
     ("view", "schema", "options", "message"),
     [
-        ("records", None, {"depth": "full"}, "option depth means nothing in a batch query"),
+        ("records", None, {"depth": "full"}, "option depth is not valid in a batch query"),
         ("colours", None, {}, "option view must be records, batches or findings, not 'colours'"),
         ("batches", "colour string", {}, "the view has no column colour"),
         ("batches", "magic int", {}, "column magic is tinyint, not int"),
-        ("batches", None, {"includeHeaders": "true"}, "option includeHeaders means nothing in the view batches"),
-        ("batches", None, {"startingOffsets": "earliest"}, "option startingOffsets means nothing in the view batches"),
-        ("findings", None, {"mode": "PERMISSIVE"}, "option mode means nothing in the view findings"),
+        ("batches", None, {"includeHeaders": "true"}, "option includeHeaders is not valid in the view batches"),
+        ("batches", None, {"startingOffsets": "earliest"}, "option startingOffsets is not valid in the view batches"),
+        ("findings", None, {"mode": "PERMISSIVE"}, "option mode is not valid in the view findings"),
         ("findings", None, {"depth": "deep"}, "option depth must be headers, metadata or full, not 'deep'"),
     ],
 )

@@ -230,7 +230,7 @@ def test_a_log_that_was_cut_below_what_was_read(log: GrowingLog, has_mark: bool)
     log.cut(5)
     if has_mark:
         log.high_watermark(5)
-    with pytest.raises(DataLossError, match=r"orders-0 was cut off at offset 5.*up to 9.*failOnDataLoss"):
+    with pytest.raises(DataLossError, match=r"orders-0 was truncated at offset 5.*up to 9.*failOnDataLoss"):
         trigger(reader, upto(10))
     with pytest.raises(DataLossError, match="cut off at offset 5"):
         reader.partitions(upto(10), upto(5))
@@ -294,7 +294,7 @@ def test_a_new_partition_that_begins_late_has_lost_something(log: GrowingLog):
     log.append(2)
     GrowingLog(log.root, "orders", 1, start=7).append(1)
     end = {"orders": {"0": 2, "1": 8}}
-    with pytest.raises(DataLossError, match="orders-1 is new and begins at offset 7, not at 0"):
+    with pytest.raises(DataLossError, match="orders-1 is new and starts at offset 7, not at 0"):
         from_the_start(log).partitions(upto(2), end)
     with pytest.warns(UserWarning, match="begins at offset 7"):
         assert offsets(from_the_start(log, failOnDataLoss="false"), upto(2), end) == [7]
@@ -492,7 +492,7 @@ def test_shares_hold_for_new_partitions_too_from_where_they_begin(log: GrowingLo
     GrowingLog(log.root, "orders", 1, start=1000).append(150)
     end = trigger(reader, end)
     assert end == {"orders": {"0": 62, "1": 1037}}
-    with pytest.warns(UserWarning, match="orders-1 is new and begins at offset 1000"):
+    with pytest.warns(UserWarning, match="orders-1 is new and starts at offset 1000"):
         assert offsets(reader, upto(50), end) == [*range(50, 62), *range(1000, 1037)]
 
 
@@ -568,7 +568,7 @@ def test_available_now_ends_where_a_log_was_cut_that_it_had_not_read(log: Growin
     assert offsets(reader, end, upto(50)) == list(range(30, 50))
     assert trigger(reader, upto(50)) == upto(50)
     log.cut(40)
-    with pytest.raises(DataLossError, match="orders-0 was cut off at offset 40"):
+    with pytest.raises(DataLossError, match="orders-0 was truncated at offset 40"):
         trigger(reader, upto(50))
 
 
@@ -623,7 +623,7 @@ def test_starting_offsets_by_word_number_and_time(log: GrowingLog):
     assert reader_of(log, startingOffsets='{"orders":{"0":-2}}').initialOffset() == upto(0)
     assert reader_of(log, startingTimestamp=str(TIME + 8)).initialOffset() == upto(8)
     assert reader_of(log, startingOffsetsByTimestamp=f'{{"orders":{{"0":{TIME + 9}}}}}').initialOffset() == upto(9)
-    with pytest.raises(ValueError, match="no record of orders-0 is of time"):
+    with pytest.raises(ValueError, match="no record of orders-0 has timestamp"):
         reader_of(log, startingTimestamp=str(TIME + 99)).initialOffset()
     late = reader_of(log, startingTimestamp=str(TIME + 99), startingOffsetsByTimestampStrategy="latest")
     assert late.initialOffset() == upto(20)
@@ -681,7 +681,7 @@ def test_topics_are_chosen_as_in_a_batch_query(tmp_path: Path):
 def test_what_cannot_be_followed_is_refused(tmp_path: Path, log: GrowingLog):
     alone = tmp_path / "some.bin"
     alone.write_bytes(log.encode(1))
-    with pytest.raises(ValueError, match="a stream follows partitions' directories"):
+    with pytest.raises(ValueError, match="a stream follows the directories of partitions"):
         reader_of(alone).initialOffset()
     old = tmp_path / "old-0"
     old.mkdir()

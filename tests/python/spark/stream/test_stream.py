@@ -144,9 +144,9 @@ def test_lost_offsets_are_one_readable_error(spark: SparkSession, tmp_path: Path
     ("options", "told"),
     [
         ({"maxTriggerDelay": "soon"}, "option maxTriggerDelay must be a time such as"),
-        ({"endingOffsets": "latest"}, "option endingOffsets means nothing in a streaming query, but in a batch query"),
-        ({"startingOffsets": '{"orders":{"0":-7}}'}, "option startingOffsets: -7 for orders-0 is no offset"),
-        ({"view": "batches"}, "option view: a stream gives records, and batches only a batch query"),
+        ({"endingOffsets": "latest"}, "option endingOffsets is not valid in a streaming query, only in a batch query"),
+        ({"startingOffsets": '{"orders":{"0":-7}}'}, "option startingOffsets: -7 for orders-0 is not an offset"),
+        ({"view": "batches"}, "option view must be records in a stream, not batches"),
     ],
 )
 def test_an_invalid_option_is_rejected_when_the_query_starts(spark: SparkSession, tmp_path: Path, options: dict[str, str], told: str):
@@ -165,7 +165,7 @@ def test_a_query_that_goes_on_with_fewer_topics_says_so(spark: SparkSession, tmp
     other.append(3)
     both = {"startingOffsets": "earliest", "failOnDataLoss": "true"}
     assert sorted(Sink(spark, log, tmp_path / "checkpoint", **both).run()[0]) == [0, 0, 1, 1, 2, 2, 3, 4]
-    told = "payments-0 was read up to offset 2, and subscribe, subscribePattern or assign leaves it out now; the option fail"
+    told = "payments-0 was read up to offset 2, and is no longer in subscribe, subscribePattern or assign; set fail"
     log.append(5)
     with pytest.raises(StreamingQueryException, match=told):
         Sink(spark, log, tmp_path / "checkpoint", subscribe="orders", **both).run()

@@ -51,7 +51,7 @@ def test_a_claim_of_a_job_that_was_given_up_is_not_renewed(tmp_path: Path):
     places.remove_staging(TARGET, JOB)
     claims.claim([])
     clock.now += RENEWED_AFTER
-    with pytest.raises(FileNotFoundError, match="the job was given up meanwhile"):
+    with pytest.raises(FileNotFoundError, match="the job was aborted"):
         claims.claim([])
     assert files(tmp_path) == []
 

@@ -103,7 +103,7 @@ def test_a_task_whose_job_is_given_up_meanwhile_leaves_nothing(tmp_path: Path, m
             yield pa.record_batch({"key": pa.nulls(300, pa.binary()), "value": [bytes(1000)] * 300})
             one.abort([])
 
-    with pytest.raises(FileNotFoundError, match="the job was given up"):
+    with pytest.raises(FileNotFoundError, match="the job was aborted"):
         one.write(rows())
     assert os.listdir(tmp_path) == []
 
@@ -202,7 +202,7 @@ def test_existing_files_are_never_overwritten(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(journal, "_make", late)
     before = visible(tmp_path)
-    with pytest.raises(FileExistsError, match="another writer was here first; nothing was overwritten"):
+    with pytest.raises(FileExistsError, match="another writer has written here; nothing was overwritten"):
         other.commit([message])
     assert intruder.read_bytes() == b"mine"
     assert visible(tmp_path) == sorted([*before, "orders-0/00000000000000000001.log"]), "indexes and journal were taken back"
@@ -215,7 +215,7 @@ def test_the_directory_of_a_running_broker_is_not_written(tmp_path: Path, monkey
         assert broker.stdout is not None
         assert broker.stdout.readline() == b"held\n"
         one = writer(tmp_path)
-        with pytest.raises(BlockingIOError, match="a broker has this directory open"):
+        with pytest.raises(BlockingIOError, match="a broker uses this directory"):
             one.commit([attempt(one, 0, ["a"], monkeypatch)])
     assert visible(tmp_path) == [".lock"]
 
@@ -371,7 +371,7 @@ def test_missing_staged_files_are_an_error(tmp_path: Path, monkeypatch: pytest.M
     one = writer(tmp_path)
     message = attempt(one, 0, ["a"], monkeypatch)
     os.unlink(os.path.join(places.staging(str(tmp_path), message.job), message.parts[0].path))
-    with pytest.raises(FileNotFoundError, match="one directory on the driver and on all executors"):
+    with pytest.raises(FileNotFoundError, match="the same directory on the driver and on all executors"):
         one.commit([message])
     assert visible(tmp_path) == [".lock"]
 
