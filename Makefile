@@ -130,7 +130,7 @@ test-python: $(BUILD) $(BUILT_JAR) ## pytest in WORKERS processes (4); ARGS="-k 
 	$(PY) -m pytest $(PARALLEL) -m "not soak" --durations 20 $(ARGS)
 
 .PHONY: lint
-lint: $(BUILD) licenses-check ## formats, clippy three times, ruff, mypy, the stub against the module, workflows, issue forms, links, licences
+lint: $(BUILD) licenses-check ## formats, clippy three times, ruff, mypy, the stub against the module, the language of texts, workflows, issue forms, links, licences
 	cargo fmt --check
 	cargo clippy $(LOCKED) --all-targets -- -D warnings
 	cargo clippy $(LOCKED) --all-targets --features arrow -- -D warnings
@@ -142,6 +142,7 @@ lint: $(BUILD) licenses-check ## formats, clippy three times, ruff, mypy, the st
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	$(PY) tools/check_structure.py
+	$(PY) tools/check_language.py src python
 	$(VENV)/bin/mypy
 	$(PY) -m mypy.stubtest logsegment._core --ignore-disjoint-bases
 	$(PY) tools/check_docs.py
