@@ -29,7 +29,7 @@ MOST_SIDECAR_BYTES = 256 << 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RewriteOptions:
-    """What becomes of records; `rewrite` documents each attribute.
+    """Options of a rewrite; `rewrite` documents each attribute.
 
     Attributes:
         is_threaded: hash and write in a thread of their own.

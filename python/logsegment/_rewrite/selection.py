@@ -1,4 +1,4 @@
-"""Which records a rewrite means: `Selection`, and keys as callers give them."""
+"""Select the records of a rewrite: `Selection`, and the keys of callers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `split` and `join` share: their errors, and the account of where every byte went."""
+"""Share the errors and the account of all bytes between `split` and `join`."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class CodecType(ParamType):
             self.fail(f"{value!r} has a level; write {codec} and --level {level}")
         codecs = chosen(ctx) if ctx and value not in CODECS else None
         if value not in CODECS and not (codecs and self._is_alias(codecs, value)):
-            plugins = "no plugin of the registry" if codecs else "the alias of a plugin needs --registry or --bootstrap-servers"
+            plugins = "or a plugin of the registry" if codecs else "plugins need --registry or --bootstrap-servers"
             self.fail(f"{value!r} is not one of {', '.join(map(repr, CODECS))}; {plugins}")
         return str(value)
 

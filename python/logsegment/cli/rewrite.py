@@ -161,7 +161,7 @@ def rewrite(options: RewriteArguments) -> int:
 
 @dataclass
 class RewriteJob:
-    """What all segments of a rewrite share."""
+    """Arguments of all segments of a rewrite."""
 
     options: RewriteArguments
     segments: Sequence[InputSegment]

@@ -31,7 +31,7 @@ pub struct CompactionRound {
     /// The last offset up to which all keys are in the map; None for no record.
     #[pyo3(get)]
     latest_offset: Option<i64>,
-    /// Whether there are more keys than the map can hold, so that another round is needed.
+    /// True if the map cannot hold all keys, so that another round is needed.
     #[pyo3(get)]
     is_full: bool,
     /// Keys in the map.

@@ -47,7 +47,7 @@ pub fn rewrite<'py>(
     work.run(source, plan_of(how)?, out).map(|(row, _)| row)
 }
 
-/// What all rewrites of one file are given.
+/// Arguments of all rewrites of one file.
 pub struct Work<'a, 'py> {
     pub py: Python<'py>,
     pub options: &'a ReadOptions,
@@ -87,7 +87,7 @@ fn digest_row(digest: Digest) -> DigestRow {
     (digest.finish(), bytes)
 }
 
-/// What a rewrite leaves besides the account.
+/// Results of a rewrite without the account.
 #[derive(Default)]
 struct Written {
     input: Digest,

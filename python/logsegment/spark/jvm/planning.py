@@ -52,7 +52,7 @@ _FILTERS: dict[str, Callable[[Any, Any], Filter]] = {
 
 
 class PlanNote(InputPartition):
-    """What is said about a plan; it is no task."""
+    """A remark about a plan, which is not a task."""
 
     def __init__(self, version: str, reason: str | None) -> None:
         self.version = version
@@ -74,7 +74,7 @@ class ColumnarTask(InputPartition):
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What Java asks for.
+    """Request of Java.
 
     Attributes:
         version: of the jar.
