@@ -451,7 +451,7 @@ def test_an_upload_without_its_manifest_is_none(tmp_path: Path):
     assert run("verify", tmp_path / "prefix", "--fail-on", "warning").code == 1
     for path in uploader.folder().glob("*.rsm-manifest"):
         path.unlink()
-    with pytest.raises(FileNotFoundError, match=r"there is no \.rsm-manifest"):
+    with pytest.raises(FileNotFoundError, match=r"no \.rsm-manifest"):
         ls.Log(tmp_path)
 
 

@@ -95,7 +95,7 @@ def test_the_last_upload_without_its_log_or_its_indexes(missing: str, tmp_path: 
     last = uploader.partition(TRANSACTIONS)[-1]
     last.with_suffix(missing).unlink()
     first, end = int(last.name[:20]), ls.Log(TRANSACTIONS).segments[-1].next_offset() - 1
-    text = f"there is no {missing}; offsets {first} to {end} are missing"
+    text = f"no {missing}; offsets {first} to {end} are missing"
     log = ls.Log(uploader.prefix)
     (finding,) = log.left_out
     assert (finding.severity, finding.base_offset, finding.last_offset) == ("warning", first, end)
