@@ -142,7 +142,7 @@ lint: $(BUILD) licenses-check ## formats, clippy three times, ruff, mypy, the st
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	$(PY) tools/check_structure.py
-	$(PY) tools/check_language.py src python
+	$(PY) tools/check_language.py
 	$(VENV)/bin/mypy
 	$(PY) -m mypy.stubtest logsegment._core --ignore-disjoint-bases
 	$(PY) tools/check_docs.py

@@ -18,7 +18,7 @@ columns in Python's hands, and the touch of each column by pyarrow is inside the
 options of `decode`.
 
 The line "checksum + decompress + copy" is the reference of the ratios: CRC-32C, decompression, and one pass that copies keys
-and values into column buffers that are reused, written in Rust for these files. It panics on bad input, and is no library.
+and values into column buffers that are reused, written in Rust for these files. It panics on bad input, and is not a library.
 How the peers are driven: [benches/peers](../../benches/peers/README.md).
 
 Compare ratios, which hold from machine to machine; MB/s are those of the processor that each section names.

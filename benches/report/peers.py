@@ -21,7 +21,7 @@ SHAPES = {
 
 
 def peers_section(peers):
-    lines = ["## Decoding, beside the peers", ""]
+    lines = ["## Decoding, compared with the peers", ""]
     for shape, title in SHAPES.items():
         cases = [f"{shape}-{codec}" for codec in CODECS if f"{shape}-{codec}" in peers["cells"]]
         if cases:
@@ -33,7 +33,7 @@ def peers_section(peers):
 
 def message_sets_section(peers):
     cases = [case for case in MESSAGE_SET_CASES if case in peers["cells"]]
-    lines = ["## Decoding magic 1, beside the peers", "", "The small records in compressed wrapper messages of 16 KiB. MB/s:", ""]
+    lines = ["## Decoding magic 1, compared with the peers", "", "The small records in compressed wrapper messages of 16 KiB. MB/s:", ""]
     return "\n".join([*lines, *matrix(peers, cases, speed), ""])
 
 

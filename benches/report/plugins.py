@@ -21,7 +21,7 @@ def plugins_section(rows):
     lines = [
         "## Plugin codecs",
         "",
-        "The experiment of the pluggable compression proposal (KIP-984), snappy built in beside snappy as a plugin. Its own table:",
+        "The experiment of the pluggable compression proposal (KIP-984), snappy built in and snappy as a plugin. Its own table:",
         "a producer that is held to 10,000 records a second, which no codec could slow down; latencies in milliseconds.",
         "",
         *markdown(["snappy", "records", "records/s", "mean", "95th %", "max"], PROPOSALS_TABLE),
@@ -29,7 +29,7 @@ def plugins_section(rows):
         "Here encode and decode are asked alone, at full speed: 60,000 values of 120 bytes, one thread, in turns of a few milliseconds.",
         "`native` and `python` run logsegment's own snappy, exported by a small crate ([benches/plugins](../../benches/plugins/snappy)),",
         "as C functions and from the methods of a class of Python: nothing else differs. `stored` is a class that gives back what it",
-        "is given, beside `none`. The ratio is the median of the rounds' ratios to what is built in; `us a batch` is the difference of the",
+        "is given, for comparison with `none`. The ratio is the median of the rounds' ratios to what is built in; `us a batch` is the difference of the",
         "best times by the number of batches.",
         "",
         *markdown(header, table),
@@ -37,7 +37,7 @@ def plugins_section(rows):
         "Where the microseconds go: what `stored` takes to decode is the call itself, one a batch. The interpreter is taken and given",
         "back, a view of the packed bytes is made, the method is called, what it gives is held, and let go inside the next call. `python`",
         "also writes to new memory where the built-in codec writes to its own again. A plugin of C functions has none of that. When",
-        "encoding, what a plugin of Python gives is copied behind what was written before, which is most of `stored` at 1 MiB.",
+        "encoding, what a plugin of Python gives is copied after what was written before, which is most of `stored` at 1 MiB.",
         "",
     ]
     return "\n".join(lines)

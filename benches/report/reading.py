@@ -11,7 +11,7 @@ def headers_section(headers):
     lines = [
         "## Batch headers",
         "",
-        "`batches(check_crc=False)` beside a bare Rust loop that reads every field of each",
+        "`batches(check_crc=False)` and a bare Rust loop that reads every field of each",
         "61-byte header; microseconds for the whole segment.",
         "",
     ]
@@ -42,7 +42,7 @@ def slice_section(rows):
     lines = [
         "## 1 % of the offsets",
         "",
-        "1 % of the offsets of a 1 GiB segment, read through the index beside it, near the beginning, the middle and the end, and all of",
+        "1 % of the offsets of a 1 GiB segment, read through its index, near the beginning, the middle and the end, and all of",
         "it: by plain Python, and into Spark's noop sink on local[2] (planning is in the time), with the tasks that read a slice.",
         "",
     ]

@@ -62,7 +62,7 @@ def header_view_section(row):
         "## Batch headers in Spark",
         "",
         "`view=batches`, all of its columns into Spark's noop sink, over hard links of one segment (small-none, in the page cache), on",
-        "local[2]; beside it a loop on one thread that reads each header by position, takes its fields apart with `struct` and keeps",
+        "local[2]; for comparison a loop on one thread that reads each header by position, takes its fields apart with `struct` and keeps",
         "nothing. The session is started before; planning and tasks are in the view's time. `count` is `count()` over the same view.",
         "",
     ]
@@ -72,11 +72,11 @@ def header_view_section(row):
 
 def spark_kafka_section(rows):
     lines = [
-        "## Beside Spark's Kafka source",
+        "## Compared with Spark's Kafka source",
         "",
         "The same topics of one Kafka 4.3.1 broker on this machine, two partitions of records of 100 bytes, in one run: ours over the",
         "broker's directory in Spark 4.3, Spark's own Kafka source in Spark 4.0.0 (the newest whose connector resolves whole), each on",
-        "local[2]. The broker works on the same cores: its CPU is told apart, and its time is part of what a Kafka source waits for.",
+        "local[2]. The broker works on the same cores: its CPU is counted apart, and its time is part of what a Kafka source waits for.",
         "The boundary is the CPU of the same rows ready made, decode that of plain Python.",
         "",
     ]

@@ -7,7 +7,7 @@ from benches.thresholds import ENCODE_SHAPES
 
 def encode_section(encode):
     lines = [
-        "## Encoding, beside the peers",
+        "## Encoding, compared with the peers",
         "",
         "From records ready in memory (an Arrow table for logsegment, each peer's own records for it) to record batches: the",
         "same records in the same batches at the same level, one thread. MB/s of uncompressed bytes, best of the repeats. What",
@@ -50,7 +50,7 @@ def convert_section(convert):
     lines = [
         "## Converting",
         "",
-        "Magic 1 to magic 2 with the codec kept, in pieces of 1 MiB, beside decoding to columns and encoding these; MB/s of",
+        "Magic 1 to magic 2 with the codec kept, in pieces of 1 MiB, compared with decoding to columns and encoding these; MB/s of",
         "stored bytes.",
         "",
         *markdown(["corpus", "decode + encode", "convert", "ratio"], rows),
