@@ -46,7 +46,7 @@ def slice_section(rows):
         "it: by plain Python, and into Spark's noop sink on local[2] (planning is in the time), with the tasks that read a slice.",
         "",
     ]
-    return "\n".join([*lines, *markdown(["corpus", "door", "all, ms", "1 %, ms", "times", "bytes read", "tasks"], table), ""])
+    return "\n".join([*lines, *markdown(["corpus", "API", "all, ms", "1 %, ms", "times", "bytes read", "tasks"], table), ""])
 
 
 def verify_section(found):

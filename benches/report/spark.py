@@ -5,7 +5,7 @@ from benches.report.tables import markdown
 
 def spark_section(rows):
     table = [spark_row(row) for row in rows]
-    header = ["input", "door", "query", "Mrows/s", "ceiling", "share", "CPU us a row", "ceiling", "share"]
+    header = ["input", "API", "query", "Mrows/s", "ceiling", "share", "CPU us a row", "ceiling", "share"]
     lines = [
         "## Spark",
         "",
@@ -38,7 +38,7 @@ def spark_readers_section(rows):
     lines = [
         "## Spark's columnar reader",
         "",
-        "The [reader in the JVM](../how-to/faster-in-spark.md) beside the one in Python, local[2], one run, medians of rounds in rotating",
+        "The [reader in the JVM](../how-to/faster-in-spark.md) and the one in Python, local[2], one run, medians of rounds in rotating",
         "order. `noop` reads all columns, `group` sums the lengths of values by partition, `count` counts the even offsets. Python with",
         "columns has the option `columns` with what the query needs; Spark tells the columnar reader by itself. The machine was shared:",
         "CPU counts more than rows a second.",
