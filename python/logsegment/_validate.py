@@ -327,9 +327,19 @@ def ensure_segment(file: SegmentFile, options: EntryKeywords | None = None) -> N
                 raise
 
 
+def is_damage(finding: Finding, *, has_torn: bool = False) -> bool:
+    """Return True for a finding at which a read fails, or ends although valid entries follow.
+
+    Args:
+        finding: of a decode or a validation.
+        has_torn: a torn tail is damage too, as where other segments follow.
+    """
+    return finding.severity == "error" or finding.rule == SWALLOWED or (has_torn and finding.rule == TORN)
+
+
 def damage_in(report: Report) -> list[Finding]:
-    """Return the findings at which a read fails, or ends although valid entries follow."""
-    return [one for one in report.findings if one.severity == "error" or one.rule == SWALLOWED]
+    """Return the findings of a report that are damage."""
+    return list(filter(is_damage, report.findings))
 
 
 def error_of(path: str, finding: Finding, options: ReadOptions) -> RecordBatchError:

@@ -180,7 +180,7 @@ impl Lookup<'_> {
 }
 
 /// The first offset of a batch, as far as its header tells: where a wrapper of magic 0 and 1 begins is known to its inner messages only.
-fn first_known(header: &BatchHeader) -> i64 {
+pub(super) fn first_known(header: &BatchHeader) -> i64 {
     if header.format >= RecordFormat::V2 { header.base_offset } else { header.last_offset }
 }
 

@@ -12,7 +12,7 @@ from logsegment._decode import batch_stream
 from logsegment._log_paths import object_name
 from logsegment._options import ReadOptions
 from logsegment._salvage import LostRange
-from logsegment._validate import SWALLOWED, TORN, Report, is_experimental
+from logsegment._validate import SWALLOWED, Report, is_damage, is_experimental
 from logsegment.cli.inputs import InputSegment
 from logsegment.stores.uri import uncut_name
 
@@ -105,8 +105,7 @@ def _damaged(report: Report, validate_from: Callable[[int], Report]) -> tuple[li
 
 def _is_damage(report: Report, found: Finding) -> bool:
     """Return whether a finding is damage. A torn last entry is not, while a broker may still write the rest of it."""
-    is_error = found.severity == "error" and not report._is_unopened(found)
-    return is_error or found.rule == SWALLOWED or (found.rule == TORN and found.severity == "warning")
+    return is_damage(found, has_torn=found.severity == "warning") and not report._is_unopened(found)
 
 
 def _joined(ranges: Sequence[Place]) -> list[Place]:

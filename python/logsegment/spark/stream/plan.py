@@ -13,7 +13,8 @@ from itertools import pairwise
 from pyspark.sql.datasource import InputPartition
 
 from logsegment._core import Finding
-from logsegment.log.reader import with_followers
+from logsegment._options import ReadOptions
+from logsegment.log.reader import PartitionReader
 from logsegment.segment_files.discovery import SegmentFile, is_gap, size_of
 from logsegment.spark.options.offsets import Offsets
 from logsegment.spark.options.read import StreamOptions
@@ -179,7 +180,8 @@ def _by_bytes(name: TopicPartition, segments: Sequence[SegmentFile], start: int,
     """Return parts of small segments that follow each other, or of a large one."""
     parts: list[RangePart] = []
     first, filled = start, 0
-    for segment, follower in with_followers(segments, start, end):
+    for lookup, follower in PartitionReader.of(segments, ReadOptions(start_offset=start, end_offset=end)).wanted():
+        segment = lookup.file
         after = end if follower is None else follower
         lower, upper = max(base_of(segment), start), min(after, end)
         size = _size(segment) * (upper - lower) // max(after - base_of(segment), 1)
