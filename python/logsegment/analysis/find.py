@@ -66,7 +66,8 @@ def find(
     Offsets and times are looked up through the indexes. For keys and headers, all batches within the offsets and times are read.
 
     Args:
-        source: a path or URI of a segment, a partition directory or a tree of them; a `Log`; or several of these.
+        source: a path or URI of a segment, a partition directory or a tree of them; a `Log`; a whole `FileSource`; a buffer with
+            the bytes of a segment, whose path begins with `memory://`; or a list of these.
         offset: the record of this offset.
         start_offset: the first offset (inclusive).
         end_offset: the first offset after the range (exclusive).
