@@ -17,7 +17,7 @@ from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, arranged, committed_transactions
 from logsegment.log.segment import Entries, Segment, aborted_transactions
 from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.segment_files.discovery import Paths, expanded, found_in, is_gap, segments_beside
+from logsegment.segment_files.discovery import Paths, expanded, found_in, is_gap, segments_of_directory
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.listing import is_directory, names_in
 from logsegment.stores.uri import absolute, directory_of
@@ -216,7 +216,7 @@ class Log(Entries):
 
 def _aborted(segments: Sequence[Segment]) -> list[Rows[AbortedTransaction]]:
     """Return those of each segment of a partition. Its markers are read once, if a segment has no valid `.txnindex`."""
-    beside = cache(partial(segments_beside, segments[0]._file))
+    beside = cache(partial(segments_of_directory, segments[0]._file))
     known = cache(lambda: committed_transactions(beside(), EVERY_FORMAT))
     return [aborted_transactions(one._file, beside, lambda _: known()) for one in segments]
 

@@ -27,7 +27,7 @@ from logsegment._options import EVERY_FORMAT, EntryKeywords, OnError, ReadOption
 from logsegment.log.piece import Part, PartitionPiece
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.log.time_lookup import bounds, first_offset_at
-from logsegment.segment_files.discovery import SegmentFile, segments_beside
+from logsegment.segment_files.discovery import SegmentFile, segments_of_directory
 from logsegment.stores.uri import is_stored
 
 #: The last offset of a segment whose end is damaged.
@@ -82,7 +82,7 @@ class PartitionReader:
         first = self.segments[0].file
         if is_of_0_7(first.path):
             return Transactions([])
-        return committed_transactions(segments_beside(first), self.options)
+        return committed_transactions(segments_of_directory(first), self.options)
 
     def wanted(self) -> Iterator[tuple[SegmentLookup, int | None]]:
         """Yield the segments that may hold wanted offsets, each with the first offset after it, or None for the last segment."""
@@ -274,7 +274,7 @@ def alone(file: SegmentFile, *, reports: bool) -> SegmentFile:
     if file.offsets is None:
         # A file may be readable in a directory that cannot be listed.
         with suppress(OSError):
-            offsets = next((one.offsets for one in segments_beside(file) if one.path == file.path), None)
+            offsets = next((one.offsets for one in segments_of_directory(file) if one.path == file.path), None)
             file = replace(file, offsets=offsets)
     if not reports:
         return file

@@ -27,7 +27,7 @@ from logsegment._options import EVERY_FORMAT, Depth, EntryKeywords, Isolation, O
 from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, alone, committed_transactions
 from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.segment_files.discovery import SegmentFile, find_segments, segments_beside, size_of
+from logsegment.segment_files.discovery import SegmentFile, find_segments, segments_of_directory, size_of
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.uri import absolute, is_stored
 from logsegment.tiered.keys import Keys
@@ -327,7 +327,7 @@ class Segment(Entries):
 
         Markers of magic 3 count without the switch, as they do in a `.txnindex`: no record is given.
         """
-        return aborted_transactions(self._file, lambda: segments_beside(self._file), self._ended_here)
+        return aborted_transactions(self._file, lambda: segments_of_directory(self._file), self._ended_here)
 
     def _ended_here(self, segments: Sequence[SegmentFile]) -> Transactions:
         """Return the transactions of the partition up to the end of the segment."""
