@@ -41,14 +41,14 @@ TORN = "L8-14"
 #: Rules of an upload in tiered storage, whose batches are compared with its manifest and with each other: alone, a batch breaks neither.
 _OFFSETS = ("TS-23", "ORD-1")
 #: Rules of batches whose records nobody can unpack without a plugin that is not here.
-WANTING = frozenset({"S-P19", "S-P20"})
+MISSING_PLUGIN = frozenset({"S-P19", "S-P20"})
 #: The rule of batches on which their plugin failed.
 FAILED = "S-P6"
 #: Rules of batches that were not unpacked, and of which nothing says that they are damaged: their checksum is right.
-UNOPENED = WANTING | {FAILED}
-Why: TypeAlias = Literal["wanting", "failed", "experimental"]
+UNOPENED = MISSING_PLUGIN | {FAILED}
+Why: TypeAlias = Literal["missing_plugin", "failed", "experimental"]
 _REASONS: dict[Why, str] = {
-    "wanting": "without their plugin",
+    "missing_plugin": "without their plugin",
     "failed": "of a plugin that failed",
     "experimental": "of the experimental format v3",
 }
@@ -82,7 +82,7 @@ class Report:
         self.findings = findings
         self.io_stats = io_stats
         # Without them a plugin may have failed on bytes that are damaged.
-        self._unopened = UNOPENED if has_checksums else WANTING
+        self._unopened = UNOPENED if has_checksums else MISSING_PLUGIN
         # First and last offset, entries and records by all headers; None when one does not tell. The command line says them.
         self._totals = totals
 
@@ -161,7 +161,7 @@ def is_experimental(finding: Finding) -> bool:
 
 def why(finding: Finding) -> Why:
     """Why nobody looked into a batch."""
-    return "experimental" if is_experimental(finding) else "wanting" if finding.rule in WANTING else "failed"
+    return "experimental" if is_experimental(finding) else "missing_plugin" if finding.rule in MISSING_PLUGIN else "failed"
 
 
 def validate(

@@ -1,4 +1,4 @@
-"""What of a segment is intact and what is lost: offsets and bytes, told by its headers and by what validation found."""
+"""What of a segment is valid and what is lost: offsets and bytes, told by its headers and by what validation found."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ class ValidRun:
 class Survey:
     """The whole of a segment. `is_complete` is False when there was too much damage to look at every place."""
 
-    intact: list[ValidRun] = field(default_factory=list)
+    valid: list[ValidRun] = field(default_factory=list)
     lost: list[LostRange] = field(default_factory=list)
     is_complete: bool = True
 
     @property
     def batches(self) -> int:
         """ValidRun batches."""
-        return sum(run.batches for run in self.intact)
+        return sum(run.batches for run in self.valid)
 
     @property
     def records(self) -> int:
         """Records in intact batches, as their headers count them."""
-        return sum(run.records for run in self.intact)
+        return sum(run.records for run in self.valid)
 
     @property
     def lost_bytes(self) -> int:
@@ -74,7 +74,7 @@ def survey(path: str, report: Report, validate_from: Callable[[int], Report], **
         # Their headers tell offsets all the same, and were not added up.
         reading = reading | {"experimental": True}
     elif not places and report._totals:
-        return Survey(intact=[ValidRun(*report._totals)])
+        return Survey(valid=[ValidRun(*report._totals)])
     found = Survey()
     begin = 0
     for start, end, rule in places:
@@ -127,7 +127,7 @@ def _look(found: Survey, path: str, start: int, end: int | None, reading: dict[s
     for first, last, batches, records in _headers(path, start, end, reading):
         if run is None:
             run = ValidRun(first, last)
-            found.intact.append(run)
+            found.valid.append(run)
             _bound_lost(found, first)
         run.first_offset = min(run.first_offset, first)
         run.last_offset = max(run.last_offset, last)
@@ -144,7 +144,7 @@ def _bound_lost(found: Survey, first: int) -> None:
 
 
 def _last(found: Survey) -> int | None:
-    return found.intact[-1].last_offset if found.intact else None
+    return found.valid[-1].last_offset if found.valid else None
 
 
 def _headers(path: str, start: int, end: int | None, reading: dict[str, Any]) -> Iterator[tuple[int, int, int, int]]:
@@ -177,10 +177,10 @@ def border_findings(before: Survey, segment: InputSegment, survey: Survey) -> It
 
     Kafka uploads no segment of a compacted topic, so that offsets which are missing between two uploads are a warning.
     """
-    is_known = before.intact and survey.intact and not any(place.before_offset is None for place in before.lost)
+    is_known = before.valid and survey.valid and not any(place.before_offset is None for place in before.lost)
     if segment.base_offset is None or not is_known or (survey.lost and survey.lost[0].position == 0):
         return
-    last, first = before.intact[-1].last_offset, survey.intact[0].first_offset
+    last, first = before.valid[-1].last_offset, survey.valid[0].first_offset
     if first <= last:
         yield Finding("ORD-1", "warning", f"the segment before ends at offset {last}", "baseOffset", 0, 0, base_offset=first)
     elif last + 1 < segment.base_offset:

@@ -166,8 +166,8 @@ impl Plugins {
         };
         compressed.map_err(|error| of_compression(&error))?;
         if len > 0 && out.len() == start {
-            let fault = format!("it compressed {} of records to nothing", plural(len, "byte"));
-            return Err(ErrorKind::Compression { plugin: codecs.describe(id), problem: fault }.into());
+            let problem = format!("it compressed {} of records to nothing", plural(len, "byte"));
+            return Err(ErrorKind::Compression { plugin: codecs.describe(id), problem }.into());
         }
         if let Some(input) = unproven {
             self.ensure_same(id, out.from(start), &input)?;
@@ -189,20 +189,20 @@ impl Plugins {
             return Ok(());
         }
         let plugin = self.brought(id)?.codecs.describe(id);
-        let fault = format!(
+        let problem = format!(
             "what it compressed decompresses to {}, not to the {} that it was given",
             plural(again.len(), "other byte"),
             input.len()
         );
-        Err(ErrorKind::Compression { plugin, problem: fault }.into())
+        Err(ErrorKind::Compression { plugin, problem }.into())
     }
 
     /// Returns an error of the decompressed bytes as an error of the plugin, in the same place.
     #[cold]
     pub fn blamed(&self, id: u8, error: &Error) -> Error {
         let plugin = self.brought.as_ref().map_or_else(String::new, |brought| brought.codecs.describe(id));
-        let fault = format!("what it gave is not the records of the batch: {}", error.message());
-        error.become_kind(ErrorKind::Plugin { plugin, problem: fault })
+        let problem = format!("what it gave is not the records of the batch: {}", error.message());
+        error.become_kind(ErrorKind::Plugin { plugin, problem })
     }
 
     fn brought(&self, id: u8) -> Result<&Brought> {

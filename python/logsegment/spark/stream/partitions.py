@@ -16,7 +16,7 @@ from logsegment import stores
 from logsegment._core import RecordBatchError
 from logsegment.log.log_end import GrowingLog
 from logsegment.log.reader import arranged
-from logsegment.segment_files.discovery import SegmentFile, segments_beside
+from logsegment.segment_files.discovery import SegmentFile, segments_of_directory
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import TopicPartition
 from logsegment.spark.read.bounds import HIGH_WATERMARKS, Checkpoint, Checkpoints, earliest
@@ -127,7 +127,7 @@ def settled_segments(segment: SegmentFile, *, reports: bool = False) -> list[Seg
     Raises:
         OSError: if the directory cannot be listed.
     """
-    return arranged(segments_beside(segment) if is_stored(segment.path) else _settled(segment), reports=reports)
+    return arranged(segments_of_directory(segment) if is_stored(segment.path) else _settled(segment), reports=reports)
 
 
 def version_of(segment: SegmentFile) -> object:
@@ -147,7 +147,7 @@ def _settled(segment: SegmentFile) -> list[SegmentFile]:
     deadline = time.monotonic() + PATIENCE
     before: list[SegmentFile] | None = None
     while True:
-        found = segments_beside(segment)
+        found = segments_of_directory(segment)
         # Asked between the listings too: it shows a swap that hides a segment from both.
         is_swapping = any(name.endswith(".swap") for name in os.listdir(segment.directory))
         if (found == before and not is_swapping) or time.monotonic() > deadline:

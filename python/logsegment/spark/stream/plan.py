@@ -20,7 +20,7 @@ from logsegment.spark.options.offsets import Offsets
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import Discovered, TopicPartition
 from logsegment.spark.read.bounds import base_of, earliest
-from logsegment.spark.read.plan import OWN_TASKS, at_least, packed, task_files
+from logsegment.spark.read.plan import OWN_TASKS, at_least, grouped, task_files
 from logsegment.spark.stream.partitions import Logs, settled_segments
 from logsegment.stores.uri import directory_of, shown
 
@@ -159,10 +159,10 @@ def _shared(parts: Sequence[RangePart], options: StreamOptions) -> list[RangeTas
     def sizes(part: RangePart) -> tuple[int, int, int]:
         return part.size, 1, part.end - part.start
 
-    def pack(most: int) -> list[RangeTask]:
-        return [RangeTask(group) for group in packed(parts, sizes, (most, task_files(len(parts)), most_offsets))]
+    def group(most: int) -> list[RangeTask]:
+        return [RangeTask(group) for group in grouped(parts, sizes, (most, task_files(len(parts)), most_offsets))]
 
-    return at_least(least, min(options.max_partition_bytes, total // max(least, OWN_TASKS)), pack)
+    return at_least(least, min(options.max_partition_bytes, total // max(least, OWN_TASKS)), group)
 
 
 def _parts(logs: Logs, ranges: Sequence[tuple[TopicPartition, int, int]], options: StreamOptions) -> list[RangePart]:
