@@ -2,6 +2,7 @@
 
 - No source file has more than 500 lines; tests may.
 - No two classes of the Python package have the same name.
+- No module of the Python package imports the root of it.
 - No internal function of the Python package takes more than five arguments. Public functions (docs/reference/versioning.md) are apart:
   those in the `__all__` of a public module, and the public methods of its classes.
 """
@@ -28,7 +29,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 def main() -> int:
     """Print each violation and return the exit code."""
-    problems = [*long_files(), *repeated_classes(), *long_signatures()]
+    problems = [*long_files(), *repeated_classes(), *root_imports(), *long_signatures()]
     for problem in problems:
         print(problem)
     return 1 if problems else 0
@@ -53,6 +54,16 @@ def repeated_classes() -> Iterator[str]:
     for name, found in places.items():
         if len(found) > 1:
             yield f"class {name} is defined more than once: {', '.join(found)}"
+
+
+def root_imports() -> Iterator[str]:
+    """Yield the imports of the root of the package from inside."""
+    for path, tree in modules():
+        for node in ast.walk(tree):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            is_from = isinstance(node, ast.ImportFrom) and node.module == PACKAGE.name
+            if (is_from or PACKAGE.name in names) and path != PACKAGE / "__init__.py":
+                yield f"{path.relative_to(ROOT)}:{node.lineno}: imports the root of the package; import from the module"
 
 
 def long_signatures() -> Iterator[str]:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
-from logsegment import stores
 from logsegment._core import RecordBatchError
 from logsegment.log.log_end import GrowingLog
 from logsegment.log.reader import arranged
@@ -22,6 +21,7 @@ from logsegment.spark.options.topics import TopicPartition
 from logsegment.spark.read.bounds import HIGH_WATERMARKS, Checkpoint, Checkpoints, earliest
 from logsegment.spark.read.damage import failed
 from logsegment.stores.errors import ChangedError
+from logsegment.stores.files import version_of as stored_version
 from logsegment.stores.uri import is_stored
 
 Logs: TypeAlias = Mapping[TopicPartition, Sequence[SegmentFile]]
@@ -137,7 +137,7 @@ def version_of(segment: SegmentFile) -> object:
         FileNotFoundError: if the segment is gone.
     """
     if is_stored(segment.path):
-        return stores.version_of(segment.path)
+        return stored_version(segment.path)
     status = os.stat(segment.path)
     return status.st_dev, status.st_ino
 
