@@ -266,7 +266,8 @@ class _Records:
         place = segment.path if is_alone else segment.directory
         read = replace(self.read, topic=segment.topic, partition=segment.partition, transactions=self.known.get(place))
         if segment.file is not None and segment.is_regular:
-            reader = PartitionReader.of([segment.file], read)
+            # Headers show which batches end before --since; the others are filtered by record.
+            reader = replace(PartitionReader.of([segment.file], read), timestamp=self.options.since)
             self._add_known(place, segment.name, reader.transactions)
             yield [reader.part()] if self.options.tail is None else reader.parts_from_end(TAIL_BYTES)
             return
