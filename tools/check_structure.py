@@ -2,6 +2,8 @@
 
 - No source file has more than 500 lines; tests may.
 - No two classes of the Python package have the same name.
+- No module of the Python package imports the root of it.
+- CONTRIBUTING.md draws every room of the house.
 - No internal function of the Python package takes more than five arguments. Public functions (docs/reference/versioning.md) are apart:
   those in the `__all__` of a public module, and the public methods of its classes.
 """
@@ -9,6 +11,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -28,7 +31,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 def main() -> int:
     """Print each violation and return the exit code."""
-    problems = [*long_files(), *repeated_classes(), *long_signatures()]
+    problems = [*long_files(), *repeated_classes(), *root_imports(), *undrawn_rooms(), *long_signatures()]
     for problem in problems:
         print(problem)
     return 1 if problems else 0
@@ -53,6 +56,27 @@ def repeated_classes() -> Iterator[str]:
     for name, found in places.items():
         if len(found) > 1:
             yield f"class {name} is defined more than once: {', '.join(found)}"
+
+
+def root_imports() -> Iterator[str]:
+    """Yield the imports of the root of the package from inside."""
+    for path, tree in modules():
+        for node in ast.walk(tree):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            is_from = isinstance(node, ast.ImportFrom) and node.module == PACKAGE.name
+            if (is_from or PACKAGE.name in names) and path != PACKAGE / "__init__.py":
+                yield f"{path.relative_to(ROOT)}:{node.lineno}: imports the root of the package; import from the module"
+
+
+def undrawn_rooms() -> Iterator[str]:
+    """Yield the modules and folders at the top that are not in the drawing."""
+    drawing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("```")
+    drawn = next(set(re.findall(r"\w+", part)) for part in drawing if part.startswith("\npython/logsegment"))
+    places = [*PACKAGE.glob("[!_]*"), *PACKAGE.glob("_[!_]*.py"), *(ROOT / "src").glob("*")]
+    for path in sorted(places):
+        is_room = path.suffix in (".py", ".rs") or (path.is_dir() and any(path.glob("*.[pr]*")))
+        if is_room and path.stem not in drawn | {"lib"}:
+            yield f"CONTRIBUTING.md does not draw {path.relative_to(ROOT)}"
 
 
 def long_signatures() -> Iterator[str]:

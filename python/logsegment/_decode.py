@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Unpack
 
-from logsegment._core import ArrowTable, FileSource, Limits, RecordStream, Transactions, internal_topics
+from logsegment._core import ArrowBatch, ArrowTable, FileSource, Finding, Limits, RecordStream, Transactions, internal_topics
 from logsegment._core import batch_stream as core_batch_stream
 from logsegment._core import decode as core_decode
 from logsegment._options import (
@@ -220,6 +221,15 @@ def batch_stream(
     """
     own = {"check_crc": check_crc, "on_error": on_error, "strict_tail": strict_tail, "batch_size": batch_size, "resolve": resolve}
     return core_batch_stream(source, ReadOptions.of(EntryKeywords, options, **own))
+
+
+def with_findings(stream: RecordStream) -> Iterator[tuple[ArrowBatch | None, list[Finding]]]:
+    """Yield the batches of a stream, each with the findings that came with it, and at the end None with the last ones."""
+    seen = 0
+    for rows in chain(stream, [None]):
+        findings = stream.findings[seen:]
+        seen += len(findings)
+        yield rows, findings
 
 
 def ensure_topic_names(options: ReadOptions, segments: Iterable[SegmentFile]) -> None:

@@ -269,10 +269,10 @@ def html_fragment(root: Field) -> str:
     return f'<div class="ls-inspect"><style>{STYLE}</style>{"".join(_html_field(root, is_open=True))}</div>'
 
 
-def html_page(root: Field, title: str, following: Field | None = None) -> str:
+def html_page(root: Field, title: str, next_one: Field | None = None) -> str:
     """Return the tree as a page, with another tree after it if one is given."""
     head = f'<meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>{escape(title)}</title>'
-    rest = f"<h2>the next valid batch, byte {following.start}</h2>{html_fragment(following)}" if following else ""
+    rest = f"<h2>the next valid batch, byte {next_one.start}</h2>{html_fragment(next_one)}" if next_one else ""
     return f"<!doctype html><html lang=en><head>{head}</head><body><h1>{escape(title)}</h1>{html_fragment(root)}{rest}</body></html>\n"
 
 

@@ -60,14 +60,14 @@ def lz4_header_checksum(frame: Any, *, form: Form) -> int:
     return core_lz4_header_checksum(frame, form)
 
 
-def fix_lz4(buffer: Any, *, limits: Limits | None = None) -> bytes:
+def fix_lz4(source: Any, *, limits: Limits | None = None) -> bytes:
     """Write the correct header checksum into every LZ4 frame of a message set.
 
     One byte of each frame changes, and the checksum of its entry. Nothing is decompressed; all other bytes stay, also a torn tail. Kafka
     0.8.2 and 0.9 reject the result: in magic 0 it is for other tools that read LZ4 frames.
 
     Args:
-        buffer: entries of magic 0, 1 and 2, in any mixture: a buffer, a `FileSource` or a binary file object.
+        source: entries of magic 0, 1 and 2, in any mixture; as in `decode`.
         limits: see `decode`.
 
     Returns:
@@ -86,17 +86,17 @@ def fix_lz4(buffer: Any, *, limits: Limits | None = None) -> bytes:
 
     Source: KIP-57; `rd_kafka_lz4_decompress` of librdkafka repairs frames the same way.
     """
-    return b"".join(Lz4Rewriter(buffer, "correct", limits, True))
+    return b"".join(Lz4Rewriter(source, "correct", limits, True))
 
 
-def break_lz4(buffer: Any, *, limits: Limits | None = None) -> bytes:
+def break_lz4(source: Any, *, limits: Limits | None = None) -> bytes:
     """Write the header checksum of Kafka 0.8.2 and 0.9 into every LZ4 frame of a message set.
 
     Content size and content checksum are removed, since these readers reject them. They read magic 0 only; no reader accepts magic 1 or
     2 with such a checksum.
 
     Args:
-        buffer: as in `fix_lz4`.
+        source: as in `fix_lz4`.
         limits: as in `fix_lz4`.
 
     Returns:
@@ -112,7 +112,7 @@ def break_lz4(buffer: Any, *, limits: Limits | None = None) -> bytes:
 
     Source: KIP-57; `KafkaLZ4BlockInputStream` of Kafka 0.9.
     """
-    return b"".join(Lz4Rewriter(buffer, "broken", limits, True))
+    return b"".join(Lz4Rewriter(source, "broken", limits, True))
 
 
 def check_lz4(source: Any, *, limits: Limits | None = None) -> list[Lz4Frames]:

@@ -41,14 +41,14 @@ TORN = "L8-14"
 #: Rules of an upload in tiered storage. They compare batches with the manifest and with each other; a single batch cannot break them.
 _OFFSETS = ("TS-23", "ORD-1")
 #: Rules of batches that need a missing plugin.
-WANTING = frozenset({"S-P19", "S-P20"})
+MISSING_PLUGIN = frozenset({"S-P19", "S-P20"})
 #: The rule of batches on which their plugin failed.
 FAILED = "S-P6"
 #: Rules of batches that were not decompressed, with a valid checksum and without known damage.
-UNOPENED = WANTING | {FAILED}
-Why: TypeAlias = Literal["wanting", "failed", "experimental"]
+UNOPENED = MISSING_PLUGIN | {FAILED}
+Why: TypeAlias = Literal["missing_plugin", "failed", "experimental"]
 _REASONS: dict[Why, str] = {
-    "wanting": "without their plugin",
+    "missing_plugin": "without their plugin",
     "failed": "of a plugin that failed",
     "experimental": "of the experimental format v3",
 }
@@ -82,7 +82,7 @@ class Report:
         self.findings = findings
         self.io_stats = io_stats
         # Without checksums, a plugin may have failed on damaged bytes.
-        self._unopened = UNOPENED if has_checksums else WANTING
+        self._unopened = UNOPENED if has_checksums else MISSING_PLUGIN
         # First and last offset, entries and records by all headers, for the command line; None if a header does not have them.
         self._totals = totals
 
@@ -161,7 +161,7 @@ def is_experimental(finding: Finding) -> bool:
 
 def why(finding: Finding) -> Why:
     """Return the reason why a batch was not decompressed."""
-    return "experimental" if is_experimental(finding) else "wanting" if finding.rule in WANTING else "failed"
+    return "experimental" if is_experimental(finding) else "missing_plugin" if finding.rule in MISSING_PLUGIN else "failed"
 
 
 def validate(
@@ -326,9 +326,19 @@ def ensure_segment(file: SegmentFile, options: EntryKeywords | None = None) -> N
                 raise
 
 
+def is_damage(finding: Finding, *, has_torn: bool = False) -> bool:
+    """Return True for a finding at which a read fails, or ends although valid entries follow.
+
+    Args:
+        finding: of a decode or a validation.
+        has_torn: a torn tail is damage too, as where other segments follow.
+    """
+    return finding.severity == "error" or finding.rule == SWALLOWED or (has_torn and finding.rule == TORN)
+
+
 def damage_in(report: Report) -> list[Finding]:
-    """Return the findings at which a read fails, or ends although valid entries follow."""
-    return [one for one in report.findings if one.severity == "error" or one.rule == SWALLOWED]
+    """Return the findings of a report that are damage."""
+    return list(filter(is_damage, report.findings))
 
 
 def error_of(path: str, finding: Finding, options: ReadOptions) -> RecordBatchError:

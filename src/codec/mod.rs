@@ -137,8 +137,8 @@ impl Decompressor {
 
 /// Returns the error of a corrupt stream.
 #[cold]
-fn bad(codec: &'static str, rule: &'static str, fault: &'static str) -> Error {
-    ErrorKind::Codec { rule, codec, problem: fault }.into()
+fn bad(codec: &'static str, rule: &'static str, problem: &'static str) -> Error {
+    ErrorKind::Codec { rule, codec, problem }.into()
 }
 
 /// Returns a 32-bit length as `usize`.

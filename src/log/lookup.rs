@@ -180,7 +180,7 @@ impl Lookup<'_> {
 }
 
 /// The first offset of a batch, if its header has it; that of a wrapper of magic 0 and 1 is in its inner messages.
-fn first_known(header: &BatchHeader) -> i64 {
+pub(super) fn first_known(header: &BatchHeader) -> i64 {
     if header.format >= RecordFormat::V2 { header.base_offset } else { header.last_offset }
 }
 

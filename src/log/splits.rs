@@ -1,7 +1,7 @@
 //! Where a log can be cut into pieces that are read apart: always where a batch begins.
 
 use super::index_search::{from_first, from_last, position};
-use super::lookup::{Lookup, no_data_error};
+use super::lookup::{Lookup, first_known, no_data_error};
 use crate::error::Result;
 use crate::model::{BatchHeader, RecordFormat};
 use crate::sidecar::OffsetEntry;
@@ -64,6 +64,33 @@ impl Lookup<'_> {
             from = batch.position;
         }
         Ok(splits)
+    }
+
+    /// The offset after the last batch that ends at `end` or before, of the batches from position `start` on, where one begins. If there is
+    /// none: that after the first batch where `takes_first` is set, otherwise `None`.
+    ///
+    /// # Errors
+    /// As `Headers::next_header`.
+    pub fn offset_within(&self, start: u64, end: u64, takes_first: bool) -> Result<Option<i64>> {
+        let is_at_most = |entry: &OffsetEntry| u64::try_from(entry.position).is_ok_and(|position| position <= end);
+        let below = self.offsets.get(..self.offsets.partition_point(is_at_most)).unwrap_or_default();
+        let near = from_last(below, |hint| match position(hint).filter(|position| *position > start) {
+            Some(position) => self.valid_at(position),
+            None => Ok(None),
+        })?;
+        // A batch begins at `near`, so that what it does not hold ends before it.
+        let mut reached = near.map(|header| first_known(&header));
+        let mut headers = self.headers(near.map_or(start, |header| header.position));
+        while let Some(header) = headers.next_header()? {
+            let is_within = header.position.saturating_add(header.size) <= end;
+            if is_within || (takes_first && reached.is_none()) {
+                reached = Some(header.last_offset.saturating_add(1));
+            }
+            if !is_within {
+                break;
+            }
+        }
+        Ok(reached)
     }
 
     /// The bytes that hold all valid batches with offsets from `start` to before `end`, and the last valid batch before them if there is

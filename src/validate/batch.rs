@@ -35,8 +35,8 @@ impl Neighbours {
             return;
         }
         if let Some(previous) = self.epoch.or(Some(0)).filter(|previous| epoch < *previous) {
-            let older = FindingKind::EpochBehind { epoch, previous };
-            findings.push(Finding::in_batch(older, Severity::Warning, header).at_field("partitionLeaderEpoch"));
+            let lower = FindingKind::LowerEpoch { epoch, previous };
+            findings.push(Finding::in_batch(lower, Severity::Warning, header).at_field("partitionLeaderEpoch"));
         }
         self.epoch = Some(epoch.max(0));
     }

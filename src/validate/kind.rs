@@ -69,7 +69,7 @@ pub enum FindingKind {
     /// ORD-3: no batch has these offsets.
     OffsetGap { first: i64, last: i64, why: Missing },
     /// ORD-2: the leader epoch is below that of the batch before.
-    EpochBehind { epoch: i32, previous: i32 },
+    LowerEpoch { epoch: i32, previous: i32 },
     /// V2-61: producer fields that contradict each other or the attributes.
     Producer { what: &'static str },
     /// PRD-1, PRD-2, TRX-1 to TRX-4: what a producer gets wrong across batches.
@@ -137,7 +137,7 @@ impl FindingKind {
             Self::MaxTimestamp { .. } => "FND-16",
             Self::OffsetOverlap { .. } => "ORD-1",
             Self::OffsetGap { .. } => "ORD-3",
-            Self::EpochBehind { .. } => "ORD-2",
+            Self::LowerEpoch { .. } => "ORD-2",
             Self::Producer { .. } => "V2-61",
             Self::AcrossBatches { problem, .. } => problem.rule(),
             Self::ManyMarkers { .. } => "CTL-1",

@@ -152,9 +152,9 @@ impl ProducerRules {
             findings.push(found(ProducerProblem::MarkerWithoutData, Severity::Info, header, "producerId"));
         }
         let epoch = marker.coordinator_epoch;
-        let is_behind = |(previous, then): &(i32, u64)| *then == gaps && (0..*previous).contains(&epoch);
-        if let Some((previous, _)) = known.coordinator_epoch.filter(is_behind) {
-            findings.push(found(ProducerProblem::CoordinatorEpochBehind { epoch, previous }, Severity::Warning, header, "records"));
+        let is_lower = |(previous, then): &(i32, u64)| *then == gaps && (0..*previous).contains(&epoch);
+        if let Some((previous, _)) = known.coordinator_epoch.filter(is_lower) {
+            findings.push(found(ProducerProblem::LowerCoordinatorEpoch { epoch, previous }, Severity::Warning, header, "records"));
         }
         known.coordinator_epoch = Some((epoch, gaps)).filter(|(epoch, _)| *epoch >= 0).or(known.coordinator_epoch);
         known.open = None;
@@ -172,7 +172,7 @@ impl ProducerRules {
             gaps,
         });
         if epoch < known.epoch && epoch >= 0 {
-            let problem = ProducerProblem::EpochBehind { epoch, previous: known.epoch };
+            let problem = ProducerProblem::LowerEpoch { epoch, previous: known.epoch };
             findings.push(found(problem, Severity::Warning, header, "producerEpoch"));
         }
         if epoch != known.epoch {

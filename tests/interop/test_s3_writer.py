@@ -228,7 +228,7 @@ def test_a_task_that_sends_when_its_job_is_given_up_leaves_nothing(server: Serve
             one.abort([])
         put(source, uri)
 
-    monkeypatch.setattr(stores, "put_file", late)
+    monkeypatch.setattr(tasks, "put_file", late)
     with pytest.raises(FileNotFoundError, match="the job was aborted"):
         attempt(one, 0, ["a"], monkeypatch)
     assert objects(server, "given-up") == []

@@ -533,7 +533,7 @@ def test_what_if_gives_the_sizes_of_real_conversions(codec: str):
     saved = v3_savings(data)
     assert (saved.batches, saved.records, saved.stored) == (ls.batches(data).num_rows, 300, len(data))
     assert saved.main == len(ls.convert(data, to="v3").data)
-    assert saved.repacked == saved.stored
+    assert saved.recompressed == saved.stored
     assert saved.left_out == 0
     assert saved.additional == len(ls.convert(data, to="v3", metadata_first=True).data)
     assert 9 <= saved.per_batch <= 12
@@ -542,8 +542,8 @@ def test_what_if_gives_the_sizes_of_real_conversions(codec: str):
     if codec == "none":
         assert saved.stored - saved.main == saved.stored - saved.additional == saved.header_bytes + saved.per_record * 300
     else:
-        assert 0 < saved.unpacked_additional <= saved.unpacked
-        assert saved.unpacked_main == saved.unpacked - round(saved.per_record * 300)
+        assert 0 < saved.decompressed_additional <= saved.decompressed
+        assert saved.decompressed_main == saved.decompressed - round(saved.per_record * 300)
     assert v3_savings(b"").per_batch == v3_savings(b"").per_record == 0.0
 
 

@@ -12,7 +12,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeAlias, Unpack
 
-from logsegment import stores
 from logsegment._core import BatchHeader, FileSource, PartitionEnd, batch_headers, batch_stream
 from logsegment._core import decode as core_decode
 from logsegment._options import EntryKeywords, ReadOptions, Timestamp, milliseconds
@@ -22,6 +21,8 @@ from logsegment._rewrite.rewrite import ensure_outside
 from logsegment._text import camel_case
 from logsegment.segment_files.discovery import SegmentFile, found_in
 from logsegment.segment_files.output_names import directory_name
+from logsegment.stores.files import open_file
+from logsegment.stores.listing import is_directory
 from logsegment.stores.uri import absolute, shown
 
 #: Most bytes and offsets of a segment: both are 32-bit in indexes (SEG-13).
@@ -172,7 +173,7 @@ def join(
     """
     read = ReadOptions.of(EntryKeywords, options)
     given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
-    if len(given) == 1 and stores.is_directory(given[0]):
+    if len(given) == 1 and is_directory(given[0]):
         return _arranged(given[0], out, read, (lambda: lambda header, held: held + header.size > MOST, False))
     files = [file for path in given for file in found_in(path, has_patterns=False)[0]]
     files.sort(key=lambda file: file.base_offset or 0)
@@ -207,7 +208,7 @@ class _Writer:
 
     def add(self, file: SegmentFile, headers: Iterator[BatchHeader], size: int) -> None:
         """Write the batches of an input segment, in runs that go to the same segment."""
-        raw = stores.open_file(file.path)
+        raw = open_file(file.path)
         begins = self.keeps_borders
         at = start = first = last = 0
         entries = 0
@@ -295,7 +296,7 @@ def _arranged(source: Any, out: Any, read: ReadOptions, how: tuple[Callable[[], 
         read: how entries are read.
         how: makes what decides where a segment of a partition begins; and whether the borders of the source stay.
     """
-    place, is_tree = os.fspath(out), stores.is_directory(source)
+    place, is_tree = os.fspath(out), is_directory(source)
     files, _ = found_in(source, has_patterns=False)
     if is_tree:
         ensure_own_directories(files)

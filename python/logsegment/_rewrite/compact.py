@@ -11,7 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
-from logsegment import stores
 from logsegment._core import CompactionRound, PartitionEnd
 from logsegment._options import CompressionName, EntryKeywords, ReadOptions, Timestamp, milliseconds
 from logsegment._output import PATHS, output_directory
@@ -27,6 +26,7 @@ from logsegment._rewrite.partitions import (
 from logsegment._rewrite.rewrite import ensure_outside
 from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in
 from logsegment.segment_files.output_names import directory_name
+from logsegment.stores.listing import is_directory
 from logsegment.stores.uri import absolute
 
 #: Kafka's `log.cleaner.dedupe.buffer.size`.
@@ -102,7 +102,7 @@ def compact(
 
     Source: `Cleaner`, `CleanedTransactionMetadata` and `SkimpyOffsetMap` in Kafka; KIP-58, KIP-98, KIP-534.
     """
-    if not isinstance(source, PATHS) or not stores.is_directory(source):
+    if not isinstance(source, PATHS) or not is_directory(source):
         raise TypeError("compact needs the path of a partition directory, or of a tree of them")
     if memory < 1 or delete_retention_ms < 0:
         raise ValueError("memory must be at least 1, and delete_retention_ms at least 0")

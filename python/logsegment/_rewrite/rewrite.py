@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
 
-from logsegment import stores
 from logsegment._core import FileSource, PartitionEnd, ensure_log_segment
 from logsegment._options import CompressionName, EntryKeywords, ReadOptions
 from logsegment._output import PATHS, ensure_apart, output_directory, staged_output
@@ -13,7 +12,8 @@ from logsegment._rewrite.account import Rewrite
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, rewrite_partitions, snapshot_before, sources_of
 from logsegment._rewrite.selection import Keys, Selection, core_selection
 from logsegment.segment_files.discovery import found_in, segment_at
-from logsegment.stores.uri import shown
+from logsegment.stores.listing import is_directory
+from logsegment.stores.uri import is_stored, placed, shown
 
 MaskWith: TypeAlias = Literal["null", "empty", "hash"]
 MASKS = ("null", "empty", "hash")
@@ -100,7 +100,7 @@ def rewrite(
     )
     ensure_meant(how)
     work = RewriteWork(ReadOptions.of(EntryKeywords, options), how, dry_run)
-    if isinstance(source, PATHS) and stores.is_directory(source):
+    if isinstance(source, PATHS) and is_directory(source):
         return _directory(source, out, work)
     return _file(source, out, work, overwrite=overwrite)
 
@@ -160,8 +160,8 @@ def ensure_outside(out: str, source: str | os.PathLike[str]) -> None:
     Raises:
         ValueError: if it would.
     """
-    place = stores.placed(source)
-    if stores.is_stored(place):
+    place = placed(source)
+    if is_stored(place):
         return
     inside, outside = os.path.realpath(out), os.path.realpath(place)
     if os.path.commonpath([inside, outside]) == outside:

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from logsegment._core import BatchHeader, Finding, compare_records, different_columns, equal_rows
+from logsegment._core import BatchHeader, FileSource, Finding, compare_records, different_columns, equal_rows
 from logsegment._options import EntryKeywords, ReadOptions
 from logsegment._validate import ensure_segment, is_unopened
 from logsegment.analysis.diff_sides import (
@@ -25,12 +25,16 @@ from logsegment.analysis.diff_sides import (
     Totals,
     first_offset_of,
 )
-from logsegment.analysis.results import Results
+from logsegment.analysis.results import Results, place_of
 from logsegment.log.log import Log
 from logsegment.segment_files.discovery import SegmentFile, found_in, of_partition
+from logsegment.stores.memory import MemoryFile
 from logsegment.stores.uri import absolute, directory_of, is_tiered, placed, shown, untiered
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 State = Literal["same", "different", "unopened", "damaged"]
 #: The states from best to worst.
@@ -44,8 +48,8 @@ _COLUMNS = (
 
 
 def diff(
-    a: str | os.PathLike[str] | Log,
-    b: str | os.PathLike[str] | Log,
+    a: str | os.PathLike[str] | Log | FileSource | Buffer,
+    b: str | os.PathLike[str] | Log | FileSource | Buffer,
     *,
     topic: str | None = None,
     partition: int | None = None,
@@ -63,7 +67,8 @@ def diff(
     Segment borders, batches, codec, format, producers and the type of a timestamp do not count.
 
     Args:
-        a: a file, a partition directory or a tree, here or in a store, a prefix of tiered storage, or a `Log`.
+        a: a file, a partition directory or a tree, here or in a store, a prefix of tiered storage, or a `Log`; a whole `FileSource`; or a
+            buffer with the bytes of a segment.
         b: the same; partitions of two trees are paired by topic and partition.
         topic: compare only the partitions of this topic.
         partition: compare only partitions of this number.
@@ -91,9 +96,17 @@ def diff(
     Source: KIP-98 for what a checksum covers; `ReplicaVerificationTool` in Kafka.
     """
     own = DiffOptions(ReadOptions.of(EntryKeywords, options, check_crc=check_crc), with_batches=batches, is_deep=deep)
-    ours, theirs = (one if decryption_keys is None or isinstance(one, Log) else tiered(absolute(one), decryption_keys) for one in (a, b))
+    (ours, held), (theirs, other) = (_side(one, decryption_keys) for one in (a, b))
     pairs = chosen_pairs(pairs_of(ours, theirs), topic, partition)
-    return Diff(Comparison(pair, own) for pair in pairs)
+    return Diff(Comparison(pair, own, [*held, *other]) for pair in pairs)
+
+
+def _side(source: str | os.PathLike[str] | Log | FileSource | Buffer, keys: Keys | None) -> tuple[Any, list[MemoryFile]]:
+    """Return the path or the log of a side, and the file that must be kept while it is read."""
+    if isinstance(source, Log):
+        return source, []
+    place, held = place_of(source)
+    return place if keys is None or held else tiered(absolute(place), keys), held
 
 
 class Comparison(Results[Difference]):
@@ -107,7 +120,9 @@ class Comparison(Results[Difference]):
         totals (Totals): counts so far.
     """
 
-    def __init__(self, pair: Pair, options: DiffOptions) -> None:
+    def __init__(self, pair: Pair, options: DiffOptions, buffers: Sequence[MemoryFile] = ()) -> None:
+        # They can be read as long as the comparison has them.
+        self._buffers = buffers
         self.totals = Totals()
         super().__init__(_differences(pair, options, self.totals))
         self.topic, self.partition, self.name = pair.topic, pair.partition, pair.name

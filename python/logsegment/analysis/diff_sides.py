@@ -7,13 +7,14 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from logsegment._core import ArrowBatch, BatchHeader, FileSource, Finding, RecordBatchError, batch_headers, batch_stream, torn_offsets
-from logsegment._decode import decoded
+from logsegment._decode import decoded, with_findings
 from logsegment._errors import naming_file
 from logsegment._options import ReadOptions
-from logsegment._validate import SWALLOWED, TORN, validated
+from logsegment._validate import TORN, is_damage, validated
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import shown
@@ -197,11 +198,12 @@ class Side:
                 self._options.read, columns=tuple(RECORD), check_crc=not self._options.read.check_crc, on_error="skip", control=True
             )
             with naming_file(path), decoded(source, read) as stream:
-                seen = 0
-                for rows in stream:
-                    seen = self._add_findings(path, stream.findings, seen, whole)
-                    yield rows
-                self._add_findings(path, stream.findings, seen, whole)
+                for rows, findings in with_findings(stream):
+                    for finding in filter(_is_damage, findings):
+                        self.damage.append(Difference.damage(self.name, path, finding))
+                        self._add_lost(*(self._offsets_of(path, finding) or whole))
+                    if rows is not None:
+                        yield rows
 
     def _next(self) -> None:
         self.at = 0
@@ -272,13 +274,6 @@ class Side:
         else:
             self.lost.append((first, last))
 
-    def _add_findings(self, path: str, findings: Sequence[Finding], seen: int, whole: tuple[int, int]) -> int:
-        """Add the findings of a decode after the first `seen` ones; return how many there are now."""
-        for finding in filter(_is_damage, findings[seen:]):
-            self.damage.append(Difference.damage(self.name, path, finding))
-            self._add_lost(*(self._offsets_of(path, finding) or whole))
-        return len(findings)
-
     def _offsets_of(self, path: str, finding: Finding) -> tuple[int, int] | None:
         """Return the first and last offset in the header of a batch that cannot be decompressed, or None."""
         source = FileSource(path, finding.position, finding.position + finding.length)
@@ -309,9 +304,8 @@ def first_offset_of(header: BatchHeader) -> int:
     return header.last_offset if header.base_offset is None else header.base_offset
 
 
-def _is_damage(finding: Finding) -> bool:
-    """Return whether a finding is about bytes that were skipped, or that the file ends before."""
-    return finding.severity == "error" or finding.rule in (TORN, SWALLOWED)
+#: True for a finding about bytes that were skipped, or that the file ends before.
+_is_damage = partial(is_damage, has_torn=True)
 
 
 #: About how many headers are read at a time.
@@ -360,14 +354,9 @@ def headers_of(paths: Sequence[str], read: ReadOptions) -> Generator[Headers]:
 
 def _read(paths: Sequence[str], read: ReadOptions) -> Iterator[Headers]:
     for path in paths:
-        seen = 0
         with naming_file(path), batch_stream(FileSource(path), read) as stream:
-            for rows in stream:
-                findings = stream.findings[seen:]
-                seen += len(findings)
-                yield Headers(path, Batches(path, batch_headers(rows), rows), findings)
-            findings = stream.findings[seen:]
-        yield Headers(path, None, findings)
+            for rows, findings in with_findings(stream):
+                yield Headers(path, None if rows is None else Batches(path, batch_headers(rows), rows), findings)
 
 
 class Records:

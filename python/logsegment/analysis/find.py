@@ -17,9 +17,9 @@ from logsegment._options import EntryKeywords, OnError, ReadOptions, Timestamp, 
 from logsegment._text import camel_case
 from logsegment._validate import TORN, damage_in, error_of, validated
 from logsegment.analysis.results import LogSource, Results, partitions_of
-from logsegment.log.reader import PartitionReader, arranged, in_range
+from logsegment.log.piece import Part
+from logsegment.log.reader import PartitionReader, arranged
 from logsegment.log.segment_lookup import FoundBatch, SegmentLookup
-from logsegment.log.time_lookup import first_offset_at
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import is_stored, shown
 from logsegment.tiered.keys import Keys
@@ -66,7 +66,8 @@ def find(
     Offsets and times are looked up through the indexes. For keys and headers, all batches within the offsets and times are read.
 
     Args:
-        source: a path or URI of a segment, a partition directory or a tree of them; a `Log`; or several of these.
+        source: a path or URI of a segment, a partition directory or a tree of them; a `Log`; a whole `FileSource`; a buffer with
+            the bytes of a segment, whose path begins with `memory://`; or a list of these.
         offset: the record of this offset.
         start_offset: the first offset (inclusive).
         end_offset: the first offset after the range (exclusive).
@@ -279,13 +280,16 @@ class Search:
         self.counters.partitions += 1
         self.counters.segments += len(segments)
         reader = self._reader(segments)
-        start, end = reader.options.start_offset, reader.options.end_offset
+        start = reader.options.start_offset
         if start == _NO_OFFSET:
             return
-        for segment in in_range(segments, start, end):
+        for segment, _ in reader.wanted():
+            assert isinstance(segment, SearchedSegment)
             self.path = segment.path
-            if not self._ends_before(segment, start) and (piece := reader.piece_of(segment)) is not None:
-                yield from self._read(segment, (piece.begin, piece.stop), reader.options)
+            if not self._ends_before(segment, start):
+                piece = replace(reader, segments=[segment]).piece()
+                if piece.stop != 0:
+                    yield from self._read(segment, replace(piece, has_finding=False).part(None))
 
     def _reader(self, segments: Sequence[SearchedSegment]) -> PartitionReader:
         """Plan the read of a partition, with the times looked up."""
@@ -299,7 +303,7 @@ class Search:
         )
         if self.wanted.at is None:
             return PartitionReader.plan(segments, read, (self.wanted.since, self.wanted.until))
-        first = first_offset_at(segments, self.wanted.at, read)
+        first = PartitionReader(segments, read).offset_at(self.wanted.at)
         start, end = (_NO_OFFSET, None) if first is None else (first, first + 1)
         return PartitionReader.plan(segments, replace(read, start_offset=start, end_offset=end))
 
@@ -316,9 +320,9 @@ class Search:
         self.look_through(segment, hidden)
         return hidden[1] is None
 
-    def _read(self, segment: SearchedSegment, bytes_of: tuple[int, int | None], options: ReadOptions) -> Iterator[RecordPlace]:
+    def _read(self, segment: SearchedSegment, part: Part) -> Iterator[RecordPlace]:
         segment.count()
-        stream = decoded(replace(segment.file, finding=None).source(*bytes_of), options)
+        stream = decoded(*part)
         try:
             with naming_file(segment.path), stream:
                 for batch in stream:

@@ -207,10 +207,10 @@ CHECKSUM = "crc"
 
 def redacted(root: Field, redactor: Redactor) -> Field:
     """Return the entry without its payloads; of a damaged entry, at most the header."""
-    return _shown(root, redactor) if is_intact(root) else _header_of(root)
+    return _shown(root, redactor) if is_valid_entry(root) else _header_of(root)
 
 
-def is_intact(root: Field) -> bool:
+def is_valid_entry(root: Field) -> bool:
     """Return whether the entry has no errors and a checksum that matches. A torn entry has no checksum."""
     return root.ok and is_proven(root)
 

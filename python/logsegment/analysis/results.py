@@ -5,18 +5,25 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
+from logsegment._core import FileSource
 from logsegment._validate import ensure_segment
 from logsegment.log.log import Log
 from logsegment.segment_files.discovery import SegmentFile, by_partition, found_in
+from logsegment.stores.memory import MemoryFile, buffer_file
 from logsegment.stores.uri import absolute
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
 
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
 T = TypeVar("T")
-#: A path or URI of a segment, a partition directory or a tree of them; a `Log`; or several of these.
-LogSource: TypeAlias = str | os.PathLike[str] | Log | Sequence[str | os.PathLike[str] | Log]
+#: A path or URI of a segment, a partition directory or a tree of them; a `Log`; a whole file; or a buffer with the bytes of a segment.
+OneSource: TypeAlias = "str | os.PathLike[str] | Log | FileSource | Buffer"
+#: One of these, or several.
+LogSource: TypeAlias = "OneSource | Sequence[OneSource]"
 
 
 class Results(ABC, Generic[T]):
@@ -73,11 +80,37 @@ class Results(ABC, Generic[T]):
         return False
 
 
-def partitions_of(source: LogSource, decryption_keys: Keys | None = None) -> list[tuple[str, list[SegmentFile]]]:
+class Partitions(list[tuple[str, list[SegmentFile]]]):
+    """The name and the segments of each partition of a source. The list keeps the buffers of the source readable."""
+
+    buffers: Sequence[MemoryFile] = ()
+
+
+def place_of(source: str | os.PathLike[str] | FileSource | Buffer) -> tuple[str | os.PathLike[str], list[MemoryFile]]:
+    """Return the path or URI of one source, and the file that must be kept while it is read, if the source is a buffer.
+
+    Raises:
+        TypeError: if it is not a source.
+        ValueError: if it is a part of a file.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        return source, []
+    if isinstance(source, FileSource):
+        if source.start or source.end is not None:
+            raise ValueError(f"{source.path} is to be read whole: pass a FileSource without start and end")
+        return source.path, []
+    try:
+        uri, file = buffer_file(source)
+    except TypeError:
+        raise TypeError(f"a source must be a path, a URI, a Log, a FileSource or a buffer, not {type(source).__name__}") from None
+    return uri, [file]
+
+
+def partitions_of(source: LogSource, decryption_keys: Keys | None = None) -> Partitions:
     """Return the name and the segments of each partition of a source, as `by_partition` does.
 
     Args:
-        source: paths, URIs, patterns and logs.
+        source: paths, URIs, patterns, logs, files and buffers.
         decryption_keys: private keys of tiered storage by their ids.
 
     Raises:
@@ -85,15 +118,20 @@ def partitions_of(source: LogSource, decryption_keys: Keys | None = None) -> lis
         OSError: if a directory cannot be listed.
         InvalidError: if a file that was named is not a log segment.
     """
-    several = [source] if isinstance(source, (str, os.PathLike, Log)) else source
+    several: Sequence[OneSource] = source if isinstance(source, (list, tuple)) else [cast(OneSource, source)]
     files: list[SegmentFile] = []
+    buffers: list[MemoryFile] = []
     for one in several:
         if isinstance(one, Log):
             files += one._files
             continue
-        found, _ = found_in(one if decryption_keys is None else tiered(absolute(one), decryption_keys))
+        place, held = place_of(one)
+        buffers += held
+        found, _ = found_in(place if decryption_keys is None or held else tiered(absolute(place), decryption_keys))
         for file in found:
             if not file.is_listed:
                 ensure_segment(file)
         files += found
-    return by_partition(files)
+    partitions = Partitions(by_partition(files))
+    partitions.buffers = buffers
+    return partitions

@@ -11,7 +11,7 @@ from logsegment._decode import batch_stream
 from logsegment._inspect import Field, inspect
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import CodecRegistry, EntryKeywords, ReadOptions
-from logsegment._text import camel_case, plain
+from logsegment._text import camel_case, plain_values
 from logsegment._validate import UNOPENED, is_experimental
 from logsegment.analysis.recompression import Recompression, Recompressor
 from logsegment.analysis.results import LogSource, partitions_of
@@ -44,7 +44,8 @@ def stats(
     """Count what the headers of all batches say, past every damage, in bounded memory.
 
     Args:
-        source: a path or URI of a segment, a partition directory or a tree of them; a `Log`; or several of these.
+        source: a path or URI of a segment, a partition directory or a tree of them; a `Log`; a whole `FileSource`; a buffer with
+            the bytes of a segment, whose path begins with `memory://`; or a list of these.
         what_if: a codec, or several, each with or without a level ("zstd", "lz4", "zstd:19"): also compute the size of the logs with it,
             and the seconds of CPU to write and to read them. "v3" computes the sizes of the batches in the proposed format v3 (KIP-931).
             Everything is compressed again in memory.
@@ -132,25 +133,25 @@ class Sampled:
     """Batches of a codec that were unpacked, and the bytes of their records, packed and plain."""
 
     batches: int = 0
-    packed: int = 0
-    plain: int = 0
+    compressed: int = 0
+    decompressed: int = 0
 
 
 @dataclass
 class CodecStats:
-    """Batches of one codec. `sampled_packed` and `sampled_plain` are the bytes of the records of some of them, packed and unpacked."""
+    """Batches of one codec. `sampled_compressed` and `sampled_decompressed` are the bytes of the records of some of them, in both forms."""
 
     batches: int = 0
     records: int = 0
     bytes: int = 0
     sampled: int = 0
-    sampled_packed: int = 0
-    sampled_plain: int = 0
+    sampled_compressed: int = 0
+    sampled_decompressed: int = 0
 
     @property
     def ratio(self) -> float | None:
         """Unpacked bytes for each packed one, of the sample."""
-        return self.sampled_plain / self.sampled_packed if self.sampled_packed else None
+        return self.sampled_decompressed / self.sampled_compressed if self.sampled_compressed else None
 
 
 @dataclass
@@ -273,7 +274,7 @@ class Stats:
         codecs = {}
         for name, (batches, records, size) in counts["codecs"]:
             sample = sampled.get(name, Sampled())
-            codecs[name] = CodecStats(batches, records, size, sample.batches, sample.packed, sample.plain)
+            codecs[name] = CodecStats(batches, records, size, sample.batches, sample.compressed, sample.decompressed)
         parts = {
             "codecs": codecs,
             "partitions": [
@@ -291,7 +292,7 @@ class Stats:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python with names in camel case, ready for JSON."""
-        values: dict[str, Any] = plain(self)
+        values: dict[str, Any] = plain_values(self)
         for point in (*values["byTime"]["points"], *values["byTime"]["outliers"]):
             del point["firstTime"], point["lastTime"], point["late"]
         for name, codec in self.codecs.items():
@@ -470,10 +471,10 @@ class Collector:
         entry = inspect(source, at=position, records=0, value_bytes=0, **options)
         parts = {part.name: part for part in entry}
         if "decompressed" in parts and entry.ok:
-            packed = next(parts[part] for part in ("records", "value", "payload") if part in parts)
+            compressed = next(parts[part] for part in ("records", "value", "payload") if part in parts)
             sampled.batches += 1
-            sampled.packed += packed.length
-            sampled.plain += parts["decompressed"].length
+            sampled.compressed += compressed.length
+            sampled.decompressed += parts["decompressed"].length
         elif is_given(cast("Registry | None", options.get("codecs"))):
             self._blame_plugin(position, name, entry)
 

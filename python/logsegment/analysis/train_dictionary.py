@@ -36,7 +36,7 @@ class TrainedDictionary:
         dictionary: the bytes, in zstd's format of trained dictionaries; `zstd -D` takes them too.
         samples: batches that it was made of.
         held_out: batches that it was measured on.
-        plain_bytes: their records, unpacked.
+        record_bytes: their records, unpacked.
         zstd_bytes: the same packed by zstd without a dictionary, each batch by itself.
         dictionary_bytes: the same packed with it.
     """
@@ -44,7 +44,7 @@ class TrainedDictionary:
     dictionary: bytes
     samples: int
     held_out: int
-    plain_bytes: int
+    record_bytes: int
     zstd_bytes: int
     dictionary_bytes: int
 

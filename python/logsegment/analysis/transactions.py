@@ -30,7 +30,8 @@ def transactions(
     """Follow the transactions of every partition; nothing is decompressed.
 
     Args:
-        source: a path or URI of a segment, a partition directory or a tree of them; a `Log`; or several of these.
+        source: a path or URI of a segment, a partition directory or a tree of them; a `Log`; a whole `FileSource`; a buffer with
+            the bytes of a segment, whose path begins with `memory://`; or a list of these.
         now: the time up to which open transactions last; by default the newest timestamp of the partition.
         hanging_after: the milliseconds after which an open transaction hangs; by default Kafka's `transaction.max.timeout.ms`.
         decryption_keys: private keys of tiered storage by their ids.

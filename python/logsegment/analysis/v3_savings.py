@@ -10,7 +10,7 @@ from logsegment._convert import ConvertOptions, converted
 from logsegment._core import RecordBatchError, valid_batches
 from logsegment._options import EntryKeywords, ReadOptions
 from logsegment._salvage import salvaged
-from logsegment._text import plain
+from logsegment._text import plain_values
 from logsegment._validate import validated
 from logsegment.analysis.recompression import pieces_of
 
@@ -31,14 +31,14 @@ class V3Savings:
         records: records in them.
         header_bytes: bytes saved in all headers; negative if v3 headers are larger.
         stored: stored bytes, with their codecs.
-        repacked: bytes recompressed by these codecs at their default levels, as in v3; compare these with v3.
+        recompressed: bytes recompressed by these codecs at their default levels, as in v3; compare these with v3.
         main: bytes in v3, with the same codecs.
         additional: bytes in v3 with the metadata first, with the same codecs.
-        plain: bytes without compression.
-        plain_main: bytes in v3 without compression; as many with the metadata first.
-        unpacked: bytes that a validation of the metadata decompresses now.
-        unpacked_main: bytes that it decompresses in v3.
-        unpacked_additional: bytes that it decompresses with the metadata first.
+        uncompressed: bytes without compression.
+        uncompressed_main: bytes in v3 without compression; as many with the metadata first.
+        decompressed: bytes that a validation of the metadata decompresses now.
+        decompressed_main: bytes that it decompresses in v3.
+        decompressed_additional: bytes that it decompresses with the metadata first.
         seconds: duration of that validation now.
         seconds_main: its duration in v3.
         seconds_additional: its duration with the metadata first.
@@ -49,14 +49,14 @@ class V3Savings:
     records: int = 0
     header_bytes: int = 0
     stored: int = 0
-    repacked: int = 0
+    recompressed: int = 0
     main: int = 0
     additional: int = 0
-    plain: int = 0
-    plain_main: int = 0
-    unpacked: int = 0
-    unpacked_main: int = 0
-    unpacked_additional: int = 0
+    uncompressed: int = 0
+    uncompressed_main: int = 0
+    decompressed: int = 0
+    decompressed_main: int = 0
+    decompressed_additional: int = 0
     seconds: float = 0.0
     seconds_main: float = 0.0
     seconds_additional: float = 0.0
@@ -73,11 +73,11 @@ class V3Savings:
     @property
     def per_record(self) -> float:
         """Bytes that a record saves, without compression."""
-        return (self.plain - self.plain_main - self.header_bytes) / self.records if self.records else 0.0
+        return (self.uncompressed - self.uncompressed_main - self.header_bytes) / self.records if self.records else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python, ready for JSON."""
-        values = plain(self) | {"perBatch": self.per_batch, "perRecord": self.per_record}
+        values = plain_values(self) | {"perBatch": self.per_batch, "perRecord": self.per_record}
         return {name: round(value, 6) for name, value in values.items()}
 
 
@@ -100,7 +100,7 @@ def v3_savings(source: Any, **options: Unpack[EntryKeywords]) -> V3Savings:
         >>> import logsegment as ls
         >>> from logsegment.analysis.v3_savings import v3_savings
         >>> saved = v3_savings(ls.FileSource("00000000000000000000.log"))
-        >>> saved.per_record >= 1, saved.plain_main < saved.plain
+        >>> saved.per_record >= 1, saved.uncompressed_main < saved.uncompressed
         (True, True)
 
     Source: KIP-931.
@@ -110,11 +110,11 @@ def v3_savings(source: Any, **options: Unpack[EntryKeywords]) -> V3Savings:
     for piece, _ in pieces_of(source, PIECE, read):
         found = salvaged(piece, read)
         total += V3Savings(left_out=sum(lost.length for lost in found.lost if not lost.is_harmless))
-        total += _of_intact(found.data or b"", read)
+        total += _savings_of_valid(found.data or b"", read)
     return total
 
 
-def _of_intact(data: bytes, read: ReadOptions) -> V3Savings:
+def _savings_of_valid(data: bytes, read: ReadOptions) -> V3Savings:
     """Return the savings of valid entries; entries with malformed records count as left out."""
     try:
         return _savings(data, read)
@@ -123,7 +123,7 @@ def _of_intact(data: bytes, read: ReadOptions) -> V3Savings:
         if len(starts) < 2:
             return V3Savings(left_out=len(data))
         middle = starts[len(starts) // 2]
-        return _of_intact(data[:middle], read) + _of_intact(data[middle:], read)
+        return _savings_of_valid(data[:middle], read) + _savings_of_valid(data[middle:], read)
 
 
 def _savings(data: bytes, read: ReadOptions) -> V3Savings:
@@ -131,8 +131,8 @@ def _savings(data: bytes, read: ReadOptions) -> V3Savings:
     own = read.of_every_format()
     headers = list(valid_batches(stored, replace(own, check_crc=False)))
     main, first = (_converted(stored, own, to="v3", metadata_first=is_first) for is_first in (False, True))
-    plain = _converted(stored, own, compression="none")
-    (unpacked, seconds), (unpacked_main, seconds_main), (unpacked_first, seconds_first) = (
+    uncompressed = _converted(stored, own, compression="none")
+    (decompressed, seconds), (decompressed_main, seconds_main), (decompressed_first, seconds_first) = (
         _validated(one, own) for one in (stored, main, first)
     )
     return V3Savings(
@@ -140,14 +140,14 @@ def _savings(data: bytes, read: ReadOptions) -> V3Savings:
         records=sum(one.count or 0 for one in headers),
         header_bytes=sum(V2_HEADER - one.v3_header_len for one in headers),
         stored=len(stored),
-        repacked=len(_converted(main, own)),
+        recompressed=len(_converted(main, own)),
         main=len(main),
         additional=len(first),
-        plain=len(plain),
-        plain_main=len(_converted(plain, own, to="v3")),
-        unpacked=unpacked,
-        unpacked_main=unpacked_main,
-        unpacked_additional=unpacked_first,
+        uncompressed=len(uncompressed),
+        uncompressed_main=len(_converted(uncompressed, own, to="v3")),
+        decompressed=decompressed,
+        decompressed_main=decompressed_main,
+        decompressed_additional=decompressed_first,
         seconds=seconds,
         seconds_main=seconds_main,
         seconds_additional=seconds_first,
@@ -160,10 +160,10 @@ def _converted(data: bytes, read: ReadOptions, **into: Any) -> bytes:
 
 def _validated(data: bytes, read: ReadOptions) -> tuple[int, float]:
     """Return the bytes that a validation of the metadata decompresses, and its seconds."""
-    least, unpacked = float("inf"), 0
+    least, decompressed = float("inf"), 0
     for _ in range(TIMES):
         start = time.perf_counter()
         report = validated(data, "metadata", read)
         least = min(least, time.perf_counter() - start)
-        unpacked = report.io_stats["bytes_inflated"]
-    return unpacked, least
+        decompressed = report.io_stats["bytes_inflated"]
+    return decompressed, least

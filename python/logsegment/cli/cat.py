@@ -58,7 +58,6 @@ from logsegment.cli.output.records import (
     with_control,
 )
 from logsegment.log.reader import PartitionReader
-from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.tiered import SegmentKeyError
 
 
@@ -273,10 +272,10 @@ class _Records:
         place = segment.path if is_alone else segment.directory
         read = replace(self.read, topic=segment.topic, partition=segment.partition, transactions=self.known.get(place))
         if segment.file is not None and segment.is_regular:
-            lookup = SegmentLookup(segment.file)
-            reader = PartitionReader([lookup], read)
+            # Headers show which batches end before --since; the others are filtered by record.
+            reader = replace(PartitionReader.of([segment.file], read), timestamp=self.options.since)
             self._add_known(place, segment.name, reader.transactions)
-            yield [reader.part_of(lookup)] if self.options.tail is None else reader.parts_from_end(lookup, TAIL_BYTES)
+            yield [reader.part()] if self.options.tail is None else reader.parts_from_end(TAIL_BYTES)
             return
         is_committed = read.isolation == "read_committed"
         with opened(segment, is_read_twice=is_committed) as source:

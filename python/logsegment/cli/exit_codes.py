@@ -13,7 +13,7 @@ from typing import ParamSpec
 
 from logsegment._core import RecordBatchError
 from logsegment._errors import without_file
-from logsegment._validate import SWALLOWED, WANTING
+from logsegment._validate import MISSING_PLUGIN, SWALLOWED
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.messages import say
 from logsegment.tiered import ManifestError, SegmentKeyError
@@ -49,7 +49,7 @@ class DamagedInput(Exception):
         super().__init__(f"{name}: {_without_place(words, name)}")
         is_framed = error.base_offset is not None or error.rule == SWALLOWED
         self.advice = advice if error.position != 0 or is_framed else self.AT_ITS_START + advice
-        if error.rule in WANTING and is_framed:
+        if error.rule in MISSING_PLUGIN and is_framed:
             self.advice = self.WHOLE
         elif error.rule == "MAP-3" and is_framed:
             self.advice = self.EXPERIMENTAL

@@ -12,7 +12,7 @@ import click
 from logsegment._core import BatchHeader, FileSource, Finding, RecordBatchError, valid_batches
 from logsegment._inspect import RECORDS, VALUE_BYTES, Field, html_page, inspect, text_lines
 from logsegment._options import Depth, ReadOptions
-from logsegment.analysis.redaction import Redactor, begins_entry, is_intact, is_proven, redacted
+from logsegment.analysis.redaction import Redactor, begins_entry, is_proven, is_valid_entry, redacted
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, InputSegment, ensure_segments, opened, segments_of
@@ -135,7 +135,7 @@ def explain(options: ExplainArguments) -> int:
     explaining = Explaining(segment, options, reading, redactor)
     try:
         root = explaining.batch_of(options.offset) if options.offset is not None else explaining.shown(options.at)
-        following = explaining.following(root) if options.at is None and options.offset is None else None
+        next_one = explaining.next_one(root) if options.at is None and options.offset is None else None
     except RecordBatchError as error:
         raise DamagedInput(segment.name, error, ADVICE, redactor) from None
     except SegmentKeyError:
@@ -145,18 +145,18 @@ def explain(options: ExplainArguments) -> int:
         raise click.UsageError(f"{segment.name}: {mistake}") from None
     if options.html is not None:
         with whole_file(options.html, options.overwrite) as out:
-            out.write(html_page(root, f"{segment.name}, byte {root.start}", following).encode())
+            out.write(html_page(root, f"{segment.name}, byte {root.start}", next_one).encode())
     elif options.is_json:
-        tree = {"file": segment.name, **root.to_dict()} | ({"next": following.to_dict()} if following else {})
+        tree = {"file": segment.name, **root.to_dict()} | ({"next": next_one.to_dict()} if next_one else {})
         show_json(tree)
     else:
-        _print(segment.name, root, following)
+        _print(segment.name, root, next_one)
     return code_after(reading, CLEAN if root.ok and not explaining.is_damaged else FOUND)
 
 
-def _print(name: str, root: Field, following: Field | None) -> None:
+def _print(name: str, root: Field, next_one: Field | None) -> None:
     paper = Paper()
-    for tree, words in [(root, ""), *([(following, ", the next valid batch")] if following else [])]:
+    for tree, words in [(root, ""), *([(next_one, ", the next valid batch")] if next_one else [])]:
         paper.line(f"{name}: {tree.name} at byte {tree.start:,}, {count(tree.length, 'byte')}{words}")
         for line in text_lines(tree):
             paper.pieces([(text, STYLES.get(style)) for text, style in line])
@@ -182,7 +182,7 @@ class Explaining:
             return self._inspected(at, offset)
         # The hash of a payload covers all its bytes.
         root = self._inspected(at, offset, value_bytes=sys.maxsize)
-        if not is_intact(root) and not begins_entry(self._batches(), root.start):
+        if not is_valid_entry(root) and not begins_entry(self._batches(), root.start):
             raise click.UsageError(
                 f"{self.segment.name}: byte {root.start:,} is not at or directly after a valid batch, "
                 "so its bytes may be part of a value; not shown with --redact"
@@ -213,7 +213,7 @@ class Explaining:
         report(found.damage, self.segment.name, Progress([], is_wanted=False), quiet=False, redactor=self.redactor)
         return found.position
 
-    def following(self, root: Field) -> Field | None:
+    def next_one(self, root: Field) -> Field | None:
         """Return the next valid batch, if no checksum proves the batch that is shown."""
         if is_proven(root) or not self._is_read_again:
             return None
@@ -232,7 +232,7 @@ class Explaining:
     def _next(self, is_wanted: Callable[[BatchHeader], bool]) -> NextBatch | None:
         if not self._is_read_again:
             return None
-        return next_intact(self.segment, is_wanted, self.reading)
+        return next_valid(self.segment, is_wanted, self.reading)
 
     def _inspected(self, at: int | None, offset: int | None, value_bytes: int = VALUE_BYTES) -> Field:
         how = {"depth": self.options.depth, "records": self.options.records, "value_bytes": value_bytes, **self.reading}
@@ -281,7 +281,7 @@ class NextBatch(NamedTuple):
     damage: list[Finding]
 
 
-def next_intact(segment: InputSegment, is_wanted: Callable[[BatchHeader], bool], options: Reading) -> NextBatch | None:
+def next_valid(segment: InputSegment, is_wanted: Callable[[BatchHeader], bool], options: Reading) -> NextBatch | None:
     """Return the first valid batch of a file that is wanted.
 
     Args:

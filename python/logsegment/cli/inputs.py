@@ -18,12 +18,11 @@ import click
 
 from logsegment._core import FileSource, Finding, RecordBatchError
 from logsegment._log_paths import is_of_0_7
-from logsegment._options import EntryKeywords
+from logsegment._options import EntryKeywords, ReadOptions
 from logsegment._validate import ensure_segment
 from logsegment.cli.exit_codes import DamagedInput
 from logsegment.cli.messages import say
-from logsegment.log import reader
-from logsegment.log.reader import alone, arranged
+from logsegment.log.reader import PartitionReader, alone, arranged
 from logsegment.segment_files.discovery import SegmentFile, found_in, is_gap, of_partition, size_of
 from logsegment.stores.uri import directory_of, is_stored, shown
 from logsegment.tiered.errors import SegmentKeyError
@@ -167,7 +166,8 @@ def in_range(segments: Sequence[InputSegment], start: int | None, end: int | Non
             continue
         by_path = {one.path: one for one in inputs}
         files = arranged([one.file for one in inputs if one.file is not None], reports=True)
-        found += [replace(by_path[file.path], file=file) for file in reader.in_range(files, start, end)]
+        wanted = PartitionReader.of(files, ReadOptions(start_offset=start, end_offset=end)).wanted()
+        found += [replace(by_path[segment.path], file=segment.file) for segment, _ in wanted]
     return found
 
 

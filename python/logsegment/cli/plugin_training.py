@@ -170,6 +170,6 @@ def _report(trained: TrainedDictionary, output: str) -> None:
 def _show(trained: TrainedDictionary) -> None:
     paper = Paper()
     paper.line(f"dictionary: {count(len(trained.dictionary), 'byte')} from {count(trained.samples, 'batch')}")
-    sizes = (("records", trained.plain_bytes), ("zstd", trained.zstd_bytes), ("with the dictionary", trained.dictionary_bytes))
-    rows = [(name, f"{size:,}", f"{trained.plain_bytes / max(1, size):.2f}") for name, size in sizes]
+    sizes = (("records", trained.record_bytes), ("zstd", trained.zstd_bytes), ("with the dictionary", trained.dictionary_bytes))
+    rows = [(name, f"{size:,}", f"{trained.record_bytes / max(1, size):.2f}") for name, size in sizes]
     paper.table((count(trained.held_out, "other batch"), "bytes", "ratio"), rows)

@@ -265,11 +265,11 @@ def _plugin(catalog: Catalog) -> Plugin:
 def _class(language: str, there: dict[str, Entry]) -> str:
     form = "package.module:Class" if language == "python" else "its class" if language != "java" else "package.Class"
     default = there[language].class_name if language in there else None
-    answer = _asked(f"Class for {language} ({form})", partial(_class_fault, language), default)
+    answer = _asked(f"Class for {language} ({form})", partial(_class_error, language), default)
     return answer.removeprefix(f"{language}=").strip()
 
 
-def _class_fault(language: str, answer: str) -> str | None:
+def _class_error(language: str, answer: str) -> str | None:
     """Return what is wrong with a class name. `LANGUAGE=` before it is ignored if it names the language that was asked for."""
     named, equals, name = answer.partition("=")
     if equals and named == language:

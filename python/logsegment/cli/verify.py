@@ -134,9 +134,9 @@ def _before(segments: list[InputSegment]) -> dict[str, str]:
     """Return the path of the segment before each segment that follows another one in its directory."""
     ordered = sorted((one for one in segments if one.base_offset is not None), key=lambda one: (one.directory, one.base_offset))
     return {
-        following.path: one.path
-        for one, following in pairwise(ordered)
-        if (one.partition is not None or one.is_listed) and (one.directory, one.partition) == (following.directory, following.partition)
+        later.path: one.path
+        for one, later in pairwise(ordered)
+        if (one.partition is not None or one.is_listed) and (one.directory, one.partition) == (later.directory, later.partition)
     }
 
 
@@ -186,13 +186,13 @@ def _beside(segments: list[InputSegment]) -> Iterator[FileVerdict]:
             say(f"{directory}: sidecar files not checked: {words_of(error)}")
             continue
         if report.findings:
-            yield FileVerdict(shown(directory), report, None, is_beside=True)
+            yield FileVerdict(shown(directory), report, None, is_of_directory=True)
 
 
 def _uploads(left_out: list[Finding]) -> Iterator[FileVerdict]:
     """Yield the findings about uploads in tiered storage that are not read, by directory."""
     for directory, findings in groupby(left_out, lambda finding: directory_of(finding.path)):
-        yield FileVerdict(directory, Report(list(findings), _NOTHING_READ), None, is_beside=True)
+        yield FileVerdict(directory, Report(list(findings), _NOTHING_READ), None, is_of_directory=True)
 
 
 def _write(verdict: FileVerdict, paper: Paper | None) -> None:
@@ -219,7 +219,7 @@ def _code(seen: Counter[str], fail_on: str) -> int:
 #: Findings, runs and places of a file that people are shown; JSON lines have all.
 SHOWN = 20
 _REASONS: dict[Why, str] = {
-    "wanting": "without their plugin",
+    "missing_plugin": "without their plugin",
     "failed": "since their plugin failed",
     "experimental": "of the experimental format v3 (--experimental reads them)",
 }
@@ -235,7 +235,7 @@ class FileVerdict:
     name: str
     report: Report
     survey: Survey | None
-    is_beside: bool = False
+    is_of_directory: bool = False
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -309,19 +309,17 @@ def _summary(verdict: FileVerdict) -> dict[str, Any]:
         "records": verdict.records,
         "bytesRead": verdict.report.io_stats["bytes_read"],
         "bytesInflated": verdict.report.io_stats["bytes_inflated"],
-        "safe": [{camel_case(name): value for name, value in asdict(run).items()} for run in survey.intact]
-        if survey and is_known
-        else None,
+        "safe": [{camel_case(name): value for name, value in asdict(run).items()} for run in survey.valid] if survey and is_known else None,
         "lost": [place.to_dict() for place in survey.lost] if survey else None,
     }
 
 
 def _headline(verdict: FileVerdict) -> str:
-    if verdict.is_beside:
+    if verdict.is_of_directory:
         return f"sidecar files, {count(len(verdict.report.findings), 'finding')}"
     whole = count(verdict.batches, "batch")
     whole += f" with {count(verdict.records, 'record')}" if verdict.records is not None else ""
-    whole += _offsets(verdict.survey.intact) if verdict.survey and verdict.survey.intact else ""
+    whole += _offsets(verdict.survey.valid) if verdict.survey and verdict.survey.valid else ""
     if _is_foreign(verdict):
         return "NOT A LOG SEGMENT"
     if verdict.state == "damaged":
@@ -366,9 +364,9 @@ def _damage(verdict: FileVerdict) -> Iterable[str]:
     yield from _shown([_place(place) for place in survey.lost], "place")
     if not survey.is_complete:
         yield "Too many damaged places to list the safe offsets; cat --on-error skip reads them."
-    elif survey.intact:
+    elif survey.valid:
         yield "Safe offsets:"
-        yield from _shown([f"{run.first_offset:,} to {run.last_offset:,} ({count(run.batches, 'batch')})" for run in survey.intact], "run")
+        yield from _shown([f"{run.first_offset:,} to {run.last_offset:,} ({count(run.batches, 'batch')})" for run in survey.valid], "run")
     elif not doubtful and not any(one.rule.startswith(TIERED) for one in verdict.report.findings):
         yield "No batch is valid. Is this a log segment?"
 

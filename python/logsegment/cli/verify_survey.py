@@ -12,7 +12,7 @@ from logsegment._decode import batch_stream
 from logsegment._log_paths import object_name
 from logsegment._options import ReadOptions
 from logsegment._salvage import LostRange
-from logsegment._validate import SWALLOWED, TORN, Report, is_experimental
+from logsegment._validate import SWALLOWED, Report, is_damage, is_experimental
 from logsegment.cli.inputs import InputSegment
 from logsegment.stores.uri import uncut_name
 
@@ -38,19 +38,19 @@ class ValidRun:
 class Survey:
     """The whole of a segment. `is_complete` is False when there was too much damage to look at every place."""
 
-    intact: list[ValidRun] = field(default_factory=list)
+    valid: list[ValidRun] = field(default_factory=list)
     lost: list[LostRange] = field(default_factory=list)
     is_complete: bool = True
 
     @property
     def batches(self) -> int:
         """ValidRun batches."""
-        return sum(run.batches for run in self.intact)
+        return sum(run.batches for run in self.valid)
 
     @property
     def records(self) -> int:
         """Records in intact batches, as their headers count them."""
-        return sum(run.records for run in self.intact)
+        return sum(run.records for run in self.valid)
 
     @property
     def lost_bytes(self) -> int:
@@ -74,7 +74,7 @@ def survey(path: str, report: Report, validate_from: Callable[[int], Report], **
         # Their headers have offsets, which were not added up.
         reading = reading | {"experimental": True}
     elif not places and report._totals:
-        return Survey(intact=[ValidRun(*report._totals)])
+        return Survey(valid=[ValidRun(*report._totals)])
     found = Survey()
     begin = 0
     for start, end, rule in places:
@@ -105,8 +105,7 @@ def _damaged(report: Report, validate_from: Callable[[int], Report]) -> tuple[li
 
 def _is_damage(report: Report, found: Finding) -> bool:
     """Return whether a finding is damage. A torn last entry is not, while a broker may still write the rest of it."""
-    is_error = found.severity == "error" and not report._is_unopened(found)
-    return is_error or found.rule == SWALLOWED or (found.rule == TORN and found.severity == "warning")
+    return is_damage(found, has_torn=found.severity == "warning") and not report._is_unopened(found)
 
 
 def _joined(ranges: Sequence[Place]) -> list[Place]:
@@ -128,7 +127,7 @@ def _look(found: Survey, path: str, start: int, end: int | None, reading: dict[s
     for first, last, batches, records in _headers(path, start, end, reading):
         if run is None:
             run = ValidRun(first, last)
-            found.intact.append(run)
+            found.valid.append(run)
             _bound_lost(found, first)
         run.first_offset = min(run.first_offset, first)
         run.last_offset = max(run.last_offset, last)
@@ -145,7 +144,7 @@ def _bound_lost(found: Survey, first: int) -> None:
 
 
 def _last(found: Survey) -> int | None:
-    return found.intact[-1].last_offset if found.intact else None
+    return found.valid[-1].last_offset if found.valid else None
 
 
 def _headers(path: str, start: int, end: int | None, reading: dict[str, Any]) -> Iterator[tuple[int, int, int, int]]:
@@ -178,10 +177,10 @@ def border_findings(before: Survey, segment: InputSegment, survey: Survey) -> It
 
     Kafka uploads no segment of a compacted topic, so that offsets which are missing between two uploads are a warning.
     """
-    is_known = before.intact and survey.intact and not any(place.before_offset is None for place in before.lost)
+    is_known = before.valid and survey.valid and not any(place.before_offset is None for place in before.lost)
     if segment.base_offset is None or not is_known or (survey.lost and survey.lost[0].position == 0):
         return
-    last, first = before.intact[-1].last_offset, survey.intact[0].first_offset
+    last, first = before.valid[-1].last_offset, survey.valid[0].first_offset
     if first <= last:
         yield Finding("ORD-1", "warning", f"the previous segment ends at offset {last}", "baseOffset", 0, 0, base_offset=first)
     elif last + 1 < segment.base_offset:

@@ -169,10 +169,9 @@ class Follower:
 
     def _part(self, segment: SegmentFile, known: Last | None, stop: int | None, end: int | None) -> Part:
         """Return the new records of a segment, up to the offset `end` and to the byte `stop`."""
-        lookup, read = SegmentLookup(segment), replace(self._options, start_offset=self._next)
         is_first = known is None and (self._next is None or self._next <= _base(segment))
-        begin = known[0] if known else 0 if is_first else lookup.range_to_read(read)[0]
-        return PartitionReader([lookup], replace(read, end_offset=end)).part_in(lookup, (begin, stop))
+        begin = known[0] if known else 0 if is_first else None
+        return PartitionReader.of([segment], replace(self._options, start_offset=self._next, end_offset=end)).part_in(begin, stop)
 
     def _cut(self, segments: Sequence[SegmentFile]) -> Iterator[str]:
         """Go back to the last remembered batch that is still there, if the newest one is not."""

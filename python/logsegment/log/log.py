@@ -14,11 +14,10 @@ from logsegment._log_paths import SNAPSHOT
 from logsegment._options import EVERY_FORMAT, Depth, EntryKeywords, Isolation, ReadKeywords, ReadOptions, Timestamp
 from logsegment._text import count, listed
 from logsegment._validate import Report, validate_segments
-from logsegment.log.reader import PartitionReader, arranged, committed_transactions, in_range
+from logsegment.log.reader import PartitionReader, arranged, committed_transactions
 from logsegment.log.segment import Entries, Segment, aborted_transactions
 from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.log.time_lookup import first_offset_at
-from logsegment.segment_files.discovery import Paths, expanded, found_in, is_gap, segments_beside
+from logsegment.segment_files.discovery import Paths, expanded, found_in, is_gap, segments_of_directory
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.listing import is_directory, names_in
 from logsegment.stores.uri import absolute, directory_of
@@ -117,7 +116,7 @@ class Log(Entries):
         warn_of_other_topics(read, (file.topic for file in self._files))
         times = start_timestamp, end_timestamp
         parts = [part for one in self._arranged(read) for part in PartitionReader.plan(one, read, times).parts()]
-        return decode_files(parts, read, self._gaps(start_offset, end_offset))
+        return decode_files(parts, read, self._gaps(read))
 
     def offset_for_timestamp(self, timestamp: Timestamp, **options: Unpack[EntryKeywords]) -> int | None:
         """Find the offset of the first record of this time or later in a log of one partition; None when there is none.
@@ -137,7 +136,7 @@ class Log(Entries):
         """
         read = ReadOptions.of(EntryKeywords, options)
         self._one_partition()
-        return first_offset_at(self._arranged(read)[0], timestamp, read)
+        return PartitionReader(self._arranged(read)[0], read).offset_at(timestamp)
 
     @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
@@ -184,9 +183,9 @@ class Log(Entries):
     def __repr__(self) -> str:
         return f"Log({', '.join(map(repr, self.paths))}, {count(len(self.segments), 'segment')})"
 
-    def _batch_stream(self, start: int | None, end: int | None, options: ReadOptions) -> RecordStream:
-        wanted = [one for segments in self._arranged(options) for one in in_range(segments, start, end)]
-        return batch_files([one.file.source(*one.byte_range(start, end)) for one in wanted], options, self._gaps(start, end))
+    def _batch_stream(self, options: ReadOptions) -> RecordStream:
+        parts = [part for one in self._arranged(options) for part in PartitionReader(one, options).parts()]
+        return batch_files([source for source, _ in parts], options, self._gaps(options))
 
     def _validated(self, depth: Depth, options: ReadOptions) -> Report:
         above = [path for path in self.paths if is_directory(path)]
@@ -194,9 +193,9 @@ class Log(Entries):
         report.findings += self.left_out
         return report
 
-    def _gaps(self, start: int | None, end: int | None) -> list[Finding]:
-        """Return the findings of uploads that alone have offsets of a range, and are not read."""
-        return [one for one in self.left_out if is_gap(one, start, end)]
+    def _gaps(self, options: ReadOptions) -> list[Finding]:
+        """Return the findings of uploads that alone have wanted offsets, and are not read."""
+        return [one for one in self.left_out if is_gap(one, options.start_offset, options.end_offset)]
 
     def _by_directory(self) -> list[list[Segment]]:
         return [list(group) for _, group in groupby(self.segments, lambda one: os.path.dirname(one.path))]
@@ -217,7 +216,7 @@ class Log(Entries):
 
 def _aborted(segments: Sequence[Segment]) -> list[Rows[AbortedTransaction]]:
     """Return those of each segment of a partition. Its markers are read once, if a segment has no valid `.txnindex`."""
-    siblings = cache(partial(segments_beside, segments[0]._file))
+    siblings = cache(partial(segments_of_directory, segments[0]._file))
     known = cache(lambda: committed_transactions(siblings(), EVERY_FORMAT))
     return [aborted_transactions(one._file, siblings, lambda _: known()) for one in segments]
 

@@ -53,10 +53,15 @@ class PartitionPiece:
         return self.begin > 0 or self.stop is not None
 
     @property
+    def end_offset(self) -> int | None:
+        """The first offset after the piece; None if only the file shows it."""
+        return min((end for end in (self.options.end_offset, self.follower) if end is not None), default=None)
+
+    @property
     def most_offsets(self) -> int | None:
         """The most offsets that the piece may hold; None if only the file shows it."""
-        ends = [end for end in (self.options.end_offset, self.follower) if end is not None]
-        return max(min(ends) - self._first_offset, 0) if ends else None
+        end = self.end_offset
+        return None if end is None else max(end - self._first_offset, 0)
 
     @property
     def index_findings(self) -> list[Finding]:
@@ -65,6 +70,19 @@ class PartitionPiece:
             # The bytes of such a read are found without it.
             self.segment.byte_range(self.options.start_offset, self.options.end_offset)
         return self.segment.index_findings
+
+    def offset_within(self, most_bytes: int, *, takes_first: bool) -> int | None:
+        """Return the offset after the last batch of the piece that ends within `most_bytes`; None if there is none.
+
+        Args:
+            most_bytes: counted from the beginning of the piece.
+            takes_first: the first batch is within them, however large it is.
+
+        Raises:
+            RecordBatchError: if headers cannot be read.
+            OSError: if the file cannot be read.
+        """
+        return self.segment.index.offset_within(self.begin, self.begin + most_bytes, takes_first=takes_first)
 
     def part(self, transactions: Transactions | None) -> Part:
         """Return the bytes and the options of the read. One piece of a segment reports the finding of the segment.

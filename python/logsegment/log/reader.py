@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from typing import Any, Protocol, Self, TypeVar, Unpack
+from typing import Any, Self, Unpack
 
 from logsegment._core import Finding, LimitError, RecordBatchError, RecordStream, SegmentIndex, Transactions, decode, decode_files
 from logsegment._core import committed_transactions as core_committed_transactions
@@ -26,24 +26,10 @@ from logsegment._log_paths import is_of_0_7
 from logsegment._options import EVERY_FORMAT, EntryKeywords, OnError, ReadOptions, Timestamp
 from logsegment.log.piece import Part, PartitionPiece
 from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.log.time_lookup import bounds
-from logsegment.segment_files.discovery import SegmentFile, segments_beside
+from logsegment.log.time_lookup import bounds, first_offset_at
+from logsegment.segment_files.discovery import SegmentFile, segments_of_directory
 from logsegment.stores.uri import is_stored
 
-
-class Placed(Protocol):
-    """A segment with the first offset that it may hold."""
-
-    @property
-    def base_offset(self) -> int | None:
-        """The first offset; None if no name says it."""
-
-    @property
-    def held(self) -> tuple[int, int] | None:
-        """First and last offset of the batches, if they contradict the name."""
-
-
-_P = TypeVar("_P", bound=Placed)
 #: The last offset of a segment whose end is damaged.
 _LAST = 2**63 - 2
 #: Every record of a segment, of which nothing but the errors is wanted.
@@ -55,7 +41,7 @@ class PartitionReader:
     """Reads the records of one partition that are wanted, and no more bytes than it must.
 
     Attributes:
-        segments: all segments that are read, in the order of their offsets.
+        segments: all segments that may be read, in the order of their offsets.
         options: those of the read, with the offsets that are wanted, topic and partition.
         timestamp: ms; batches whose headers say that all of their records are earlier may be left out. None for no such time.
     """
@@ -83,6 +69,11 @@ class PartitionReader:
         file = segments[0].file
         return cls(segments, replace(options, start_offset=start, end_offset=end, topic=file.topic, partition=file.partition))
 
+    @classmethod
+    def of(cls, files: Sequence[SegmentFile], options: ReadOptions) -> Self:
+        """Return the reader of the segments that `arranged` returned."""
+        return cls([SegmentLookup(file) for file in files], options)
+
     @cached_property
     def transactions(self) -> Transactions | None:
         """The transactions that the read must know, those of its options or from the markers of the partition; None if not committed."""
@@ -91,35 +82,73 @@ class PartitionReader:
         first = self.segments[0].file
         if is_of_0_7(first.path):
             return Transactions([])
-        return committed_transactions(segments_beside(first), self.options)
+        return committed_transactions(segments_of_directory(first), self.options)
 
-    def part_of(self, segment: SegmentLookup) -> Part:
-        """Return the bytes that are read of a segment with their options; no bytes if none of its records are wanted.
+    def wanted(self) -> Iterator[tuple[SegmentLookup, int | None]]:
+        """Yield the segments that may hold wanted offsets, each with the first offset after it, or None for the last segment."""
+        start, end = self.options.start_offset, self.options.end_offset
+        if start is not None and end is not None and start >= end:
+            return
+        for one, follower in zip(self.segments, _followers(self.segments), strict=True):
+            ends_before = start is not None and follower is not None and follower <= start
+            begins_after = end is not None and one.base_offset is not None and one.base_offset >= end
+            if not (ends_before or begins_after):
+                yield one, follower
+
+    def at(self, offset: int) -> Self:
+        """Return the reader of one offset."""
+        return replace(self, options=replace(self.options, start_offset=offset, end_offset=offset + 1))
+
+    def offset_at(self, timestamp: Timestamp) -> int | None:
+        """Return the first wanted offset at a time or later, as `time_lookup.first_offset_at` finds it; None if there is none.
+
+        Raises:
+            RecordBatchError: if bytes on the way cannot be read, unless damage is skipped.
+            OSError: if a file cannot be read.
+        """
+        return first_offset_at(self.segments, timestamp, self.options)
+
+    def piece(self) -> PartitionPiece:
+        """Return the bytes that are read of the only segment; a piece without bytes if none of its records are wanted.
 
         Raises:
             OSError: if a file cannot be read.
         """
-        return self._piece_of(segment).part(self.transactions)
+        (segment,) = self.segments
+        return self._piece_of(segment, None) or PartitionPiece(segment, self.options, 0, 0)
 
-    def parts_from_end(self, segment: SegmentLookup, step: int) -> Iterator[Part]:
-        """Yield the bytes that are read of a segment as several parts, from the last one to the first one, each with its options.
+    def part(self) -> Part:
+        """Return the bytes of `piece` with their options.
+
+        Raises:
+            OSError: if a file cannot be read.
+        """
+        return self.piece().part(self.transactions)
+
+    def part_in(self, begin: int | None, stop: int | None) -> Part:
+        """Return the part of the only segment whose wanted records are in known bytes.
 
         Args:
-            segment: one of the partition.
+            begin: position of the first byte; None to look it up.
+            stop: position after the last byte; None for the end of the file.
+
+        Raises:
+            OSError: if a file of the partition cannot be read.
+        """
+        (segment,) = self.segments
+        first = segment.range_to_read(replace(self.options, end_offset=None))[0] if begin is None else begin
+        return PartitionPiece(segment, self.options, first, stop).part(self.transactions)
+
+    def parts_from_end(self, step: int) -> Iterator[Part]:
+        """Yield the bytes of `piece` as several parts, from the last one to the first one, each with its options.
+
+        Args:
             step: about the bytes of the last part; the others are longer, see `PartitionPiece.from_end`.
 
         Raises:
             OSError: if a file cannot be read.
         """
-        return (piece.part(self.transactions) for piece in self._piece_of(segment).from_end(step))
-
-    def part_in(self, segment: SegmentLookup, found: tuple[int, int | None]) -> Part:
-        """Return the part of a segment whose wanted records are in known bytes: the first one, and the one after the last.
-
-        Raises:
-            OSError: if a file of the partition cannot be read.
-        """
-        return PartitionPiece(segment, self.options, *found).part(self.transactions)
+        return (piece.part(self.transactions) for piece in self.piece().from_end(step))
 
     def pieces(self) -> list[PartitionPiece]:
         """Return the bytes of each segment that may hold wanted records. A segment that is gone is whole: the read raises the error.
@@ -127,8 +156,7 @@ class PartitionReader:
         Raises:
             OSError: if a file cannot be read.
         """
-        wanted = with_followers(self.segments, self.options.start_offset, self.options.end_offset)
-        found = (self.piece_of(segment, follower) for segment, follower in wanted)
+        found = (self._piece_of(segment, follower) for segment, follower in self.wanted())
         return [piece for piece in found if piece is not None]
 
     def parts(self) -> list[Part]:
@@ -147,16 +175,8 @@ class PartitionReader:
         """
         return decode_files(self.parts(), self.options, notes)
 
-    def piece_of(self, segment: SegmentLookup, follower: int | None = None) -> PartitionPiece | None:
-        """Return the bytes that are read of a segment, or None if there are none.
-
-        Args:
-            segment: one of the partition.
-            follower: the first offset after it; None if it is not known.
-
-        Raises:
-            OSError: if the file cannot be read.
-        """
+    def _piece_of(self, segment: SegmentLookup, follower: int | None) -> PartitionPiece | None:
+        """Return the bytes that are read of a segment before the offset `follower`, or None if there are none."""
         options = self._options_of(segment)
         try:
             begin, stop = segment.range_to_read(options)
@@ -171,10 +191,6 @@ class PartitionReader:
             # The read raises the error of a file that is gone. A look-up has the default limits, and the read may have others.
             begin, stop, is_empty = 0, None, False
         return None if is_empty else PartitionPiece(segment, options, begin, stop, follower)
-
-    def _piece_of(self, segment: SegmentLookup) -> PartitionPiece:
-        """Return the bytes that are read of a segment; a piece without bytes if there are none."""
-        return self.piece_of(segment) or PartitionPiece(segment, self.options, 0, 0)
 
     def _options_of(self, segment: SegmentLookup) -> ReadOptions:
         """Return the options of a segment. Its name may show that all of its offsets are wanted; uploads may overlap."""
@@ -258,7 +274,7 @@ def alone(file: SegmentFile, *, reports: bool) -> SegmentFile:
     if file.offsets is None:
         # A file may be readable in a directory that cannot be listed.
         with suppress(OSError):
-            offsets = next((one.offsets for one in segments_beside(file) if one.path == file.path), None)
+            offsets = next((one.offsets for one in segments_of_directory(file) if one.path == file.path), None)
             file = replace(file, offsets=offsets)
     if not reports:
         return file
@@ -293,29 +309,7 @@ def lower_bounded(file: SegmentFile) -> SegmentFile:
     return file if file.offsets is None or file.held is not None else replace(file, offsets=(file.offsets[0], None))
 
 
-def in_range(segments: Sequence[_P], start: int | None, end: int | None) -> list[_P]:
-    """Return the segments that may hold offsets from `start` (inclusive) to `end` (exclusive).
-
-    Args:
-        segments: of one partition, in the order of their offsets.
-        start: first offset, or None for all.
-        end: first offset after the range, or None for all.
-    """
-    return [one for one, _ in with_followers(segments, start, end)]
-
-
-def with_followers(segments: Sequence[_P], start: int | None, end: int | None) -> Iterator[tuple[_P, int | None]]:
-    """Yield the segments of `in_range`, each with the first offset after it, or None for the last segment."""
-    if start is not None and end is not None and start >= end:
-        return
-    for one, follower in zip(segments, _followers(segments), strict=True):
-        ends_before = start is not None and follower is not None and follower <= start
-        begins_after = end is not None and one.base_offset is not None and one.base_offset >= end
-        if not (ends_before or begins_after):
-            yield one, follower
-
-
-def _followers(segments: Sequence[_P]) -> list[int | None]:
+def _followers(segments: Sequence[SegmentLookup]) -> list[int | None]:
     """Return the first offset after each segment. One that contradicts its name ends where its batches do, and limits no other."""
     followers: list[int | None] = []
     follower = None

@@ -6,7 +6,6 @@ import mmap as mapping
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -28,8 +27,7 @@ from logsegment._options import EVERY_FORMAT, Depth, EntryKeywords, Isolation, O
 from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, alone, committed_transactions
 from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.log.time_lookup import first_offset_at
-from logsegment.segment_files.discovery import SegmentFile, find_segments, segments_beside, size_of
+from logsegment.segment_files.discovery import SegmentFile, find_segments, segments_of_directory, size_of
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.uri import absolute, is_stored
 from logsegment.tiered.keys import Keys
@@ -75,8 +73,9 @@ class Entries(ABC):
             >>> ls.Log("orders-0").batches().num_rows
             20
         """
-        read = ReadOptions.of(EntryKeywords, options, check_crc=check_crc, on_error=on_error, strict_tail=strict_tail)
-        return self._batch_stream(start_offset, end_offset, read).read_all()
+        own = {"check_crc": check_crc, "on_error": on_error, "strict_tail": strict_tail}
+        read = ReadOptions.of(EntryKeywords, options, **own, start_offset=start_offset, end_offset=end_offset)
+        return self._batch_stream(read).read_all()
 
     def validate(
         self,
@@ -135,7 +134,7 @@ class Entries(ABC):
         """Return the records."""
 
     @abstractmethod
-    def _batch_stream(self, start: int | None, end: int | None, options: ReadOptions) -> RecordStream:
+    def _batch_stream(self, options: ReadOptions) -> RecordStream:
         """Return the headers of the batches that may hold the wanted offsets."""
 
     @abstractmethod
@@ -249,10 +248,9 @@ class Segment(Entries):
         read = ReadOptions.of(ReadKeywords, options, isolation=isolation, start_offset=start_offset, end_offset=end_offset)
         ensure_topic_names(read, [self._file])
         warn_of_other_topics(read, [self.topic])
-        file = alone(self._file, reports=read.skips_damage)
-        reader = PartitionReader.plan([self._lookup], read, (start_timestamp, end_timestamp))
-        source = self._source(file, *self._lookup.range_to_read(reader.options))
-        return decode(source, replace(reader.options, transactions=reader.transactions), file=file.source())
+        reader = PartitionReader.plan([self._placed(read)], read, (start_timestamp, end_timestamp))
+        source, planned = reader.part()
+        return decode(self._mapped(source), planned, file=source)
 
     def inspect(self, *, at: int | None = None, offset: int | None = None, **options: Any) -> Field:
         """Show one entry field by field, as `logsegment.inspect` does; find an offset through the `.index`.
@@ -304,7 +302,7 @@ class Segment(Entries):
 
         Source: `LogSegment.findOffsetByTimestamp` in Kafka.
         """
-        return first_offset_at([self._lookup], timestamp, ReadOptions.of(EntryKeywords, options, start_offset=start_offset))
+        return PartitionReader([self._lookup], ReadOptions.of(EntryKeywords, options, start_offset=start_offset)).offset_at(timestamp)
 
     def next_offset(self) -> int | None:
         """Return the offset after the last complete batch, the base offset if there is none, or None if headers cannot be read.
@@ -330,7 +328,7 @@ class Segment(Entries):
 
         Markers of magic 3 count without `experimental`, as in a `.txnindex`: no records are read.
         """
-        return aborted_transactions(self._file, lambda: segments_beside(self._file), self._ended_here)
+        return aborted_transactions(self._file, lambda: segments_of_directory(self._file), self._ended_here)
 
     def _ended_here(self, segments: Sequence[SegmentFile]) -> Transactions:
         """Return the transactions of the partition up to the end of the segment."""
@@ -356,20 +354,26 @@ class Segment(Entries):
     def __repr__(self) -> str:
         return f"Segment({self.path!r})"
 
-    def _batch_stream(self, start: int | None, end: int | None, options: ReadOptions) -> RecordStream:
-        file = alone(self._file, reports=options.skips_damage)
-        return batch_stream(self._source(file, *self._lookup.byte_range(start, end)), options, file=file.source())
+    def _batch_stream(self, options: ReadOptions) -> RecordStream:
+        source, options = PartitionReader([self._placed(options)], options).part()
+        return batch_stream(self._mapped(source), options, file=source)
 
     def _validated(self, depth: Depth, options: ReadOptions) -> Report:
         return validate_segments([alone(self._file, reports=True)], [], depth, options)
 
-    def _source(self, file: SegmentFile, start: int, end: int | None) -> Any:
-        if self._mmap and start == 0 and not is_of_0_7(file.path) and not is_stored(file.path):
-            with open(file.path, "rb") as opened:
+    def _placed(self, options: ReadOptions) -> SegmentLookup:
+        """Return the look-up of the segment with the offsets that it may hold now."""
+        return self._lookup.of(alone(self._file, reports=options.skips_damage))
+
+    def _mapped(self, source: FileSource) -> Any:
+        """Return the memory of a file that is read from its first byte on, if it is wanted; otherwise the file."""
+        path = str(source.path)
+        if self._mmap and source.start == 0 and not is_of_0_7(path) and not is_stored(path):
+            with open(path, "rb") as opened:
                 if os.fstat(opened.fileno()).st_size:
                     mapped = mapping.mmap(opened.fileno(), 0, access=mapping.ACCESS_READ)
-                    return mapped if end is None else memoryview(mapped)[:end]
-        return file.source(start, end)
+                    return mapped if source.end is None else memoryview(mapped)[: source.end]
+        return source
 
 
 def aborted_transactions(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 
@@ -39,6 +40,12 @@ class SegmentLookup:
         self.bytes_walked = 0
         #: Findings of an `.index` that is valid by itself: its entries led a look-up to no batch.
         self._look_up_findings: list[Finding] = []
+
+    def of(self, file: SegmentFile) -> SegmentLookup:
+        """Return the look-up of the same file with other offsets that it may hold."""
+        same = copy(self)
+        same.file = file
+        return same
 
     @property
     def path(self) -> str:

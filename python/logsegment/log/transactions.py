@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, cast
 
 from logsegment._core import BatchHeader, FileSource, Finding, TransactionHistory, batch_stream
+from logsegment._decode import with_findings
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions, Timestamp, milliseconds
 from logsegment._text import camel_case
-from logsegment._validate import SWALLOWED, TORN
+from logsegment._validate import is_damage
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import shown
@@ -114,10 +115,16 @@ def transactions_of(
             report(file, file.finding)
         source = FileSource(file.path)
         history.enter(source, options)
+        first, is_last = None, index + 1 == len(files)
         with batch_stream(source, options) as stream:
-            first, seen, is_last = None, 0, index + 1 == len(files)
-            for rows in stream:
-                seen += _add_damage(history, file, stream.findings[seen:], report, is_last=is_last)
+            for rows, findings in with_findings(stream):
+                for finding in findings:
+                    # In the last file a torn tail is not damage.
+                    if is_damage(finding, has_torn=not is_last):
+                        history.add_damage(finding.position)
+                        report(file, finding)
+                if rows is None:
+                    break
                 begin, ended, invalid = history.visit(rows)
                 if first is None:
                     first = begin
@@ -125,7 +132,6 @@ def transactions_of(
                 for header in invalid:
                     report(file, _bad_checksum(file, header))
                 yield from map(_transaction, ended)
-            _add_damage(history, file, stream.findings[seen:], report, is_last=is_last)
         before = before if first is None else first
     yield from map(_transaction, history.open(longest_ms, until))
 
@@ -141,15 +147,6 @@ def _transaction(row: tuple[Any, ...]) -> Transaction:
 
 def _ignore(_file: SegmentFile, _finding: Finding) -> None:
     """Report nothing."""
-
-
-def _add_damage(history: TransactionHistory, file: SegmentFile, findings: Sequence[Finding], report: OnDamage, *, is_last: bool) -> int:
-    """Remember and report where the file is damaged; return the number of findings. In the last file a torn tail is not damage."""
-    for finding in findings:
-        if finding.severity == "error" or finding.rule == SWALLOWED or (finding.rule == TORN and not is_last):
-            history.add_damage(finding.position)
-            report(file, finding)
-    return len(findings)
 
 
 def _bad_checksum(file: SegmentFile, header: BatchHeader) -> Finding:

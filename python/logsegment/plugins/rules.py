@@ -147,11 +147,11 @@ def _broken(catalog: Catalog) -> list[Finding]:
     """Return findings of the rules that no registration may break."""
     findings = [one.finding for one in catalog.damaged]
     for alias in catalog.aliases():
-        findings += _judge_alias(alias, catalog.of(alias))
+        findings += _check_alias(alias, catalog.of(alias))
     return [*findings, *_shared_ids(catalog)]
 
 
-def _judge_alias(alias: str, entries: dict[str, Entry]) -> Iterator[Finding]:
+def _check_alias(alias: str, entries: dict[str, Entry]) -> Iterator[Finding]:
     first = min(entries, key=java_first)
     text = alias_error(alias)
     if text:

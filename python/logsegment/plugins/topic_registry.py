@@ -117,7 +117,7 @@ class TopicRegistry(StoredRegistry):
         Raises:
             RegistryError: if the brokers do not answer.
         """
-        return judge_topics(self._cluster) + super().check()
+        return check_topics(self._cluster) + super().check()
 
     def change(self, plan: Plan) -> list[Change]:
         """Write the changes of a plan in one transaction.
@@ -151,7 +151,7 @@ class TopicRegistry(StoredRegistry):
         if not changes:
             return []
         languages = {change.language for change in changes}
-        faults = [finding for finding in judge_topics(self._cluster, languages) if finding.severity == "error"]
+        faults = [finding for finding in check_topics(self._cluster, languages) if finding.severity == "error"]
         if faults:
             raise rules.RegistrationError(faults)
         make_topics(self._cluster, languages, self.replication_factor)
@@ -404,7 +404,7 @@ _MAX_ERRORS = 3
 REPLICAS = 3
 
 
-def judge_topics(cluster: Cluster, languages: Iterable[str] | None = None) -> list[Finding]:
+def check_topics(cluster: Cluster, languages: Iterable[str] | None = None) -> list[Finding]:
     """Check the settings of the topics that exist.
 
     Args:

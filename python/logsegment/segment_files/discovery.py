@@ -202,7 +202,7 @@ def is_gap(finding: Finding, start: int | None = None, end: int | None = None) -
     return (start is None or last is None or last >= start) and (end is None or first < end)
 
 
-def segments_beside(segment: SegmentFile) -> list[SegmentFile]:
+def segments_of_directory(segment: SegmentFile) -> list[SegmentFile]:
     """Return all segments of the directory of a segment; the segment alone if its name is not a segment's name.
 
     Raises:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from pyspark.sql import DataFrame
 
-from logsegment import stores
 from logsegment._options import CompressionName, EntryKeywords, ReadOptions
 from logsegment._rewrite.account import Rewrite, RewrittenFile
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, ensure_own_directories, rewrite_partition
@@ -25,6 +24,7 @@ from logsegment.spark.write import journal, places
 from logsegment.spark.write.journal import Move
 from logsegment.spark.write.writer import locked
 from logsegment.stores.uri import absolute, is_stored, shown
+from logsegment.stores.writing import remove_directory
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -148,7 +148,7 @@ class _Task:
         # Of two attempts of a task the last one counts.
         above = Path(staging, str(number))
         if above.exists():
-            stores.remove_directory(os.fspath(above))
+            remove_directory(os.fspath(above))
         above.mkdir()
         return list(rewrite_partition(self.partitions[number], work, above, target))
 

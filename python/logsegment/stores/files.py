@@ -18,10 +18,10 @@ from logsegment._core import Finding
 from logsegment._io_stats import IoStats
 from logsegment._text import count as counted
 from logsegment.stores.errors import ChangedError, ShortReadError, clear_errors
-from logsegment.stores.uri import TIERED, is_stored, parts_of, shown
+from logsegment.stores.uri import MEMORY, TIERED, is_stored, parts_of, shown
 
 #: Modules that implement schemes, by the beginning of the URI. Each has `open_file`, `read_file`, `entries` and `entry_of`.
-IMPLEMENTATIONS = {TIERED: "logsegment.tiered.filesystem"}
+IMPLEMENTATIONS = {TIERED: "logsegment.tiered.filesystem", MEMORY: "logsegment.stores.memory"}
 #: A store may end a short range with the bytes of the mark by chance, so the range is read again.
 _TRIES = 4
 _LOCK = threading.Lock()

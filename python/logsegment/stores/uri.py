@@ -20,6 +20,8 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 #: Begins the scheme of uploaded segments, which are read as log directories (`logsegment.tiered`).
 TIERED = "tiered+"
+#: Begins the URI of a buffer of this process (`logsegment.stores.memory`).
+MEMORY = "memory://"
 #: The host of a path that is relative to the current directory.
 _FROM_HERE = "here"
 #: In the name of an upload that is not read to its end: the first offset that is not read.
@@ -111,9 +113,9 @@ def parts_of(uri: str) -> Parts:
     """Split a URI, in either form."""
     scheme, _, rest = uri[:].partition("://")
     scheme = scheme.lower()
-    authority, slash, place = _cut(rest)
+    authority, slash, rest = _cut(rest)
     front, _, host = authority.rpartition("@")
-    path, _, query = place.partition("?")
+    path, _, query = rest.partition("?")
     user, mark, own = front.rpartition("!")
     if mark and _QUERY.fullmatch(own):
         front, query = user, query or unquote(own)

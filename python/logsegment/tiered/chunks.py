@@ -68,7 +68,7 @@ class ChunkedFile:
         self._findings: list[Finding] = []
         self._lock = threading.Lock()
         # Up to here the bytes are those of the object, whatever chunks they are in.
-        self._plain_end = stored.size if opener is None and (table.is_identity or stored.size == table.file_size) else 0
+        self._stored_end = stored.size if opener is None and (table.is_identity or stored.size == table.file_size) else 0
 
     def read_at(self, position: int, length: int) -> bytes:
         """Return the bytes from `position` on: `length` of them, or fewer before a damaged chunk and at the end.
@@ -104,7 +104,7 @@ class ChunkedFile:
 
     def valid_bytes(self, position: int, length: int) -> bytes:
         """Return bytes from `position` on, at most to the end of its chunk; no bytes if that is damaged."""
-        if position < self._plain_end:
+        if position < self._stored_end:
             return bytes(self._stored.read_at(position, length))
         for chunk in self._chunks(position, position + 1):
             (data,) = self._fetched([chunk])
@@ -121,9 +121,9 @@ class ChunkedFile:
         if position >= end:
             return b""
         pieces: list[bytes] = []
-        if position < self._plain_end:
-            pieces.append(bytes(self._stored.read_at(position, min(end, self._plain_end) - position)))
-            position = min(end, self._plain_end)
+        if position < self._stored_end:
+            pieces.append(bytes(self._stored.read_at(position, min(end, self._stored_end) - position)))
+            position = min(end, self._stored_end)
         for run in self._runs(position, end):
             for chunk, found in zip(run, self._fetched(run), strict=True):
                 if found is None and pieces and not skips:
@@ -142,8 +142,8 @@ class ChunkedFile:
         """Yield the chunks of a range after the plain bytes; of a chunk that is cut there the rest."""
         for index in self._table.holding(start, end):
             chunk = self._table[index]
-            missing = min(chunk.position + chunk.size - self._plain_end, chunk.size)
-            yield chunk if missing == chunk.size else Chunk(chunk.number, self._plain_end, missing, self._plain_end, missing)
+            missing = min(chunk.position + chunk.size - self._stored_end, chunk.size)
+            yield chunk if missing == chunk.size else Chunk(chunk.number, self._stored_end, missing, self._stored_end, missing)
 
     def _runs(self, start: int, end: int) -> Iterator[list[Chunk]]:
         """Yield runs of neighbouring chunks that are fetched with one request each."""
@@ -206,7 +206,7 @@ class ChunkedFile:
     def _cut_off(self) -> ChunkError:
         """The error of all chunks after the end of a cut object."""
         number = bisect_right(range(len(self._table)), self._stored.size, key=lambda index: sum(self._table[index][3:]))
-        first = next(self._chunks(max(self._table[number].position, self._plain_end), self.size))
+        first = next(self._chunks(max(self._table[number].position, self._stored_end), self.size))
         rest = first._replace(size=self.size - first.position)
         text = f"the object ends at its byte {self._stored.size}, before its end at {self._table.object_size}"
         return lost_chunk(self, rest, text, last=len(self._table) - 1)

@@ -15,6 +15,7 @@ from logsegment._core import Finding, index_len_before
 from logsegment._log_paths import CHECKPOINT, EPOCH_SUFFIXES, LOG, MANIFEST, SEGMENT, object_name, snapshot_offset
 from logsegment.stores import files, listing
 from logsegment.stores.listing import DirectoryEntry, Status
+from logsegment.stores.memory import MemoryFile
 from logsegment.stores.uri import cut_name, cut_of, directory_of, join_path, shown, untiered
 from logsegment.tiered.cache import LruCache
 from logsegment.tiered.catalog import View, view_of
@@ -107,28 +108,6 @@ def entry_of(uri: str) -> DirectoryEntry:
     if place.is_log and not entry.is_directory:
         return DirectoryEntry(tiered(uri), name, False, Status(_open_log(place).size, entry.modified))
     return DirectoryEntry(tiered(uri), name if place.is_log else entry.name, entry.is_directory, Status(entry.size, entry.modified))
-
-
-class MemoryFile:
-    """Bytes with the methods of a `StoredFile`."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self.size = len(data)
-        self.version = (self.size, hash(data))
-
-    def read_at(self, position: int, length: int) -> bytes:
-        """Return the bytes from `position` on: `length` of them, or fewer at the end."""
-        return self._data[position : position + length]
-
-    read_past_damage = read_at
-
-    def ensure_same(self) -> None:
-        """Do nothing: bytes do not change."""
-
-    def taken(self) -> tuple[int, int, list[Finding]]:
-        """Return no requests and no findings."""
-        return 0, 0, []
 
 
 class CutFile:

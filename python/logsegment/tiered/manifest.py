@@ -80,7 +80,7 @@ class Manifest:
     epochs: dict[int, int] = field(default_factory=dict)
 
     @property
-    def is_plain(self) -> bool:
+    def is_untransformed(self) -> bool:
         """Return True if the object of the log is the log itself (TS-26)."""
         return not self.is_compressed and self.encryption is None
 

@@ -72,7 +72,7 @@ class SegmentObjects:
             OSError: if the object cannot be opened.
         """
         path = self.path(LOG)
-        opener = None if self.manifest.is_plain else self._opener(is_compressed=self.manifest.is_compressed)
+        opener = None if self.manifest.is_untransformed else self._opener(is_compressed=self.manifest.is_compressed)
         return ChunkedFile(shown(path), open_file(path), self.manifest.chunks, opener, self._hints)
 
     def index_size(self, name: str) -> int | None:

@@ -117,6 +117,6 @@ fn guess(body: &[u8]) -> Option<usize> {
 }
 
 #[cold]
-fn fault(rule: &'static str, fault: &'static str) -> Error {
-    bad("gzip", rule, fault)
+fn codec_error(rule: &'static str, problem: &'static str) -> Error {
+    bad("gzip", rule, problem)
 }

@@ -114,6 +114,6 @@ fn report_header(frame: &Frame, findings: &mut Vec<CodecFinding>) {
 }
 
 #[cold]
-fn fault(rule: &'static str, fault: &'static str) -> Error {
-    bad("lz4", rule, fault)
+fn codec_error(rule: &'static str, problem: &'static str) -> Error {
+    bad("lz4", rule, problem)
 }

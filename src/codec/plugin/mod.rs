@@ -166,8 +166,8 @@ impl Plugins {
         };
         compressed.map_err(|error| of_compression(&error))?;
         if len > 0 && out.len() == start {
-            let fault = format!("its output for {} of records is empty", plural(len, "byte"));
-            return Err(ErrorKind::Compression { plugin: codecs.describe(id), problem: fault }.into());
+            let problem = format!("its output for {} of records is empty", plural(len, "byte"));
+            return Err(ErrorKind::Compression { plugin: codecs.describe(id), problem }.into());
         }
         if let Some(input) = unproven {
             self.ensure_same(id, out.from(start), &input)?;
@@ -189,16 +189,16 @@ impl Plugins {
             return Ok(());
         }
         let plugin = self.brought(id)?.codecs.describe(id);
-        let fault = format!("its output decompresses to {}, expected {}", plural(again.len(), "byte"), input.len());
-        Err(ErrorKind::Compression { plugin, problem: fault }.into())
+        let problem = format!("its output decompresses to {}, expected {}", plural(again.len(), "byte"), input.len());
+        Err(ErrorKind::Compression { plugin, problem }.into())
     }
 
     /// Returns an error of the decompressed bytes as an error of the plugin, in the same place.
     #[cold]
     pub fn blamed(&self, id: u8, error: &Error) -> Error {
         let plugin = self.brought.as_ref().map_or_else(String::new, |brought| brought.codecs.describe(id));
-        let fault = format!("its output is not the records of the batch: {}", error.message());
-        error.become_kind(ErrorKind::Plugin { plugin, problem: fault })
+        let problem = format!("its output is not the records of the batch: {}", error.message());
+        error.become_kind(ErrorKind::Plugin { plugin, problem })
     }
 
     fn brought(&self, id: u8) -> Result<&Brought> {

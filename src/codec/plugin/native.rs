@@ -18,7 +18,7 @@ pub struct CodecTable {
     context: *mut c_void,
     /// Returns the most bytes that the stream in `from` decompresses to, or `TOO_SMALL` if it does not say. May be null.
     decompressed_len: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize) -> i64>,
-    /// Decompresses `from` into `to`; may write the text of an error into `fault`.
+    /// Decompresses `from` into `to`; may write the text of an error into `message`.
     decompress: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut u8, usize, *mut c_char, usize) -> i64>,
     /// Returns the most bytes that so many bytes compress to.
     compressed_len: Option<unsafe extern "C" fn(*mut c_void, usize) -> i64>,
@@ -33,7 +33,7 @@ const TOO_SMALL: i64 = -1;
 /// The level that means none.
 const NO_LEVEL: i32 = i32::MIN;
 /// Bytes for the text of an error.
-const FAULT: usize = 200;
+const MAX_MESSAGE_LEN: usize = 200;
 /// Bytes of buffer that a stream of unknown length gets at first, and for each of its own.
 const TRUSTED: usize = 64 << 10;
 const TRUSTED_RATIO: usize = 8;
@@ -85,10 +85,18 @@ impl NativeCodec {
             let buffer = out.unfilled(wanted)?;
             // Not the whole buffer: the result for a corrupt stream must not depend on the entries before it.
             let given = buffer.len().min(wanted);
-            let mut fault = [0; FAULT];
+            let mut message = [0; MAX_MESSAGE_LEN];
             // SAFETY: both runs of bytes are slices with their lengths and do not overlap; the contract of `new`.
             let result = unsafe {
-                (self.decompress)(self.context, input.as_ptr(), input.len(), buffer.as_mut_ptr(), given, fault.as_mut_ptr(), FAULT)
+                (self.decompress)(
+                    self.context,
+                    input.as_ptr(),
+                    input.len(),
+                    buffer.as_mut_ptr(),
+                    given,
+                    message.as_mut_ptr(),
+                    MAX_MESSAGE_LEN,
+                )
             };
             match usize::try_from(result) {
                 Ok(len) if len <= given => {
@@ -96,7 +104,7 @@ impl NativeCodec {
                     return Ok(());
                 }
                 Ok(len) => return Err(failed(name(), too_much(len, given))),
-                Err(_) if result != TOO_SMALL => return Err(failed(name(), text_of(&fault, result))),
+                Err(_) if result != TOO_SMALL => return Err(failed(name(), text_of(&message, result))),
                 Err(_) if given >= out.left() => {
                     return Err(failed(name(), format!("its output is more than {}, the limit", plural(given, "byte"))));
                 }
@@ -116,11 +124,20 @@ impl NativeCodec {
         let bound = bound.ok_or_else(|| failed(name(), format!("its compressed_len is invalid for {} bytes of input", input.len())))?;
         let output = out.unfilled(bound);
         let given = output.len();
-        let mut fault = [0; FAULT];
+        let mut message = [0; MAX_MESSAGE_LEN];
         let level = level.unwrap_or(NO_LEVEL);
         // SAFETY: as in `decompress`.
         let result = unsafe {
-            (self.compress)(self.context, input.as_ptr(), input.len(), level, output.as_mut_ptr(), given, fault.as_mut_ptr(), FAULT)
+            (self.compress)(
+                self.context,
+                input.as_ptr(),
+                input.len(),
+                level,
+                output.as_mut_ptr(),
+                given,
+                message.as_mut_ptr(),
+                MAX_MESSAGE_LEN,
+            )
         };
         match usize::try_from(result) {
             Ok(len) if len <= given => {
@@ -128,7 +145,7 @@ impl NativeCodec {
                 Ok(())
             }
             Ok(len) => Err(failed(name(), too_much(len, given))),
-            Err(_) => Err(failed(name(), text_of(&fault, result))),
+            Err(_) => Err(failed(name(), text_of(&message, result))),
         }
     }
 
@@ -142,8 +159,8 @@ impl NativeCodec {
 const MOST_TRUSTED_RATIO: usize = 64;
 
 #[cold]
-fn failed(plugin: String, fault: String) -> Error {
-    ErrorKind::Plugin { plugin, problem: fault }.into()
+fn failed(plugin: String, problem: String) -> Error {
+    ErrorKind::Plugin { plugin, problem }.into()
 }
 
 #[cold]
@@ -153,8 +170,8 @@ fn too_much(len: usize, given: usize) -> String {
 
 /// The text up to its end mark.
 #[cold]
-fn text_of(fault: &[c_char; FAULT], result: i64) -> String {
-    let bytes: Vec<u8> = fault.iter().take_while(|one| **one != 0).map(|one| one.to_ne_bytes()[0]).collect();
+fn text_of(message: &[c_char; MAX_MESSAGE_LEN], result: i64) -> String {
+    let bytes: Vec<u8> = message.iter().take_while(|one| **one != 0).map(|one| one.to_ne_bytes()[0]).collect();
     let text = escaped(&String::from_utf8_lossy(&bytes));
     if text.is_empty() { format!("it returned error {result}") } else { text }
 }

@@ -38,14 +38,14 @@ fn step(elements: &[u8], output: &mut [u8], at: &mut Place) -> Result<(), &'stat
 }
 
 fn literal<'a>(tag: u8, rest: &'a [u8], output: &mut [u8], at: &mut Place) -> Result<&'a [u8], &'static str> {
-    const FAULT: &str = "a literal runs past the block";
+    const OVERRUN: &str = "a literal runs past the block";
     let short = usize::from(tag >> 2) + 1;
     let (len, rest) = match short.checked_sub(LONGEST_SHORT) {
         None | Some(0) => (short, rest),
-        Some(bytes) => rest.split_at_checked(bytes).map(|(len, rest)| (little_endian(len) + 1, rest)).ok_or(FAULT)?,
+        Some(bytes) => rest.split_at_checked(bytes).map(|(len, rest)| (little_endian(len) + 1, rest)).ok_or(OVERRUN)?,
     };
-    let (bytes, rest) = rest.split_at_checked(len).ok_or(FAULT)?;
-    let slot = output.get_mut(at.to..).and_then(|tail| tail.get_mut(..len)).ok_or(FAULT)?;
+    let (bytes, rest) = rest.split_at_checked(len).ok_or(OVERRUN)?;
+    let slot = output.get_mut(at.to..).and_then(|tail| tail.get_mut(..len)).ok_or(OVERRUN)?;
     slot.copy_from_slice(bytes);
     at.to += len;
     Ok(rest)

@@ -38,7 +38,7 @@ pub fn decompressed_len(input: &[u8]) -> Result<usize> {
 /// Decompresses a stream of either framing.
 pub(super) fn decompress(input: &[u8], out: &mut impl Target, findings: Option<&mut Vec<CodecFinding>>) -> Result<()> {
     if input.is_empty() {
-        return Err(fault("COD-S2", "the input is empty"));
+        return Err(codec_error("COD-S2", "the input is empty"));
     }
     match xerial::chunks(input) {
         Some(chunks) => xerial::decompress(chunks, out, findings),
@@ -47,8 +47,8 @@ pub(super) fn decompress(input: &[u8], out: &mut impl Target, findings: Option<&
 }
 
 #[cold]
-fn fault(rule: &'static str, fault: &'static str) -> Error {
-    bad("snappy", rule, fault)
+fn codec_error(rule: &'static str, problem: &'static str) -> Error {
+    bad("snappy", rule, problem)
 }
 
 #[cfg(test)]

@@ -20,8 +20,8 @@ impl Dictionaries {
             match id.filter(|id| *id != 0) {
                 Some(id) => Ok((u64::from(id), bytes)),
                 None => {
-                    let fault = format!("not a trained zstd dictionary with an id: {} given", plural(bytes.len(), "byte"));
-                    Err(ErrorKind::Usage { argument: "zstd_dictionaries", problem: fault }.into())
+                    let problem = format!("not a trained zstd dictionary with an id: {} given", plural(bytes.len(), "byte"));
+                    Err(ErrorKind::Usage { argument: "zstd_dictionaries", problem }.into())
                 }
             }
         };

@@ -76,7 +76,7 @@ impl Decompressor {
     /// as long as the piece is not full, and a block is decompressed as a whole.
     fn stream_frame(&mut self, frame: &Frame<'_>, out: &mut Output<'_>) -> Result<()> {
         match self.stream(frame.bytes, frame.block_end(frame.blocks_at), |end| frame.block_end(end), out)? {
-            Streamed::Cut => Err(fault("COD-Z6", "a frame is cut short")),
+            Streamed::Cut => Err(codec_error("COD-Z6", "a frame is cut short")),
             Streamed::Whole | Streamed::Enough => Ok(()),
         }
     }
@@ -136,7 +136,7 @@ impl Decompressor {
         let dictionaries = self.dictionaries.clone();
         let dictionary = match frame.dictionary {
             0 => None,
-            id => Some(dictionaries.get(id).ok_or_else(|| fault("COD-Z5", "the frame needs a dictionary that was not supplied"))?),
+            id => Some(dictionaries.get(id).ok_or_else(|| codec_error("COD-Z5", "the frame needs a dictionary that was not supplied"))?),
         };
         let context = self.context()?;
         let mut wanted = frame.bound.min(frame.bytes.len().saturating_mul(TRUSTED_RATIO).max(TRUSTED));
@@ -154,9 +154,9 @@ impl Decompressor {
                     out.fill(len);
                     return Ok(());
                 }
-                Err(code) if !is_too_small(code) => return Err(fault("COD-Z6", zstd_safe::get_error_name(code))),
+                Err(code) if !is_too_small(code) => return Err(codec_error("COD-Z6", zstd_safe::get_error_name(code))),
                 Err(_) if given == frame.bound => {
-                    return Err(fault("COD-Z6", "a frame decompresses to more than its header and blocks allow"));
+                    return Err(codec_error("COD-Z6", "a frame decompresses to more than its header and blocks allow"));
                 }
                 // The buffer cannot grow: this is the end of the budget.
                 Err(_) if given == out.left() => out.ensure(given.saturating_add(1))?,
@@ -204,7 +204,7 @@ fn made<'a>(context: &'a mut Option<DCtx<'static>>) -> Result<&'a mut DCtx<'stat
 
 #[cold]
 fn failed(code: usize) -> Error {
-    fault("COD-Z6", zstd_safe::get_error_name(code))
+    codec_error("COD-Z6", zstd_safe::get_error_name(code))
 }
 
 /// True for the error code of an output that is too small; codes are negative numbers as unsigned ones.
@@ -214,8 +214,8 @@ fn is_too_small(code: usize) -> bool {
 }
 
 #[cold]
-fn fault(rule: &'static str, fault: &'static str) -> Error {
-    bad("zstd", rule, fault)
+fn codec_error(rule: &'static str, problem: &'static str) -> Error {
+    bad("zstd", rule, problem)
 }
 
 #[cfg(test)]

@@ -101,6 +101,12 @@ impl SegmentIndex {
         Ok(cuts.into_iter().map(|cut| (cut.offset, cut.position, cut.end_before)).collect())
     }
 
+    /// Return the offset after the last batch between two positions, see `Lookup::offset_within`.
+    #[pyo3(signature = (start, end, *, takes_first=false))]
+    fn offset_within(&self, py: Python<'_>, start: u64, end: u64, takes_first: bool) -> PyResult<Option<i64>> {
+        self.look_up(py, |lookup| lookup.offset_within(start, end, takes_first))
+    }
+
     /// Return where the segment begins, by its first batch, past damage before it; None if it has no batch.
     ///
     /// `offsets` are those that the names allow: first (inclusive) and end (exclusive). No checksum covers a base offset: if that of the first

@@ -49,7 +49,7 @@ impl fmt::Display for FindingKind {
             Self::MaxTimestamp { stored, found } => write!(f, "max timestamp is {stored}, the largest of the records is {found}"),
             Self::OffsetOverlap { previous_last } => write!(f, "the previous batch ends at offset {previous_last}"),
             Self::OffsetGap { first, last, why } => gap(f, *first, *last, *why),
-            Self::EpochBehind { epoch, previous } => write!(f, "leader epoch {epoch} follows {previous}"),
+            Self::LowerEpoch { epoch, previous } => write!(f, "leader epoch {epoch} follows {previous}"),
             Self::AcrossBatches { producer_id, problem } => problem.write(*producer_id, f),
             Self::Producer { what } => write!(f, "{what}"),
             Self::ManyMarkers { count } => write!(f, "the control batch holds {count} transaction markers"),

@@ -19,7 +19,7 @@ import pytest
 import corpus
 import logsegment as ls
 from cli_process import MODERN, run
-from logsegment.analysis.redaction import OPEN_COLUMNS, Redactor, begins_entry, is_intact, redacted
+from logsegment.analysis.redaction import OPEN_COLUMNS, Redactor, begins_entry, is_valid_entry, redacted
 from logsegment.cli.options import RECORD_COLUMNS
 
 KEY = b"a key of more than sixteen bytes"
@@ -325,7 +325,7 @@ def test_a_header_with_a_wrong_checksum_is_not_trusted(kind: str):
     at = len(one(kind))
     for data in headers_gone(kind):
         root = ls.inspect(data, at=at, value_bytes=1 << 20, format=kind if kind == "0.7" else "auto")
-        if is_intact(root):
+        if is_valid_entry(root):
             continue
         seen += 1
         bare += bool(leaks(repr(root).encode()))
@@ -362,7 +362,7 @@ def test_no_position_that_is_asked_for_shows_payloads_as_if_they_were_a_header(b
     told = refused = 0
     for at in range(len(data)):
         root = ls.inspect(data, at=at, value_bytes=1 << 20)
-        if not is_intact(root) and not begins_entry(rows, at):
+        if not is_valid_entry(root) and not begins_entry(rows, at):
             refused += 1
             continue
         told += 1
@@ -378,7 +378,7 @@ def test_damage_of_every_kind_is_reported_without_bytes_of_records():
         data = path.read_bytes()
         for at in {finding.position for finding in ls.validate(data).findings if finding.position < len(data)}:
             root = ls.inspect(data, at=at, value_bytes=1 << 20)
-            if is_intact(root):
+            if is_valid_entry(root):
                 continue
             shown = redacted(root, Redactor(KEY))
             assert [shown.children, *(field.children for field in shown)] == [shown.children] + [()] * len(shown)

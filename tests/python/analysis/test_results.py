@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +111,44 @@ def test_stats_as_arrow_have_one_schema():
     assert row["codecs"][0]["codec"] == "zstd"
     assert row["whatIfV3"]["records"] == row["records"] == counted.records == 240
     assert counted.to_dict()["whatIfV3"] == counted.what_if_v3.to_dict()
+
+
+SEGMENT = PAYMENTS / f"{0:020}.log"
+FORMS: dict[str, Callable[[Path], Any]] = {
+    "path": Path,
+    "text": str,
+    "uri": Path.as_uri,
+    "file": ls.FileSource,
+    "bytes": Path.read_bytes,
+    "mutable": lambda path: bytearray(path.read_bytes()),
+    "arrow": lambda path: pa.py_buffer(path.read_bytes()),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_sources_are_paths_files_and_buffers(form: Callable[[Path], Any]):
+    source = form(SEGMENT)
+    assert [place.entry_position for place in ls.find(source, offset=3)] == [place.entry_position for place in ls.find(SEGMENT, offset=3)]
+    assert ls.stats(source).records == ls.stats(SEGMENT).records > 0
+    ours, theirs = list(ls.transactions(source)), list(ls.transactions(SEGMENT))
+    assert [one.first_offset for one in ours] == [one.first_offset for one in theirs] != []
+    (pair,) = ls.diff(source, SEGMENT)
+    assert (list(pair), pair.state) == ([], "same")
+
+
+def test_a_list_of_buffers_is_searched_as_long_as_the_places_are_iterated():
+    places = ls.find([SEGMENT.read_bytes(), SEGMENT.read_bytes()], offset=3)
+    gc.collect()
+    first, second = places
+    assert first.path != second.path
+    assert {first.path[:9], second.path[:9]} == {"memory://"}
+
+
+@pytest.mark.parametrize(
+    "call", [ls.stats, ls.transactions, lambda source: ls.find(source, offset=0), lambda source: ls.diff(source, SEGMENT)]
+)
+def test_other_sources_are_refused_by_type(call: Callable[[Any], Any]):
+    with pytest.raises(TypeError, match="not float"):
+        list(call(1.5))
+    with pytest.raises(ValueError, match="without start and end"):
+        list(call(ls.FileSource(SEGMENT, 10)))

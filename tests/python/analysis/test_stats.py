@@ -72,7 +72,7 @@ def test_ratios_are_those_of_unpacked_batches():
     stats = collected(MODERN / "codec-gzip-0")
     codec = stats.codecs["gzip"]
     assert 0 < codec.sampled <= codec.batches
-    assert codec.ratio == codec.sampled_plain / codec.sampled_packed
+    assert codec.ratio == codec.sampled_decompressed / codec.sampled_compressed
     assert codec.ratio > 1
     assert collected(MODERN / "codec-none-0").codecs["none"].ratio is None
 
@@ -148,7 +148,9 @@ def test_what_if_v3_of_real_segments(tmp_path: Path):
         assert saved["batches"] > 0
         assert 9 <= saved["perBatch"] <= 12
         assert 1 <= saved["perRecord"] < 1.2
-        assert saved["headerBytes"] + saved["perRecord"] * saved["records"] == pytest.approx(saved["plain"] - saved["plainMain"])
+        assert saved["headerBytes"] + saved["perRecord"] * saved["records"] == pytest.approx(
+            saved["uncompressed"] - saved["uncompressedMain"]
+        )
         if path == DAMAGED:
             assert 0 < saved["leftOut"] < told["bytes"]
         else:
@@ -159,8 +161,8 @@ def test_what_if_v3_of_real_segments(tmp_path: Path):
                 0,
             )
         if "gzip" in told["codecs"]:
-            assert saved["main"] < saved["repacked"] + saved["records"]
-            assert 0 < saved["unpackedAdditional"] < saved["unpackedMain"] < saved["unpacked"]
+            assert saved["main"] < saved["recompressed"] + saved["records"]
+            assert 0 < saved["decompressedAdditional"] < saved["decompressedMain"] < saved["decompressed"]
         assert min(saved["seconds"], saved["secondsMain"], saved["secondsAdditional"]) > 0
     done = run("stats", "--what-if", "v3", CODEC_FILE)
     assert done.code == 0

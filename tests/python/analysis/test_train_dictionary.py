@@ -37,7 +37,7 @@ def test_a_dictionary_of_real_segments_serves_the_codec_it_is_for():
     assert trained == ls.train_dictionary(sources()), "the same segments give the same dictionary"
     assert len(trained.dictionary) <= 112_640
     assert trained.held_out == (trained.samples + trained.held_out) // 5 > 5
-    assert trained.dictionary_bytes < trained.zstd_bytes < trained.plain_bytes
+    assert trained.dictionary_bytes < trained.zstd_bytes < trained.record_bytes
     codecs = MemoryRegistry([trained.plugin("orders", "org.example.OrdersZstd").entry("python", 4)])
     packed = ls.convert(sources()[0], compression="orders", codecs=codecs).data
     assert packed is not None

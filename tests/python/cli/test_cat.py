@@ -18,6 +18,7 @@ import pytest
 import logsegment as ls
 from cli_process import CODEC, CODEC_FILE, DAMAGED, MODERN, TORN, TRANSACTIONS, offsets, read_table, run, start
 from logsegment.cli.options import RECORD_COLUMNS
+from made_logs import make_partition
 
 MULTI = MODERN / "multi-segment-0"
 EDGES = MODERN / "edge-records-0"
@@ -403,3 +404,13 @@ def copy_partition(source: Path, into: Path, name: str | None = None) -> Path:
     for segment in source.glob("*.log"):
         (directory / segment.name).write_bytes(segment.read_bytes())
     return directory
+
+
+def test_a_time_is_looked_up_before_records_are_read(tmp_path: Path):
+    made = make_partition(tmp_path, "orders", 0, [list(range(200))])
+    log = tmp_path / "orders-0" / f"{0:020}.log"
+    data = bytearray(log.read_bytes())
+    data[ls.batches(log).to_pylist()[1]["position"] + 70] ^= 1
+    log.write_bytes(data)
+    assert run("cat", log).code == 1
+    assert offsets(run("cat", log, "--since", str(made[150].timestamp))) == [*range(150, 200)]

@@ -117,7 +117,7 @@ def test_what_is_safe_is_what_decode_gives_when_it_skips(case: hostile.HostileCa
     headers = ls.batches(ls.FileSource(str(case.path)), on_error="skip").to_pylist() if wanting else []
     assert found.records == len(rows) + sum(row["count"] for row in headers if row["position"] in wanting)
     if not {"FND-2", "FND-3"} & rules:  # there a record lies outside of its batch's offsets
-        assert all(any(run.first_offset <= row["offset"] <= run.last_offset for run in found.intact) for row in rows)
+        assert all(any(run.first_offset <= row["offset"] <= run.last_offset for run in found.valid) for row in rows)
     assert not any(place.position <= row["entryPosition"] < place.position + place.length for place in found.lost for row in rows)
     assert bool(found.lost) == (report.counts["error"] > len(wanting) or "SWALLOWED" in rules)
 

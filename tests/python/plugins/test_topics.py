@@ -9,7 +9,7 @@ import pytest
 
 from logsegment.plugins import topic_registry
 from logsegment.plugins.catalog import topic_of
-from logsegment.plugins.topic_registry import judge_topics, make_topics
+from logsegment.plugins.topic_registry import check_topics, make_topics
 
 pytest.importorskip("confluent_kafka")
 
@@ -56,14 +56,14 @@ def test_too_few_replicas_are_a_warning(monkeypatch: pytest.MonkeyPatch, brokers
     """S-P9."""
     monkeypatch.setattr(topic_registry, "_policies", lambda cluster, languages: dict.fromkeys(languages, "compact"))
     cluster: Any = Brokers(brokers, java=3, python=replicas) if brokers > 2 else Brokers(brokers, java=brokers, python=replicas)
-    findings = judge_topics(cluster)
+    findings = check_topics(cluster)
     assert [(one.rule, one.severity, one.path, one.field) for one in findings] == [
         ("S-P9", "warning", "plugin-python-topic", "replication.factor") for _ in expected
     ]
     assert [one.message for one in findings] == [
         f"plugin-python-topic has {part} possible replicas: the loss of a broker can lose it" for part in expected
     ]
-    assert judge_topics(cluster, ["java"]) == []
+    assert check_topics(cluster, ["java"]) == []
 
 
 @pytest.mark.parametrize("policy", ["delete", "compact,delete", "delete,compact", ""])
@@ -71,6 +71,6 @@ def test_a_topic_that_is_not_compacted_alone_is_an_error(monkeypatch: pytest.Mon
     """S-P12."""
     monkeypatch.setattr(topic_registry, "_policies", lambda cluster, languages: {"java": "compact", "python": policy})
     cluster: Any = Brokers(1, java=1, python=1)
-    [finding] = judge_topics(cluster)
+    [finding] = check_topics(cluster)
     assert (finding.rule, finding.severity, finding.path, finding.field) == ("S-P12", "error", "plugin-python-topic", "cleanup.policy")
     assert repr(policy) in finding.message

@@ -246,14 +246,14 @@ def v3_summary(saved: V3Savings) -> str:
 
 def v3_rows(saved: V3Savings) -> Iterator[tuple[str, str, str, str]]:
     """Yield the rows of the table."""
-    packed = saved.repacked, saved.main, saved.additional
-    plain = saved.plain, saved.plain_main, saved.plain_main
-    for name, sizes in (("with their codecs", packed), ("without compression", plain)):
+    compressed = saved.recompressed, saved.main, saved.additional
+    uncompressed = saved.uncompressed, saved.uncompressed_main, saved.uncompressed_main
+    for name, sizes in (("with their codecs", compressed), ("without compression", uncompressed)):
         yield (f"bytes {name}", *(_changed(size(one), one, sizes[0]) for one in sizes))  # type: ignore[misc]
         for part, count in (("batch", saved.batches), ("record", saved.records)):
             yield (f"  a {part}", *(f"{one / count:,.1f}" if count else "-" for one in sizes))  # type: ignore[misc]
-    unpacked = saved.unpacked, saved.unpacked_main, saved.unpacked_additional
-    yield ("decompressed to validate offsets, times, lengths", *map(size, unpacked))  # type: ignore[misc]
+    decompressed = saved.decompressed, saved.decompressed_main, saved.decompressed_additional
+    yield ("decompressed to validate offsets, times, lengths", *map(size, decompressed))  # type: ignore[misc]
     seconds = saved.seconds, saved.seconds_main, saved.seconds_additional
     yield ("time of that", *(_changed(f"{1000 * one:,.1f} ms", one, seconds[0]) for one in seconds))  # type: ignore[misc]
 

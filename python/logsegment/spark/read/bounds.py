@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from logsegment._core import read_offset_checkpoint
 from logsegment._log_paths import is_of_0_7
-from logsegment.log.reader import in_range
+from logsegment._options import ReadOptions
+from logsegment.log.reader import PartitionReader
 from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.log.time_lookup import first_offset_at
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
-from logsegment.spark.options.read import BatchOptions, RecordQuery
+from logsegment.spark.options.read import BatchOptions
 from logsegment.spark.options.topics import TopicPartition
 from logsegment.stores.uri import directory_of, shown
 
@@ -101,19 +101,6 @@ def resolved(name: TopicPartition, limit: OffsetLimit, edge: Edge, find: Callabl
     return LATEST if found is None else found
 
 
-def offset_at(segments: Iterable[SegmentLookup], timestamp: int, options: RecordQuery, within: tuple[int | None, int | None]) -> int | None:
-    """Return the first offset at a time (ms) or later; None if there is none.
-
-    Args:
-        segments: of a partition, in order.
-        timestamp: the time.
-        options: of the query.
-        within: first offset that counts, and the first one after these; None for no bound.
-    """
-    start, end = within
-    return first_offset_at(segments, timestamp, replace(options.read, start_offset=start, end_offset=end))
-
-
 class Checkpoints:
     """Checkpoint files of brokers' log directories, each read once."""
 
@@ -147,14 +134,11 @@ def _range(name: TopicPartition, files: Sequence[SegmentFile], checkpoints: Chec
     segments = list(map(SegmentLookup, files))
     looked_up: list[SegmentLookup] = []
 
-    def opened() -> Iterator[SegmentLookup]:
-        for segment in segments:
-            if not options.read.skips_damage:
-                looked_up.append(segment)
-            yield segment
-
     def find(timestamp: int) -> int | None:
-        return offset_at(opened(), timestamp, options, (after_deleted, None))
+        found = PartitionReader(segments, replace(options.read, start_offset=after_deleted)).offset_at(timestamp)
+        if not options.read.skips_damage:
+            looked_up.extend(one for one in segments if found is None or (one.base_offset or 0) <= found)
+        return found
 
     start, end = resolved(name, options.starting, "starting", find), resolved(name, options.ending, "ending", find)
     _ensure_boundary(name, segments, start, "starting")
@@ -201,7 +185,7 @@ def _ensure_boundary(name: TopicPartition, segments: Sequence[SegmentLookup], of
 
     Source: `Log.read` in Kafka 0.7 takes any position, and its consumer fails at the bytes there.
     """
-    for segment in in_range(segments, offset, offset + 1)[-1:]:
+    for segment, _ in [*PartitionReader(segments, ReadOptions()).at(offset).wanted()][-1:]:
         base = segment.base_offset or 0
         entry = segment.entry_around(offset - base) if is_of_0_7(segment.path) and offset > base else None
         if entry is not None:

@@ -170,7 +170,7 @@ def task_files(total: int) -> int:
     return min(max(TASK_FILES, -(-total // OWN_TASKS)), _MOST_FILES)
 
 
-def packed(items: Iterable[T], sizes: Callable[[T], Sequence[int]], most: Sequence[int]) -> Iterator[tuple[T, ...]]:
+def grouped(items: Iterable[T], sizes: Callable[[T], Sequence[int]], most: Sequence[int]) -> Iterator[tuple[T, ...]]:
     """Yield neighbours together while none of their sums is above its limit; a larger item is alone.
 
     Args:
@@ -179,8 +179,8 @@ def packed(items: Iterable[T], sizes: Callable[[T], Sequence[int]], most: Sequen
         most: the limits of the sums.
 
     Example:
-        >>> from logsegment.spark.read.plan import packed
-        >>> list(packed([10, 10, 100, 10, 0], lambda size: [size], [20]))
+        >>> from logsegment.spark.read.plan import grouped
+        >>> list(grouped([10, 10, 100, 10, 0], lambda size: [size], [20]))
         [(10, 10), (100,), (10, 0)]
     """
     waiting: list[T] = []
@@ -197,15 +197,15 @@ def packed(items: Iterable[T], sizes: Callable[[T], Sequence[int]], most: Sequen
         yield tuple(waiting)
 
 
-def at_least(least: int, most: int, pack: Callable[[int], list[T]]) -> list[T]:
+def at_least(least: int, most: int, group: Callable[[int], list[T]]) -> list[T]:
     """Pack with the limit `most`, with half of it, and so on, until there are `least` items or the limit is 0.
 
     Example:
-        >>> from logsegment.spark.read.plan import at_least, packed
-        >>> at_least(3, 40, lambda most: list(packed([10, 10, 10, 10], lambda size: [size], [most])))
+        >>> from logsegment.spark.read.plan import at_least, grouped
+        >>> at_least(3, 40, lambda most: list(grouped([10, 10, 10, 10], lambda size: [size], [most])))
         [(10,), (10,), (10,), (10,)]
     """
-    while len(found := pack(most)) < least and most > 0:
+    while len(found := group(most)) < least and most > 0:
         most //= 2
     return found
 
@@ -258,10 +258,10 @@ def _shared(runs: Sequence[Sequence[Group]], wanted: int, least: int, options: B
         offsets = (most_offsets if piece.most_offsets is None else piece.most_offsets for piece in group)
         return sum(piece.size for piece in group), len(group), sum(offsets) if most_offsets else 0
 
-    def pack(most: int) -> list[Group]:
-        return [tuple(chain(*groups)) for run in runs for groups in packed(run, sizes, (most, most_files, most_offsets))]
+    def group(most: int) -> list[Group]:
+        return [tuple(chain(*groups)) for run in runs for groups in grouped(run, sizes, (most, most_files, most_offsets))]
 
-    return at_least(least, min(_task_bytes(total, options), total // wanted), pack)
+    return at_least(least, min(_task_bytes(total, options), total // wanted), group)
 
 
 def cut_up(piece: PartitionPiece, count: int, options: BatchOptions) -> list[PartitionPiece]:

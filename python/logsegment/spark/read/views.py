@@ -22,7 +22,7 @@ from logsegment.spark.options.names import VIEWS, View, warn_of_ignored
 from logsegment.spark.options.read import ViewOptions, parse_view
 from logsegment.spark.options.topics import Discovered, TopicPartition, discover, warn_of_gaps
 from logsegment.spark.read.damage import CorruptColumn, failed, split, widened
-from logsegment.spark.read.plan import packed, task_files
+from logsegment.spark.read.plan import grouped, task_files
 from logsegment.spark.read.task_stats import TaskStats
 from logsegment.spark.schema import chosen_of
 from logsegment.stores.uri import directory_of, shown
@@ -117,7 +117,7 @@ class ViewReader(DataSourceReader):
         if options.view == "batches":
             # The view of findings has a row for each.
             warn_of_gaps(found.left_out)
-        return list(_packed(_parts(found), TASK_BYTES[options.view]))
+        return list(_grouped(_parts(found), TASK_BYTES[options.view]))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one task, in a worker process."""
@@ -214,9 +214,9 @@ def _follows(file: SegmentFile, before: SegmentFile) -> bool:
     return file.base_offset is not None and before.base_offset is not None and file.base_offset >= before.base_offset
 
 
-def _packed(parts: Sequence[ViewPart], most_bytes: int) -> Iterator[ViewTask]:
+def _grouped(parts: Sequence[ViewPart], most_bytes: int) -> Iterator[ViewTask]:
     """Yield tasks of about as many bytes, in order; a larger segment is alone."""
-    return map(ViewTask, packed(parts, lambda part: (_size_of(part), 1), (most_bytes, task_files(len(parts)))))
+    return map(ViewTask, grouped(parts, lambda part: (_size_of(part), 1), (most_bytes, task_files(len(parts)))))
 
 
 def _size_of(part: ViewPart) -> int:

@@ -8,21 +8,18 @@ from __future__ import annotations
 import importlib
 import math
 import time
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from logsegment._core import FileSource, RecordBatchError, SegmentIndex
-from logsegment._decode import batch_stream
-from logsegment.log.reader import with_followers
-from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.segment_files.discovery import SegmentFile
+from logsegment._core import RecordBatchError
+from logsegment.log.piece import PartitionPiece
+from logsegment.log.reader import PartitionReader
+from logsegment.segment_files.discovery import SegmentFile, size_of
 from logsegment.spark.options.offsets import Offsets
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import TopicPartition
-from logsegment.spark.read.bounds import base_of
 from logsegment.spark.stream.partitions import Logs, again
 
 if TYPE_CHECKING:
@@ -61,20 +58,6 @@ class TriggerLimits(NamedTuple):
     max_offsets: int | None = None
     min_offsets: int | None = None
     max_bytes: int | None = None
-
-
-class ByteSpan(NamedTuple):
-    """Bytes of a segment, and the first offset after them."""
-
-    segment: SegmentFile
-    first: int
-    last: int
-    end: int
-
-    @property
-    def bytes(self) -> int:
-        """Return the number of bytes."""
-        return self.last - self.first
 
 
 @dataclass(slots=True)
@@ -147,11 +130,21 @@ class Admission:
         return False
 
     def _within_bytes(self, starts: Offsets, latest: Offsets, most: int, logs: Logs) -> Offsets:
-        looks = {name: partial(spans_of, logs[name], starts[name], end) for name, end in latest.items() if end > starts[name]}
-        found = {name: spans for name, look in looks.items() if (spans := self._readable(look)) is not None}
-        budgets = shares(most, {name: sum(span.bytes for span in spans) for name, spans in found.items()})
-        ends = {name: self._readable(partial(offset_within, spans, budgets[name])) for name, spans in found.items()}
+        looks = {name: partial(self._pieces_of, logs[name], starts[name], end) for name, end in latest.items() if end > starts[name]}
+        found = {name: pieces for name, look in looks.items() if (pieces := self._readable(look)) is not None}
+        budgets = shares(most, {name: sum(piece.size for piece in pieces) for name, pieces in found.items()})
+        ends = {name: self._readable(partial(offset_within, pieces, budgets[name])) for name, pieces in found.items()}
         return {name: _reached(starts[name], ends.get(name), end) for name, end in latest.items()}
+
+    def _pieces_of(self, segments: Sequence[SegmentFile], start: int, end: int) -> list[PartitionPiece]:
+        """Return the bytes of offsets, as headers show them also to a query that goes on past damage."""
+        read = replace(self.options.read, on_error="raise", start_offset=start, end_offset=end)
+        pieces = PartitionReader.of(segments, read).pieces()
+        for piece in pieces:
+            # A segment that is gone has no size, and is looked for again.
+            if piece.stop is None:
+                size_of(piece.segment.file)
+        return pieces
 
     def _readable(self, look: Callable[[], Found]) -> Found | None:
         """Call a function; None at damage if the query goes on past it. The micro-batch has no limit of bytes then."""
@@ -163,24 +156,7 @@ class Admission:
             return None
 
 
-def spans_of(segments: Sequence[SegmentFile], start: int, end: int) -> list[ByteSpan]:
-    """Find the batches from offset `start` to before `end`.
-
-    Raises:
-        FileNotFoundError: if a segment is gone.
-        RecordBatchError: if headers cannot be read.
-    """
-    found = []
-    for segment, follower in with_followers(segments, start, end):
-        stop = end if follower is None else min(follower, end)
-        lookup = SegmentLookup(segment)
-        first, _ = lookup.find_offset(start)
-        position, batch = lookup.find_offset(stop - 1)
-        found.append(ByteSpan(segment, first, max(first, position + batch[0] if batch else position), stop))
-    return found
-
-
-def offset_within(spans: Sequence[ByteSpan], budget: int) -> int | None:
+def offset_within(pieces: Sequence[PartitionPiece], budget: int) -> int | None:
     """Return the offset after the last batch that ends within `budget` bytes; after the first batch if that is larger.
 
     Returns:
@@ -191,53 +167,14 @@ def offset_within(spans: Sequence[ByteSpan], budget: int) -> int | None:
         RecordBatchError: if headers cannot be read.
     """
     reached, taken = None, 0
-    for span in spans:
-        if taken + span.bytes <= budget:
-            reached, taken = span.end, taken + span.bytes
-            continue
-        inside = _last_within(span, budget - taken)
-        if inside is None and taken == 0:
-            headers = _headers(span.segment, span.first, span.last, batch_size=1)
-            inside = headers[0][1] + 1 if headers else None
-        return reached if inside is None else inside
+    for piece in pieces:
+        if taken + piece.size > budget:
+            inside = piece.offset_within(budget - taken, takes_first=taken == 0)
+            return reached if inside is None else inside
+        reached, taken = piece.end_offset, taken + piece.size
     return reached
 
 
 def _reached(start: int, found: int | None, end: int) -> int:
     """Return the end within a limit; `end` if nothing is known, or if damaged headers show offsets that were read before."""
     return end if found is None or found <= start else min(found, end)
-
-
-def _last_within(span: ByteSpan, budget: int) -> int | None:
-    """Return the offset after the last batch that ends at most `budget` bytes after the first: the index leads near it, headers to it."""
-    index = SegmentIndex(span.segment.path, base_of(span.segment))
-    entries = index.offset_index()
-    at = bisect_right([position for _, position in entries], span.first + budget) - 1
-    start = span.first
-    if at >= 0:
-        position = index.find_offset(entries[at][0])[0]
-        start = position if span.first < position <= span.first + budget else span.first
-    headers = _headers(span.segment, start, min(span.last, span.first + budget))
-    if headers:
-        return headers[-1][1] + 1
-    if start == span.first:
-        return None
-    # The batch at `start` is too large: the limit ends before it.
-    following = _headers(span.segment, start, None, batch_size=1)
-    if not following:
-        raise FileNotFoundError(span.segment.path)
-    first, last = following[0]
-    return last if first is None else first
-
-
-def _headers(segment: SegmentFile, start: int, end: int | None, batch_size: int = 65536) -> list[tuple[int | None, int]]:
-    """Return the first and last offsets of batches; of the first batch alone if `batch_size` is 1."""
-    found: list[tuple[int | None, int]] = []
-    if end is not None and end <= start:
-        return found
-    for rows in batch_stream(FileSource(segment.path, start, end), check_crc=False, batch_size=batch_size):
-        table = rows.to_pyarrow()
-        found += zip(table["baseOffset"].to_pylist(), table["lastOffset"].to_pylist(), strict=True)
-        if batch_size == 1:
-            break
-    return found

@@ -12,16 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
-from logsegment import stores
 from logsegment._core import RecordBatchError
 from logsegment.log.log_end import GrowingLog
 from logsegment.log.reader import arranged
-from logsegment.segment_files.discovery import SegmentFile, segments_beside
+from logsegment.segment_files.discovery import SegmentFile, segments_of_directory
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import TopicPartition
 from logsegment.spark.read.bounds import HIGH_WATERMARKS, Checkpoint, Checkpoints, earliest
 from logsegment.spark.read.damage import failed
 from logsegment.stores.errors import ChangedError
+from logsegment.stores.files import version_of as stored_version
 from logsegment.stores.uri import is_stored
 
 Logs: TypeAlias = Mapping[TopicPartition, Sequence[SegmentFile]]
@@ -127,7 +127,7 @@ def settled_segments(segment: SegmentFile, *, reports: bool = False) -> list[Seg
     Raises:
         OSError: if the directory cannot be listed.
     """
-    return arranged(segments_beside(segment) if is_stored(segment.path) else _settled(segment), reports=reports)
+    return arranged(segments_of_directory(segment) if is_stored(segment.path) else _settled(segment), reports=reports)
 
 
 def version_of(segment: SegmentFile) -> object:
@@ -137,7 +137,7 @@ def version_of(segment: SegmentFile) -> object:
         FileNotFoundError: if the segment is gone.
     """
     if is_stored(segment.path):
-        return stores.version_of(segment.path)
+        return stored_version(segment.path)
     status = os.stat(segment.path)
     return status.st_dev, status.st_ino
 
@@ -147,7 +147,7 @@ def _settled(segment: SegmentFile) -> list[SegmentFile]:
     deadline = time.monotonic() + PATIENCE
     before: list[SegmentFile] | None = None
     while True:
-        found = segments_beside(segment)
+        found = segments_of_directory(segment)
         # Asked between the listings too: it shows a swap that hides a segment from both.
         is_swapping = any(name.endswith(".swap") for name in os.listdir(segment.directory))
         if (found == before and not is_swapping) or time.monotonic() > deadline:

@@ -13,13 +13,14 @@ from itertools import pairwise
 from pyspark.sql.datasource import InputPartition
 
 from logsegment._core import Finding
-from logsegment.log.reader import with_followers
+from logsegment._options import ReadOptions
+from logsegment.log.reader import PartitionReader
 from logsegment.segment_files.discovery import SegmentFile, is_gap, size_of
 from logsegment.spark.options.offsets import Offsets
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import Discovered, TopicPartition
 from logsegment.spark.read.bounds import base_of, earliest
-from logsegment.spark.read.plan import OWN_TASKS, at_least, packed, task_files
+from logsegment.spark.read.plan import OWN_TASKS, at_least, grouped, task_files
 from logsegment.spark.stream.partitions import Logs, settled_segments
 from logsegment.stores.uri import directory_of, shown
 
@@ -158,10 +159,10 @@ def _shared(parts: Sequence[RangePart], options: StreamOptions) -> list[RangeTas
     def sizes(part: RangePart) -> tuple[int, int, int]:
         return part.size, 1, part.end - part.start
 
-    def pack(most: int) -> list[RangeTask]:
-        return [RangeTask(group) for group in packed(parts, sizes, (most, task_files(len(parts)), most_offsets))]
+    def group(most: int) -> list[RangeTask]:
+        return [RangeTask(group) for group in grouped(parts, sizes, (most, task_files(len(parts)), most_offsets))]
 
-    return at_least(least, min(options.max_partition_bytes, total // max(least, OWN_TASKS)), pack)
+    return at_least(least, min(options.max_partition_bytes, total // max(least, OWN_TASKS)), group)
 
 
 def _parts(logs: Logs, ranges: Sequence[tuple[TopicPartition, int, int]], options: StreamOptions) -> list[RangePart]:
@@ -179,7 +180,8 @@ def _by_bytes(name: TopicPartition, segments: Sequence[SegmentFile], start: int,
     """Return parts of small segments that follow each other, or of a large one."""
     parts: list[RangePart] = []
     first, filled = start, 0
-    for segment, follower in with_followers(segments, start, end):
+    for lookup, follower in PartitionReader.of(segments, ReadOptions(start_offset=start, end_offset=end)).wanted():
+        segment = lookup.file
         after = end if follower is None else follower
         lower, upper = max(base_of(segment), start), min(after, end)
         size = _size(segment) * (upper - lower) // max(after - base_of(segment), 1)

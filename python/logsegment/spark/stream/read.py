@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from logsegment._core import FileSource, RecordBatchError, RecordStream, Transactions
 from logsegment._decode import decoded
-from logsegment.log.reader import PartitionReader, committed_transactions, in_range, lower_bounded, with_followers
-from logsegment.log.segment_lookup import SegmentLookup
+from logsegment.log.reader import PartitionReader, committed_transactions, lower_bounded
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.read.bounds import base_of
@@ -95,11 +94,12 @@ class _RangeReader:
                 listed = settled_segments(self._part.segment, reports=self._options.skips_damage)
                 self._ensure_begun(listed)
                 start, end = self._at, self._part.end
+                reader = PartitionReader.of(listed, replace(self._options, start_offset=start, end_offset=end))
                 # Segments that contradict their names may have the same offsets as others.
-                holders = in_range(listed, end - 1, end)
-                for segment, follower in with_followers(listed, start, end):
-                    is_last = follower is None and holders == [segment] == listed[-1:]
-                    opened = self._open(segment, start, end if follower is None else min(follower, end), is_last=is_last)
+                holders = [one.file for one, _ in reader.at(end - 1).wanted()]
+                for segment, follower in reader.wanted():
+                    is_last = follower is None and holders == [segment.file] == listed[-1:]
+                    opened = self._open(segment.file, start, end if follower is None else min(follower, end), is_last=is_last)
                     attempts, self._at = 0, opened.share.end or end
                     yield opened
                 self._at = self._part.end
@@ -117,9 +117,11 @@ class _RangeReader:
 
     def _open(self, segment: SegmentFile, start: int, end: int, *, is_last: bool) -> OpenedSegment:
         before = version_of(segment)
-        lookup = SegmentLookup(lower_bounded(segment))
-        part = PartitionReader([lookup], replace(self._options, start_offset=start, end_offset=end)).part_of(lookup)
-        is_whole = not is_last or self._reaches(lookup, end)
+        reader = PartitionReader.of([lower_bounded(segment)], replace(self._options, start_offset=start, end_offset=end))
+        part = reader.part()
+        # With damage skipped, the batch at `end` may be damaged. The next trigger sees a log that was cut.
+        is_known = not is_last or self._options.skips_damage or part[0].end is not None
+        is_whole = is_known or reader.segments[0].end_before(end, past_damage=False) is None
         stream = decoded(*part)
         if version_of(segment) != before:
             stream.close()
@@ -127,14 +129,6 @@ class _RangeReader:
         if not is_whole:
             report_loss(f"{self._part.name} was truncated before offset {end - 1}, which was read before", fails=self._fails)
         return OpenedSegment(segment, part[0], Share(base_of(segment), start, end, self._part.resumes), stream)
-
-    def _reaches(self, segment: SegmentLookup, end: int) -> bool:
-        """Return False if the last segment ends before `end`, as its headers say."""
-        try:
-            # With damage skipped, the batch at `end` may be damaged. The next trigger sees a log that was cut.
-            return self._options.skips_damage or segment.find_offset(end - 1)[1] is not None
-        except RecordBatchError:
-            return True
 
     def _ensure_replaced(self, error: FileNotFoundError) -> None:
         """Raise the error of a segment that did not come back, or report the loss of the partition."""

@@ -7,19 +7,20 @@ worker processes. A query restarts from offsets alone: what a reader keeps only 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from logsegment._log_paths import is_of_0_7
-from logsegment.log.segment_lookup import SegmentLookup
+from logsegment.log.reader import PartitionReader
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.names import TRIGGERS
 from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit, Offsets, by_topic, ensure_assigned, offsets_of
 from logsegment.spark.options.read import StreamOptions, parse_stream_options
 from logsegment.spark.options.topics import Discovered, TopicPartition, discover, warn_of_topics, warn_of_uploads
-from logsegment.spark.read.bounds import offset_at, resolved
+from logsegment.spark.read.bounds import resolved
 from logsegment.spark.read.damage import CorruptColumn
 from logsegment.spark.read.task_stats import TaskStats
 from logsegment.spark.stream.limits import Admission, supports_limits
@@ -241,7 +242,8 @@ def _starting(name: TopicPartition, options: StreamOptions, segments: Sequence[S
     """Return the first offset of a new query in one partition."""
 
     def find(timestamp: int) -> int | None:
-        return offset_at(map(SegmentLookup, segments), timestamp, options, (reach.earliest, reach.latest))
+        read = replace(options.read, start_offset=reach.earliest, end_offset=reach.latest)
+        return PartitionReader.of(segments, read).offset_at(timestamp)
 
     offset = resolved(name, options.starting, "starting", find)
     if offset == EARLIEST:

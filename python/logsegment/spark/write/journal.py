@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from logsegment import stores
 from logsegment.spark.write.places import below
+from logsegment.stores import exists, put_bytes, read_file, remove, settle, sync_directory, unsettle
 from logsegment.stores.uri import directory_of, shown
 
 JOURNAL = ".logsegment-commit"
@@ -44,7 +44,7 @@ class Move:
         """
         source, place = below(target, self.source), below(target, self.place)
         if self.verb == "settle":
-            stores.settle(source, place)
+            settle(source, place)
         elif self.verb == "link":
             _link(source, place)
         elif self.verb == "replace":
@@ -60,7 +60,7 @@ class Move:
         """Take the move back, if it was made."""
         source, place = below(target, self.source), below(target, self.place)
         if self.verb == "settle":
-            stores.unsettle(source, place)
+            unsettle(source, place)
         elif self.verb == "link" and os.path.lexists(source):
             if os.path.lexists(place) and os.path.samefile(source, place):
                 os.unlink(place)
@@ -91,13 +91,13 @@ def commit(target: str, job: str, moves: Iterable[Move], mark: Mark | None) -> N
         "moves": [[move.verb, move.source, move.place] for move in moves],
         "batch": mark and [mark.query, mark.batch],
     }
-    stores.put_bytes(below(target, JOURNAL), json.dumps(written).encode())
+    put_bytes(below(target, JOURNAL), json.dumps(written).encode())
     try:
         _make(target, moves)
     except OSError:
         for move in reversed(moves):
             move.undo(target)
-        stores.remove(below(target, JOURNAL))
+        remove(below(target, JOURNAL))
         raise
     _finish(target, mark)
 
@@ -129,7 +129,7 @@ def recover(target: str) -> str | None:
 
 def is_pending(target: str) -> bool:
     """Return True if a commit was interrupted, which still needs the staged files."""
-    return stores.exists(below(target, JOURNAL))
+    return exists(below(target, JOURNAL))
 
 
 def is_committed(target: str, mark: Mark) -> bool:
@@ -141,14 +141,14 @@ def _make(target: str, moves: list[Move]) -> None:
     for move in moves:
         move.make(target)
     for directory in {directory_of(below(target, move.place)) for move in moves}:
-        stores.sync_directory(directory)
+        sync_directory(directory)
 
 
 def _finish(target: str, mark: Mark | None) -> None:
     if mark is not None:
-        stores.put_bytes(below(target, BATCHES), json.dumps(_batches(target) | {mark.query: mark.batch}).encode())
-    stores.remove(below(target, JOURNAL))
-    stores.sync_directory(target)
+        put_bytes(below(target, BATCHES), json.dumps(_batches(target) | {mark.query: mark.batch}).encode())
+    remove(below(target, JOURNAL))
+    sync_directory(target)
 
 
 def _batches(target: str) -> dict[str, int]:
@@ -190,7 +190,7 @@ def _install(source: str, place: str) -> None:
 
 def _read_whole(path: str) -> Any:
     """Return the JSON value of a small file."""
-    data = stores.read_file(path, MOST)
+    data = read_file(path, MOST)
     if data is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), shown(path))
     return json.loads(bytes(data))

@@ -12,8 +12,8 @@ from contextlib import suppress
 from functools import reduce
 from uuid import uuid4
 
-from logsegment import stores
 from logsegment._log_paths import partition_of
+from logsegment.stores import DirectoryEntry, entries, remove_directory, walk
 from logsegment.stores.uri import join_path
 
 #: The directory of a job, with the files of its tasks and the segments that the commit makes of them.
@@ -57,7 +57,7 @@ def replaced(number: int, job: str) -> str:
 def partitions_of(target: str) -> dict[str, tuple[str, int]]:
     """Return topic and partition of the partition directories in the target, by their names, without those that a broker gave up."""
     try:
-        names = [entry.name for entry in stores.entries(target) if entry.is_directory]
+        names = [entry.name for entry in entries(target) if entry.is_directory]
     except FileNotFoundError:
         return {}
     found = {name: partition_of(name) for name in names if not name.endswith(("-delete", "-stray", "-future"))}
@@ -77,11 +77,11 @@ def remove_staging(target: str, job: str) -> None:
     above = staging(target, job)
     # Claims first: a task that misses its claim takes back what it sent after the rest was listed.
     with suppress(OSError):
-        for entry in stores.entries(above):
+        for entry in entries(above):
             if entry.name.startswith(_CLAIMS):
-                stores.remove_directory(entry.path)
+                remove_directory(entry.path)
     with suppress(OSError):
-        stores.remove_directory(above)
+        remove_directory(above)
 
 
 def remove_leftovers(target: str, *jobs: str | None) -> None:
@@ -89,15 +89,15 @@ def remove_leftovers(target: str, *jobs: str | None) -> None:
     for job in filter(None, jobs):
         remove_staging(target, job)
     with suppress(OSError):
-        for entry in stores.entries(target):
+        for entry in entries(target):
             with suppress(OSError):
                 if entry.is_directory and (_REPLACED.fullmatch(entry.name) or _is_abandoned(entry)):
-                    stores.remove_directory(entry.path)
+                    remove_directory(entry.path)
 
 
-def _is_abandoned(entry: stores.DirectoryEntry) -> bool:
+def _is_abandoned(entry: DirectoryEntry) -> bool:
     """Return True for the directory of a dead job. The clock of a store may differ from ours, but not by a day."""
     if not _STAGING.fullmatch(entry.name):
         return False
-    times = [one.modified for one in (entry, *stores.walk(entry.path)) if one.modified is not None]
+    times = [one.modified for one in (entry, *walk(entry.path)) if one.modified is not None]
     return bool(times) and max(times) < time.time() - ABANDONED_AFTER

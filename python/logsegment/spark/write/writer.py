@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
-from logsegment import stores
 from logsegment._log_paths import SEGMENT
 from logsegment.spark.write import journal, places
 from logsegment.spark.write.journal import Mark, Move
 from logsegment.spark.write.options import WriteOptions, parse_options, written_columns
 from logsegment.spark.write.segments import Made, StagedPart, StoredPart, append_point, make_segments
 from logsegment.spark.write.task import ADVICE, StagedMessage, Staging, stage
-from logsegment.stores.listing import is_directory, names_in
+from logsegment.stores.listing import exists, is_directory, names_in
 from logsegment.stores.uri import is_stored, shown
 
 if TYPE_CHECKING:
@@ -138,7 +137,7 @@ def _staging(given: Mapping[str, str], schema: StructType, overwrite: bool, *, i
 
 def _is_file(path: str) -> bool:
     if is_stored(path):
-        return stores.exists(path) and not stores.is_directory(path)
+        return exists(path) and not is_directory(path)
     return os.path.lexists(path) and not os.path.isdir(path)
 
 
@@ -318,6 +317,6 @@ def _settled(options: WriteOptions, job: str, part: StoredPart) -> Sequence[Move
     end, _ = append_point(directory, is_07=options.is_07)
     if end != part.base_offset:
         text = f"ended at offset {part.base_offset} when its task started, and ends at {end} now: another process writes to it"
-        raise ValueError(f"{stores.shown(directory)} {text}; nothing of this job is visible")
+        raise ValueError(f"{shown(directory)} {text}; nothing of this job is visible")
     staged = f"{places.staging_name(job)}/{part.path}"
     return [Move("settle", f"{staged}/{name}", f"{part.log}/{name}") for name in part.files]

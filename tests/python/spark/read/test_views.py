@@ -355,7 +355,7 @@ def test_small_segments_share_a_task_and_large_ones_do_not(tmp_path: Path):
         return views.ViewPart(SegmentFile(str(path), "orders", 0, number), TopicPartition("orders", 0), number == 0)
 
     parts = [part(number, size) for number, size in enumerate([10, 10, 100, 10, 0, 0])]
-    tasks = [[one.file.base_offset for one in task.parts] for task in views._packed(parts, 20)]
+    tasks = [[one.file.base_offset for one in task.parts] for task in views._grouped(parts, 20)]
     assert tasks == [[0, 1], [2], [3, 4, 5]]
     many = [part(number, 1) for number in range(TASK_FILES + 1)]
-    assert [len(task.parts) for task in views._packed(many, 1 << 30)] == [TASK_FILES, 1]
+    assert [len(task.parts) for task in views._grouped(many, 1 << 30)] == [TASK_FILES, 1]

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 from pyarrow.fs import LocalFileSystem
 
-from logsegment import stores
 from logsegment.stores import files as store_files
 
 pytest.importorskip("pyspark.sql.datasource")
 
-from logsegment.spark.write import places
+from logsegment.spark.write import places, task
 from logsegment.spark.write.task import RENEWED_AFTER, Claims
 
 TARGET = "s3://bucket"
@@ -67,8 +66,8 @@ def test_a_store_that_does_not_answer_when_a_claim_is_renewed_is_asked_again(tmp
                 raise ConnectionError("nobody there")
             return True
 
-        monkeypatch.setattr(stores, "exists", exists)
-        monkeypatch.setattr(stores, "put_bytes", lambda uri, data: put.append(uri))
+        monkeypatch.setattr(task, "exists", exists)
+        monkeypatch.setattr(task, "put_bytes", lambda uri, data: put.append(uri))
         clock.now += RENEWED_AFTER
         claims.claim([])
         assert len(put) == is_answering
@@ -93,7 +92,7 @@ def test_what_is_sent_while_a_job_is_removed_is_removed_or_missed_by_its_task(la
         for path in listed:
             path.unlink()
 
-    monkeypatch.setattr(stores, "remove_directory", listed_and_removed)
+    monkeypatch.setattr(places, "remove_directory", listed_and_removed)
     places.remove_staging(TARGET, JOB)
     assert is_kept == [True, False]
     # Behind the last listing it is for the task, which knows that the job was given up.
