@@ -182,7 +182,7 @@ def test_a_segment_that_was_uploaded_twice_is_not_read_twice(server: Server):
     """TS-7: a re-tried upload has another id."""
     for name in ("abcdefghijklmnop-_1234", "bbcdefghijklmnop-_1234"):
         server.put(DATA / "codec-none-0" / FIRST, f"twice/orders-7-PnnzqOgSQ4yNq8gSgDWTTw/00000000000000000000-{name}.log")
-    with pytest.raises(FileExistsError, match="uploaded a second time"):
+    with pytest.raises(FileExistsError, match="uploaded more than once"):
         ls.Log(server.uri("twice"))
 
 

@@ -346,5 +346,5 @@ def test_overwrite_is_refused(server: Server, spark: SparkSession):
 
 def test_a_target_that_is_an_object_is_an_error(server: Server, monkeypatch: pytest.MonkeyPatch):
     (server.bucket / "object").write_text("")
-    with pytest.raises(NotADirectoryError, match="s3://lake/object: segments are written to a directory"):
+    with pytest.raises(NotADirectoryError, match="s3://lake/object: not a directory"):
         writer(server, "object")

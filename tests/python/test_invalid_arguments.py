@@ -89,7 +89,7 @@ def test_a_missing_package_is_named_with_its_installation(missing: str, call: st
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = child.stderr.splitlines()[-1]
     assert last.startswith("ModuleNotFoundError: ")
-    assert last.endswith(f"pip install {missing}")
+    assert last.endswith((f"pip install {missing}", f'pip install "logsegment[{missing}]"'))
 
 
 def test_a_conversion_that_cannot_be_made_consumes_nothing(monkeypatch: pytest.MonkeyPatch):

@@ -53,7 +53,7 @@ stream = ls.decode(Asking(path), columns=["offset"])
 try:
     list(stream)
 except RuntimeError as error:
-    assert "while it reads" in str(error)
+    assert "already being read" in str(error)
 else:
     raise AssertionError("nothing was raised")
 assert stream.findings == []
@@ -72,7 +72,7 @@ for _ in range(20):
     signal.setitimer(signal.ITIMER_REAL, 0.05)
     list(stream)
     if told: break
-assert told and "while it reads" in told[0]
+assert told and "already being read" in told[0]
 """
 
 SCRIPTS = {

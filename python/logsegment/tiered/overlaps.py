@@ -46,7 +46,7 @@ class Choice:
     Attributes:
         left_out: whole uploads.
         cuts: the ends of uploads.
-        undecided: overlapping uploads with different records, each with the other upload.
+        undecided: overlapping uploads, each with the other upload, if no metadata decides which of them counts.
     """
 
     left_out: dict[str, LeftOut] = field(default_factory=dict)
@@ -93,12 +93,14 @@ def ensure_decided(found: Sequence[FoundUpload]) -> list[FoundUpload]:
     """Return the uploads that are read, with those of which every read fails.
 
     Raises:
-        FileExistsError: if two uploads overlap and have different records.
+        FileExistsError: if two uploads overlap and no metadata decides which of them counts.
     """
     wanted = [one for one in found if one.is_read]
     for one in wanted:
         if one.rival:
-            text = f"uploaded more than once, with different records: {one.rival} and {one.upload.path} overlap; "
+            text = (
+                f"uploaded more than once, without metadata that decides which upload counts: {one.rival} and {one.upload.path} overlap; "
+            )
             raise FileExistsError(17, f"{text}pass the segments to read by name", one.upload.path)
     return wanted
 

@@ -58,7 +58,7 @@ def test_validation_reports_it(depth):
     assert "plugin:2" in finding.message
     report = ls.validate(packed(2) + GOOD, depth=depth)
     assert (report.ok, report.unopened, report.to_dict()["unopened"]) == (False, report.findings, 1)
-    assert repr(report).startswith("Report(not unpacked: 1 error, 0 warning, 0 info, 1 of them without their plugin; ")
+    assert repr(report).startswith("Report(not decompressed: 1 error, 0 warning, 0 info, 1 of them without their plugin; ")
 
 
 def test_headers_need_no_plugin():

@@ -220,7 +220,7 @@ def is_there(process: int) -> bool:
     """Whether it runs. One that has ended may wait for its parent to take notice."""
     try:
         return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
@@ -290,8 +290,8 @@ def test_options_that_do_not_fit_are_mistakes(registry: FileRegistry):
     """They fail where the query is made, and no value of a setting is told."""
     for given, told in (
         ({"plugins.path": registry.path, "plugins.kafka.bootstrap.servers": "a:1"}, "options plugins.path and .* both set a registry"),
-        ({"plugins.kafka.sasl.password": SECRET}, r"plugins\.kafka\.sasl\.password is about a registry in topics.*is missing"),
-        ({"plugins.timeout": "1"}, "plugins.timeout is about"),
+        ({"plugins.kafka.sasl.password": SECRET}, r"plugins\.kafka\.sasl\.password needs a registry in topics.*is missing"),
+        ({"plugins.timeout": "1"}, "plugins.timeout needs a registry in topics"),
         ({"plugins.allow": "package.*"}, "plugins.allow needs a registry"),
         ({"plugins.kafka.bootstrap.servers": "a:1", "plugins.timeout": "0"}, "plugins.timeout must be seconds"),
         ({"plugins.kafka.bootstrap.servers": " "}, "must not be empty"),

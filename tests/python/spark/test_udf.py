@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -365,7 +367,7 @@ def test_a_column_of_another_type_is_rejected_with_the_name_of_the_function(mixe
 def test_mistakes_are_found_before_the_query_runs(raw: DataFrame):
     with pytest.raises(ValueError, match="kept and decoded: offset"):
         decode_batches(keep=["offset"], columns=["offset"])
-    with pytest.raises(ValueError, match='no record column "colour"'):
+    with pytest.raises(ValueError, match='unknown record column "colour"'):
         decode_batches(columns=["colour"])
     with pytest.raises(TypeError, match="check_crcs"):
         decode_batches(check_crcs=False)
@@ -431,12 +433,17 @@ def test_a_giant_input_becomes_batches_that_fit_the_cache():
 
 
 @pytest.mark.parametrize("name", [None, *logsegment.spark.__all__])
-def test_docstrings_are_complete_and_their_examples_run(spark: SparkSession, name: str | None):
+def test_docstrings_are_complete_and_their_examples_run(
+    spark: SparkSession, name: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    shutil.copytree(corpus.CORPUS / "modern-4.1.0/data/codec-zstd-0", tmp_path / "orders-0")
+    monkeypatch.chdir(tmp_path)
     text = (getattr(logsegment.spark, name) if name else logsegment.spark).__doc__
     if name in ("decode_batches", "decode_udf", "encode_udf", "convert_udf", "batch_info_udf", "validate_udf", "record_schema"):
         assert [part for part in ("Args:", "Returns:", "Raises:", "Example:") if part not in text] == []
     names = {"spark": spark, "raw": frame_of(spark, [(1, FIRST_BATCH)]), "directory": str(corpus.CORPUS / "modern-4.1.0/data/codec-lz4-0")}
     test = doctest.DocTestParser().get_doctest(text, names, name or "logsegment.spark", None, 0)
     report: list[str] = []
-    assert doctest.DocTestRunner().run(test, out=report.append) == (0, len(test.examples)), "".join(report)
+    run = [one for one in test.examples if not one.options.get(doctest.SKIP)]
+    assert doctest.DocTestRunner().run(test, out=report.append)[:2] == (0, len(run)), "".join(report)
     assert test.examples or name == "BatchDecoder"

@@ -192,14 +192,14 @@ def test_a_size_that_is_only_claimed_takes_no_memory(opener: Opener | None):
         file.read_at(0, 1 << 30)
     assert tracemalloc.get_traced_memory()[1] < 1 << 20
     tracemalloc.stop()
-    with pytest.raises(ChunkError, match="its zstd frame of 13 bytes cannot hold 2,147,483,647"):
+    with pytest.raises(ChunkError, match="its zstd frame of 13 bytes cannot have 2,147,483,647"):
         Opener(None, is_compressed=True).opened(bytes(13), 2**31 - 1)
 
 
 def test_a_plain_chunk_has_the_size_that_its_place_has():
     """TS-26: what is stored of it is what it was."""
     file = chunked(bytes(240), ChunkTable(100, 250, None, 95, 50))
-    with pytest.raises(ChunkError, match=r"chunk 0 .* it holds 95 bytes instead of 100"):
+    with pytest.raises(ChunkError, match=r"chunk 0 .* it has 95 bytes instead of 100"):
         file.read_at(0, 250)
     assert file.read_past_damage(195, 55) == b"\xff" * 5 + bytes(50)
 
@@ -216,6 +216,6 @@ def test_a_key_without_its_pem_lines_is_not_shown():
             keys_option({"keys": json.dumps({"key1": text})})
         assert text[100:120] not in str(raised.value)
         done = run("cat", tiered.folder("zstdenc"), "--key-file", f"key1={key}") if text is key else None
-        assert done is None or (done.code, "is no path" in done.err, key[100:120] in done.err) == (2, True, False)
+        assert done is None or (done.code, "is not a path" in done.err, key[100:120] in done.err) == (2, True, False)
     for path in ("MIIE/key1", "/" + "a/" * 200 + "key1", "k" * 250 + ".pem", "keys/MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ.der"):
         assert KeyRing({"key1": path}).ids == ["key1"]

@@ -136,7 +136,7 @@ def test_a_manifest():
     assert manifest.encryption == ("id", bytes(range(4)), bytes([10, 11, 12, 13]))
     assert (manifest.epochs, list(manifest.parts.values())) == ({0: 100, 1: 200, 2: 300}, [(at, 1) for at in range(5)])
     plain = {name: member for name, member in AIVEN_MANIFEST.items() if name != "encryption"} | {"unknown": 1}
-    assert parse_manifest(json.dumps(plain).encode()).is_plain
+    assert parse_manifest(json.dumps(plain).encode()).is_untransformed
     without = {**AIVEN_MANIFEST, "segmentIndexes": {**AIVEN_MANIFEST["segmentIndexes"], "transaction": None}}
     assert "transaction" not in parse_manifest(json.dumps(without).encode()).parts
     for wrong in (

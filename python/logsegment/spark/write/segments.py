@@ -98,7 +98,7 @@ def _ensure_same_kind(segments: Sequence[SegmentFile], is_07: bool) -> None:
     for one in segments:
         if is_of_0_7(one.path) != is_07:
             kinds = ("a log of Kafka 0.8 or later", "a log of Kafka 0.7")
-            raise ValueError(f"{shown(one.path)} belongs to {kinds[not is_07]}, and option format is {kinds[is_07]}")
+            raise ValueError(f"{shown(one.path)} belongs to {kinds[not is_07]}, and option format asks for {kinds[is_07]}")
 
 
 #: Base offset of a segment, and the names of its files: that of the log is the last.

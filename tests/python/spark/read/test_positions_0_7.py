@@ -82,7 +82,7 @@ def test_a_position_inside_of_an_entry_is_refused(spark: SparkSession, edge: str
     starts = sorted({start for start, _ in whole(DATA / name)})
     before, behind = starts[-2], starts[-1]
     limits = (before + 1, -1) if edge == "starting" else (0, before + 1)
-    told = f"option {edge}Offsets: no entry of multi-segment-0 starts at {before + 1}, but at {before} and {behind}; offsets of Kafka 0.7"
+    told = f"option {edge}Offsets: no entry of multi-segment-0 starts at {before + 1}; the nearest are {before} and {behind}"
     with pytest.raises(AnalysisException, match=told):
         load(spark, DATA / name, *limits)
 

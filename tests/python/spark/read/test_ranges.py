@@ -154,9 +154,9 @@ def test_records_that_were_deleted_on_request_do_not_come_back(tmp_path: Path):
     assert read(tmp_path, startingTimestamp=str(made[0].timestamp)) == there
     assert read(tmp_path, endingOffsets='{"orders":{"0":60}}') == []
     before = {"startingOffsets": '{"orders":{"0":5}}'}
-    with pytest.raises(ValueError, match=r"offset 5 of orders-0 .*begins at 70"):
+    with pytest.raises(ValueError, match=r"offset 5 of orders-0 .*starts at 70"):
         read(tmp_path, **before)
-    with pytest.warns(UserWarning, match="the log begins at 70"):
+    with pytest.warns(UserWarning, match="the log starts at 70"):
         assert read(tmp_path, failOnDataLoss="false", **before) == there
 
 
@@ -221,7 +221,7 @@ def test_a_start_that_turns_out_to_be_behind_its_end_is_an_error(
     tree: Any, options: dict[str, str], start: int, end: int, names: tuple[str, str]
 ):
     """As in Spark, where it was an assertion before 4.1: nothing would be read without a word."""
-    told = f"late-0: offsets {start} to {end}: option {names[0]} must not be after {names[1]}$"
+    told = f"late-0: offsets from {start} to {end}: option {names[0]} must not be after {names[1]}$"
     with pytest.raises(ValueError, match=told):
         read(tree[0], subscribe="late", **options)
     for sizes in ({"minPartitions": "50"}, {"maxRecordsPerPartition": "10"}):

@@ -128,7 +128,7 @@ def test_failfast_ends_at_an_entry_that_covers_valid_batches(log: GrowingLog):
 
 
 def test_a_committed_stream_takes_failfast_only(log: GrowingLog):
-    with pytest.raises(ValueError, match=r"isolation read_committed .*FAILFAST .*not PERMISSIVE"):
+    with pytest.raises(ValueError, match=r"FAILFAST .*isolation read_committed, not PERMISSIVE"):
         reader_of(log, mode="PERMISSIVE", isolation="read_committed")
     reader_of(log, mode="FAILFAST", isolation="read_committed")
 

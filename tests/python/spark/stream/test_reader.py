@@ -232,12 +232,12 @@ def test_a_log_that_was_cut_below_what_was_read(log: GrowingLog, has_mark: bool)
         log.high_watermark(5)
     with pytest.raises(DataLossError, match=r"orders-0 was truncated at offset 5.*up to 9.*failOnDataLoss"):
         trigger(reader, upto(10))
-    with pytest.raises(DataLossError, match="cut off at offset 5"):
+    with pytest.raises(DataLossError, match="truncated at offset 5"):
         reader.partitions(upto(10), upto(5))
-    with pytest.warns(UserWarning, match="cut off"):
+    with pytest.warns(UserWarning, match="truncated"):
         end = trigger(lenient, upto(10))
     assert end == upto(5)
-    with pytest.warns(UserWarning, match="cut off"):
+    with pytest.warns(UserWarning, match="truncated"):
         assert lenient.partitions(upto(10), end) == []
     log.append(2)
     if has_mark:
@@ -296,7 +296,7 @@ def test_a_new_partition_that_begins_late_has_lost_something(log: GrowingLog):
     end = {"orders": {"0": 2, "1": 8}}
     with pytest.raises(DataLossError, match="orders-1 is new and starts at offset 7, not at 0"):
         from_the_start(log).partitions(upto(2), end)
-    with pytest.warns(UserWarning, match="begins at offset 7"):
+    with pytest.warns(UserWarning, match="starts at offset 7"):
         assert offsets(from_the_start(log, failOnDataLoss="false"), upto(2), end) == [7]
 
 
@@ -314,9 +314,9 @@ def test_a_partition_that_is_gone(log: GrowingLog, way: str):
     with pytest.raises(DataLossError, match=r"orders-1 .*offset 2"):
         trigger(from_the_start(log), both)
     lenient = from_the_start(log, failOnDataLoss="false")
-    with pytest.warns(UserWarning, match="orders-1 is gone"):
+    with pytest.warns(UserWarning, match="orders-1 was deleted"):
         assert trigger(lenient, both) == upto(2)
-    with pytest.warns(UserWarning, match="orders-1 is gone"):
+    with pytest.warns(UserWarning, match="orders-1 was deleted"):
         assert offsets(lenient, both, upto(2)) == [0, 1]
 
 
@@ -814,7 +814,7 @@ def test_a_log_that_is_cut_between_planning_and_reading(log: GrowingLog):
     reader = from_the_start(log)
     (task,) = reader.partitions(upto(0), upto(10))
     log.cut(5)
-    with pytest.raises(DataLossError, match="cut off before offset 9"):
+    with pytest.raises(DataLossError, match="truncated before offset 9"):
         list(reader.read(task))
 
 

@@ -294,7 +294,7 @@ def test_a_log_is_no_target(spark: SparkSession, tmp_path: Path):
     write(frame_of(spark, [("a",)], "value string"), tmp_path, topic="t")
     files = sorted(tmp_path.rglob("*"))
     for mode in ("append", "overwrite"):
-        with pytest.raises(AnalysisException, match=r"t-0 holds segments itself.*: write to the directory above"):
+        with pytest.raises(AnalysisException, match=r"t-0 is the directory of a partition.*: write to the directory above"):
             write(frame_of(spark, [("b",)], "value string"), tmp_path / "t-0", mode=mode, topic="t")
     assert sorted(tmp_path.rglob("*")) == files
     (tmp_path / "run-7").mkdir()
