@@ -98,9 +98,7 @@ def ensure_decided(found: Sequence[FoundUpload]) -> list[FoundUpload]:
     wanted = [one for one in found if one.is_read]
     for one in wanted:
         if one.rival:
-            text = (
-                f"uploaded more than once, without metadata that decides which one counts: {one.rival} and {one.upload.path} overlap; "
-            )
+            text = f"uploaded more than once, without metadata that decides which one counts: {one.rival} and {one.upload.path} overlap; "
             raise FileExistsError(17, f"{text}pass the segments to read by name", one.upload.path)
     return wanted
 
