@@ -31,6 +31,8 @@ __all__ = [
     "FileSource",
     "Finding",
     "Transactions",
+    "ValueSchemas",
+    "met_schemas",
     "ArrowBatch",
     "ArrowArray",
     "ArrowTable",
@@ -323,6 +325,29 @@ class Finding:
     def __ne__(self, value: object, /) -> bool: ...
     __hash__: None  # type: ignore[assignment]
     def __reduce__(self) -> tuple[Any, ...]: ...
+
+_SchemaEntry = tuple[int | None, bytes | None, str, str, Sequence[tuple[str, str]]]
+_ReaderSchema = tuple[str, Sequence[str]]
+
+@final
+class ValueSchemas:
+    """The schemas that keys or values of a read may have, and what is known of them. It can be pickled."""
+
+    def __new__(
+        cls,
+        entries: Sequence[_SchemaEntry],
+        framing: str,
+        present: Sequence[int] = ...,
+        newest: int | None = None,
+        reader: _ReaderSchema | None = None,
+    ) -> Self: ...
+    def expecting(self, present: Sequence[int], newest: int | None, reader: _ReaderSchema | None) -> ValueSchemas:
+        """The same schemas, of which these are expected."""
+
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+def met_schemas(sources: Sequence[Any], options: ReadOptions, schemas: ValueSchemas) -> tuple[list[int], list[int]]:
+    """Return the numbers of the schemas that keys and values of sources name. Damage is skipped."""
 
 @final
 class Transactions:

@@ -18,11 +18,14 @@ from logsegment._options import (
     EntryKeywords,
     Format,
     Isolation,
+    KeyValues,
     OnError,
     ReadOptions,
+    SchemaSource,
     Values,
 )
 from logsegment._text import listed
+from logsegment._typed_values import planned
 from logsegment.segment_files.discovery import SegmentFile, segment_at
 from logsegment.stores.uri import shown
 
@@ -59,6 +62,9 @@ def decode(
     null_headers: bool = False,
     transactions: Transactions | None = None,
     values: Values = "raw",
+    key_values: KeyValues = "raw",
+    schemas: SchemaSource | None = None,
+    reader_schema: Any = None,
 ) -> RecordStream:
     """Decode record batches into a stream of Arrow columns, one row per record.
 
@@ -111,7 +117,16 @@ def decode(
             topics. The topic is `topic`, or that of the directory of a file. To name the column in `columns` does the same, and gives null
             if no topic is known. It is a struct of `type` (Kafka's name), `version` (of the value), `key` and `value` (JSON text, or
             null). It is null in records of other topics, and `decode` warns. Bytes without a table are `{"base64": ...}` with a finding
-            INT-1, bytes that contradict their table with INT-2.
+            INT-1, bytes that contradict their table with INT-2. "avro" decodes values with `schemas` into the columns `valueRecord` (a
+            struct; a value that is not a record as it is) and `valueSchemaId`. In `columns`, `valueRecord.customer.name` is one field as a
+            column of its own; fields that are not named are skipped. A union is its plain value where all of its branches have one Arrow
+            type, else a struct with a field for each branch. A type inside itself is JSON text.
+        key_values: the same for keys: `keyRecord`, `keySchemaId`.
+        schemas: the schemas of keys and values; `logsegment.schemas` reads them. With `on_error="skip"` a value that cannot be decoded is
+            null, and a finding says why (SCH-1 to SCH-6).
+        reader_schema: the schema as which all values are read (a text, parsed JSON, an `os.PathLike` or a `Schema`). None takes the newest
+            version of the subject `TOPIC-value` if all versions can be read as it, else a struct with a field `schema_ID` for each
+            schema. Without such a subject, these are the schemas that the values name; the source is read twice to find them.
 
     Returns:
         A `RecordStream`. `timestamp` is timestamp[us, UTC]; -1 is 1969-12-31T23:59:59.999Z, and a time that does not fit is null.
@@ -141,6 +156,8 @@ def decoded(source: Any, options: ReadOptions) -> RecordStream:
         if options.topic is None and options.values == "internal" and not options.control:
             raise ValueError('values: the topic of the records is not known; pass topic="__consumer_offsets", for example')
     warn_of_other_topics(options, [options.topic], stacklevel=4)
+    if options.is_typed:
+        options = planned(options, [(options.topic or _topic_of(source), source)])
     return core_decode(source, options)
 
 

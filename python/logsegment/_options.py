@@ -6,12 +6,12 @@ A public function builds one `ReadOptions` and hands it on whole, down to the co
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, Protocol, Self, TypeAlias, TypedDict
+from typing import Any, Literal, Protocol, Self, TypeAlias, TypedDict, get_args
 
-from logsegment._core import Limits, Transactions
+from logsegment._core import Limits, Transactions, ValueSchemas
 
 Binary: TypeAlias = Literal["binary", "large_binary", "binary_view"]
 Isolation: TypeAlias = Literal["read_uncommitted", "read_committed"]
@@ -19,7 +19,8 @@ OnError: TypeAlias = Literal["raise", "skip"]
 #: For one value of an Arrow column.
 OnBadValue: TypeAlias = Literal["raise", "skip", "null"]
 Depth: TypeAlias = Literal["headers", "metadata", "full"]
-Values: TypeAlias = Literal["raw", "internal"]
+Values: TypeAlias = Literal["raw", "internal", "avro"]
+KeyValues: TypeAlias = Literal["raw", "avro"]
 Format: TypeAlias = Literal["auto", "sniff", "0.7", "v0", "v1", "v2", "v3"]
 WrittenFormat: TypeAlias = Literal["0.7", "v0", "v1", "v2", "v3"]
 Compression: TypeAlias = Literal["none", "gzip", "snappy", "lz4", "zstd"]
@@ -34,6 +35,9 @@ Timestamp: TypeAlias = int | datetime
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 #: The column that `values="internal"` adds.
 INTERNAL = "internal"
+#: The columns that decoded values and keys add: what they say, and the ids of their schemas.
+VALUE_COLUMNS = ("valueRecord", "valueSchemaId")
+KEY_COLUMNS = ("keyRecord", "keySchemaId")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -47,6 +51,29 @@ class CodecRegistry(Protocol):
 
     def by_alias(self, alias: str, /) -> Any:
         """Return the entry with this alias, or None."""
+
+
+class SchemaSource(Protocol):
+    """Schemas with the names that values have for them; `logsegment.schemas` has functions that return them."""
+
+    @property
+    def framing(self) -> str:
+        """How a value names its schema."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Return the schemas."""
+
+    def versions_of(self, subject: str, /) -> list[tuple[Any, Any]]:
+        """Return the versions of a subject with their schemas."""
+
+    def referenced(self, schema: Any, /) -> list[tuple[str, Any]]:
+        """Return the schemas that a schema needs."""
+
+
+def _ensure_one_of(argument: str, value: object, known: Sequence[str]) -> None:
+    if value not in known:
+        names = ", ".join(f'"{name}"' for name in known[:-1])
+        raise ValueError(f'{argument} must be {names} or "{known[-1]}", not {value!r}')
 
 
 class EntryKeywords(TypedDict, total=False):
@@ -77,6 +104,9 @@ class ReadKeywords(EntryKeywords, total=False):
     threads: int
     null_headers: bool
     values: Values
+    key_values: KeyValues
+    schemas: SchemaSource | None
+    reader_schema: Any
 
 
 class ArrayKeywords(EntryKeywords, total=False):
@@ -100,8 +130,8 @@ class ArrayKeywords(EntryKeywords, total=False):
 class ReadOptions:
     """How entries and records are read; `decode` documents each attribute.
 
-    The attributes `resolve` and `upload` are not options of `decode`: `batches` documents the first, and the second has the offsets of the
-    upload in tiered storage that the source is a copy of.
+    The last attributes are not options of `decode`. `value_schemas` and `key_schemas` are what `_typed_values.planned` finds. `batches`
+    documents `resolve`. `upload` has the offsets of the upload in tiered storage that the source is a copy of.
 
     Raises:
         TypeError: if `columns` is one string.
@@ -125,6 +155,11 @@ class ReadOptions:
     null_headers: bool = False
     transactions: Transactions | None = None
     values: Values = "raw"
+    key_values: KeyValues = "raw"
+    schemas: SchemaSource | None = None
+    reader_schema: Any = None
+    value_schemas: ValueSchemas | None = None
+    key_schemas: ValueSchemas | None = None
     resolve: bool = False
     upload: tuple[int, int | None] | None = None
     format: Format = "auto"
@@ -140,11 +175,11 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if isinstance(self.columns, str):
             raise TypeError(f'columns must be a sequence of names, not one string; write columns=["{self.columns}"]')
-        if self.values not in ("raw", INTERNAL):
-            raise ValueError(f'values must be "raw" or "{INTERNAL}", not {self.values!r}')
+        _ensure_one_of("values", self.values, get_args(Values))
+        _ensure_one_of("key_values", self.key_values, get_args(KeyValues))
         columns = None if self.columns is None else tuple(self.columns)
-        if self.values == INTERNAL:
-            columns = with_values(columns or COLUMNS, self.values)
+        if self.values != "raw" or self.key_values != "raw":
+            columns = with_values(COLUMNS if columns is None else columns, self.values, self.key_values)
         dictionaries = None if self.zstd_dictionaries is None else tuple(bytes(one) for one in self.zstd_dictionaries)
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "zstd_dictionaries", dictionaries)
@@ -168,6 +203,11 @@ class ReadOptions:
     def skips_damage(self) -> bool:
         """True if a read goes on after damage."""
         return self.on_error == "skip"
+
+    @property
+    def is_typed(self) -> bool:
+        """True if keys or values are decoded with schemas."""
+        return self.values not in ("raw", INTERNAL) or self.key_values != "raw"
 
     @property
     def has_internal(self) -> bool:
@@ -231,9 +271,26 @@ class EncodeOptions:
             object.__setattr__(self, "log_append_time", milliseconds(self.log_append_time, "log_append_time", rounds_up=False))
 
 
-def with_values(columns: Sequence[str], values: Values) -> tuple[str, ...]:
-    """Return the columns of a read, with the column that `values` adds last unless it is among them."""
-    return (*columns, INTERNAL) if values == INTERNAL and INTERNAL not in columns else tuple(columns)
+def with_values(columns: Sequence[str], values: Values, key_values: KeyValues = "raw") -> tuple[str, ...]:
+    """Return the columns of a read, with the columns that `values` and `key_values` add last unless one of them is among the columns."""
+    added: list[str] = []
+    if values == INTERNAL:
+        added += [INTERNAL]
+    elif values != "raw" and not any(map(is_of_values, columns)):
+        added += VALUE_COLUMNS
+    if key_values != "raw" and not any(map(is_of_keys, columns)):
+        added += KEY_COLUMNS
+    return (*columns, *(name for name in added if name not in columns))
+
+
+def is_of_values(column: str) -> bool:
+    """Return True for a column of decoded values."""
+    return column in VALUE_COLUMNS or column.startswith(f"{VALUE_COLUMNS[0]}.")
+
+
+def is_of_keys(column: str) -> bool:
+    """Return True for a column of decoded keys."""
+    return column in KEY_COLUMNS or column.startswith(f"{KEY_COLUMNS[0]}.")
 
 
 def milliseconds(time: Timestamp, argument: str = "timestamp", *, rounds_up: bool = True) -> int:

@@ -6,6 +6,7 @@
 use arrow_array::{ArrayRef, RecordBatch};
 
 pub(super) mod cell;
+mod nested;
 mod rows;
 pub(super) mod text;
 

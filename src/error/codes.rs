@@ -21,7 +21,8 @@ impl ErrorKind {
             | Self::Unwritable { rule, .. }
             | Self::Unconvertible { rule, .. }
             | Self::Loss { rule, .. }
-            | Self::Rejected { rule, .. } => rule,
+            | Self::Rejected { rule, .. }
+            | Self::Value { rule, .. } => rule,
             Self::UnknownPlugin { .. } => "S-P19",
             Self::PluginMissing { .. } => "S-P20",
             Self::Plugin { .. } | Self::Compression { .. } => "S-P6",
@@ -70,6 +71,7 @@ impl ErrorKind {
             Self::NotASegment { .. } => "not_a_segment",
             Self::Undecided { .. } => "undecided",
             Self::OutsideUpload { .. } | Self::OutOfOrder { .. } => "offsets",
+            Self::Value { .. } => "value",
             Self::Io { .. } => "io",
             Self::Interrupted => "interrupted",
             Self::Usage { .. } => "usage",
@@ -93,7 +95,8 @@ impl ErrorKind {
             | Self::Undecided { .. }
             | Self::OutsideUpload { .. }
             | Self::OutOfOrder { .. }
-            | Self::Rejected { code: 2, .. } => "CorruptError",
+            | Self::Rejected { code: 2, .. }
+            | Self::Value { rule: "SCH-3", .. } => "CorruptError",
             Self::UnknownCompression { .. }
             | Self::UnknownCompressionName { .. }
             | Self::UnknownPlugin { .. }
@@ -101,10 +104,13 @@ impl ErrorKind {
             Self::UnsupportedFormat { .. }
             | Self::PluginMissing { .. }
             | Self::Unconvertible { .. }
-            | Self::Rejected { code: 35 | 43 | 76, .. } => "UnsupportedError",
+            | Self::Rejected { code: 35 | 43 | 76, .. }
+            | Self::Value { rule: "SCH-4" | "SCH-6", .. } => "UnsupportedError",
             Self::Codec { .. } | Self::Plugin { .. } | Self::Compression { .. } => "CodecError",
-            Self::Limit { .. } | Self::Rejected { code: 10 | 18, .. } => "LimitError",
-            Self::Invalid { .. } | Self::NotASegment { .. } | Self::Unwritable { .. } | Self::Rejected { .. } => "InvalidError",
+            Self::Limit { .. } | Self::Rejected { code: 10 | 18, .. } | Self::Value { rule: "SCH-5", .. } => "LimitError",
+            Self::Invalid { .. } | Self::NotASegment { .. } | Self::Unwritable { .. } | Self::Rejected { .. } | Self::Value { .. } => {
+                "InvalidError"
+            }
             Self::Loss { .. } => "LossError",
             Self::Registry { .. } => "RegistryError",
             Self::Io { .. } => "OSError",

@@ -14,6 +14,7 @@ mod options;
 mod output;
 mod plugins;
 mod source;
+mod value_schemas;
 mod verbs;
 mod writer_pool;
 
@@ -99,5 +100,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::compat::compat_errors, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::compat::compat_verdict, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::arrays::encode_array, module)?)?;
+    module.add_class::<value_schemas::ValueSchemas>()?;
+    module.add_function(wrap_pyfunction!(value_schemas::met_schemas, module)?)?;
     Ok(())
 }

@@ -14,8 +14,11 @@ use crate::model::{Formats, RecordFormat, TimestampType, UploadOffsets};
 use crate::py::limits::Limits;
 use crate::py::plugins;
 use crate::py::source::OpenedSource;
+use crate::py::value_schemas::{self, ValueSchemas};
 use crate::py::verbs::transactions::Transactions;
 use crate::validate::Depth;
+use crate::values::TypedOptions;
+use crate::values::outputs::{Output, Part};
 
 /// One option; a wrong type is a TypeError that begins with its name.
 macro_rules! option {
@@ -74,6 +77,8 @@ options! {
         limits: Option<Limits>,
         null_headers: bool,
         pub transactions: Option<Transactions>,
+        value_schemas: Option<ValueSchemas>,
+        key_schemas: Option<ValueSchemas>,
     }
 }
 
@@ -170,8 +175,8 @@ impl ReadOptions {
     pub fn to_record_stream(&self, interrupt: Interrupt) -> PyResult<StreamOptions> {
         let kinds = [BinaryKind::Binary, BinaryKind::LargeBinary, BinaryKind::BinaryView];
         let binary = choice("binary", &self.binary, kinds.map(|kind| (kind.name(), kind)))?;
-        let projection =
-            Projection::named(self.columns.as_deref(), binary).map_err(|error| PyValueError::new_err(format!("columns: {error}")))?;
+        let raw = self.raw_columns();
+        let projection = Projection::named(raw.as_deref(), binary).map_err(|error| PyValueError::new_err(format!("columns: {error}")))?;
         let decode = DecodeOptions {
             is_control_wanted: self.control,
             offsets: OffsetRange { start: self.start_offset.unwrap_or(i64::MIN), end: self.end_offset },
@@ -190,6 +195,23 @@ impl ReadOptions {
             threads: positive("threads", self.threads)?,
             interrupt,
         })
+    }
+
+    /// How keys and values are decoded, if columns need it.
+    pub fn to_typed(&self) -> PyResult<Option<TypedOptions>> {
+        let names = self.columns.as_deref().unwrap_or_default();
+        value_schemas::typed_options(names, self.value_schemas.as_ref(), self.key_schemas.as_ref())
+    }
+
+    /// The columns of records among those that are wanted. Without schemas there are no others.
+    fn raw_columns(&self) -> Option<Vec<String>> {
+        let names = self.columns.clone()?;
+        let has = |part| match part {
+            Some(Part::Value) => self.value_schemas.is_some(),
+            Some(Part::Key) => self.key_schemas.is_some(),
+            None => false,
+        };
+        Some(names.into_iter().filter(|name| !has(Output::named(name).part())).collect())
     }
 
     /// True for read_committed.

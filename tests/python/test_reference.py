@@ -215,7 +215,7 @@ def test_every_option_of_reads_is_an_argument_of_decode():
     from logsegment._options import ReadOptions
 
     arguments = set(inspect.signature(ls.decode).parameters)
-    assert {field.name for field in dataclasses.fields(ReadOptions)} - arguments == {"resolve", "upload"}
+    assert {field.name for field in dataclasses.fields(ReadOptions)} - arguments == {"resolve", "upload", "value_schemas", "key_schemas"}
 
 
 def test_the_values_of_named_types_are_those_of_the_code():

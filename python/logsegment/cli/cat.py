@@ -12,7 +12,7 @@ import click
 
 from logsegment._core import RecordBatchError, RecordStream, Transactions, scan_transactions
 from logsegment._decode import decoded
-from logsegment._options import COLUMNS, Isolation, OnError, ReadOptions, Values, with_values
+from logsegment._options import COLUMNS, Isolation, KeyValues, OnError, ReadOptions, Values, with_values
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, words_of
 from logsegment.cli.help import Verb
@@ -38,7 +38,6 @@ from logsegment.cli.options import (
     redact_options,
     redactor_of,
     taking,
-    values_option,
 )
 from logsegment.cli.output.files import ensure_output
 from logsegment.cli.output.findings import report
@@ -57,6 +56,7 @@ from logsegment.cli.output.records import (
     say_others,
     with_control,
 )
+from logsegment.cli.values import typed, values_options
 from logsegment.log.reader import PartitionReader
 from logsegment.tiered import SegmentKeyError
 
@@ -76,6 +76,9 @@ class CatArguments:
     isolation: Isolation
     control: bool
     values: Values
+    key_values: KeyValues
+    schemas: str | None
+    reader_schema: str | None
     limit: int | None
     tail: int | None
     no_crc: bool
@@ -103,6 +106,7 @@ class CatArguments:
         "logsegment cat orders-0 --isolation read_committed --parquet orders.parquet",
         "zstdcat old.log.zst | logsegment cat -",
         "logsegment cat __consumer_offsets-0 --values internal",
+        "logsegment cat orders-0 --values avro --schemas _schemas-0",
         "logsegment cat orders-0 --redact-key ours.key",
     ),
 )
@@ -122,7 +126,7 @@ class CatArguments:
     help="Read all records, or committed records only.",
 )
 @click.option("--control", is_flag=True, help="Include control records, such as transaction markers.")
-@values_option
+@values_options
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N records.")
 @click.option(
     "--tail",
@@ -158,6 +162,7 @@ def cat(options: CatArguments) -> int:
     rows = RowFilter(options.since, options.until, keys or None, options.limit)
     segments = in_range(segments_of(options.paths), options.offsets.start, options.offsets.end)
     columns = _columns(segments, options, is_table=output.kind is not None)
+    places = [(segment.topic, segment.path if segment.file is None else segment.file.source()) for segment in segments]
     with ExitStack() as stack:
         sink: RecordSink[Any]
         if output.kind:
@@ -166,7 +171,7 @@ def cat(options: CatArguments) -> int:
         else:
             sink = JsonLines(columns, rows, JsonForm(options.form or "auto", options.iso), options.threads, redactor)
         progress = stack.enter_context(Progress(segments, is_wanted=not options.quiet and sink.leaves_terminal))
-        code = _Records(options, sink, progress, redactor).write(segments)
+        code = _Records(options, sink, progress, redactor, typed(options, sink.columns, places)).write(segments)
     if output.kind and not options.quiet:
         say(f"wrote {count(sink.written, 'record')} to {output.path}")
     return code
@@ -176,9 +181,9 @@ def _columns(segments: Sequence[InputSegment], options: CatArguments, *, is_tabl
     """Return the columns to show; fail if records are to be decoded and no topic is known."""
     control, values = options.control, options.values
     if is_table:
-        columns = [*with_values(options.columns or with_control(COLUMNS, control), values)]
+        columns = [*with_values(options.columns or with_control(COLUMNS, control), values, options.key_values)]
     else:
-        columns = json_columns(options.columns, control=control, values=values)
+        columns = json_columns(options.columns, options, control=control)
     ensure_topics(columns, ((segment.name, segment.topic) for segment in segments), control=control)
     say_others(columns, (segment.topic for segment in segments), control=control, quiet=options.quiet)
     return columns
@@ -196,13 +201,14 @@ class _Records:
     sink: RecordSink[Any]
     progress: Progress
     redactor: Redactor | None
+    typed: ReadOptions
     known: dict[str, Transactions] = field(default_factory=dict)
 
     @cached_property
     def read(self) -> ReadOptions:
         """The options of the read, the same for every segment but for its place."""
-        return ReadOptions(
-            columns=self.sink.columns,
+        return replace(
+            self.typed,
             check_crc=not self.options.no_crc,
             on_error=self.options.on_error,
             isolation=self.options.isolation,
@@ -218,7 +224,7 @@ class _Records:
     def write(self, segments: Sequence[InputSegment]) -> int:
         """Write the records until no more are wanted; return the exit code."""
         # A file has its columns even if no segment is read.
-        with decoded(b"", ReadOptions(columns=self.sink.columns)) as nothing:
+        with decoded(b"", self.typed) as nothing:
             self.sink.write(nothing, lambda: None)
         if self.options.tail is None:
             return self._read(segments, self.sink)

@@ -40,6 +40,8 @@ class DamagedInput(Exception):
     SKIPPING = "`--on-error skip` continues after damage, `logsegment verify` reports the lost ranges"
     #: Of a batch whose checksum is right, and whose records nobody unpacked.
     WHOLE = "the batch is not damaged; its plugin is not installed"
+    #: Of a value that its schema does not fit.
+    UNDECODED = "`--on-error skip` shows such values as null, and `--values raw` shows all values as bytes"
     EXPERIMENTAL = "the batch is not damaged; --experimental reads it"
     #: Of a file that is none, the first bytes are wrong already.
     AT_ITS_START = "its first bytes cannot be read; is this a log segment? "
@@ -53,6 +55,8 @@ class DamagedInput(Exception):
             self.advice = self.WHOLE
         elif error.rule == "MAP-3" and is_framed:
             self.advice = self.EXPERIMENTAL
+        elif error.code == "value":
+            self.advice = self.UNDECODED
         elif error.code == "not_a_segment":
             # The error has its own advice.
             self.advice = ""

@@ -7,14 +7,14 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 import click
 
 from logsegment._core import Finding, RecordBatchError
 from logsegment._decode import decoded
-from logsegment._options import OnError, ReadOptions, Values
+from logsegment._options import KeyValues, OnError, ReadOptions, Values
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, words_of
 from logsegment.cli.help import Verb
@@ -32,11 +32,11 @@ from logsegment.cli.options import (
     redact_options,
     redactor_of,
     taking,
-    values_option,
 )
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.records import Form, JsonForm, JsonLines, RowFilter, ensure_topics, json_columns, say_others
+from logsegment.cli.values import typed, values_options
 from logsegment.log.follow import Follower, Piece
 from logsegment.segment_files.discovery import SegmentFile, expanded, found_in, is_gap, of_partition
 from logsegment.stores.uri import directory_of, here, is_stored, placed, shown
@@ -58,6 +58,9 @@ class FollowArguments:
     form: Form | None
     control: bool
     values: Values
+    key_values: KeyValues
+    schemas: str | None
+    reader_schema: str | None
     interval: float | None
     idle_exit: float | None
     iso: bool
@@ -79,6 +82,7 @@ class Following:
     options: FollowArguments
     sink: JsonLines
     redactor: Redactor | None = None
+    typed: ReadOptions = field(default_factory=ReadOptions)
     code: int = CLEAN
     followers: dict[str, Follower] = field(default_factory=dict)
     uploaded: set[str] = field(default_factory=set)
@@ -131,8 +135,8 @@ class Following:
 
     def _read(self, segment: SegmentFile) -> ReadOptions:
         """Return the options of the reads of a segment's partition."""
-        return ReadOptions(
-            columns=self.sink.columns,
+        return replace(
+            self.typed,
             on_error=self.options.on_error,
             control=self.options.control,
             topic=segment.topic,
@@ -196,7 +200,7 @@ class Following:
 @click.option("--columns", type=ColumnsType(), help="Select record columns, in this order.")
 @click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Write bytes in JSON so; auto: text or base64.")
 @click.option("--control", is_flag=True, help="Include control records, such as transaction markers.")
-@values_option
+@values_options
 @click.option("--interval", type=click.FloatRange(min=0.01), help=BETWEEN)
 @click.option("--idle-exit", type=click.FloatRange(min=0), metavar="SECONDS", help="Exit after this many seconds without a new record.")
 @iso_option
@@ -221,14 +225,14 @@ def follow(options: FollowArguments) -> int:
         listed = of_partition(listed, *selection())
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    chosen = json_columns(options.columns, control=options.control, values=options.values)
+    chosen = json_columns(options.columns, options, control=options.control)
     ensure_topics(chosen, ((segment.path, segment.topic) for segment in listed), control=options.control)
     say_others(chosen, (segment.topic for segment in listed), control=options.control, quiet=options.quiet)
     redactor = redactor_of(options.is_redacted, options.redact_key, quiet=options.quiet)
     if redactor and options.form:
         raise click.UsageError("--bytes and --redact cannot be combined: redacted records have no bytes")
     sink = JsonLines(chosen, RowFilter(None, None, None, None), JsonForm(options.form or "auto", options.iso), 1, redactor)
-    following = Following(options, sink, redactor)
+    following = Following(options, sink, redactor, typed(options, sink.columns, [(one.topic, one.source()) for one in listed]))
     usual = STORE_INTERVAL if any(here(path) is None for path in paths) else INTERVAL
     with suppress(KeyboardInterrupt):
         _until_idle(following, paths, options.interval or usual, options.idle_exit)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 import click
 from click.shell_completion import CompletionItem
 
-from logsegment._options import INTERNAL, EntryKeywords
+from logsegment._options import KEY_COLUMNS, VALUE_COLUMNS, EntryKeywords, is_of_keys, is_of_values
 from logsegment.analysis.redaction import LEAST_KEY_BYTES, Redactor
 from logsegment.cli.messages import say
 from logsegment.cli.plugin_registries import codecs_options
@@ -64,6 +64,8 @@ RECORD_COLUMNS = (
     "entryPosition",
     "indexInEntry",
     "internal",
+    *VALUE_COLUMNS,
+    *KEY_COLUMNS,
 )
 
 
@@ -144,7 +146,7 @@ class ColumnsType(ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
         """Parse the text."""
         names = value if isinstance(value, list) else [name.strip() for name in value.split(",")]
-        unknown = [name for name in names if name not in RECORD_COLUMNS]
+        unknown = [name for name in names if name not in RECORD_COLUMNS and not is_of_values(name) and not is_of_keys(name)]
         if unknown:
             self.fail(f"unknown column {unknown[0]!r}; the columns are {', '.join(RECORD_COLUMNS)}")
         if len(set(names)) < len(names):
@@ -447,10 +449,3 @@ def _key(path: str | None) -> tuple[str, bytes | None]:
 
 def _line(key: bytes) -> bytes:
     return key.removesuffix(b"\n").removesuffix(b"\r")
-
-
-def values_option(function: F) -> F:
-    """Add --values."""
-    text = "Show values as raw bytes, or the fields of records of Kafka's internal topics.  [default: raw]"
-    option = click.option("--values", type=click.Choice(["raw", INTERNAL]), default="raw", metavar="KIND", help=text)
-    return option(function)

@@ -13,6 +13,7 @@ from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import SNAPSHOT
 from logsegment._options import EVERY_FORMAT, Depth, EntryKeywords, Isolation, ReadKeywords, ReadOptions, Timestamp
 from logsegment._text import count, listed
+from logsegment._typed_values import planned
 from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, arranged, committed_transactions
 from logsegment.log.segment import Entries, Segment, aborted_transactions
@@ -114,6 +115,7 @@ class Log(Entries):
         read = ReadOptions.of(ReadKeywords, options, isolation=isolation, start_offset=start_offset, end_offset=end_offset)
         ensure_topic_names(read, self._files)
         warn_of_other_topics(read, (file.topic for file in self._files))
+        read = self._planned(read)
         times = start_timestamp, end_timestamp
         parts = [part for one in self._arranged(read) for part in PartitionReader.plan(one, read, times).parts()]
         return decode_files(parts, read, self._gaps(read))
@@ -192,6 +194,10 @@ class Log(Entries):
         report = validate_segments(arranged(self._files, reports=True), above, depth, options)
         report.findings += self.left_out
         return report
+
+    def _planned(self, options: ReadOptions) -> ReadOptions:
+        """Return the options with the schemas of keys and values."""
+        return planned(options, [(file.topic, file.source()) for file in self._files])
 
     def _gaps(self, options: ReadOptions) -> list[Finding]:
         """Return the findings of uploads that alone have wanted offsets, and are not read."""

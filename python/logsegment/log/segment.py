@@ -24,6 +24,7 @@ from logsegment._decode import BatchTable, ensure_topic_names, warn_of_other_top
 from logsegment._inspect import Field, inspect
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import EVERY_FORMAT, Depth, EntryKeywords, Isolation, OnError, ReadKeywords, ReadOptions, Timestamp
+from logsegment._typed_values import planned
 from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, alone, committed_transactions
 from logsegment.log.segment_lookup import SegmentLookup
@@ -248,9 +249,10 @@ class Segment(Entries):
         read = ReadOptions.of(ReadKeywords, options, isolation=isolation, start_offset=start_offset, end_offset=end_offset)
         ensure_topic_names(read, [self._file])
         warn_of_other_topics(read, [self.topic])
+        read = planned(read, [(self.topic, self._file.source())])
         reader = PartitionReader.plan([self._placed(read)], read, (start_timestamp, end_timestamp))
-        source, planned = reader.part()
-        return decode(self._mapped(source), planned, file=source)
+        source, wanted = reader.part()
+        return decode(self._mapped(source), wanted, file=source)
 
     def inspect(self, *, at: int | None = None, offset: int | None = None, **options: Any) -> Field:
         """Show one entry field by field, as `logsegment.inspect` does; find an offset through the `.index`.

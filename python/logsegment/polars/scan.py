@@ -54,7 +54,8 @@ def scan(
         findings: a list that gets the findings of each read (`RecordStream.findings`), and offsets of unreadable uploads of tiered
             storage.
         options: see `decode`. `columns` limits the columns of the frame; `binary` is "binary_view" by default, as in
-            Polars. With `values="internal"` the fields are decoded when a query names `internal`.
+            Polars. With `values="internal"` the fields are decoded when a query names `internal`, with `values="avro"` when it names
+            `valueRecord`; the segments are opened to find the schemas of values.
 
     Returns:
         A `polars.LazyFrame`, with topic and partition of the directories. Its schema is known before a read.
@@ -77,6 +78,8 @@ def scan(
     places = [absolute(one) for one in ([path] if isinstance(path, str | os.PathLike) else path)]
     read = ReadOptions.of(ReadKeywords, {"binary": "binary_view", "columns": COLUMNS, **options}, isolation=isolation)
     log = partial(Log, places, topic=topic, partition=partition, decryption_keys=decryption_keys)
+    if read.is_typed:
+        read = log()._planned(read)
     source = _Source(log, read, {} if io_stats is None else io_stats, [] if findings is None else findings)
     frame: pl.LazyFrame = register(
         source.frames, schema=source.schema(), is_pure=True, explain_name="LOGSEGMENT", explain_detail=listed(list(map(shown, places)), 3)
@@ -137,7 +140,9 @@ class _Source:
             if INTERNAL in needed:
                 ensure_topic_names(self.options, [one.file for one in segments])
             # `values` adds a column, which a query may not have named.
-            for batch in self._batches(segments, bounds, replace(self.options, columns=needed, values="raw", batch_size=least)):
+            for batch in self._batches(
+                segments, bounds, replace(self.options, columns=needed, values="raw", key_values="raw", batch_size=least)
+            ):
                 frame = pl.DataFrame(batch)
                 frame = (frame if predicate is None else frame.filter(predicate)).select(columns)
                 if n_rows is not None:

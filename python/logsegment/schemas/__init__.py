@@ -9,7 +9,7 @@ A schema registry keeps its schemas in a topic, so that the segments of a cluste
 Each function returns a `SchemaSet`: immutable, and pickled with a query.
 """
 
-from logsegment.schemas.directory import from_directory, single
+from logsegment.schemas.directory import from_directory, from_path, single
 from logsegment.schemas.model import Schema, SchemaReference, SchemaSet, SubjectVersion
 from logsegment.schemas.registry_log import from_log
 
@@ -20,5 +20,6 @@ __all__ = [
     "SubjectVersion",
     "from_directory",
     "from_log",
+    "from_path",
     "single",
 ]

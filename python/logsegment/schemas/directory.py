@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from logsegment.schemas.model import Framing, Schema, SchemaReference, SchemaSet, SchemaType, SubjectVersion
+from logsegment.schemas.registry_log import from_log
 
 #: The suffixes of schema files.
 SUFFIXES: dict[SchemaType, str] = {"AVRO": ".avsc", "JSON": ".json", "PROTOBUF": ".proto"}
@@ -76,6 +77,33 @@ def from_directory(directory: StrPath, *, ids: Mapping[int | str, StrPath] | Non
         known = tuple(SUFFIXES.values())
         schemas = [_schema_file(path) for path in sorted(root.iterdir()) if path.suffix in known]
     return SchemaSet(tuple(schemas), framing)
+
+
+def from_path(path: StrPath, *, framing: Framing | None = None) -> SchemaSet:
+    """Read schemas from whatever a path is: a schema file, a directory of schema files, or the log of a registry.
+
+    Args:
+        path: the path; a file with the suffix `.avsc`, `.json` or `.proto` is the one schema of all values, as `single` reads it.
+        framing: see `SchemaSet`; None is "none" for a file, and "auto" otherwise.
+
+    Returns:
+        A `SchemaSet`.
+
+    Raises:
+        ValueError, OSError: as in `from_log`, `from_directory` and `single`.
+
+    Example:
+        >>> import logsegment as ls
+        >>> len(ls.schemas.from_path("_schemas-0")), len(ls.schemas.from_path("schemas"))
+        (460, 1)
+    """
+    place = Path(path)
+    for kind, suffix in SUFFIXES.items():
+        if place.suffix == suffix and place.is_file():
+            return single(place, kind.lower(), framing=framing or "none")
+    if place.is_dir() and any(one.suffix in SUFFIXES.values() for one in place.iterdir()):
+        return from_directory(place, framing=framing or "auto")
+    return from_log(str(path), framing=framing or "auto")
 
 
 def written(schemas: SchemaSet, directory: Path) -> list[Path]:

@@ -5,6 +5,7 @@ use arrow_array::types::{ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int
 use arrow_array::{Array, ArrayAccessor, ArrayRef, BinaryArray, BinaryViewArray, Int16Array, LargeBinaryArray, StringArray, StructArray};
 use arrow_schema::{DataType, TimeUnit};
 
+use super::nested::nested;
 use super::{BytesForm, text};
 use crate::error::{ErrorKind, Result};
 use crate::model::TimestampType;
@@ -12,6 +13,9 @@ use crate::model::timestamp::NO_TIMESTAMP;
 
 /// The columns of records and batches that hold milliseconds as numbers.
 const MILLIS: [&str; 4] = ["timestampMs", "baseTimestamp", "maxTimestamp", "deleteHorizonMs"];
+
+/// The columns of records that hold lists of headers.
+const HEADERS: [&str; 2] = ["headers", "headersRaw"];
 
 /// How values are written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,18 +45,19 @@ pub fn cell<'a>(name: &str, array: &'a ArrayRef, form: Form) -> Result<Cell<'a>>
         DataType::UInt64 => numbers::<UInt64Type>(array, text::unsigned),
         DataType::Boolean => values(array.as_boolean_opt(), boolean),
         DataType::Utf8 => values(array.as_string_opt::<i32>(), text::string),
-        DataType::Timestamp(TimeUnit::Microsecond, _) if form.has_iso_times => {
+        DataType::Timestamp(TimeUnit::Microsecond, _) if name == "timestamp" && form.has_iso_times => {
             numbers::<TimestampMicrosecondType>(array, |out, us| text::iso_time(out, us.div_euclid(1000)))
         }
         // Written as whole milliseconds, which Kafka's timestamps are.
-        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+        DataType::Timestamp(TimeUnit::Microsecond, _) if name == "timestamp" => {
             numbers::<TimestampMicrosecondType>(array, |out, us| text::integer(out, us.div_euclid(1000)))
         }
         DataType::Struct(_) if name == "internal" => internal(array),
-        DataType::List(_) => return list(name, array, form),
-        _ => BytesCell::of(array).map(|array| -> Cell<'a> {
+        DataType::List(_) if HEADERS.contains(&name) => return list(name, array, form),
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => BytesCell::of(array).map(|array| -> Cell<'a> {
             Box::new(move |out, row| or_null(out, array.at(row), |out, bytes| text::bytes(out, bytes, form.bytes)))
         }),
+        _ => nested(array, form)?,
     };
     cell.ok_or_else(|| unwritable(name, array.data_type()))
 }
@@ -62,7 +67,7 @@ fn values<'a, A: ArrayAccessor + 'a>(array: Option<A>, write: impl Fn(&mut Vec<u
     Some(Box::new(move |out, row| or_null(out, at(&array, row, |row| array.value(row)), &write)))
 }
 
-fn numbers<'a, T: ArrowPrimitiveType>(array: &'a ArrayRef, write: impl Fn(&mut Vec<u8>, T::Native) + 'a) -> Option<Cell<'a>> {
+pub(super) fn numbers<'a, T: ArrowPrimitiveType>(array: &'a ArrayRef, write: impl Fn(&mut Vec<u8>, T::Native) + 'a) -> Option<Cell<'a>> {
     values(array.as_primitive_opt::<T>(), write)
 }
 
@@ -124,18 +129,18 @@ pub fn label(name: &str) -> Vec<u8> {
     label
 }
 
-fn at<T>(array: &dyn Array, row: usize, value: impl FnOnce(usize) -> T) -> Option<T> {
+pub(super) fn at<T>(array: &dyn Array, row: usize, value: impl FnOnce(usize) -> T) -> Option<T> {
     array.is_valid(row).then(|| value(row))
 }
 
-fn or_null<T>(out: &mut Vec<u8>, value: Option<T>, write: impl FnOnce(&mut Vec<u8>, T)) {
+pub(super) fn or_null<T>(out: &mut Vec<u8>, value: Option<T>, write: impl FnOnce(&mut Vec<u8>, T)) {
     match value {
         Some(value) => write(out, value),
         None => out.extend_from_slice(b"null"),
     }
 }
 
-fn boolean(out: &mut Vec<u8>, value: bool) {
+pub(super) fn boolean(out: &mut Vec<u8>, value: bool) {
     out.extend_from_slice(if value { b"true" } else { b"false" });
 }
 

@@ -146,6 +146,6 @@ fn a_column_that_is_missing_or_of_another_type_is_the_callers_mistake() {
     let untimed = JsonLines { rows: RowFilter { since: Some(0), ..RowFilter::default() }, ..JsonLines::default() };
     assert_eq!(untimed.write(&empty).unwrap_err().rule(), "USAGE");
     assert!(untimed.write(&batch(vec![("timestampMs", Arc::new(Int32Array::from(vec![1])))])).is_err());
-    let float: ArrayRef = Arc::new(arrow_array::Float32Array::from(vec![1.0]));
-    assert!(JsonLines::default().write(&batch(vec![("f", float)])).is_err());
+    let duration: ArrayRef = Arc::new(arrow_array::DurationSecondArray::from(vec![1]));
+    assert!(JsonLines::default().write(&batch(vec![("d", duration)])).is_err());
 }

@@ -1,6 +1,6 @@
 use pyo3::prelude::*;
 
-use crate::columns::{OnError, stream};
+use crate::columns::OnError;
 use crate::decode::ChecksumVerifier;
 use crate::internal_topics::Topic;
 use crate::py::arrow::stream::RecordStream;
@@ -9,6 +9,7 @@ use crate::py::options::{ReadOptions, committed};
 use crate::py::source;
 use crate::py::source::FileSource;
 use crate::py::source::store;
+use crate::py::value_schemas;
 use crate::py::verbs::transactions;
 
 /// The names of the topics whose records the column `internal` is for.
@@ -50,5 +51,7 @@ pub fn decode(
         };
         stream.decode.isolation = committed(transactions);
     }
-    Ok(RecordStream::new(stream::open(opened.source, stream), signals))
+    let typed = options.to_typed()?;
+    let records = value_schemas::open(opened.source, stream, typed.as_ref()).map_err(|error| signals.raised(py, &error))?;
+    Ok(RecordStream::new(records, signals))
 }

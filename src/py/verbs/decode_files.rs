@@ -19,7 +19,9 @@ use crate::py::options::{ReadOptions, Reading, committed};
 use crate::py::source::FileSource;
 use crate::py::source::paths;
 use crate::py::source::store;
+use crate::py::value_schemas;
 use crate::py::verbs::header_walk;
+use crate::values;
 
 /// Open a stream of records over files, one after the other, with the options of each; see `logsegment.Log.records`.
 ///
@@ -28,6 +30,7 @@ use crate::py::verbs::header_walk;
 #[pyfunction]
 #[pyo3(signature = (parts, options, notes=Vec::new()))]
 pub fn decode_files(
+    py: Python<'_>,
     parts: Vec<(Bound<'_, FileSource>, ReadOptions)>,
     options: ReadOptions,
     notes: Vec<PyRef<'_, Finding>>,
@@ -36,9 +39,13 @@ pub fn decode_files(
     signals.note(notes.iter().map(|finding| Finding::clone(finding)).collect());
     let shared = options.to_record_stream(interrupt.clone())?;
     signals.skip_damage(shared.on_error == OnError::Skip);
-    let schema = stream::schema_of(&shared);
+    let schema = match options.to_typed()? {
+        Some(typed) => values::schema_of(&shared, &typed).map_err(|error| signals.raised(py, &error))?,
+        None => stream::schema_of(&shared),
+    };
     let mut waiting: Vec<(Arc<str>, Open)> = Vec::with_capacity(parts.len());
     for (file, options) in parts {
+        let typed = options.to_typed()?;
         let mut stream = options.to_record_stream(interrupt.clone())?;
         if options.is_committed()? {
             let known = options
@@ -51,7 +58,10 @@ pub fn decode_files(
         stream.is_closed = file.is_closed();
         file.expect_to_wait(&signals);
         let name = Arc::from(store::shown(&file.path));
-        waiting.push((name, Box::new(move || Ok(stream::open(open(&file, &signals, &reading, &mut stream.decode)?, stream)))));
+        waiting.push((
+            name,
+            Box::new(move || value_schemas::open(open(&file, &signals, &reading, &mut stream.decode)?, stream, typed.as_ref())),
+        ));
     }
     Ok(RecordStream::new(Box::new(SourceChain::new(schema, waiting)), signals))
 }

@@ -17,6 +17,7 @@ import pytest
 
 import logsegment as ls
 from cli_process import CODEC, CODEC_FILE, DAMAGED, MODERN, TORN, TRANSACTIONS, offsets, read_table, run, start
+from logsegment._options import is_of_keys, is_of_values
 from logsegment.cli.options import RECORD_COLUMNS
 from made_logs import make_partition
 
@@ -201,9 +202,11 @@ def test_columns_are_in_the_order_in_which_they_are_named():
 
 
 def test_the_command_line_knows_all_columns_of_the_core():
-    assert ls.decode(b"", columns=RECORD_COLUMNS).schema.names == list(RECORD_COLUMNS)
-    line = run("cat", CODEC, "--limit", "1", "--columns", ",".join(RECORD_COLUMNS)).lines[0]
-    assert list(line) == list(RECORD_COLUMNS)
+    # Columns of decoded values need schemas.
+    columns = [name for name in RECORD_COLUMNS if not (is_of_values(name) or is_of_keys(name))]
+    assert ls.decode(b"", columns=columns).schema.names == columns
+    line = run("cat", CODEC, "--limit", "1", "--columns", ",".join(columns)).lines[0]
+    assert list(line) == columns
     with pytest.raises(ValueError, match="nonsense"):
         ls.decode(b"", columns=["nonsense"])
 

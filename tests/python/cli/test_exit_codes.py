@@ -276,7 +276,7 @@ def test_a_terminal_for_both_ends_clean():
         ("logsegment ver", {"verify"}),
         ("logsegment ", set(ALL_VERBS)),
         ("logsegment cat --isolation read_", {"read_committed", "read_uncommitted"}),
-        ("logsegment cat --columns offset,key,val", {"offset,key,value"}),
+        ("logsegment cat --columns offset,key,val", {"offset,key,value", "offset,key,valueRecord", "offset,key,valueSchemaId"}),
         ("logsegment verify --fail", {"--fail-on"}),
     ],
 )

@@ -16,7 +16,7 @@ import click
 
 from logsegment._core import ArrowBatch, RecordBatchError, RecordStream
 from logsegment._decode import other_topics
-from logsegment._options import INTERNAL, Values, with_values
+from logsegment._options import INTERNAL, KeyValues, Values, with_values
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.messages import say, show_json_lines
 from logsegment.cli.options import Output
@@ -288,14 +288,26 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: What a record is in JSON by default.
 JSON_COLUMNS = ("topic", "partition", "offset", "timestamp", "timestampType", "key", "value", "headers")
-#: What stands there as text when records are decoded.
-BYTES = ("key", "value")
 
 
-def json_columns(columns: list[str] | None, *, control: bool, values: Values) -> list[str]:
+class ShownValues(Protocol):
+    """How keys and values are shown."""
+
+    @property
+    def values(self) -> Values:
+        """Of values."""
+
+    @property
+    def key_values(self) -> KeyValues:
+        """Of keys."""
+
+
+def json_columns(columns: list[str] | None, shown: ShownValues, *, control: bool) -> list[str]:
     """Return the columns of JSON lines: those that were named, or those of a record by default."""
-    usual = [name for name in JSON_COLUMNS if not (values == INTERNAL and name in BYTES)]
-    return [*with_values(columns or with_control(usual, control), values)]
+    decoded = {"internal": ("key", "value"), "raw": ()}.get(shown.values, ("value",))
+    decoded += () if shown.key_values == "raw" else ("key",)
+    usual = [name for name in JSON_COLUMNS if name not in decoded]
+    return [*with_values(columns or with_control(usual, control), shown.values, shown.key_values)]
 
 
 def with_control(columns: Iterable[str], control: bool) -> list[str]:

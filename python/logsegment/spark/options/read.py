@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 from logsegment._core import Limits
 from logsegment._options import Depth, Isolation, OnError, ReadOptions, Values
@@ -320,7 +320,7 @@ def values_option(options: Mapping[str, str]) -> Values:
     Raises:
         ValueError: if it is not a known name.
     """
-    known: tuple[Values, ...] = get_args(Values)
+    known: tuple[Values, ...] = ("raw", "internal")
     for value in known:
         if options.get("values", "raw").lower() == value:
             return value

@@ -1,0 +1,145 @@
+"""Find the schemas of the keys and values of a read before it starts: the column of decoded values has one Arrow type."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+from uuid import UUID
+
+from logsegment._core import FileSource, ValueSchemas, met_schemas
+from logsegment._options import ReadOptions, SchemaSource
+
+Part: TypeAlias = Literal["key", "value"]
+#: A topic, if it is known, and something to read its records from.
+Place: TypeAlias = tuple[str | None, Any]
+
+
+def planned(options: ReadOptions, places: Sequence[Place]) -> ReadOptions:
+    """Return the options of a read with the schemas that its keys and values may have; as they are if none are decoded.
+
+    The versions of the subjects `TOPIC-value` and `TOPIC-key` are those schemas. Where a topic has no such subject, the records are read
+    once to see which schemas they name.
+
+    Args:
+        options: those of the read.
+        places: all that is read.
+
+    Raises:
+        ValueError: if schemas are missing or bad, or if records must be read twice and cannot.
+        OSError: if a file cannot be read.
+    """
+    if not options.is_typed or options.value_schemas is not None or options.key_schemas is not None:
+        return options
+    if options.schemas is None:
+        raise ValueError("values: schemas are needed; pass schemas=logsegment.schemas.from_log(path), for example")
+    found = _Planner(options, options.schemas, places)
+    value = found.schemas("value") if options.values in TYPED else None
+    key = found.schemas("key") if options.key_values in TYPED else None
+    return replace(options, value_schemas=value, key_schemas=key)
+
+
+#: The values of `values` and `key_values` that decode with schemas.
+TYPED = ("avro",)
+
+
+class _Planner:
+    """Finds the schemas of one read."""
+
+    def __init__(self, options: ReadOptions, source: SchemaSource, places: Sequence[Place]) -> None:
+        self.options = options
+        self.places = places
+        self.source = source
+        # Of two schemas with one GUID the last counts, which is the one of the default context.
+        self.ordered = sorted(source, key=lambda one: one.context == "")
+        self.numbers = {id(schema): number for number, schema in enumerate(self.ordered)}
+        entries = [
+            (
+                schema.id if schema.context == "" else None,
+                None if schema.guid is None else UUID(schema.guid).bytes,
+                schema.type,
+                schema.text,
+                self._referenced(schema),
+            )
+            for schema in self.ordered
+        ]
+        self.core = ValueSchemas(entries, source.framing)
+        self.met: dict[Part, list[int]] | None = None
+
+    def schemas(self, part: Part) -> ValueSchemas:
+        """Return the schemas of the keys or the values."""
+        if part == "value" and self.options.reader_schema is not None:
+            return self.core.expecting([], None, reader_of(self.options.reader_schema, self.source))
+        if len(self.ordered) == 1:
+            return self.core.expecting([0], 0, None)
+        return self._of_subjects(part) or self._of_records(part)
+
+    def _of_subjects(self, part: Part) -> ValueSchemas | None:
+        topics = dict.fromkeys(topic for topic, _ in self.places)
+        versions = [self.source.versions_of(f"{topic}-{part}") for topic in topics if topic is not None]
+        kept = [[(version, schema) for version, schema in one if version.state != "hard-deleted"] for one in versions]
+        if not kept or len(kept) < len(topics) or not all(kept):
+            return None
+        present = [self.numbers[id(schema)] for one in kept for _, schema in one]
+        return self.core.expecting(present, self._newest(kept[0]) if len(kept) == 1 else None, None)
+
+    def _of_records(self, part: Part) -> ValueSchemas:
+        if self.met is None:
+            for _, source in self.places:
+                _ensure_read_twice(source)
+            read = replace(self.options, columns=(), values="raw", key_values="raw", isolation="read_uncommitted", transactions=None)
+            keys, values = met_schemas([source for _, source in self.places], read, self.core)
+            self.met = {"key": keys, "value": values}
+        present = self.met[part]
+        schemas = [self.ordered[number] for number in present]
+        shared = set.intersection(*({one.subject for one in schema.versions} for schema in schemas)) if schemas else set()
+        if shared:
+            newest = self._newest(self.source.versions_of(min(shared)))
+        else:
+            newest = max(present, key=lambda number: (self.ordered[number].id or -1, number), default=None)
+        return self.core.expecting(present, newest, None)
+
+    def _newest(self, versions: Iterable[tuple[Any, Any]]) -> int | None:
+        """Return the number of the newest version that is not deleted, or of the newest of all."""
+        ordered = sorted(versions, key=lambda one: (one[0].state == "live", one[0].version))
+        return self.numbers[id(ordered[-1][1])] if ordered else None
+
+    def _referenced(self, schema: Any) -> list[tuple[str, str]]:
+        try:
+            return [(name, meant.text) for name, meant in self.source.referenced(schema)]
+        except ValueError:
+            # A value that needs the schema reports what is missing.
+            return []
+
+
+def reader_of(given: Any, source: SchemaSource) -> tuple[str, list[str]]:
+    """Return the text of a reader's schema, and those of the schemas that it needs.
+
+    Args:
+        given: a text, parsed JSON, the path of a file (as `os.PathLike`), or a schema of the set.
+        source: the set.
+
+    Raises:
+        TypeError: if it is none of these.
+        OSError: if the file cannot be read.
+    """
+    if isinstance(given, str):
+        return given, []
+    if isinstance(given, os.PathLike):
+        return Path(given).read_text(encoding="utf-8"), []
+    if isinstance(given, Mapping | list):
+        return json.dumps(given, ensure_ascii=False), []
+    if hasattr(given, "text") and hasattr(given, "references"):
+        return given.text, [meant.text for _, meant in source.referenced(given)]
+    raise TypeError(f"reader_schema must be a text, parsed JSON, a path or a Schema, not {type(given).__name__}")
+
+
+def _ensure_read_twice(source: Any) -> None:
+    if not isinstance(source, str | os.PathLike | FileSource) and hasattr(source, "read") and hasattr(source, "readable"):
+        raise ValueError(
+            "values: the schemas of a file object are not known before it is read; "
+            'pass reader_schema=, or topic= with a subject "TOPIC-value" among the schemas'
+        )

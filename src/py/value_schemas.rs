@@ -1,0 +1,118 @@
+//! The schemas of a read with typed values, as Python gives them.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::columns::{BatchSource, StreamOptions, stream};
+use crate::error::Result;
+use crate::framing::Source;
+use crate::py::interrupt::Signals;
+use crate::py::options::{ReadOptions, choice};
+use crate::py::source;
+use crate::values::outputs::{Output, Part, wanted};
+use crate::values::scan::{Met, scan};
+use crate::values::{self, Entry, Expected, Framing, Schemas, TypedOptions, ValuePlan};
+
+/// A schema: id, GUID (16 bytes), type, text, and name and text of each schema that it needs.
+type EntryParts = (Option<i64>, Option<Vec<u8>>, String, String, Vec<(String, String)>);
+/// The text of a reader's schema, and those of the schemas that it needs.
+type ReaderParts = (String, Vec<String>);
+
+/// The schemas that keys or values of a read may have, and what is known of them. It can be pickled.
+#[pyclass(frozen, from_py_object, module = "logsegment._core")]
+#[derive(Clone)]
+pub struct ValueSchemas {
+    schemas: Arc<Schemas>,
+    entries: Arc<Vec<EntryParts>>,
+    framing: Framing,
+    expected: Expected,
+}
+
+#[pymethods]
+impl ValueSchemas {
+    #[new]
+    #[pyo3(signature = (entries, framing, present=Vec::new(), newest=None, reader=None))]
+    fn new(
+        entries: Vec<EntryParts>,
+        framing: &str,
+        present: Vec<usize>,
+        newest: Option<usize>,
+        reader: Option<ReaderParts>,
+    ) -> PyResult<Self> {
+        let framing = choice("framing", framing, Framing::NAMES)?;
+        let schemas = Arc::new(Schemas::new(entries.iter().map(entry).collect::<PyResult<_>>()?, framing));
+        Ok(Self { schemas, entries: Arc::new(entries), framing, expected: Expected { present, newest, reader } })
+    }
+
+    /// The same schemas, of which these are expected.
+    fn expecting(&self, present: Vec<usize>, newest: Option<usize>, reader: Option<ReaderParts>) -> Self {
+        Self { expected: Expected { present, newest, reader }, ..self.clone() }
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let parts = |(id, guid, kind, text, referenced): &EntryParts| {
+            (*id, guid.as_ref().map(|guid| PyBytes::new(py, guid)), kind.clone(), text.clone(), referenced.clone())
+        };
+        let entries: Vec<_> = self.entries.iter().map(parts).collect();
+        let framing = Framing::NAMES.iter().find(|(_, framing)| *framing == self.framing).map_or("auto", |(name, _)| name);
+        let Expected { present, newest, reader } = self.expected.clone();
+        let arguments = (entries, framing, present, newest, reader).into_pyobject(py)?;
+        (py.get_type::<Self>(), arguments).into_pyobject(py)
+    }
+}
+
+impl ValueSchemas {
+    /// Plans the column of the wanted fields.
+    fn plan(&self, names: &[String], part: Part) -> PyResult<Option<Arc<ValuePlan>>> {
+        let Some(wanted) = wanted(names, part) else { return Ok(None) };
+        let plan = ValuePlan::new(Arc::clone(&self.schemas), &self.expected, &wanted);
+        plan.map(|plan| Some(Arc::new(plan))).map_err(|problem| PyValueError::new_err(format!("schemas: {problem}")))
+    }
+}
+
+fn entry((id, guid, kind, text, referenced): &EntryParts) -> PyResult<Entry> {
+    let guid = guid.as_ref().map(|guid| guid.as_slice().try_into()).transpose();
+    let guid = guid.map_err(|_| PyValueError::new_err("a GUID has 16 bytes"))?;
+    Ok(Entry { id: *id, guid, kind: kind.clone(), text: text.clone(), referenced: referenced.clone() })
+}
+
+/// How keys and values are decoded, if columns need it.
+pub fn typed_options(names: &[String], value: Option<&ValueSchemas>, key: Option<&ValueSchemas>) -> PyResult<Option<TypedOptions>> {
+    let plan = |schemas: Option<&ValueSchemas>, part| schemas.map_or(Ok(None), |schemas| schemas.plan(names, part));
+    let (value, key) = (plan(value, Part::Value)?, plan(key, Part::Key)?);
+    if value.is_none() && key.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(TypedOptions { value, key, outputs: names.iter().map(|name| Output::named(name)).collect() }))
+}
+
+/// Opens a stream of records, with typed values or without.
+pub fn open(source: Source, stream: StreamOptions, typed: Option<&TypedOptions>) -> Result<Box<dyn BatchSource>> {
+    match typed {
+        Some(typed) => values::open(source, stream, typed),
+        None => Ok(stream::open(source, stream)),
+    }
+}
+
+/// Return the numbers of the schemas that keys and values of sources name. Damage is skipped.
+#[pyfunction]
+pub fn met_schemas(
+    py: Python<'_>,
+    sources: Vec<Bound<'_, PyAny>>,
+    options: ReadOptions,
+    schemas: &ValueSchemas,
+) -> PyResult<(Vec<usize>, Vec<usize>)> {
+    let mut met = Met::default();
+    for one in sources {
+        let (signals, interrupt) = Signals::new();
+        let mut stream = options.to_record_stream(interrupt)?;
+        let mut opened = source::open_alone(&one, &signals)?;
+        options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
+        let schemas = &schemas.schemas;
+        py.detach(|| scan(opened.source, stream, schemas, &mut met)).map_err(|error| signals.raised(py, &error))?;
+    }
+    Ok((met.keys.into_iter().collect(), met.values.into_iter().collect()))
+}

@@ -1,0 +1,16 @@
+//! Avro: schemas, resolution of one schema to another, and values into columns.
+
+mod decode;
+mod default;
+mod fingerprint;
+mod json;
+mod parse;
+mod resolve;
+mod schema;
+mod shape;
+
+pub use decode::read;
+pub use fingerprint::fingerprint;
+pub use resolve::{Resolver, Step};
+pub use schema::Schema;
+pub use shape::shape_of;

@@ -1,0 +1,218 @@
+//! The JSON text of an Avro schema, and those that it refers to, as one graph.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::schema::{Field, Kind, Logical, Name, Node, NodeId, Schema, Symbols, Unit};
+
+/// Most types of a schema, with those of the schemas that it refers to.
+const MOST_NODES: usize = 100_000;
+
+type Parsed<T> = Result<T, String>;
+
+impl Schema {
+    /// Parses a schema. `referenced` are the texts of the schemas that it needs, each after those that it needs itself.
+    ///
+    /// # Errors
+    /// What is wrong with a text.
+    pub fn parse(text: &str, referenced: &[&str]) -> Parsed<Self> {
+        let mut parser = Parser { nodes: Vec::new(), names: HashMap::new() };
+        for other in referenced {
+            parser.text(other)?;
+        }
+        let root = parser.text(text)?;
+        Ok(Self { nodes: parser.nodes, root })
+    }
+}
+
+struct Parser {
+    nodes: Vec<Node>,
+    names: HashMap<Box<str>, NodeId>,
+}
+
+impl Parser {
+    fn text(&mut self, text: &str) -> Parsed<NodeId> {
+        // A schema that is only a name may stand without quotes.
+        let value = match serde_json::from_str(text) {
+            Ok(value) => value,
+            Err(_) if is_full_name(text.trim()) => Value::String(text.trim().to_owned()),
+            Err(error) => return Err(format!("not JSON: {error}")),
+        };
+        self.node(&value, "")
+    }
+
+    fn node(&mut self, value: &Value, namespace: &str) -> Parsed<NodeId> {
+        match value {
+            Value::String(name) => self.named(name, namespace),
+            Value::Array(branches) => self.union(branches, namespace),
+            Value::Object(object) => self.object(object, namespace),
+            other => Err(format!("{other} is not a type")),
+        }
+    }
+
+    fn add(&mut self, kind: Kind, logical: Option<Logical>, name: Option<Name>) -> Parsed<NodeId> {
+        if self.nodes.len() >= MOST_NODES {
+            return Err(format!("more than {MOST_NODES} types"));
+        }
+        self.nodes.push(Node { kind, logical, name });
+        Ok(NodeId(self.nodes.len() - 1))
+    }
+
+    fn named(&mut self, name: &str, namespace: &str) -> Parsed<NodeId> {
+        if let Some(kind) = primitive(name) {
+            return self.add(kind, None, None);
+        }
+        let full = full_name(name, namespace);
+        let found = self.names.get(full.as_str()).or_else(|| self.names.get(name));
+        found.copied().ok_or_else(|| format!("there is no type {full:?}"))
+    }
+
+    fn union(&mut self, branches: &[Value], namespace: &str) -> Parsed<NodeId> {
+        let mut ids = Vec::new();
+        for branch in branches {
+            let id = self.node(branch, namespace)?;
+            if matches!(self.nodes.get(id.0), Some(Node { kind: Kind::Union(_), .. })) {
+                return Err("a union inside a union".to_owned());
+            }
+            ids.push(id);
+        }
+        self.add(Kind::Union(ids), None, None)
+    }
+
+    fn object(&mut self, object: &Map<String, Value>, namespace: &str) -> Parsed<NodeId> {
+        let kind = match object.get("type") {
+            Some(Value::String(kind)) => kind.as_str(),
+            Some(nested) => return self.node(nested, namespace),
+            None => return Err("a type without \"type\"".to_owned()),
+        };
+        match kind {
+            "record" | "error" => self.record(object, namespace),
+            "enum" => self.enumeration(object, namespace),
+            "fixed" => self.fixed(object, namespace),
+            "array" => {
+                let items = self.node(member(object, "items")?, namespace)?;
+                self.add(Kind::Array(items), None, None)
+            }
+            "map" => {
+                let values = self.node(member(object, "values")?, namespace)?;
+                self.add(Kind::Map(values), None, None)
+            }
+            name => match primitive(name) {
+                Some(kind) => {
+                    let logical = logical(object, &kind);
+                    self.add(kind, logical, None)
+                }
+                None => self.named(name, namespace),
+            },
+        }
+    }
+
+    /// Adds a named type whose content follows, so that the content may name it.
+    fn declare(&mut self, object: &Map<String, Value>, namespace: &str) -> Parsed<(NodeId, String)> {
+        let name = text(object, "name")?;
+        let own = object.get("namespace").and_then(Value::as_str);
+        let full = full_name(name, own.unwrap_or(namespace));
+        let inner = full.rsplit_once('.').map_or("", |(inner, _)| inner).to_owned();
+        let aliases = names(object, "aliases").map(|alias| full_name(alias, &inner).into()).collect();
+        let id = self.add(Kind::Null, None, Some(Name { full: full.as_str().into(), aliases }))?;
+        self.names.insert(full.into(), id);
+        Ok((id, inner))
+    }
+
+    fn fill(&mut self, id: NodeId, kind: Kind, logical: Option<Logical>) -> NodeId {
+        if let Some(node) = self.nodes.get_mut(id.0) {
+            (node.kind, node.logical) = (kind, logical);
+        }
+        id
+    }
+
+    fn record(&mut self, object: &Map<String, Value>, namespace: &str) -> Parsed<NodeId> {
+        let (id, inner) = self.declare(object, namespace)?;
+        let Value::Array(listed) = member(object, "fields")? else { return Err("\"fields\" is not a list".to_owned()) };
+        let mut fields: Vec<Field> = Vec::with_capacity(listed.len());
+        for one in listed {
+            let Value::Object(one) = one else { return Err("a field is not an object".to_owned()) };
+            let name = text(one, "name")?;
+            let node = self.node(member(one, "type")?, &inner).map_err(|problem| format!("field {name:?}: {problem}"))?;
+            if fields.iter().any(|field| *field.name == *name) {
+                return Err(format!("the field {name:?} is there twice"));
+            }
+            let aliases = names(one, "aliases").map(Into::into).collect();
+            fields.push(Field { name: name.into(), aliases, node, default: one.get("default").cloned() });
+        }
+        Ok(self.fill(id, Kind::Record(fields), None))
+    }
+
+    fn enumeration(&mut self, object: &Map<String, Value>, namespace: &str) -> Parsed<NodeId> {
+        let (id, _) = self.declare(object, namespace)?;
+        let symbols: Vec<Box<str>> = names(object, "symbols").map(Into::into).collect();
+        let default = object.get("default").and_then(Value::as_str).map(Into::into);
+        Ok(self.fill(id, Kind::Enum(Symbols { names: symbols, default }), None))
+    }
+
+    fn fixed(&mut self, object: &Map<String, Value>, namespace: &str) -> Parsed<NodeId> {
+        let (id, _) = self.declare(object, namespace)?;
+        let size = member(object, "size")?.as_u64().and_then(|size| i32::try_from(size).ok()).and_then(|size| usize::try_from(size).ok());
+        let kind = Kind::Fixed(size.ok_or("\"size\" is not a size")?);
+        let logical = logical(object, &kind);
+        Ok(self.fill(id, kind, logical))
+    }
+}
+
+fn primitive(name: &str) -> Option<Kind> {
+    let kinds = [Kind::Null, Kind::Boolean, Kind::Int, Kind::Long, Kind::Float, Kind::Double, Kind::Bytes, Kind::String];
+    kinds.into_iter().find(|kind| kind.name() == name)
+}
+
+fn full_name(name: &str, namespace: &str) -> String {
+    if name.contains('.') || namespace.is_empty() { name.trim_start_matches('.').to_owned() } else { format!("{namespace}.{name}") }
+}
+
+fn is_full_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|char| char.is_alphanumeric() || char == '_' || char == '.')
+}
+
+fn member<'v>(object: &'v Map<String, Value>, name: &str) -> Parsed<&'v Value> {
+    object.get(name).ok_or_else(|| format!("{name:?} is missing"))
+}
+
+fn text<'v>(object: &'v Map<String, Value>, name: &str) -> Parsed<&'v str> {
+    member(object, name)?.as_str().ok_or_else(|| format!("{name:?} is not a text"))
+}
+
+fn names<'v>(object: &'v Map<String, Value>, name: &str) -> impl Iterator<Item = &'v str> {
+    object.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// What the type means; a logical type that does not fit its type is ignored, as the specification says.
+fn logical(object: &Map<String, Value>, kind: &Kind) -> Option<Logical> {
+    let name = object.get("logicalType")?.as_str()?;
+    let timestamp = |unit, is_utc| Some(Logical::Timestamp { unit, is_utc });
+    match (name, kind) {
+        ("decimal", Kind::Bytes | Kind::Fixed(_)) => decimal(object, kind),
+        ("date", Kind::Int) => Some(Logical::Date),
+        ("time-millis", Kind::Int) => Some(Logical::TimeMillis),
+        ("time-micros", Kind::Long) => Some(Logical::TimeMicros),
+        ("timestamp-millis", Kind::Long) => timestamp(Unit::Millis, true),
+        ("timestamp-micros", Kind::Long) => timestamp(Unit::Micros, true),
+        ("timestamp-nanos", Kind::Long) => timestamp(Unit::Nanos, true),
+        ("local-timestamp-millis", Kind::Long) => timestamp(Unit::Millis, false),
+        ("local-timestamp-micros", Kind::Long) => timestamp(Unit::Micros, false),
+        ("local-timestamp-nanos", Kind::Long) => timestamp(Unit::Nanos, false),
+        ("uuid", Kind::String | Kind::Fixed(16)) => Some(Logical::Uuid),
+        ("duration", Kind::Fixed(12)) => Some(Logical::Duration),
+        _ => None,
+    }
+}
+
+fn decimal(object: &Map<String, Value>, kind: &Kind) -> Option<Logical> {
+    let number = |name| object.get(name).map_or(Some(0), |value| usize::try_from(value.as_u64()?).ok());
+    let (precision, scale) = (number("precision")?, number("scale")?);
+    let fits = match kind {
+        // The digits that a two's complement of so many bytes always holds.
+        Kind::Fixed(size) => precision <= (size.saturating_mul(8).saturating_sub(1)).saturating_mul(30_103) / 100_000,
+        _ => true,
+    };
+    (precision > 0 && scale <= precision && fits).then_some(Logical::Decimal { precision, scale })
+}

@@ -1,0 +1,164 @@
+//! The values of records into a column, one after the other.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array};
+use arrow_schema::ArrowError;
+
+use super::avro::{self, Step};
+use super::column::Column;
+use super::framing::{Framed, Header, SchemaName};
+use super::payload::{Payload, Problem, Read};
+use super::plan::ValuePlan;
+
+/// A column of values with that of the ids of their schemas.
+#[derive(Debug)]
+pub struct ValueDecoder {
+    plan: Arc<ValuePlan>,
+    column: Column,
+    ids: Vec<Option<i64>>,
+    /// How the values of each schema are read, as far as it was met.
+    known: Vec<Known>,
+    /// The place of each schema there.
+    places: HashMap<SchemaName, usize>,
+    /// The first bytes of a value that named its schema by an id, which most values have too.
+    again: Option<([u8; 5], Framed<'static>, usize)>,
+    spent: u64,
+}
+
+impl ValueDecoder {
+    /// An empty column.
+    pub fn new(plan: Arc<ValuePlan>) -> Self {
+        Self { column: Column::new(plan.shape()), plan, ids: Vec::new(), known: Vec::new(), places: HashMap::new(), again: None, spent: 0 }
+    }
+
+    /// The bytes that the values take beyond what is in their payloads, about.
+    pub fn spent(&self) -> u64 {
+        self.spent.saturating_mul(8)
+    }
+
+    /// Appends a null.
+    pub fn push_null(&mut self) {
+        self.column.push_null();
+        self.ids.push(None);
+    }
+
+    /// Appends the value of a record.
+    ///
+    /// # Errors
+    /// What is wrong with it; a null with the id of the schema, as far as it is known, is there for it then.
+    pub fn push(&mut self, value: &[u8], header: Option<Header<'_>>) -> Read<()> {
+        let rows = self.ids.len();
+        self.ids.push(None);
+        let pushed = self.push_framed(value, header);
+        if pushed.is_err() {
+            self.column.truncate(rows);
+            self.column.push_null();
+        }
+        pushed
+    }
+
+    /// The column, and that of the ids; no rows are left.
+    ///
+    /// # Errors
+    /// Never for columns that this type wrote.
+    pub fn finish(&mut self) -> Result<(ArrayRef, ArrayRef), ArrowError> {
+        self.spent = 0;
+        let ids: Int64Array = std::mem::take(&mut self.ids).into_iter().collect();
+        Ok((self.column.finish()?, Arc::new(ids)))
+    }
+
+    #[inline]
+    fn push_framed(&mut self, value: &[u8], header: Option<Header<'_>>) -> Read<()> {
+        let (framed, place) = match (self.again, value.split_first_chunk()) {
+            (Some((prefix, framed, place)), Some((found, payload))) if header.is_none() && prefix == *found => {
+                (Framed { payload, ..framed }, place)
+            }
+            _ => self.named(value, header)?,
+        };
+        let Self { known, ids, column, spent, .. } = self;
+        let Some(Known { id, step, .. }) = known.get(place) else { return Err(Box::new(Problem::Shape)) };
+        if let Some(slot) = ids.last_mut() {
+            *slot = id_in(framed.name).or(*id);
+        }
+        match step {
+            Ok(Some(step)) => decode(step, &framed, column, spent),
+            Ok(None) => {
+                column.push_null();
+                Ok(())
+            }
+            Err(problem) => Err(problem.clone()),
+        }
+    }
+
+    /// Takes a value apart and finds its schema among those that were met.
+    fn named<'v>(&mut self, value: &'v [u8], header: Option<Header<'v>>) -> Read<(Framed<'v>, usize)> {
+        let schemas = self.plan.schemas();
+        let framed = schemas.framing().parse(value, header, |id| schemas.knows(id))?;
+        if let Some(slot) = self.ids.last_mut() {
+            *slot = id_in(framed.name);
+        }
+        let place = self.place(framed.name)?;
+        if let (SchemaName::Id(_), true, None, Some(prefix)) = (framed.name, framed.is_confluent, header, value.first_chunk()) {
+            self.again = Some((*prefix, Framed { payload: &[], header_rest: None, ..framed }, place));
+        }
+        Ok((framed, place))
+    }
+
+    /// Where the schema with a name is among those that were met.
+    fn place(&mut self, name: SchemaName) -> Read<usize> {
+        if let Some(place) = self.places.get(&name) {
+            return Ok(*place);
+        }
+        let index = self.plan.schemas().find(name)?;
+        let place = self.known.iter().position(|known| known.index == index).unwrap_or_else(|| {
+            let id = self.plan.schemas().entry(index).and_then(|entry| entry.id);
+            self.known.push(Known { index, id, step: self.plan.step(index) });
+            self.known.len() - 1
+        });
+        // A set of one schema without a name is that of every name: those of values must not fill the memory.
+        if self.places.len() < MOST_NAMES {
+            self.places.insert(name, place);
+        }
+        Ok(place)
+    }
+}
+
+/// The id in the name of a schema.
+fn id_in(name: SchemaName) -> Option<i64> {
+    if let SchemaName::Id(id) = name { Some(id) } else { None }
+}
+
+/// A schema that was met.
+#[derive(Debug)]
+struct Known {
+    index: usize,
+    id: Option<i64>,
+    step: Read<Option<Step>>,
+}
+
+/// Most names of schemas that are kept.
+const MOST_NAMES: usize = 100_000;
+
+#[inline]
+fn decode(step: &Step, framed: &Framed<'_>, column: &mut Column, spent: &mut u64) -> Read<()> {
+    let mut payload = Payload::new(framed.payload);
+    payload.is_bare_bytes = framed.is_confluent && is_of_bytes(step);
+    let read = avro::read(step, column, &mut payload).and_then(|()| payload.finish());
+    *spent = spent.saturating_add(payload.spent());
+    read
+}
+
+/// True for a schema that is nothing but bytes, of which Confluent's serializers write no length.
+fn is_of_bytes(step: &Step) -> bool {
+    match step {
+        Step::Run { is_bytes } => *is_bytes,
+        Step::Decimal { size: None, .. } => true,
+        Step::Member(_, step) => is_of_bytes(step),
+        _ => false,
+    }
+}
+
+/// The limit of what a batch of values takes, above which it is closed.
+pub const MOST_SPENT: u64 = 256 << 20;

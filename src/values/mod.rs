@@ -1,0 +1,24 @@
+//! Keys and values with schemas, as Arrow columns: how a value names its schema, and what it says.
+//!
+//! Values go in as bytes, with the schemas that they may name; columns come out. A value that its schema does not fit is an error or a
+//! finding (SCH-1 to SCH-6), and costs no more than limits allow.
+
+pub mod avro;
+mod column;
+mod decoder;
+pub mod framing;
+pub mod outputs;
+pub mod payload;
+pub mod plan;
+mod record_parts;
+pub mod scan;
+pub mod schemas;
+pub mod shape;
+pub mod stream;
+pub mod wanted;
+
+pub use decoder::ValueDecoder;
+pub use framing::Framing;
+pub use plan::{Expected, ValuePlan};
+pub use schemas::{Entry, Schemas};
+pub use stream::{TypedOptions, open, schema_of};

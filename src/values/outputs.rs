@@ -1,0 +1,86 @@
+//! The columns of a read with typed values: those of records, and those of what values say.
+
+use arrow_schema::{DataType, Field, FieldRef, Fields};
+
+use super::plan::ValuePlan;
+use super::wanted::Wanted;
+
+/// The columns of the values that a user gets without asking, and of the keys.
+const VALUE: [&str; 2] = ["valueRecord", "valueSchemaId"];
+const KEY: [&str; 2] = ["keyRecord", "keySchemaId"];
+
+/// A key or a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the parts of a record")]
+pub enum Part {
+    Value,
+    Key,
+}
+
+/// A column of a read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// One of records, by its name.
+    Raw(String),
+    /// What keys or values say.
+    Record(Part),
+    /// The ids of their schemas.
+    SchemaId(Part),
+    /// A field of what they say, by its path.
+    Field(Part, String),
+}
+
+impl Output {
+    /// The column with a name.
+    pub fn named(name: &str) -> Self {
+        for (part, [record, id]) in [(Part::Value, VALUE), (Part::Key, KEY)] {
+            if name == record {
+                return Self::Record(part);
+            }
+            if name == id {
+                return Self::SchemaId(part);
+            }
+            if let Some(path) = name.strip_prefix(record).and_then(|rest| rest.strip_prefix('.')) {
+                return Self::Field(part, path.to_owned());
+            }
+        }
+        Self::Raw(name.to_owned())
+    }
+
+    /// The part of a record that must be decoded for it.
+    pub fn part(&self) -> Option<Part> {
+        match self {
+            Self::Raw(_) => None,
+            Self::Record(part) | Self::SchemaId(part) | Self::Field(part, _) => Some(*part),
+        }
+    }
+}
+
+/// What is wanted of keys or of values by columns with these names; `None` for nothing.
+pub fn wanted(names: &[String], part: Part) -> Option<Wanted> {
+    let outputs: Vec<Output> = names.iter().map(|name| Output::named(name)).filter(|output| output.part() == Some(part)).collect();
+    let paths = outputs.iter().filter_map(|output| match output {
+        Output::Record(_) => Some(""),
+        Output::Field(_, path) => Some(path.as_str()),
+        _ => None,
+    });
+    (!outputs.is_empty()).then(|| Wanted::of(paths))
+}
+
+/// The path to a field in structs of structs: the number of the member at each level, and the field.
+pub fn path_to(plan: &ValuePlan, path: &str) -> Option<(Vec<usize>, FieldRef)> {
+    let mut numbers = Vec::new();
+    let mut field: FieldRef = Field::new("", plan.shape().data_type(), true).into();
+    for name in path.split('.') {
+        let DataType::Struct(fields) = field.data_type() else { return None };
+        let (number, found) = found(fields, name)?;
+        numbers.push(number);
+        field = found;
+    }
+    Some((numbers, field))
+}
+
+fn found(fields: &Fields, name: &str) -> Option<(usize, FieldRef)> {
+    let (number, field) = fields.find(name)?;
+    Some((number, FieldRef::clone(field)))
+}

@@ -1,0 +1,131 @@
+//! Keys, values and headers of the records of a batch.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, LargeBinaryArray, ListArray, RecordBatch, StructArray};
+
+use super::framing::{Header, KEY_HEADERS, VALUE_HEADERS};
+use super::outputs::Part;
+use super::stream::longs;
+use crate::columns::Column;
+use crate::error::{ErrorKind, Result};
+
+/// The columns of a batch that values are decoded from.
+pub struct RecordParts<'a> {
+    offsets: &'a [i64],
+    positions: &'a [i64],
+    value: Option<Runs<'a>>,
+    key: Option<Runs<'a>>,
+    headers: Option<Headers<'a>>,
+    is_control: Option<&'a BooleanArray>,
+}
+
+impl<'a> RecordParts<'a> {
+    /// The columns of a batch.
+    ///
+    /// # Errors
+    /// `Internal` for one that is missing.
+    pub fn of(batch: &'a RecordBatch) -> Result<Self> {
+        let missing = || ErrorKind::Internal { what: "a column of records is missing".to_owned() };
+        let column = |column: Column| batch.column_by_name(column.name());
+        Ok(Self {
+            offsets: longs(batch, Column::Offset).ok_or_else(missing)?,
+            positions: longs(batch, Column::EntryPosition).ok_or_else(missing)?,
+            value: column(Column::Value).and_then(Runs::of),
+            key: column(Column::Key).and_then(Runs::of),
+            headers: column(Column::HeadersRaw).and_then(Headers::of),
+            is_control: column(Column::IsControl).and_then(|array| array.as_boolean_opt()),
+        })
+    }
+
+    /// The key or the value of a record; `None` for null, and for a control record, which says something else.
+    pub fn bytes(&self, part: Part, row: usize) -> Option<&'a [u8]> {
+        if self.is_control.is_some_and(|controls| controls.value(row)) {
+            return None;
+        }
+        let runs = match part {
+            Part::Value => self.value.as_ref(),
+            Part::Key => self.key.as_ref(),
+        };
+        runs?.get(row)
+    }
+
+    /// The header that names the schema of the key or the value.
+    #[inline]
+    pub fn header(&self, part: Part, row: usize) -> Option<Header<'a>> {
+        let names = match part {
+            Part::Value => &VALUE_HEADERS,
+            Part::Key => &KEY_HEADERS,
+        };
+        self.headers.as_ref()?.find(row, names)
+    }
+
+    /// The offset of a record.
+    pub fn offset(&self, row: usize) -> i64 {
+        self.offsets.get(row).copied().unwrap_or_default()
+    }
+
+    /// The position of its entry.
+    pub fn position(&self, row: usize) -> u64 {
+        self.positions.get(row).and_then(|position| u64::try_from(*position).ok()).unwrap_or_default()
+    }
+}
+
+/// A column of bytes in any layout.
+enum Runs<'a> {
+    Short(&'a BinaryArray),
+    Long(&'a LargeBinaryArray),
+    Views(&'a BinaryViewArray),
+}
+
+impl<'a> Runs<'a> {
+    fn of(array: &'a ArrayRef) -> Option<Self> {
+        let short = array.as_binary_opt::<i32>().map(Self::Short);
+        short.or_else(|| array.as_binary_opt::<i64>().map(Self::Long)).or_else(|| array.as_binary_view_opt().map(Self::Views))
+    }
+
+    #[inline]
+    fn get(&self, row: usize) -> Option<&'a [u8]> {
+        match self {
+            Self::Short(array) => array.is_valid(row).then(|| array.value(row)),
+            Self::Long(array) => array.is_valid(row).then(|| array.value(row)),
+            Self::Views(array) => array.is_valid(row).then(|| array.value(row)),
+        }
+    }
+}
+
+/// The headers of records, with keys as bytes.
+struct Headers<'a> {
+    lists: &'a ListArray,
+    keys: &'a BinaryArray,
+    values: Runs<'a>,
+}
+
+impl<'a> Headers<'a> {
+    fn of(array: &'a ArrayRef) -> Option<Self> {
+        let lists = array.as_list_opt::<i32>()?;
+        let rows: &StructArray = lists.values().as_struct_opt()?;
+        if rows.is_empty() {
+            return None;
+        }
+        let [keys, values] = rows.columns() else { return None };
+        Some(Self { lists, keys: keys.as_binary_opt::<i32>()?, values: Runs::of(values)? })
+    }
+
+    #[inline]
+    fn find(&self, row: usize, names: &[&str]) -> Option<Header<'a>> {
+        let ends = self.lists.value_offsets().get(row..row + 2)?;
+        let [start, end] = ends else { return None };
+        if start == end {
+            return None;
+        }
+        self.find_between(usize::try_from(*start).ok()?, usize::try_from(*end).ok()?, names)
+    }
+
+    /// The first name counts before the others, and the last header of a name before those in front of it.
+    fn find_between(&self, start: usize, end: usize, names: &[&str]) -> Option<Header<'a>> {
+        names.iter().enumerate().find_map(|(number, name)| {
+            let header = (start..end).rev().find(|index| self.keys.value(*index) == name.as_bytes())?;
+            Some(Header { is_apicurio: number > 0, value: self.values.get(header)? })
+        })
+    }
+}

@@ -1,0 +1,50 @@
+//! The schemas that the values of a source name, found before the read is planned.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::outputs::Part;
+use super::record_parts::RecordParts;
+use super::schemas::Schemas;
+use crate::columns::{BatchSource, BinaryKind, Column, OnError, Projection, StreamOptions, stream};
+use crate::error::Result;
+use crate::framing::Source;
+
+/// The numbers of the schemas that keys and values name.
+#[derive(Clone, Debug, Default)]
+pub struct Met {
+    /// Of keys.
+    pub keys: BTreeSet<usize>,
+    /// Of values.
+    pub values: BTreeSet<usize>,
+}
+
+/// Adds the schemas that a source names. Damage is skipped: the read that follows reports it.
+///
+/// # Errors
+/// Those of the storage.
+pub fn scan(source: Source, options: StreamOptions, schemas: &Arc<Schemas>, met: &mut Met) -> Result<()> {
+    let mut columns = vec![Column::Key, Column::Value, Column::HeadersRaw, Column::Offset, Column::EntryPosition];
+    columns.extend(options.decode.is_control_wanted.then_some(Column::IsControl));
+    let projection = Projection { columns, binary: BinaryKind::BinaryView, has_null_headers: false };
+    let mut records = stream::open(source, StreamOptions { projection, on_error: OnError::Skip, is_tail_strict: false, ..options });
+    while let Some(batch) = next(&mut records)? {
+        let parts = RecordParts::of(&batch)?;
+        for row in 0..batch.num_rows() {
+            for (part, found) in [(Part::Key, &mut met.keys), (Part::Value, &mut met.values)] {
+                let Some(bytes) = parts.bytes(part, row) else { continue };
+                let framed = schemas.framing().parse(bytes, parts.header(part, row), |id| schemas.knows(id));
+                found.extend(framed.and_then(|framed| schemas.find(framed.name)).ok());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The next batch. What is wrong with the bytes ends the scan; the read that follows raises it.
+fn next(records: &mut Box<dyn BatchSource>) -> Result<Option<arrow_array::RecordBatch>> {
+    match records.next_batch() {
+        Err(error) if error.is_about_data() => Ok(None),
+        next => next,
+    }
+}

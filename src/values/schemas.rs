@@ -1,0 +1,147 @@
+//! The schemas that a read knows, by the names that values have for them.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::{Arc, OnceLock};
+
+use super::avro;
+use super::framing::{Framing, SchemaName};
+use super::payload::{Problem, Read};
+
+/// A schema with its names.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The id in the registry.
+    pub id: Option<i64>,
+    /// The GUID in the registry.
+    pub guid: Option<[u8; 16]>,
+    /// AVRO, JSON or PROTOBUF.
+    pub kind: String,
+    /// The schema.
+    pub text: String,
+    /// Name and text of the schemas that it needs, each after those that it needs itself.
+    pub referenced: Vec<(String, String)>,
+}
+
+/// All schemas of a read; each is parsed when it is first needed.
+#[derive(Debug)]
+pub struct Schemas {
+    entries: Vec<Entry>,
+    parsed: Vec<OnceLock<Result<Arc<avro::Schema>, String>>>,
+    names: HashMap<SchemaName, usize>,
+    fingerprints: OnceLock<HashMap<SchemaName, usize>>,
+    framing: Framing,
+}
+
+impl Schemas {
+    /// The schemas, of which a later one takes the name of an earlier one.
+    pub fn new(entries: Vec<Entry>, framing: Framing) -> Self {
+        let mut names = HashMap::new();
+        for (index, entry) in entries.iter().enumerate() {
+            names.extend(entry.id.map(|id| (SchemaName::Id(id), index)));
+            names.extend(entry.guid.map(|guid| (SchemaName::Guid(guid), index)));
+        }
+        Self { parsed: entries.iter().map(|_| OnceLock::new()).collect(), entries, names, fingerprints: OnceLock::new(), framing }
+    }
+
+    /// How values name them.
+    pub fn framing(&self) -> Framing {
+        self.framing
+    }
+
+    /// True if an id is known.
+    pub fn knows(&self, id: i64) -> bool {
+        self.names.contains_key(&SchemaName::Id(id))
+    }
+
+    /// The schema with a number.
+    pub fn entry(&self, index: usize) -> Option<&Entry> {
+        self.entries.get(index)
+    }
+
+    /// The number of the schema with a name.
+    ///
+    /// # Errors
+    /// `UnknownSchema`.
+    pub fn find(&self, name: SchemaName) -> Read<usize> {
+        let found = match name {
+            // A set of one schema without a name is that of every value.
+            _ if self.is_single() => Some(0),
+            SchemaName::Unnamed => None,
+            SchemaName::Fingerprint(_) => self.fingerprints.get_or_init(|| self.fingerprints()).get(&name).copied(),
+            name => self.names.get(&name).copied(),
+        };
+        found.ok_or_else(|| Problem::UnknownSchema(name.to_string()).into())
+    }
+
+    /// The parsed Avro schema with a number.
+    ///
+    /// # Errors
+    /// `Schema` for one that is not Avro, or is bad.
+    pub fn avro(&self, index: usize) -> Read<Arc<avro::Schema>> {
+        let (Some(entry), Some(parsed)) = (self.entries.get(index), self.parsed.get(index)) else { return Err(Box::new(Problem::Shape)) };
+        let parsed = parsed.get_or_init(|| entry.parse());
+        parsed.clone().map_err(|problem| Problem::Schema(format!("{}: {problem}", entry.label())).into())
+    }
+
+    fn is_single(&self) -> bool {
+        matches!(self.entries.as_slice(), [Entry { id: None, guid: None, .. }])
+    }
+
+    fn fingerprints(&self) -> HashMap<SchemaName, usize> {
+        let parsed =
+            (0..self.entries.len()).filter_map(|index| Some((SchemaName::Fingerprint(avro::fingerprint(&*self.avro(index).ok()?)), index)));
+        parsed.collect()
+    }
+}
+
+impl Entry {
+    /// What messages call it.
+    pub fn label(&self) -> String {
+        self.id.map_or_else(|| "the schema".to_owned(), |id| format!("schema {id}"))
+    }
+
+    fn parse(&self) -> Result<Arc<avro::Schema>, String> {
+        if self.kind != "AVRO" {
+            return Err(format!("of type {}, not AVRO", self.kind));
+        }
+        let referenced: Vec<&str> = self.referenced.iter().map(|(_, text)| text.as_str()).collect();
+        avro::Schema::parse(&self.text, &referenced).map(Arc::new)
+    }
+}
+
+impl std::fmt::Display for SchemaName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let hex = |f: &mut std::fmt::Formatter<'_>, bytes: &[u8]| bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"));
+        match self {
+            Self::Id(id) => write!(f, "the id {id}"),
+            Self::Guid(guid) => {
+                f.write_str("the GUID ")?;
+                hex(f, guid)
+            }
+            Self::Fingerprint(fingerprint) => {
+                f.write_str("the fingerprint ")?;
+                hex(f, fingerprint)
+            }
+            Self::Unnamed => f.write_str("values that name none"),
+        }
+    }
+}
+
+/// The name of the member of a struct that has the values of one schema of several.
+pub(super) fn member_name(entry: &Entry, fingerprint: [u8; 8]) -> String {
+    match (entry.id, entry.guid) {
+        (Some(id), _) => format!("schema_{id}"),
+        (None, Some(guid)) => hex_name(&guid),
+        (None, None) => hex_name(&fingerprint),
+    }
+}
+
+fn hex_name(bytes: &[u8]) -> String {
+    let mut name = "schema_".to_owned();
+    for byte in bytes {
+        // Text can always be written to memory.
+        let _ = write!(name, "{byte:02x}");
+    }
+    name
+}

@@ -1,0 +1,100 @@
+//! The shape of decoded values: which Arrow column holds them, whatever they were written in.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, FieldRef, Fields};
+
+/// The column of a type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape {
+    /// What it holds.
+    pub kind: ShapeKind,
+    /// A value may be null.
+    pub is_nullable: bool,
+}
+
+/// What a column holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ShapeKind {
+    /// Values of an Arrow type without children.
+    Leaf(DataType),
+    /// JSON text, of a type that contains itself or that Arrow cannot hold.
+    Json,
+    /// Lists.
+    List(Box<Shape>),
+    /// Maps of text to values.
+    Map(Box<Shape>),
+    /// Structs.
+    Struct(Vec<Member>),
+    /// Structs of which one member has a value: a field for each branch of a union.
+    Union(Vec<Member>),
+}
+
+/// A child of a struct.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// Its name.
+    pub name: Box<str>,
+    /// Its column.
+    pub shape: Shape,
+}
+
+/// Most columns below one, which types that contain other types many times would pass.
+pub const MOST_COLUMNS: usize = 20_000;
+
+impl Shape {
+    /// A column of an Arrow type without nulls.
+    pub fn leaf(data_type: DataType) -> Self {
+        Self { kind: ShapeKind::Leaf(data_type), is_nullable: false }
+    }
+
+    /// The same with nulls.
+    #[must_use]
+    pub fn nullable(self) -> Self {
+        Self { is_nullable: true, ..self }
+    }
+
+    /// Columns without children at and below this one.
+    pub fn width(&self) -> usize {
+        match &self.kind {
+            ShapeKind::Leaf(_) | ShapeKind::Json | ShapeKind::List(_) | ShapeKind::Map(_) => 1,
+            ShapeKind::Struct(members) | ShapeKind::Union(members) => {
+                members.iter().fold(1, |sum: usize, member| sum.saturating_add(member.shape.width()))
+            }
+        }
+    }
+
+    /// The Arrow type.
+    pub fn data_type(&self) -> DataType {
+        match &self.kind {
+            ShapeKind::Leaf(data_type) => data_type.clone(),
+            ShapeKind::Json => DataType::Utf8,
+            ShapeKind::List(items) => DataType::List(items.field("element")),
+            ShapeKind::Map(values) => DataType::Map(entries(values), false),
+            ShapeKind::Struct(members) | ShapeKind::Union(members) => DataType::Struct(fields(members)),
+        }
+    }
+
+    /// A field of this shape.
+    pub fn field(&self, name: &str) -> FieldRef {
+        Arc::new(Field::new(name, self.data_type(), self.is_nullable || self.data_type() == DataType::Null))
+    }
+}
+
+impl Member {
+    /// A child.
+    pub fn new(name: &str, shape: Shape) -> Self {
+        Self { name: name.into(), shape }
+    }
+}
+
+/// The fields of a struct.
+pub fn fields(members: &[Member]) -> Fields {
+    members.iter().map(|member| member.shape.field(&member.name)).collect()
+}
+
+/// The entries of a map.
+pub fn entries(values: &Shape) -> FieldRef {
+    let fields = Fields::from(vec![Arc::new(Field::new("key", DataType::Utf8, false)), values.field("value")]);
+    Arc::new(Field::new("entries", DataType::Struct(fields), false))
+}
