@@ -91,3 +91,9 @@ def check_console_examples(text: str) -> int:
         found = run_command(command)
         assert not expected or checker.check_output(expected, found, FLAGS), f"$ {command}\n{found}"
     return len(examples)
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    target.mkdir()
+    furnish(target)
