@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
     from logsegment._restore.restore import restore
     from logsegment._rewrite.account import Rewrite, RewriteRange, RewrittenFile
-    from logsegment._rewrite.arrange import Arrangement, SegmentPart, join, split
+    from logsegment._rewrite.split_join import Arrangement, SegmentPart, join, split
     from logsegment._rewrite.compact import compact
     from logsegment._rewrite.rewrite import rewrite
     from logsegment._rewrite.selection import Selection
@@ -72,7 +72,7 @@ _MODULES = {
     "logsegment._lz4": ("Lz4Frames", "break_lz4", "check_lz4", "fix_lz4", "lz4_header_checksum"),
     "logsegment._restore.restore": ("restore",),
     "logsegment._rewrite.account": ("Rewrite", "RewriteRange", "RewrittenFile"),
-    "logsegment._rewrite.arrange": ("Arrangement", "SegmentPart", "join", "split"),
+    "logsegment._rewrite.split_join": ("Arrangement", "SegmentPart", "join", "split"),
     "logsegment._rewrite.compact": ("compact",),
     "logsegment._rewrite.rewrite": ("rewrite",),
     "logsegment._rewrite.selection": ("Selection",),

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import click
 
-from logsegment._rewrite.arrange import join as join_sources
-from logsegment.cli.arrangements import told
+from logsegment._rewrite.split_join import join as join_sources
+from logsegment.cli.split_join import told
 from logsegment.cli.exit_codes import ending
 from logsegment.cli.help import Verb
 from logsegment.cli.options import (
