@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
     from logsegment._restore.restore import restore
     from logsegment._rewrite.account import Rewrite, RewriteRange, RewrittenFile
-    from logsegment._rewrite.split_join import Arrangement, SegmentPart, join, split
     from logsegment._rewrite.compact import compact
     from logsegment._rewrite.rewrite import rewrite
     from logsegment._rewrite.selection import Selection
+    from logsegment._rewrite.split_join import Arrangement, SegmentPart, join, split
     from logsegment._salvage import KeptRange, LostRange, Salvage, salvage
     from logsegment._validate import Report, validate
     from logsegment.analysis.diff import diff

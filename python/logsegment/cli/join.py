@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import click
 
 from logsegment._rewrite.split_join import join as join_sources
-from logsegment.cli.split_join import told
 from logsegment.cli.exit_codes import ending
 from logsegment.cli.help import Verb
 from logsegment.cli.options import (
@@ -20,6 +19,7 @@ from logsegment.cli.options import (
     reading_options,
     taking,
 )
+from logsegment.cli.split_join import print_account
 
 
 @dataclass(frozen=True)
@@ -59,4 +59,4 @@ def join(options: JoinArguments) -> int:
     def work() -> object:
         return join_sources(options.paths, options.output, overwrite=options.overwrite, **options.reading)
 
-    return told(work, options.paths, options.output, is_json=options.is_json, quiet=options.quiet)
+    return print_account(work, options.paths, options.output, is_json=options.is_json, quiet=options.quiet)

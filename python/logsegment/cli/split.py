@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import click
 
 from logsegment._rewrite.split_join import split as split_source
-from logsegment.cli.split_join import told
 from logsegment.cli.exit_codes import ending
 from logsegment.cli.help import Verb
 from logsegment.cli.options import (
@@ -21,6 +20,7 @@ from logsegment.cli.options import (
     reading_options,
     taking,
 )
+from logsegment.cli.split_join import print_account
 
 
 @dataclass(frozen=True)
@@ -70,4 +70,4 @@ def split(options: SplitArguments) -> int:
             options.path, options.output, offsets=options.offsets, times=options.times, bytes=options.size, **options.reading
         )
 
-    return told(work, [options.path], options.output, is_json=options.is_json, quiet=options.quiet)
+    return print_account(work, [options.path], options.output, is_json=options.is_json, quiet=options.quiet)

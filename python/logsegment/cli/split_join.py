@@ -16,7 +16,7 @@ from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
 
 
-def told(work: Callable[[], Any], paths: Sequence[str], output: str, *, is_json: bool, quiet: bool) -> int:
+def print_account(work: Callable[[], Any], paths: Sequence[str], output: str, *, is_json: bool, quiet: bool) -> int:
     """Do the work, and report where every byte went.
 
     Raises:
