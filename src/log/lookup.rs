@@ -1,13 +1,11 @@
 use super::index_search::{from_last, position};
 use super::{Headers, ReadAt};
-use crate::decode::{DecodeOptions, Decoder};
+use crate::decode::{self, DecodeOptions, Decoder};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::v2;
 use crate::framing::Frame;
 use crate::limits::Limits;
 use crate::model::{BatchHeader, CompressionType, HeaderRef, RecordFormat, RecordRef, RecordSink};
 use crate::sidecar::OffsetEntry;
-use crate::wire::checksum;
 
 /// A log of `len` bytes and the entries of its `.index`, as far as they are sound.
 ///
@@ -191,12 +189,7 @@ pub(super) fn is_final<T>(found: &Result<T>) -> bool {
 
 /// True when the checksum of a whole entry matches.
 pub fn is_valid(header: &BatchHeader, entry: &[u8]) -> bool {
-    let is_whole = u64::try_from(entry.len()) == Ok(header.size);
-    is_whole
-        && match header.format {
-            RecordFormat::V2 | RecordFormat::V3 => v2::parse::verify(entry, header.crc).is_ok(),
-            _ => entry.get(crate::format::v0_v1::layout::CHECKSUMMED..).is_some_and(|bytes| checksum::crc32(bytes) == header.crc),
-        }
+    u64::try_from(entry.len()) == Ok(header.size) && decode::verify(entry, header).is_ok()
 }
 
 /// Bytes that are no entry; what is lost may have been one.
