@@ -1,7 +1,9 @@
 """`rewrite` that touches 1 % of the batches, compared with `validate` and a copy of the file; and a million keys at once.
 
-Prints [{"codec", "bytes", "verify_copy", "rewrite": seconds, "verify_copy_cpu", "rewrite_cpu": seconds of all threads}] as one JSON line,
-each the best of the rounds, and last {"keys", "bytes", "dropped", "seconds", "peak_mib"}: the peak is that of the process with the keys.
+Prints [{"codec", "bytes", "verify_copy", "rewrite": seconds, "verify_copy_cpu", "rewrite_cpu": seconds of all threads, "ratio"}] as one
+JSON line, each time the best of the rounds. The ratio is the time of verify and copy divided by that of the rewrite: of the best, and of
+the medians of the rounds, which alternate. Both sync what they write. Last comes {"keys", "bytes", "dropped", "seconds", "peak_mib"}: the
+peak is that of the process with the keys.
 Memory is bounded: the bytes of the keys and at most 21 bytes for each, 20 MiB of runs, and 150 bytes for each range of the account.
 """
 
@@ -11,6 +13,7 @@ import os
 import random
 import resource
 import shutil
+import statistics
 import tempfile
 import time
 from pathlib import Path
@@ -19,7 +22,7 @@ import pyarrow as pa
 
 import logsegment as ls
 
-CODECS = ["none", "lz4", "zstd"]
+CODECS = ["none", "lz4", "snappy", "gzip", "zstd"]
 RECORDS = 100
 ERASED = b"erase-me"
 KEYS = 1_000_000
@@ -40,11 +43,16 @@ def main():
 
 def measure(directory, codec, args):
     path = write_segment(directory / f"{codec}.log", codec, args.batches)
-    verify_copy, verify_copy_cpu = best(lambda: verify_and_copy(path, directory / "copy.log"), args.rounds)
-    seconds, cpu = best(lambda: erase(path, directory / "out.log", args.batches), args.rounds)
-    row = {"codec": codec, "bytes": path.stat().st_size, "verify_copy": verify_copy, "rewrite": seconds}
+    copying, rewriting = [], []
+    for _ in range(args.rounds):
+        copying.append(timed(lambda: verify_and_copy(path, directory / "copy.log")))
+        rewriting.append(timed(lambda: erase(path, directory / "out.log", args.batches)))
+    row = {"codec": codec, "bytes": path.stat().st_size}
     path.unlink()
-    return row | {"verify_copy_cpu": verify_copy_cpu, "rewrite_cpu": cpu}
+    (verify_copy, verify_copy_cpu), (rewrite, rewrite_cpu) = best(copying), best(rewriting)
+    ratio = {"best": verify_copy / rewrite, "median": median(copying) / median(rewriting)}
+    times = {"verify_copy": verify_copy, "rewrite": rewrite, "verify_copy_cpu": verify_copy_cpu, "rewrite_cpu": rewrite_cpu}
+    return row | times | {"ratio": {name: round(value, 2) for name, value in ratio.items()}}
 
 
 def measure_keys(directory, args):
@@ -80,17 +88,23 @@ def verify_and_copy(path, copy):
 
 
 def erase(path, out, batches):
-    assert ls.rewrite(path, out, drop=[ERASED], overwrite=True).dropped == -(-batches // 100)
+    assert ls.rewrite(path, out, drop=[ERASED]).dropped == -(-batches // 100)
+    out.unlink()
 
 
-def best(work, rounds):
-    """The best wall time and the best CPU time of the rounds."""
-    found = []
-    for _ in range(rounds):
-        wall, cpu = time.perf_counter(), time.process_time()
-        work()
-        found.append((time.perf_counter() - wall, time.process_time() - cpu))
-    return tuple(min(times) for times in zip(*found, strict=True))
+def timed(work):
+    """The wall time and the CPU time of all threads."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def best(times):
+    return tuple(min(column) for column in zip(*times, strict=True))
+
+
+def median(times):
+    return statistics.median(wall for wall, _ in times)
 
 
 if __name__ == "__main__":

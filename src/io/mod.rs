@@ -3,7 +3,9 @@
 mod file;
 mod segment_check;
 mod segments;
+mod writeback;
 
 pub use file::{FileRange, RandomFile};
 pub use segment_check::{ensure_segment, position_07};
 pub use segments::{FileError, SegmentOptions, WrittenSegment, write_segments};
+pub use writeback::Writeback;

@@ -11,19 +11,26 @@ use pyo3::prelude::*;
 use pyo3::types::{PyMemoryView, PySlice};
 
 use crate::error::{Result, plural};
+use crate::io::Writeback;
 use crate::py::errors;
 use crate::py::interrupt::Signals;
 use crate::py::lent_bytes::Chunk;
-use crate::wire::Sink;
+use crate::wire::{Sink, as_u64};
 
 /// Takes bytes as they come.
 pub enum Output {
     /// Kept by the verb, which gives them all at the end.
     Memory,
     /// A file that `logsegment._output` created, and puts in place when the verb has returned.
-    File(File),
+    File(StagedFile),
     /// An object with `write`.
     Object(FileObject),
+}
+
+/// A file that is written front to back.
+pub struct StagedFile {
+    file: File,
+    writeback: Writeback,
 }
 
 /// Calls `write(bytes)` of a Python object. What it raises is kept aside and raised again by the verb.
@@ -45,7 +52,8 @@ impl Output {
         let Ok(path) = out.extract::<PathBuf>() else {
             return Err(PyTypeError::new_err("out must be a path or a binary file object"));
         };
-        OpenOptions::new().write(true).open(&path).map(Self::File).map_err(|error| errors::io_error(out.py(), &error, &path))
+        let file = OpenOptions::new().write(true).open(&path).map_err(|error| errors::io_error(out.py(), &error, &path))?;
+        Ok(Self::File(StagedFile { file, writeback: Writeback::default() }))
     }
 
     /// How many bytes must be pending before it is worth to write them.
@@ -69,10 +77,22 @@ impl Output {
     pub fn write(&mut self, pending: &mut Sink) -> Result<()> {
         match self {
             Self::Memory => return Ok(()),
-            Self::File(file) => file.write_all(pending.bytes())?,
+            Self::File(file) => file.write(pending.bytes())?,
             Self::Object(object) => object.write(pending)?,
         }
         pending.clear();
+        Ok(())
+    }
+}
+
+impl StagedFile {
+    /// Writes all bytes.
+    ///
+    /// # Errors
+    /// `Io` when they cannot be written.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes)?;
+        self.writeback.add(&self.file, as_u64(bytes.len()));
         Ok(())
     }
 }

@@ -4,6 +4,7 @@ use super::account::{Account, Action, Counts, Range};
 use super::batch::{BatchWriter, Kept, put_empty};
 use super::digest::Mask;
 use super::message_set::MessageWriter;
+use super::output::RunOutput;
 use super::plan::{Fate, Filter, WholeFate};
 use super::retention::Retention;
 use crate::codec::{Compression, Compressor};
@@ -11,7 +12,7 @@ use crate::decode::{DecodeOptions, Decoder, Opened, UploadCheck, parse_header, v
 use crate::error::{ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
 use crate::model::{BatchHeader, CompressionType, NewRecord, RecordFormat};
-use crate::wire::{Sink, as_u64};
+use crate::wire::as_u64;
 
 /// How entries are rewritten.
 #[derive(Clone, Debug)]
@@ -80,16 +81,16 @@ impl<F: Filter> Rewriter<F> {
         })
     }
 
-    /// Rewrites the next run after what `out` holds, and gives it; `None` at the end.
+    /// Puts what the next run became into `out`, and gives the run; `None` at the end.
     ///
     /// # Errors
     /// What framing and decoding meet; `Loss` where something would be lost that may not; with the position of the entry.
-    pub fn advance(&mut self, out: &mut Sink) -> Result<Option<Run>> {
+    pub fn advance(&mut self, out: &mut RunOutput) -> Result<Option<Run>> {
         match self.runs.next_piece()? {
             Some(Piece::Run(run)) => {
-                let before = out.len();
-                self.rewrite_run(&run, before, out)?;
-                self.written = self.written.saturating_add(as_u64(out.len() - before));
+                out.enter(run.bytes.clone());
+                self.rewrite_run(&run, out)?;
+                self.written = self.written.saturating_add(as_u64(out.len()));
                 Ok(Some(run))
             }
             // Only a recovering walk gives other pieces.
@@ -119,7 +120,7 @@ impl<F: Filter> Rewriter<F> {
         (self.account, self.filter)
     }
 
-    fn rewrite_run(&mut self, run: &Run, before: usize, out: &mut Sink) -> Result<()> {
+    fn rewrite_run(&mut self, run: &Run, out: &mut RunOutput) -> Result<()> {
         self.decoder.enter(&run.bytes);
         let mut at = 0;
         loop {
@@ -129,20 +130,24 @@ impl<F: Filter> Rewriter<F> {
             let frame = Frame { position: run.position.saturating_add(as_u64(at)), magic, bytes };
             let start = out.len();
             let mut range = self.rewrite_entry(frame, out)?;
-            let written = |len: usize| self.written.saturating_add(as_u64(len - before));
+            if range.action == Action::Copied {
+                out.keep(at..at + len);
+            }
+            let written = |len: usize| self.written.saturating_add(as_u64(len));
             range.output = written(start)..written(out.len());
             self.account.add(range);
             at += len;
         }
+        out.close();
         Ok(())
     }
 
-    fn rewrite_entry(&mut self, frame: Frame<'_>, out: &mut Sink) -> Result<Range> {
+    fn rewrite_entry(&mut self, frame: Frame<'_>, out: &mut RunOutput) -> Result<Range> {
         let decode = &self.options.decode;
         let header = parse_header(frame, decode.formats, decode.base_position).map_err(|error| error.at_byte(frame.position))?;
         let fate = self.filter.ensure_possible(&header).and_then(|()| self.filter.of_batch(&header, frame.bytes));
         let done = fate.and_then(|fate| match fate {
-            WholeFate::Keep => self.copy_unseen(frame, &header, out),
+            WholeFate::Keep => self.copy_unseen(frame, &header),
             WholeFate::Drop => self.drop_unseen(frame, &header, out),
             WholeFate::Look => self.look(frame, out),
         });
@@ -152,13 +157,12 @@ impl<F: Filter> Rewriter<F> {
         Ok(Range { action, bytes, output: 0..0, offsets, entries: 1, records })
     }
 
-    fn copy_unseen(&self, frame: Frame<'_>, header: &BatchHeader, out: &mut Sink) -> Result<Done> {
+    fn copy_unseen(&self, frame: Frame<'_>, header: &BatchHeader) -> Result<Done> {
         self.ensure_valid(frame, header)?;
-        out.put(frame.bytes);
         Ok(Done { action: Action::Copied, header: *header, records: counts_of(header) })
     }
 
-    fn drop_unseen(&mut self, frame: Frame<'_>, header: &BatchHeader, out: &mut Sink) -> Result<Done> {
+    fn drop_unseen(&mut self, frame: Frame<'_>, header: &BatchHeader, out: &mut RunOutput) -> Result<Done> {
         // The header decides what stays of the batch, so it must be that of its writer.
         self.ensure_valid(frame, header)?;
         let action = self.empty(header, out)?;
@@ -173,7 +177,7 @@ impl<F: Filter> Rewriter<F> {
         self.options.decode.segment.ensure_holds(header)
     }
 
-    fn look(&mut self, frame: Frame<'_>, out: &mut Sink) -> Result<Done> {
+    fn look(&mut self, frame: Frame<'_>, out: &mut RunOutput) -> Result<Done> {
         let Some(opened) = self.decoder.open(frame)? else {
             return Err(ErrorKind::Internal { what: "an entry without an offset that is wanted".to_owned() }.into());
         };
@@ -182,7 +186,6 @@ impl<F: Filter> Rewriter<F> {
         let has_horizon = header.delete_horizon_ms().is_some();
         let horizon = if has_horizon { None } else { self.filter.delete_horizon_ms(&header, keeps_tombstone) };
         if records.is_unchanged() && horizon.is_none() {
-            out.put(frame.bytes);
             return Ok(Done { action: Action::Copied, header, records });
         }
         if header.format == RecordFormat::V07 && !self.options.allows_loss {
@@ -230,7 +233,7 @@ impl<F: Filter> Rewriter<F> {
         Ok((counts, keeps_tombstone))
     }
 
-    fn write(&mut self, opened: &Opened, delete_horizon_ms: Option<i64>, (frame, out): (Frame<'_>, &mut Sink)) -> Result<()> {
+    fn write(&mut self, opened: &Opened, delete_horizon_ms: Option<i64>, (frame, out): (Frame<'_>, &mut RunOutput)) -> Result<()> {
         let found = opened.header.compression();
         let kept = Kept {
             fates: &self.fates,
@@ -239,7 +242,7 @@ impl<F: Filter> Rewriter<F> {
             delete_horizon_ms,
         };
         let section = self.decoder.section(opened, frame.bytes, frame.bytes);
-        let target = (&mut self.compressor, out);
+        let target = (&mut self.compressor, out.sink());
         if opened.header.format.is_batch() {
             self.batches.write((opened, &section), kept, target)
         } else {
@@ -248,13 +251,13 @@ impl<F: Filter> Rewriter<F> {
     }
 
     /// Decides about an entry that lost all its records.
-    fn empty(&mut self, header: &BatchHeader, out: &mut Sink) -> Result<Action> {
+    fn empty(&mut self, header: &BatchHeader, out: &mut RunOutput) -> Result<Action> {
         if header.format.is_batch() {
             if !self.retention.retains(header) {
                 return Ok(Action::Dropped);
             }
             self.account.emptied += 1;
-            return put_empty(header, out).map(|()| Action::Rewritten);
+            return put_empty(header, out.sink()).map(|()| Action::Rewritten);
         }
         if self.retention.is_last(header) && !self.options.allows_lower_end {
             let losses = "the log end offset: the last entry of the partition loses all its records, and its format has no empty \

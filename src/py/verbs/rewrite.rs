@@ -19,7 +19,7 @@ use crate::py::output::Output;
 use crate::py::source;
 use crate::py::verbs::key_set::KeySet;
 use crate::py::verbs::partition_end::PartitionEnd;
-use crate::rewrite::{Account, Action, Digest, Filter, HeaderMatch, Mask, Plan, RewriteOptions, Rewriter, Selection, Times};
+use crate::rewrite::{Account, Action, Digest, Filter, HeaderMatch, Mask, Plan, RewriteOptions, Rewriter, RunOutput, Selection, Times};
 use crate::validate::Finding as CoreFinding;
 use crate::wire::{Sink, as_u64};
 
@@ -88,7 +88,6 @@ fn digest_row(digest: Digest) -> DigestRow {
 }
 
 /// Results of a rewrite without the account.
-#[derive(Default)]
 struct Written {
     input: Digest,
     output: Digest,
@@ -138,86 +137,129 @@ fn selection_of(given: &Bound<'_, PyAny>) -> PyResult<Selection> {
     })
 }
 
-/// Hashes what is written, and writes it.
+/// Writes what runs became.
 struct Writer {
-    written: Written,
+    memory: Sink,
     output: Option<Output>,
 }
 
 impl Writer {
     fn new(output: Option<Output>) -> Self {
-        Self { written: Written::default(), output }
+        Self { memory: Sink::default(), output }
     }
 
-    /// Takes bytes; gives their storage back.
-    fn take(&mut self, mut bytes: Sink) -> Result<Sink> {
-        self.written.output.put(bytes.bytes());
+    fn write(&mut self, bytes: &RunOutput) -> Result<()> {
         match &mut self.output {
-            Some(Output::Memory) => self.written.memory.put(bytes.bytes()),
-            Some(output) => output.write(&mut bytes)?,
+            Some(Output::Memory) => bytes.parts().for_each(|part| self.memory.put(part)),
+            Some(Output::File(file)) => return bytes.parts().try_for_each(|part| file.write(part)),
+            Some(object) => {
+                bytes.parts().for_each(|part| self.memory.put(part));
+                object.write(&mut self.memory)?;
+            }
             None => {}
         }
-        bytes.clear();
-        Ok(bytes)
+        Ok(())
     }
 
-    fn finish(self) -> Result<Written> {
+    fn finish(self) -> Result<Sink> {
         if let Some(output) = self.output {
             output.finish(&mut Sink::default())?;
         }
-        Ok(self.written)
+        Ok(self.memory)
     }
 }
 
 fn in_one_thread<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, interrupt: &Interrupt) -> Result<(Account, F, Written)> {
-    let (mut writer, mut input, mut out) = (Writer::new(output), Digest::default(), Sink::default());
+    let (mut writer, mut input, mut changed, mut out) = (Writer::new(output), Digest::default(), None::<Digest>, RunOutput::default());
     while let Some(run) = rewriter.advance(&mut out)? {
         interrupt.ensure_wanted()?;
+        if changed.is_some() || !out.is_run(run.len) {
+            let digest = changed.get_or_insert_with(|| input.clone());
+            out.parts().for_each(|part| digest.put(part));
+        }
         input.put(run.entries_from(0));
-        out = writer.take(out)?;
+        writer.write(&out)?;
     }
-    ended(rewriter, Written { input, ..writer.finish()? })
+    let output = changed.unwrap_or_else(|| input.clone());
+    ended(rewriter, Written { input, output, memory: writer.finish()?, findings: Vec::new() })
 }
 
 /// Pieces that wait for each thread, 1 MiB each.
 const WAITING: usize = 4;
 
-/// One more thread hashes the input, another one hashes and writes the output: each hash takes longer than the rewrite itself.
+/// What the thread gets that hashes the input.
+enum ToHash {
+    Run(Run),
+    /// Up to here the output has the bytes of the input, so that it has its hash.
+    Fork,
+}
+
+/// One more thread hashes the input, another one the output, and a third one writes it: each hash takes longer than the rewrite itself.
 fn in_threads<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, interrupt: &Interrupt) -> Result<(Account, F, Written)> {
-    let (send_input, runs) = sync_channel::<Run>(WAITING);
-    let (send_output, outputs) = sync_channel::<Sink>(WAITING);
-    let (give_back, storage) = channel::<Sink>();
+    let (send_input, inputs) = sync_channel::<ToHash>(WAITING);
+    let (send_output, outputs) = sync_channel::<(RunOutput, bool)>(WAITING);
+    let (send_hashed, hashed) = sync_channel::<RunOutput>(WAITING);
+    let (send_fork, fork) = channel::<Digest>();
+    let (give_back, storage) = channel::<RunOutput>();
     let written = std::thread::scope(|scope| {
-        let hasher = scope.spawn(move || {
+        let of_input = scope.spawn(move || {
             let mut digest = Digest::default();
-            runs.into_iter().for_each(|run| digest.put(run.entries_from(0)));
+            for message in inputs {
+                match message {
+                    ToHash::Run(run) => digest.put(run.entries_from(0)),
+                    // Nobody waits for it after an error.
+                    ToHash::Fork => drop(send_fork.send(digest.clone())),
+                }
+            }
             digest
+        });
+        let of_output = scope.spawn(move || {
+            let mut changed = None::<Digest>;
+            for (bytes, is_changed) in outputs {
+                if is_changed {
+                    let digest = changed.get_or_insert_with(|| fork.recv().unwrap_or_default());
+                    bytes.parts().for_each(|part| digest.put(part));
+                }
+                if send_hashed.send(bytes).is_err() {
+                    break;
+                }
+            }
+            changed.unwrap_or_else(|| fork.recv().unwrap_or_default())
         });
         let worker = scope.spawn(move || {
             let mut writer = Writer::new(output);
-            for bytes in outputs {
+            for mut bytes in hashed {
+                writer.write(&bytes)?;
+                bytes.clear();
                 // Nobody waits for storage after the end.
-                let _ = give_back.send(writer.take(bytes)?);
+                let _ = give_back.send(bytes);
             }
             writer.finish()
         });
+        let mut is_changed = false;
         let mut read = || -> Result<()> {
             loop {
                 let mut out = storage.try_recv().unwrap_or_default();
                 let Some(run) = rewriter.advance(&mut out)? else { return Ok(()) };
                 interrupt.ensure_wanted()?;
-                if send_input.send(run).is_err() || send_output.send(out).is_err() {
+                let forks = !is_changed && !out.is_run(run.len);
+                is_changed |= forks;
+                let is_sent = (!forks || send_input.send(ToHash::Fork).is_ok()) && send_input.send(ToHash::Run(run)).is_ok();
+                if !is_sent || send_output.send((out, is_changed)).is_err() {
                     // The worker failed, and says why.
                     return Ok(());
                 }
             }
         };
         let read = read();
+        if !is_changed {
+            let _ = send_input.send(ToHash::Fork);
+        }
         drop((send_input, send_output));
         let panicked = |_| Error::from(ErrorKind::Internal { what: "a thread of a rewrite panicked".to_owned() });
-        let written = worker.join().map_err(panicked).and_then(|written| written);
-        let input = hasher.join().map_err(panicked);
-        read.and_then(|()| Ok(Written { input: input?, ..written? }))
+        let memory = worker.join().map_err(panicked).and_then(|written| written);
+        let (input, output) = (of_input.join().map_err(panicked), of_output.join().map_err(panicked));
+        read.and_then(|()| Ok(Written { input: input?, output: output?, memory: memory?, findings: Vec::new() }))
     });
     ended(rewriter, written?)
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import io
+import random
 from pathlib import Path
 from typing import Any
 
@@ -331,3 +332,29 @@ def test_a_log_of_a_broker_that_loses_nothing_stays_byte_for_byte(partition: str
 def test_uncompressed_messages_stay_byte_for_byte(magic: int) -> None:
     rows = [message(b"v", magic=magic, key=b"k%d" % at, offset=at) for at in range(3)]
     assert ls.rewrite(b"".join(rows), drop=["k1"]).data == rows[0] + rows[2]
+
+
+@pytest.mark.parametrize("offset", [0, 5, 350, 699, None])
+def test_hashes_of_several_runs_are_those_of_all_bytes(offset: int | None, tmp_path: Path) -> None:
+    """The hash of the output is that of the input up to the first change, wherever it is."""
+    values = [random.Random(number).randbytes(9000) for number in range(10)]
+    data = b"".join(ls.encode(pa.table({"key": [b"k"] * 10, "value": values}), base_offset=10 * number) for number in range(70))
+    assert len(data) > 6 << 20
+    (tmp_path / "in.log").write_bytes(data)
+    drop = ["no such key"] if offset is None else ls.Selection(offsets=offset)
+    done = ls.rewrite(tmp_path / "in.log", tmp_path / "out.log", drop=drop)
+    written = (tmp_path / "out.log").read_bytes()
+    assert (written == data) == (offset is None)
+    assert len(ls.decode(written, columns=["offset"]).to_pylist()) == 700 - done.dropped
+    memory, file = io.BytesIO(), done.files[0]
+    for other in (
+        done,
+        ls.rewrite(data, drop=drop),
+        ls.rewrite(data, drop=drop, dry_run=True),
+        ls.rewrite(data, memory, drop=drop),
+    ):
+        assert other.files[0].input_sha256 == hashlib.sha256(data).hexdigest()
+        assert other.files[0].output_sha256 == hashlib.sha256(written).hexdigest()
+        assert other.files[0].ranges == file.ranges
+        assert other.data in (None, written)
+    assert memory.getvalue() == written
