@@ -30,6 +30,8 @@ PLACES = {
     "orders-0": "codec-zstd-0",
     "payments-0": "transactions-multi-segment-0",
 }
+#: The same in the corpus of typed values.
+TYPED = ("alpha-avro-refs-0", "_schemas-0")
 
 
 @cache
@@ -61,5 +63,7 @@ def start_directory() -> Path:
     atexit.register(made.cleanup)
     for name, source in PLACES.items():
         (Path(made.name) / name).symlink_to(corpus.CORPUS / "modern-4.1.0/data" / source)
+    for name in TYPED:
+        (Path(made.name) / name).symlink_to(corpus.TESTS / "values" / name)
     (Path(made.name) / "examples").symlink_to(corpus.TESTS.parent / "examples")
     return Path(made.name)

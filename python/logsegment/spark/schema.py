@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 
-from logsegment._decode import decode
+from logsegment._decode import decoded
+from logsegment._options import ReadOptions
+from logsegment.spark.arrow_types import spark_arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField, StructType
@@ -37,9 +40,20 @@ def record_schema(columns: Sequence[str] | None = None) -> StructType:
 
     Source: `KafkaRecordToRowConverter` in Spark.
     """
+    return schema_of(ReadOptions(columns=columns))
+
+
+def schema_of(read: ReadOptions) -> StructType:
+    """Return the Spark schema of the columns of a read.
+
+    Raises:
+        ValueError: if a column is unknown.
+    """
     import pyarrow as pa
 
-    return from_arrow_schema(pa.schema(decode(b"", columns=columns).schema))
+    with decoded(b"", read) as nothing:
+        own = pa.schema(nothing.schema)
+    return from_arrow_schema(pa.schema([one.with_type(spark_arrow_type(one.type)) for one in own]))
 
 
 def type_of(array: Any) -> DataType:
@@ -49,15 +63,19 @@ def type_of(array: Any) -> DataType:
     return from_arrow_type(pa.array(array).type)
 
 
-def columns_of(wanted: StructType) -> list[str]:
+def columns_of(wanted: StructType, read: ReadOptions) -> list[str]:
     """Return the names of the record columns in a user's schema.
+
+    Args:
+        wanted: the user's schema.
+        read: how keys and values are decoded.
 
     Raises:
         ValueError: if a column is unknown or of another type. Spark would otherwise misread it.
     """
     names: list[str] = wanted.fieldNames()
     try:
-        ours = record_schema(names)
+        ours = schema_of(replace(read, columns=names))
     except ValueError as error:
         raise ValueError(f"schema: {error}") from None
     _ensure_types(wanted, ours, "as in Spark's Kafka source")

@@ -8,6 +8,7 @@ kill the worker.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import (
@@ -18,15 +19,17 @@ from pyspark.sql.datasource import (
     DataSourceWriter,
 )
 
-from logsegment._options import with_values
+from logsegment._options import ReadOptions
 from logsegment.spark.jvm.planning import PlanningReader, PlanRequest, ensure_columnar
 from logsegment.spark.options.names import boolean, ensure_known_somewhere, ensure_no_table, lowered
-from logsegment.spark.options.read import columns_option, parse_mode, parse_options, paths_of, values_option, view_of
+from logsegment.spark.options.read import columns_option, parse_mode, parse_options, paths_of, view_of
 from logsegment.spark.options.topics import local_paths
+from logsegment.spark.options.values import with_decoded
 from logsegment.spark.read.damage import CorruptColumn, split, widened
+from logsegment.spark.read.decoding import find_schemas, with_schemas
 from logsegment.spark.read.reader import PushingReader, SegmentReader
 from logsegment.spark.read.views import view_reader, view_schema
-from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, columns_of, record_schema
+from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, columns_of, schema_of
 from logsegment.spark.stream.reader import RefusedStreamReader, stream_reader
 from logsegment.spark.write.writer import SegmentStreamWriter, SegmentWriter
 
@@ -52,6 +55,7 @@ class LogSegmentSource(DataSource):
         ensure_no_table(self.given)
         ensure_known_somewhere(self.given)
         paths_of(lowered(self.given))
+        self._decoding: ReadOptions | None = None
 
     @classmethod
     def name(cls) -> str:
@@ -67,7 +71,8 @@ class LogSegmentSource(DataSource):
         named = columns_option(options)
         usual = [*KAFKA_COLUMNS, HEADERS] if boolean(options, "includeHeaders", False) else [*KAFKA_COLUMNS]
         chosen = usual if named is None else list(named)
-        return widened(record_schema(with_values(chosen, values_option(options))), parse_mode(options))
+        read = replace(self._decoded(), columns=with_decoded(chosen, options))
+        return widened(schema_of(read), parse_mode(options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of the columns in `schema`."""
@@ -76,6 +81,7 @@ class LogSegmentSource(DataSource):
             return view if self.request is None else PlanningReader(view, self.request, f"view {view_of(self.given)}")
         options = parse_options(self.given)
         kind = PushingReader if options.push_filters else SegmentReader
+        options = replace(options, read=with_schemas(options.read, self._decoded()))
         reader = kind(options, *self._columns(schema))
         if options.reader == "columnar":
             ensure_columnar(reader, self.request)
@@ -86,7 +92,7 @@ class LogSegmentSource(DataSource):
         try:
             if (view := view_of(self.given)) != "records":
                 raise ValueError(f"option view must be records in a stream, not {view}; {view} needs a batch query")
-            return stream_reader(self.given, *self._columns(schema))
+            return stream_reader(self.given, *self._columns(schema), decoding=self._decoded())
         except Exception as error:
             return RefusedStreamReader(error)
 
@@ -98,13 +104,19 @@ class LogSegmentSource(DataSource):
         """Return a writer of the batches of a stream."""
         return SegmentStreamWriter(self.given, schema, overwrite)
 
+    def _decoded(self) -> ReadOptions:
+        """Return the schemas of keys and values, found once: PySpark plans with the source that answered for the schema."""
+        if self._decoding is None:
+            self._decoding = find_schemas(lowered(self.given))
+        return self._decoding
+
     def _columns(self, schema: StructType) -> tuple[Sequence[str], CorruptColumn]:
         """Return the names of the record columns in `schema`, and the corrupt column."""
         options = lowered(self.given)
         wanted, corrupt = split(schema, parse_mode(options), (*KAFKA_COLUMNS, HEADERS))
         named = columns_option(options)
         if named is not None:
-            named = with_values(named, values_option(options))
+            named = with_decoded(named, options)
         if named is not None and named != tuple(wanted.fieldNames()):
             raise ValueError(f"option columns names {', '.join(named)}, but the schema {', '.join(wanted.fieldNames())}")
-        return columns_of(wanted), corrupt
+        return columns_of(wanted, self._decoded()), corrupt

@@ -153,6 +153,7 @@ def python_reason(reader: SegmentReader) -> str | None:
         f"column {options.mode.column}": reader.corrupt.index is not None,
         f"option isolation is {read.isolation}": read.isolation != "read_uncommitted",
         "option values is internal": read.has_internal,
+        "keys or values are decoded with schemas": read.value_schemas is not None or read.key_schemas is not None,
         "plugin codecs": read.codecs != ABSENT,
         "option ioStats": options.io_stats is not None,
         "option failOnDataLoss is false": not options.fails_on_data_loss,

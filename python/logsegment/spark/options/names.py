@@ -43,7 +43,9 @@ CORRUPT_RECORD = "_corrupt_record"
 LIMIT_PREFIX = "limits."
 LIMIT_NAMES = ("max_batch_bytes", "max_decompressed_bytes", "max_ratio", "max_records", "max_headers", "max_nesting")
 ENTRY_LIMITS = tuple(f"{LIMIT_PREFIX}{name}" for name in LIMIT_NAMES)
-_COLUMNS = ("includeHeaders", "columns", "values")
+#: How keys and values are decoded.
+VALUES = ("values", "keyValues", "schemas.path", "schemas.framing", "readerSchema")
+_COLUMNS = ("includeHeaders", "columns", *VALUES)
 _BATCHES = ("isolation", "topic", "partition", "batchSize", "batchBytes", "experimental")
 RECORDS = (*STRATEGIES, *_COLUMNS, *_BATCHES, *MODE, IO_STATS, *ENTRY_LIMITS, *PLUGINS)
 STARTS = ("startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy")

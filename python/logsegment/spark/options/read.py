@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from logsegment._core import Limits
-from logsegment._options import Depth, Isolation, OnError, ReadOptions, Values
+from logsegment._options import Depth, Isolation, OnError, ReadOptions
 from logsegment.spark.options.names import (
     BATCH,
     CORRUPT_RECORD,
@@ -36,6 +36,7 @@ from logsegment.spark.options.names import (
 from logsegment.spark.options.offsets import LATEST, OffsetLimit, batch_limits, parse_limit
 from logsegment.spark.options.plugins import plugins_option
 from logsegment.spark.options.topics import TopicPartition, TopicSelection, parse_selection
+from logsegment.spark.options.values import schemas_options
 from logsegment.stores.uri import absolute, is_stored, placed, shown
 from logsegment.tiered.keys import is_bare_key
 from logsegment.tiered.uri import tiered
@@ -219,6 +220,20 @@ def parse_stream_options(given: Mapping[str, str]) -> StreamOptions:
     return parsed
 
 
+def parse_decoding(options: Mapping[str, str]) -> SourceOptions | None:
+    """Parse what is needed to find the schemas of keys and values; None if none are decoded with schemas.
+
+    Args:
+        options: Spark's options, names in lower case.
+
+    Raises:
+        ValueError: if an option is invalid.
+        OSError: if the schemas cannot be read.
+    """
+    decoding = schemas_options(options)
+    return SourceOptions(**_shared(options, decoding)) if decoding else None
+
+
 def view_of(given: Mapping[str, str]) -> View:
     """Parse the option `view`.
 
@@ -312,19 +327,6 @@ def columns_option(options: Mapping[str, str]) -> tuple[str, ...] | None:
     if not names or len(set(names)) < len(names):
         raise ValueError(f"option columns must be different names of columns with commas between them, not {options['columns']!r}")
     return names
-
-
-def values_option(options: Mapping[str, str]) -> Values:
-    """Parse the option `values`.
-
-    Raises:
-        ValueError: if it is not a known name.
-    """
-    known: tuple[Values, ...] = ("raw", "internal")
-    for value in known:
-        if options.get("values", "raw").lower() == value:
-            return value
-    raise ValueError(f"option values must be {' or '.join(known)}, not {options['values']!r}")
 
 
 def _checked(given: Mapping[str, str], entry_point: EntryPoint) -> dict[str, str]:

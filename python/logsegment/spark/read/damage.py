@@ -1,5 +1,6 @@
 """Rows about damage: the corrupt column of `mode=PERMISSIVE`, and which task reports a damaged place.
 
+A key or value that cannot be decoded is null in its record, and the corrupt column has the finding; DROPMALFORMED skips the record.
 A skipped place becomes a row that is null except for its position and the corrupt column, whose text is a finding as JSON. If several
 tasks have the place among their bytes, one of them reports it. A place reaches from the offset after the last valid batch before it to the
 first offset of the next valid batch, whatever a damaged header claims. A valid batch without usable records (its marker may be lost) has
@@ -17,7 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyspark.sql.types import StringType, StructField, StructType
 
-from logsegment._core import FileSource, Finding, InternalError, RecordBatchError, RecordStream, UnsupportedError, valid_batches
+from logsegment._core import ArrowBatch, FileSource, Finding, InternalError, RecordBatchError, RecordStream, UnsupportedError, valid_batches
+from logsegment._decode import with_findings
 from logsegment._errors import hinting, in_file
 from logsegment._options import ReadOptions
 from logsegment.spark.options.read import ReadMode, SourceOptions, StreamOptions
@@ -103,21 +105,30 @@ class CorruptColumn:
         """
         shaped = shape or _same
         if self.index is None:
-            for batch in stream:
-                yield shaped(batch.to_pyarrow())
+            for batch, findings in with_findings(stream):
+                if batch is not None:
+                    yield shaped(self._kept(batch, findings))
             return
         schema = stream.schema.to_pyarrow()
-        for batch in stream:
-            yield self._with_texts(shaped(batch.to_pyarrow()), None)
+        rest: list[Finding] = []
+        for batch, findings in with_findings(stream):
+            rest += [one for one in findings if not is_of_value(one)]
+            if batch is not None:
+                rows = self._kept(batch, findings)
+                yield self._with_texts(shaped(rows), _texts(rows, findings, place))
         if self.mode.name != "PERMISSIVE":
             return
-        found = [one for one in stream.findings if is_cut or one.severity != "info"]
+        found = [one for one in rest if is_cut or one.severity != "info"]
         if found and choose is not None:
             found = choose(found)
         if found:
             yield self._with_texts(shaped(_rows_of(schema, found, place)), [_text(one, place) for one in found])
 
-    def _with_texts(self, rows: pa.RecordBatch, texts: list[str] | None) -> pa.RecordBatch:
+    def _kept(self, batch: ArrowBatch, findings: Sequence[Finding]) -> pa.RecordBatch:
+        rows = batch.to_pyarrow()
+        return _without_bad_values(rows, findings) if self.mode.name == "DROPMALFORMED" else rows
+
+    def _with_texts(self, rows: pa.RecordBatch, texts: Sequence[str | None] | None) -> pa.RecordBatch:
         import pyarrow as pa
 
         at, names, columns = self.index or 0, rows.schema.names, rows.columns
@@ -172,6 +183,29 @@ def _name_is_taken(mode: ReadMode) -> ValueError:
 
 def _same(rows: pa.RecordBatch) -> pa.RecordBatch:
     return rows
+
+
+def is_of_value(one: Finding) -> bool:
+    """Return True for a finding about a key or a value that cannot be decoded: its record is there, with null in its place."""
+    return one.rule.startswith("SCH-")
+
+
+def _texts(rows: pa.RecordBatch, findings: Sequence[Finding], place: Mapping[str, Any]) -> list[str | None] | None:
+    """Return the text of the corrupt column for each row; None if all keys and values could be decoded."""
+    bad = {one.base_offset: one for one in reversed(findings) if is_of_value(one)}
+    if not bad:
+        return None
+    found = map(bad.get, rows.column("offset").to_pylist())
+    return [None if one is None else _text(one, place) for one in found]
+
+
+def _without_bad_values(rows: pa.RecordBatch, findings: Sequence[Finding]) -> pa.RecordBatch:
+    """Leave out the records whose key or value cannot be decoded."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    bad = [one.base_offset for one in findings if is_of_value(one)]
+    return rows.filter(pc.invert(pc.is_in(rows.column("offset"), pa.array(bad, pa.int64())))) if bad else rows
 
 
 def _rows_of(schema: pa.Schema, found: Sequence[Finding], place: Mapping[str, Any]) -> pa.RecordBatch:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from logsegment._core import FileSource, Finding, RecordBatchError, decode_files
+from logsegment._options import ReadOptions
 from logsegment._text import count
 from logsegment.log.piece import Part
 from logsegment.log.segment import Segment
@@ -21,6 +22,7 @@ from logsegment.segment_files.discovery import find_segments
 from logsegment.spark.options.read import BatchOptions
 from logsegment.spark.options.topics import warn_of_topics
 from logsegment.spark.read.damage import CorruptColumn, Share, failed, reported_by
+from logsegment.spark.read.decoding import Columns, with_schemas
 from logsegment.spark.read.plan import SegmentTask, WantedRows, plan_tasks, wanted_by
 from logsegment.spark.read.task_stats import TaskStats
 from logsegment.stores.uri import is_stored
@@ -33,7 +35,8 @@ class SegmentReader(DataSourceReader):
     """Reads the chosen columns of segments."""
 
     def __init__(self, options: BatchOptions, columns: Sequence[str], corrupt: CorruptColumn | None = None) -> None:
-        self.options = replace(options, read=replace(options.read, columns=columns))
+        self.columns = Columns.of(columns, options.read)
+        self.options = replace(options, read=replace(options.read, columns=self.columns.decoded))
         self.corrupt = corrupt or CorruptColumn(options.mode)
         self.wanted = WantedRows()
 
@@ -46,7 +49,9 @@ class SegmentReader(DataSourceReader):
             RecordBatchError: if bytes before a time cannot be read.
         """
         try:
-            tasks = plan_tasks(self.options, self.wanted)
+            # Schemas travel with the reader, once, and not with each task.
+            bare = replace(self.options, read=with_schemas(self.options.read, ReadOptions()))
+            tasks = plan_tasks(bare, self.wanted)
         except RecordBatchError as error:
             raise failed(error, self.options) from None
         warn_of_topics(self.options.read.columns or (), [read.topic for task in tasks for _, read in task.parts])
@@ -79,8 +84,10 @@ class SegmentReader(DataSourceReader):
             return reported_by(found, source, Share(file.base_offset or 0, read.start_offset, read.end_offset, resumes), self.options)
 
         place = {"path": str(source.path), "topic": read.topic, "partition": read.partition}
-        with stats.counting(decode_files([part], read), place) as stream:
-            yield from self.corrupt.batches(stream, place, is_cut=source.end is not None, choose=own)
+        decoding = with_schemas(read, self.options.read)
+        with stats.counting(decode_files([(source, decoding)], decoding), place) as stream:
+            shape = self.columns.shape
+            yield from self.corrupt.batches(stream, place, is_cut=source.end is not None, shape=shape, choose=own)
 
     def _ensure_uncut(self, source: FileSource) -> None:
         """Report a file that was cut after planning: a read of it would give fewer records without an error."""

@@ -19,6 +19,7 @@ from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.read.bounds import base_of
 from logsegment.spark.read.damage import CorruptColumn, Share, failed, reported_by
+from logsegment.spark.read.decoding import Columns
 from logsegment.spark.read.task_stats import TaskStats
 from logsegment.spark.stream.partitions import ATTEMPTS, settled_segments, version_of
 from logsegment.spark.stream.plan import RangePart, report_loss
@@ -47,14 +48,14 @@ class OpenedSegment:
 
 
 def read_range(
-    part: RangePart, options: StreamOptions, columns: Sequence[str], corrupt: CorruptColumn, stats: TaskStats
+    part: RangePart, options: StreamOptions, columns: Columns, corrupt: CorruptColumn, stats: TaskStats
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of a part of a task.
 
     Args:
         part: of the task.
         options: of the query.
-        columns: names of record columns.
+        columns: of the query.
         corrupt: the corrupt column.
         stats: of the task.
 
@@ -63,13 +64,13 @@ def read_range(
         RecordBatchError: if bytes are invalid.
         OSError: if a file cannot be read.
     """
-    for opened in _RangeReader(part, options, columns).segments():
+    for opened in _RangeReader(part, options, columns.decoded).segments():
         path = shown(opened.segment.path)
         place = {"path": path, **part.name._asdict()}
         choose = partial(reported_by, source=opened.source, share=opened.share, options=options)
         try:
             with stats.counting(opened.stream, place) as stream:
-                yield from corrupt.batches(stream, place, choose=choose)
+                yield from corrupt.batches(stream, place, shape=columns.shape, choose=choose)
         except RecordBatchError as error:
             raise failed(error, options, path) from None
 

@@ -14,6 +14,7 @@ import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from logsegment._log_paths import is_of_0_7
+from logsegment._options import ReadOptions
 from logsegment.log.reader import PartitionReader
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.names import TRIGGERS
@@ -22,6 +23,7 @@ from logsegment.spark.options.read import StreamOptions, parse_stream_options
 from logsegment.spark.options.topics import Discovered, TopicPartition, discover, warn_of_topics, warn_of_uploads
 from logsegment.spark.read.bounds import resolved
 from logsegment.spark.read.damage import CorruptColumn
+from logsegment.spark.read.decoding import Columns, with_schemas
 from logsegment.spark.read.task_stats import TaskStats
 from logsegment.spark.stream.limits import Admission, supports_limits
 from logsegment.spark.stream.partitions import Logs, Reach, Reaches, again, bounded
@@ -53,7 +55,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, options: StreamOptions, columns: Sequence[str], corrupt: CorruptColumn | None = None) -> None:
         self.options = options
-        self.columns = list(columns)
+        self.columns = Columns.of(columns, options.read)
         self.corrupt = corrupt or CorruptColumn(options.mode)
         self._reaches = Reaches(options)
         self._admission = Admission(options)
@@ -115,7 +117,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ranges = plan_ranges(found.logs, begin, until, self.options)
         warn_of_uploads(gaps_of(found, ranges))
         if is_first:
-            warn_of_topics(self.columns, [name.topic for name, _, _ in ranges])
+            warn_of_topics(self.columns.decoded, [name.topic for name, _, _ in ranges])
         return list(plan_tasks(found.logs, ranges, self.options, {} if is_first else begin))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -204,19 +206,24 @@ class RefusedStreamReader(DataSourceStreamReader):
         """Do nothing."""
 
 
-def stream_reader(given: Mapping[str, str], columns: Sequence[str], corrupt: CorruptColumn | None = None) -> SegmentStreamReader:
+def stream_reader(
+    given: Mapping[str, str], columns: Sequence[str], corrupt: CorruptColumn | None = None, *, decoding: ReadOptions | None = None
+) -> SegmentStreamReader:
     """Return the reader of a streaming query.
 
     Args:
         given: Spark's options; the case of their names means nothing.
         columns: names of record columns.
         corrupt: the corrupt column; None for none.
+        decoding: has the schemas of keys and values; None for none.
 
     Raises:
         ValueError: for an unknown option, an invalid value or combination, without a path, or for an option that needs a newer PySpark.
     """
     options = parse_stream_options(given)
     _ensure_limits_are_supported(given)
+    if decoding is not None:
+        options = replace(options, read=with_schemas(options.read, decoding))
     return SegmentStreamReader(options, columns, corrupt)
 
 

@@ -1,0 +1,82 @@
+"""Options of decoded keys and values: `values`, `keyValues`, `schemas.path`, `schemas.framing`, `readerSchema`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from logsegment._options import INTERNAL, KeyValues, Values, with_values
+from logsegment.schemas import SchemaSet, from_path
+from logsegment.schemas.model import Framing
+from logsegment.stores.uri import placed
+
+T = TypeVar("T", bound=str)
+#: Options that mean nothing if neither keys nor values are decoded.
+OF_SCHEMAS = ("schemas.path", "schemas.framing", "readerSchema")
+
+
+def values_option(options: Mapping[str, str]) -> Values:
+    """Parse the option `values`.
+
+    Raises:
+        ValueError: if it is not a known name.
+    """
+    return _choice(options, "values", get_args(Values))
+
+
+def key_values_option(options: Mapping[str, str]) -> KeyValues:
+    """Parse the option `keyValues`.
+
+    Raises:
+        ValueError: if it is not a known name.
+    """
+    return _choice(options, "keyValues", get_args(KeyValues))
+
+
+def with_decoded(columns: list[str] | tuple[str, ...], options: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the columns of a read, with those that `values` and `keyValues` add."""
+    return with_values(columns, values_option(options), key_values_option(options))
+
+
+def schemas_options(options: Mapping[str, str]) -> dict[str, Any]:
+    """Parse the options of decoded keys and values into those of `ReadOptions`; none if nothing is decoded with schemas.
+
+    Raises:
+        ValueError: if an option is invalid, or needs another one.
+        OSError: if the schemas cannot be read.
+    """
+    values, keys = values_option(options), key_values_option(options)
+    if values in ("raw", INTERNAL) and keys == "raw":
+        useless = next((name for name in OF_SCHEMAS if name.lower() in options), None)
+        if useless is not None:
+            raise ValueError(f"option {useless} needs the option values or keyValues, such as values=avro")
+        return {}
+    read = {"values": values, "key_values": keys, "schemas": _schemas(options)}
+    text = options.get("readerschema")
+    return read if text is None else read | {"reader_schema": _reader_schema(text)}
+
+
+def _schemas(options: Mapping[str, str]) -> SchemaSet | None:
+    framing = _choice(options, "schemas.framing", get_args(Framing)) if "schemas.framing" in options else None
+    path = options.get("schemas.path", "")
+    if not path:
+        raise ValueError(
+            "option values or keyValues needs the option schemas.path: "
+            "the log of a registry (_schemas-0), a directory of schema files, or the file of one schema"
+        )
+    return from_path(placed(path), framing=framing)
+
+
+def _reader_schema(text: str) -> str | Path:
+    """Return the text of a schema, or its file."""
+    return Path(placed(text)) if "\n" not in text and os.path.isfile(placed(text)) else text
+
+
+def _choice(options: Mapping[str, str], name: str, known: tuple[T, ...]) -> T:
+    text = options.get(name.lower(), known[0])
+    found = next((one for one in known if one == text.strip().lower()), None)
+    if found is None:
+        raise ValueError(f"option {name} must be {', '.join(known[:-1])} or {known[-1]}, not {text!r}")
+    return found
