@@ -33,6 +33,7 @@ __all__ = [
     "Transactions",
     "ValueSchemas",
     "met_schemas",
+    "json_schema_of",
     "ArrowBatch",
     "ArrowArray",
     "ArrowTable",
@@ -327,7 +328,7 @@ class Finding:
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 _SchemaEntry = tuple[int | None, bytes | None, str, str, Sequence[tuple[str, str]]]
-_ReaderSchema = tuple[str, Sequence[str]]
+_ReaderSchema = tuple[str, Sequence[tuple[str, str]]]
 
 @final
 class ValueSchemas:
@@ -337,6 +338,7 @@ class ValueSchemas:
         cls,
         entries: Sequence[_SchemaEntry],
         framing: str,
+        format: str,
         present: Sequence[int] = ...,
         newest: int | None = None,
         reader: _ReaderSchema | None = None,
@@ -346,8 +348,16 @@ class ValueSchemas:
 
     def __reduce__(self) -> tuple[Any, ...]: ...
 
-def met_schemas(sources: Sequence[Any], options: ReadOptions, schemas: ValueSchemas) -> tuple[list[int], list[int]]:
-    """Return the numbers of the schemas that keys and values of sources name. Damage is skipped."""
+def met_schemas(
+    sources: Sequence[Any], options: ReadOptions, schemas: ValueSchemas, infers: bool = False
+) -> tuple[tuple[list[int], str | None], tuple[list[int], str | None]]:
+    """Return the numbers of the schemas that keys, and that values name, each with the JSON Schema of JSON ones if `infers`.
+
+    Damage is skipped.
+    """
+
+def json_schema_of(schema: Any) -> str:
+    """Return the text of a JSON Schema for values of an Arrow schema or type (`__arrow_c_schema__`)."""
 
 @final
 class Transactions:

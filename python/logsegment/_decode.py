@@ -120,11 +120,13 @@ def decode(
             INT-1, bytes that contradict their table with INT-2. "avro" decodes values with `schemas` into the columns `valueRecord` (a
             struct; a value that is not a record as it is) and `valueSchemaId`. In `columns`, `valueRecord.customer.name` is one field as a
             column of its own; fields that are not named are skipped. A union is its plain value where all of its branches have one Arrow
-            type, else a struct with a field for each branch. A type inside itself is JSON text.
+            type, else a struct with a field for each branch. A type inside itself is JSON text. "json" decodes JSON texts into the same
+            columns; where `schemas` is None their schema is inferred, for which the source is read twice.
         key_values: the same for keys: `keyRecord`, `keySchemaId`.
         schemas: the schemas of keys and values; `logsegment.schemas` reads them. With `on_error="skip"` a value that cannot be decoded is
             null, and a finding says why (SCH-1 to SCH-6).
-        reader_schema: the schema as which all values are read (a text, parsed JSON, an `os.PathLike` or a `Schema`). None takes the newest
+        reader_schema: the schema as which all values are read (a text, parsed JSON, an `os.PathLike`, a `Schema`, or an Arrow schema of
+            JSON values). None takes the newest
             version of the subject `TOPIC-value` if all versions can be read as it, else a struct with a field `schema_ID` for each
             schema. Without such a subject, these are the schemas that the values name; the source is read twice to find them.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
-from logsegment._core import FileSource, ValueSchemas, met_schemas
+from logsegment._core import FileSource, ValueSchemas, json_schema_of, met_schemas
 from logsegment._options import ReadOptions, SchemaSource
 
 Part: TypeAlias = Literal["key", "value"]
@@ -34,23 +34,41 @@ def planned(options: ReadOptions, places: Sequence[Place]) -> ReadOptions:
     """
     if not options.is_typed or options.value_schemas is not None or options.key_schemas is not None:
         return options
-    if options.schemas is None:
-        raise ValueError("values: schemas are needed; pass schemas=logsegment.schemas.from_log(path), for example")
-    found = _Planner(options, options.schemas, places)
-    value = found.schemas("value") if options.values in TYPED else None
-    key = found.schemas("key") if options.key_values in TYPED else None
-    return replace(options, value_schemas=value, key_schemas=key)
+    kinds: dict[Part, str] = {"value": options.values, "key": options.key_values}
+    planners = {part: _Planner(options, kind, places) for part, kind in kinds.items() if kind in TYPED}
+    found = {part: planner.schemas(part) for part, planner in planners.items()}
+    return replace(options, value_schemas=found.get("value"), key_schemas=found.get("key"))
 
 
 #: The values of `values` and `key_values` that decode with schemas.
-TYPED = ("avro",)
+TYPED = ("avro", "json")
+
+
+class _AnyJson:
+    """The schema of JSON values that have none: any value."""
+
+    framing, type, text, id, guid, context, versions = "auto", "JSON", "{}", None, None, "", ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self])
+
+    def versions_of(self, subject: str, /) -> list[tuple[Any, Any]]:
+        return []
+
+    def referenced(self, schema: Any, /) -> list[tuple[str, Any]]:
+        return []
 
 
 class _Planner:
-    """Finds the schemas of one read."""
+    """Finds the schemas of the keys or the values of one read."""
 
-    def __init__(self, options: ReadOptions, source: SchemaSource, places: Sequence[Place]) -> None:
+    def __init__(self, options: ReadOptions, kind: str, places: Sequence[Place]) -> None:
+        self.infers = kind == "json" and options.schemas is None
+        source = _AnyJson() if self.infers else options.schemas
+        if source is None:
+            raise ValueError("values: schemas are needed; pass schemas=logsegment.schemas.from_log(path), for example")
         self.options = options
+        self.kind = kind
         self.places = places
         self.source = source
         # Of two schemas with one GUID the last counts, which is the one of the default context.
@@ -66,13 +84,14 @@ class _Planner:
             )
             for schema in self.ordered
         ]
-        self.core = ValueSchemas(entries, source.framing)
-        self.met: dict[Part, list[int]] | None = None
+        self.core = ValueSchemas(entries, source.framing, kind)
 
     def schemas(self, part: Part) -> ValueSchemas:
         """Return the schemas of the keys or the values."""
         if part == "value" and self.options.reader_schema is not None:
             return self.core.expecting([], None, reader_of(self.options.reader_schema, self.source))
+        if self.infers:
+            return self._inferred(part)
         if len(self.ordered) == 1:
             return self.core.expecting([0], 0, None)
         return self._of_subjects(part) or self._of_records(part)
@@ -87,13 +106,7 @@ class _Planner:
         return self.core.expecting(present, self._newest(kept[0]) if len(kept) == 1 else None, None)
 
     def _of_records(self, part: Part) -> ValueSchemas:
-        if self.met is None:
-            for _, source in self.places:
-                _ensure_read_twice(source)
-            read = replace(self.options, columns=(), values="raw", key_values="raw", isolation="read_uncommitted", transactions=None)
-            keys, values = met_schemas([source for _, source in self.places], read, self.core)
-            self.met = {"key": keys, "value": values}
-        present = self.met[part]
+        present, _ = self._met(part)
         schemas = [self.ordered[number] for number in present]
         shared = set.intersection(*({one.subject for one in schema.versions} for schema in schemas)) if schemas else set()
         if shared:
@@ -101,6 +114,18 @@ class _Planner:
         else:
             newest = max(present, key=lambda number: (self.ordered[number].id or -1, number), default=None)
         return self.core.expecting(present, newest, None)
+
+    def _inferred(self, part: Part) -> ValueSchemas:
+        _, text = self._met(part)
+        return self.core.expecting([], None, (text or "{}", []))
+
+    def _met(self, part: Part) -> tuple[list[int], str | None]:
+        """Read the records once for the schemas that they name, or that their texts have."""
+        for _, source in self.places:
+            _ensure_read_twice(source)
+        read = replace(self.options, columns=(), values="raw", key_values="raw", isolation="read_uncommitted", transactions=None)
+        keys, values = met_schemas([source for _, source in self.places], read, self.core, self.infers)
+        return keys if part == "key" else values
 
     def _newest(self, versions: Iterable[tuple[Any, Any]]) -> int | None:
         """Return the number of the newest version that is not deleted, or of the newest of all."""
@@ -115,11 +140,11 @@ class _Planner:
             return []
 
 
-def reader_of(given: Any, source: SchemaSource) -> tuple[str, list[str]]:
-    """Return the text of a reader's schema, and those of the schemas that it needs.
+def reader_of(given: Any, source: SchemaSource) -> tuple[str, list[tuple[str, str]]]:
+    """Return the text of a reader's schema, and the names and texts of the schemas that it needs.
 
     Args:
-        given: a text, parsed JSON, the path of a file (as `os.PathLike`), or a schema of the set.
+        given: a text, parsed JSON, the path of a file (as `os.PathLike`), a schema of the set, or an Arrow schema (for JSON).
         source: the set.
 
     Raises:
@@ -133,8 +158,10 @@ def reader_of(given: Any, source: SchemaSource) -> tuple[str, list[str]]:
     if isinstance(given, Mapping | list):
         return json.dumps(given, ensure_ascii=False), []
     if hasattr(given, "text") and hasattr(given, "references"):
-        return given.text, [meant.text for _, meant in source.referenced(given)]
-    raise TypeError(f"reader_schema must be a text, parsed JSON, a path or a Schema, not {type(given).__name__}")
+        return given.text, [(name, meant.text) for name, meant in source.referenced(given)]
+    if hasattr(given, "__arrow_c_schema__"):
+        return json_schema_of(given), []
+    raise TypeError(f"reader_schema must be a text, parsed JSON, a path, a Schema or an Arrow schema, not {type(given).__name__}")
 
 
 def _ensure_read_twice(source: Any) -> None:

@@ -9,17 +9,19 @@ use pyo3::types::{PyBytes, PyTuple};
 use crate::columns::{BatchSource, StreamOptions, stream};
 use crate::error::Result;
 use crate::framing::Source;
+use crate::py::arrow::import::data_type_of;
 use crate::py::interrupt::Signals;
 use crate::py::options::{ReadOptions, choice};
 use crate::py::source;
+use crate::values::json::schema_of;
 use crate::values::outputs::{Output, Part, wanted};
 use crate::values::scan::{Met, scan};
-use crate::values::{self, Entry, Expected, Framing, Schemas, TypedOptions, ValuePlan};
+use crate::values::{self, Entry, Expected, Framing, Schemas, TypedOptions, ValueFormat, ValuePlan};
 
 /// A schema: id, GUID (16 bytes), type, text, and name and text of each schema that it needs.
 type EntryParts = (Option<i64>, Option<Vec<u8>>, String, String, Vec<(String, String)>);
-/// The text of a reader's schema, and those of the schemas that it needs.
-type ReaderParts = (String, Vec<String>);
+/// The text of a reader's schema, and name and text of each schema that it needs.
+type ReaderParts = (String, Vec<(String, String)>);
 
 /// The schemas that keys or values of a read may have, and what is known of them. It can be pickled.
 #[pyclass(frozen, from_py_object, module = "logsegment._core")]
@@ -28,23 +30,26 @@ pub struct ValueSchemas {
     schemas: Arc<Schemas>,
     entries: Arc<Vec<EntryParts>>,
     framing: Framing,
+    format: ValueFormat,
     expected: Expected,
 }
 
 #[pymethods]
 impl ValueSchemas {
     #[new]
-    #[pyo3(signature = (entries, framing, present=Vec::new(), newest=None, reader=None))]
+    #[pyo3(signature = (entries, framing, format, present=Vec::new(), newest=None, reader=None))]
     fn new(
         entries: Vec<EntryParts>,
         framing: &str,
+        format: &str,
         present: Vec<usize>,
         newest: Option<usize>,
         reader: Option<ReaderParts>,
     ) -> PyResult<Self> {
         let framing = choice("framing", framing, Framing::NAMES)?;
-        let schemas = Arc::new(Schemas::new(entries.iter().map(entry).collect::<PyResult<_>>()?, framing));
-        Ok(Self { schemas, entries: Arc::new(entries), framing, expected: Expected { present, newest, reader } })
+        let format = choice("values", format, ValueFormat::NAMES)?;
+        let schemas = Arc::new(Schemas::new(entries.iter().map(entry).collect::<PyResult<_>>()?, framing, format));
+        Ok(Self { schemas, entries: Arc::new(entries), framing, format, expected: Expected { present, newest, reader } })
     }
 
     /// The same schemas, of which these are expected.
@@ -58,8 +63,9 @@ impl ValueSchemas {
         };
         let entries: Vec<_> = self.entries.iter().map(parts).collect();
         let framing = Framing::NAMES.iter().find(|(_, framing)| *framing == self.framing).map_or("auto", |(name, _)| name);
+        let format = ValueFormat::NAMES.iter().find(|(_, format)| *format == self.format).map_or("avro", |(name, _)| name);
         let Expected { present, newest, reader } = self.expected.clone();
-        let arguments = (entries, framing, present, newest, reader).into_pyobject(py)?;
+        let arguments = (entries, framing, format, present, newest, reader).into_pyobject(py)?;
         (py.get_type::<Self>(), arguments).into_pyobject(py)
     }
 }
@@ -97,15 +103,20 @@ pub fn open(source: Source, stream: StreamOptions, typed: Option<&TypedOptions>)
     }
 }
 
-/// Return the numbers of the schemas that keys and values of sources name. Damage is skipped.
+/// The numbers of the schemas that keys or values name, and the JSON Schema of JSON ones.
+type PartMet = (Vec<usize>, Option<String>);
+
+/// Return what keys and what values of sources name, with the JSON Schemas of JSON keys and values if `infers`. Damage is skipped.
 #[pyfunction]
+#[pyo3(signature = (sources, options, schemas, infers=false))]
 pub fn met_schemas(
     py: Python<'_>,
     sources: Vec<Bound<'_, PyAny>>,
     options: ReadOptions,
     schemas: &ValueSchemas,
-) -> PyResult<(Vec<usize>, Vec<usize>)> {
-    let mut met = Met::default();
+    infers: bool,
+) -> PyResult<(PartMet, PartMet)> {
+    let mut met = Met { inferred: infers.then(Default::default), ..Met::default() };
     for one in sources {
         let (signals, interrupt) = Signals::new();
         let mut stream = options.to_record_stream(interrupt)?;
@@ -114,5 +125,14 @@ pub fn met_schemas(
         let schemas = &schemas.schemas;
         py.detach(|| scan(opened.source, stream, schemas, &mut met)).map_err(|error| signals.raised(py, &error))?;
     }
-    Ok((met.keys.into_iter().collect(), met.values.into_iter().collect()))
+    let [key, value] = met.inferred.map_or([None, None], |parts| parts.map(|part| Some(part.schema())));
+    Ok(((met.keys.into_iter().collect(), key), (met.values.into_iter().collect(), value)))
+}
+
+/// Return the text of a JSON Schema for values of an Arrow schema or type (`__arrow_c_schema__`).
+#[pyfunction]
+pub fn json_schema_of(schema: &Bound<'_, PyAny>) -> PyResult<String> {
+    let found = schema_of(&data_type_of(schema)?);
+    let found = found.map_err(|name| PyValueError::new_err(format!("reader_schema: JSON values are not decoded to {name}")))?;
+    Ok(found.to_string())
 }

@@ -12,7 +12,7 @@ use arrow_array::{
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer, i256};
 use arrow_schema::{ArrowError, DataType, Fields, TimeUnit};
 
-use super::payload::{Problem, Read};
+use super::payload::{Payload, Problem, Read};
 use super::shape::{Shape, ShapeKind, entries, fields};
 
 /// A column with its validity.
@@ -286,6 +286,24 @@ fn emptied<T>(values: &mut Vec<T>) -> Vec<T> {
 #[inline]
 pub(super) fn end_row(offsets: &mut Vec<i32>, items: &Column) -> Read<()> {
     offsets.push(end_of(items.len())?);
+    Ok(())
+}
+
+/// One child of a struct has the value, the others are null.
+pub(super) fn push_member<'p>(
+    place: usize,
+    children: &mut [Column],
+    payload: &mut Payload<'p>,
+    mut read: impl FnMut(&mut Column, &mut Payload<'p>) -> Read<()>,
+) -> Read<()> {
+    for (index, child) in children.iter_mut().enumerate() {
+        if index == place {
+            read(child, payload)?;
+        } else {
+            payload.spend(child.width())?;
+            child.push_null();
+        }
+    }
     Ok(())
 }
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array};
 use arrow_schema::ArrowError;
 
-use super::avro::{self, Step};
 use super::column::Column;
+use super::formats::Reading;
 use super::framing::{Framed, Header, SchemaName};
-use super::payload::{Payload, Problem, Read};
+use super::payload::{Problem, Read};
 use super::plan::ValuePlan;
 
 /// A column of values with that of the ids of their schemas.
@@ -83,7 +83,7 @@ impl ValueDecoder {
             *slot = id_in(framed.name).or(*id);
         }
         match step {
-            Ok(Some(step)) => decode(step, &framed, column, spent),
+            Ok(Some(step)) => step.read(&framed, column, spent),
             Ok(None) => {
                 column.push_null();
                 Ok(())
@@ -95,7 +95,7 @@ impl ValueDecoder {
     /// Takes a value apart and finds its schema among those that were met.
     fn named<'v>(&mut self, value: &'v [u8], header: Option<Header<'v>>) -> Read<(Framed<'v>, usize)> {
         let schemas = self.plan.schemas();
-        let framed = schemas.framing().parse(value, header, |id| schemas.knows(id))?;
+        let framed = schemas.take_apart(value, header)?;
         if let Some(slot) = self.ids.last_mut() {
             *slot = id_in(framed.name);
         }
@@ -135,30 +135,11 @@ fn id_in(name: SchemaName) -> Option<i64> {
 struct Known {
     index: usize,
     id: Option<i64>,
-    step: Read<Option<Step>>,
+    step: Read<Option<Reading>>,
 }
 
 /// Most names of schemas that are kept.
 const MOST_NAMES: usize = 100_000;
-
-#[inline]
-fn decode(step: &Step, framed: &Framed<'_>, column: &mut Column, spent: &mut u64) -> Read<()> {
-    let mut payload = Payload::new(framed.payload);
-    payload.is_bare_bytes = framed.is_confluent && is_of_bytes(step);
-    let read = avro::read(step, column, &mut payload).and_then(|()| payload.finish());
-    *spent = spent.saturating_add(payload.spent());
-    read
-}
-
-/// True for a schema that is nothing but bytes, of which Confluent's serializers write no length.
-fn is_of_bytes(step: &Step) -> bool {
-    match step {
-        Step::Run { is_bytes } => *is_bytes,
-        Step::Decimal { size: None, .. } => true,
-        Step::Member(_, step) => is_of_bytes(step),
-        _ => false,
-    }
-}
 
 /// The limit of what a batch of values takes, above which it is closed.
 pub const MOST_SPENT: u64 = 256 << 20;

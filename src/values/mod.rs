@@ -6,7 +6,9 @@
 pub mod avro;
 mod column;
 mod decoder;
+mod formats;
 pub mod framing;
+pub mod json;
 pub mod outputs;
 pub mod payload;
 pub mod plan;
@@ -18,6 +20,7 @@ pub mod stream;
 pub mod wanted;
 
 pub use decoder::ValueDecoder;
+pub use formats::ValueFormat;
 pub use framing::Framing;
 pub use plan::{Expected, ValuePlan};
 pub use schemas::{Entry, Schemas};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::DataType;
 
-use super::avro::{self, Resolver, Step};
+use super::formats::{AnySchema, Reading};
 use super::payload::{Problem, Read};
 use super::schemas::{Schemas, member_name};
 use super::shape::{Member, Shape, ShapeKind};
@@ -21,7 +21,7 @@ pub struct ValuePlan {
 /// A schema as which values are read.
 #[derive(Debug)]
 struct Side {
-    reader: Arc<avro::Schema>,
+    reader: AnySchema,
     /// The one schema whose values these are, where each schema has a member of its own.
     only: Option<Only>,
     shape: Shape,
@@ -44,7 +44,7 @@ pub struct Expected {
     /// The number of the newest of them, as which all are read if they can be.
     pub newest: Option<usize>,
     /// The schema as which the caller wants them, with those that it needs.
-    pub reader: Option<(String, Vec<String>)>,
+    pub reader: Option<(String, Vec<(String, String)>)>,
 }
 
 impl ValuePlan {
@@ -54,22 +54,22 @@ impl ValuePlan {
     /// `Schema` for a reader's schema that is bad, and for fields that are wanted and are not there.
     pub fn new(schemas: Arc<Schemas>, expected: &Expected, wanted: &Wanted) -> Read<Self> {
         if let Some((text, referenced)) = &expected.reader {
-            let referenced: Vec<&str> = referenced.iter().map(String::as_str).collect();
-            let reader = avro::Schema::parse(text, &referenced).map_err(|problem| Problem::Schema(format!("reader_schema: {problem}")))?;
-            return Self::of_one(schemas, Arc::new(reader), wanted);
+            let reader = AnySchema::parse(schemas.format().kind(), text, referenced);
+            let reader = reader.map_err(|problem| Problem::Schema(format!("reader_schema: {problem}")))?;
+            return Self::of_one(schemas, reader, wanted);
         }
         // A schema that is bad is told when a value has it.
-        let mut parsed: Vec<(usize, Arc<avro::Schema>)> =
-            expected.present.iter().filter_map(|index| Some((*index, schemas.avro(*index).ok()?))).collect();
+        let mut parsed: Vec<(usize, AnySchema)> =
+            expected.present.iter().filter_map(|index| Some((*index, schemas.parsed(*index).ok()?))).collect();
         parsed.sort_by_key(|(index, _)| *index);
         parsed.dedup_by_key(|(index, _)| *index);
         if let [(_, only)] = parsed.as_slice() {
-            let only = Arc::clone(only);
+            let only = only.clone();
             return Self::of_one(schemas, only, wanted);
         }
-        let newest = expected.newest.and_then(|index| schemas.avro(index).ok());
+        let newest = expected.newest.and_then(|index| schemas.parsed(index).ok());
         match newest {
-            Some(newest) if parsed.iter().all(|(_, writer)| reads_all(writer, &newest)) => Self::of_one(schemas, newest, wanted),
+            Some(newest) if parsed.iter().all(|(_, writer)| writer.is_read_as(&newest)) => Self::of_one(schemas, newest, wanted),
             _ => Self::of_each(schemas, parsed, wanted),
         }
     }
@@ -88,8 +88,8 @@ impl ValuePlan {
     ///
     /// # Errors
     /// `Unresolved` for a schema that cannot be read as the wanted one, or is not among those that have a member.
-    pub fn step(&self, index: usize) -> Read<Option<Step>> {
-        let writer = self.schemas.avro(index)?;
+    pub fn step(&self, index: usize) -> Read<Option<Reading>> {
+        let writer = self.schemas.parsed(index)?;
         let label = || self.schemas.entry(index).map_or_else(String::new, |entry| entry.label());
         let is_its_own = |side: &&Side| side.only.is_none_or(|only| only.schema == index);
         let side = self.sides.iter().find(is_its_own);
@@ -97,32 +97,32 @@ impl ValuePlan {
         if let Some(Only { member: None, .. }) = side.only {
             return Ok(None);
         }
-        let step = Resolver::new(&writer, &side.reader).resolve(&side.shape);
+        let step = writer.read_as(&side.reader, &side.shape);
         let step = step.map_err(|problem| Problem::Unresolved(format!("{} cannot be read as the wanted one: {problem}", label())))?;
         let member = side.only.and_then(|only| only.member);
         Ok(Some(match member {
-            Some(member) => Step::Member(member, Box::new(step)),
+            Some(member) => Reading::Member(member, Box::new(step)),
             None => step,
         }))
     }
 
-    fn of_one(schemas: Arc<Schemas>, reader: Arc<avro::Schema>, wanted: &Wanted) -> Read<Self> {
-        let shape = avro::shape_of(&reader, wanted)?.nullable();
+    fn of_one(schemas: Arc<Schemas>, reader: AnySchema, wanted: &Wanted) -> Read<Self> {
+        let shape = reader.shape(wanted)?.nullable();
         Ok(Self { schemas, sides: vec![Side { reader, only: None, shape: shape.clone() }], shape })
     }
 
-    fn of_each(schemas: Arc<Schemas>, parsed: Vec<(usize, Arc<avro::Schema>)>, wanted: &Wanted) -> Read<Self> {
+    fn of_each(schemas: Arc<Schemas>, parsed: Vec<(usize, AnySchema)>, wanted: &Wanted) -> Read<Self> {
         let mut sides = Vec::new();
         let mut members = Vec::new();
         for (index, reader) in parsed {
             let Some(entry) = schemas.entry(index) else { continue };
-            let name = member_name(entry, avro::fingerprint(&reader));
+            let name = member_name(entry, reader.fingerprint());
             let Some(wanted) = wanted.field(&name) else {
                 let only = Some(Only { schema: index, member: None });
                 sides.push(Side { reader, only, shape: Shape::leaf(DataType::Null) });
                 continue;
             };
-            let shape = avro::shape_of(&reader, &wanted)?.nullable();
+            let shape = reader.shape(&wanted)?.nullable();
             let only = Some(Only { schema: index, member: Some(members.len()) });
             members.push(Member::new(&name, shape.clone()));
             sides.push(Side { reader, only, shape });
@@ -134,11 +134,4 @@ impl ValuePlan {
             if members.is_empty() { Shape::leaf(DataType::Null) } else { Shape { kind: ShapeKind::Union(members), is_nullable: true } };
         Ok(Self { schemas, sides, shape: shape.nullable() })
     }
-}
-
-/// True if every value of a schema can be read as another one.
-fn reads_all(writer: &Arc<avro::Schema>, reader: &Arc<avro::Schema>) -> bool {
-    let Ok(shape) = avro::shape_of(reader, &Wanted::all()) else { return false };
-    let mut resolver = Resolver::new(writer, reader);
-    resolver.resolve(&shape).is_ok() && !resolver.is_partial
 }

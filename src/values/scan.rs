@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::json::Inferred;
 use super::outputs::Part;
 use super::record_parts::RecordParts;
 use super::schemas::Schemas;
@@ -17,6 +18,8 @@ pub struct Met {
     pub keys: BTreeSet<usize>,
     /// Of values.
     pub values: BTreeSet<usize>,
+    /// The schema of JSON keys and of JSON values, if it is wanted.
+    pub inferred: Option<[Inferred; 2]>,
 }
 
 /// Adds the schemas that a source names. Damage is skipped: the read that follows reports it.
@@ -33,8 +36,12 @@ pub fn scan(source: Source, options: StreamOptions, schemas: &Arc<Schemas>, met:
         for row in 0..batch.num_rows() {
             for (part, found) in [(Part::Key, &mut met.keys), (Part::Value, &mut met.values)] {
                 let Some(bytes) = parts.bytes(part, row) else { continue };
-                let framed = schemas.framing().parse(bytes, parts.header(part, row), |id| schemas.knows(id));
-                found.extend(framed.and_then(|framed| schemas.find(framed.name)).ok());
+                let Ok(framed) = schemas.take_apart(bytes, parts.header(part, row)) else { continue };
+                found.extend(schemas.find(framed.name).ok());
+                if let Some([keys, values]) = &mut met.inferred {
+                    let inferred = if part == Part::Key { keys } else { values };
+                    inferred.add(framed.payload);
+                }
             }
         }
     }

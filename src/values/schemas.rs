@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use super::avro;
-use super::framing::{Framing, SchemaName};
+use super::formats::{AnySchema, ValueFormat};
+use super::framing::{Framed, Framing, Header, SchemaName};
 use super::payload::{Problem, Read};
 
 /// A schema with its names.
@@ -27,26 +27,42 @@ pub struct Entry {
 #[derive(Debug)]
 pub struct Schemas {
     entries: Vec<Entry>,
-    parsed: Vec<OnceLock<Result<Arc<avro::Schema>, String>>>,
+    parsed: Vec<OnceLock<Result<AnySchema, String>>>,
     names: HashMap<SchemaName, usize>,
     fingerprints: OnceLock<HashMap<SchemaName, usize>>,
     framing: Framing,
+    format: ValueFormat,
 }
 
 impl Schemas {
     /// The schemas, of which a later one takes the name of an earlier one.
-    pub fn new(entries: Vec<Entry>, framing: Framing) -> Self {
+    pub fn new(entries: Vec<Entry>, framing: Framing, format: ValueFormat) -> Self {
         let mut names = HashMap::new();
         for (index, entry) in entries.iter().enumerate() {
             names.extend(entry.id.map(|id| (SchemaName::Id(id), index)));
             names.extend(entry.guid.map(|guid| (SchemaName::Guid(guid), index)));
         }
-        Self { parsed: entries.iter().map(|_| OnceLock::new()).collect(), entries, names, fingerprints: OnceLock::new(), framing }
+        Self { parsed: entries.iter().map(|_| OnceLock::new()).collect(), entries, names, fingerprints: OnceLock::new(), framing, format }
     }
 
     /// How values name them.
     pub fn framing(&self) -> Framing {
         self.framing
+    }
+
+    /// Takes a value apart. A JSON text that has to be of the only schema needs no framing.
+    ///
+    /// # Errors
+    /// `Framing` for a value without the framing.
+    pub fn take_apart<'a>(&self, value: &'a [u8], header: Option<Header<'a>>) -> Read<Framed<'a>> {
+        let is_bare = self.framing == Framing::Auto && self.format == ValueFormat::Json && self.is_single() && header.is_none();
+        let framing = if is_bare && !matches!(value.first(), Some(0 | 1)) { Framing::None } else { self.framing };
+        framing.parse(value, header, |id| self.knows(id))
+    }
+
+    /// The format of their values.
+    pub fn format(&self) -> ValueFormat {
+        self.format
     }
 
     /// True if an id is known.
@@ -74,13 +90,13 @@ impl Schemas {
         found.ok_or_else(|| Problem::UnknownSchema(name.to_string()).into())
     }
 
-    /// The parsed Avro schema with a number.
+    /// The parsed schema with a number.
     ///
     /// # Errors
-    /// `Schema` for one that is not Avro, or is bad.
-    pub fn avro(&self, index: usize) -> Read<Arc<avro::Schema>> {
+    /// `Schema` for one of another format, and for one that is bad.
+    pub fn parsed(&self, index: usize) -> Read<AnySchema> {
         let (Some(entry), Some(parsed)) = (self.entries.get(index), self.parsed.get(index)) else { return Err(Box::new(Problem::Shape)) };
-        let parsed = parsed.get_or_init(|| entry.parse());
+        let parsed = parsed.get_or_init(|| entry.parse(self.format));
         parsed.clone().map_err(|problem| Problem::Schema(format!("{}: {problem}", entry.label())).into())
     }
 
@@ -90,7 +106,7 @@ impl Schemas {
 
     fn fingerprints(&self) -> HashMap<SchemaName, usize> {
         let parsed =
-            (0..self.entries.len()).filter_map(|index| Some((SchemaName::Fingerprint(avro::fingerprint(&*self.avro(index).ok()?)), index)));
+            (0..self.entries.len()).filter_map(|index| Some((SchemaName::Fingerprint(self.parsed(index).ok()?.fingerprint()), index)));
         parsed.collect()
     }
 }
@@ -101,12 +117,11 @@ impl Entry {
         self.id.map_or_else(|| "the schema".to_owned(), |id| format!("schema {id}"))
     }
 
-    fn parse(&self) -> Result<Arc<avro::Schema>, String> {
-        if self.kind != "AVRO" {
-            return Err(format!("of type {}, not AVRO", self.kind));
+    fn parse(&self, format: ValueFormat) -> Result<AnySchema, String> {
+        if !format.takes(&self.kind) {
+            return Err(format!("of type {}, not {}", self.kind, format.kind()));
         }
-        let referenced: Vec<&str> = self.referenced.iter().map(|(_, text)| text.as_str()).collect();
-        avro::Schema::parse(&self.text, &referenced).map(Arc::new)
+        AnySchema::parse(&self.kind, &self.text, &self.referenced)
     }
 }
 

@@ -98,3 +98,25 @@ pub fn entries(values: &Shape) -> FieldRef {
     let fields = Fields::from(vec![Arc::new(Field::new("key", DataType::Utf8, false)), values.field("value")]);
     Arc::new(Field::new("entries", DataType::Struct(fields), false))
 }
+
+/// The one shape that holds the values of all of these.
+pub fn common(shapes: &[Shape]) -> Option<ShapeKind> {
+    let (first, rest) = shapes.split_first()?;
+    let mut kind = first.kind.clone();
+    for shape in rest {
+        kind = match (&kind, &shape.kind) {
+            (one, other) if one == other => kind,
+            (ShapeKind::Leaf(one), ShapeKind::Leaf(other)) => ShapeKind::Leaf(wider(one, other)?),
+            _ => return None,
+        };
+    }
+    Some(kind)
+}
+
+fn wider(one: &DataType, other: &DataType) -> Option<DataType> {
+    match (one, other) {
+        (DataType::Int32, DataType::Int64) | (DataType::Int64, DataType::Int32) => Some(DataType::Int64),
+        (DataType::Float32, DataType::Float64) | (DataType::Float64, DataType::Float32) => Some(DataType::Float64),
+        (one, other) => (one == other).then(|| one.clone()),
+    }
+}

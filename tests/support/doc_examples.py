@@ -39,7 +39,14 @@ def furnish(place: Path) -> None:
         for file in sorted((DATA / source).glob("*.log" if name == "." else "*")):
             shutil.copyfile(file, place / name / file.name)
     shutil.copytree(ROOT / "examples/damaged-0", place / "examples/damaged-0")
-    for name in ("_schemas-0", "alpha-avro-refs-0", "alpha-avro-incompatible-0"):
+    for name in (
+        "_schemas-0",
+        "alpha-avro-refs-0",
+        "alpha-avro-incompatible-0",
+        "alpha-json-refs-0",
+        "alpha-mixed-0",
+        "alpha-proto-nested-0",
+    ):
         shutil.copytree(TESTS / "values" / name, place / name)
     (place / "schemas").mkdir()
     shutil.copyfile(ROOT / "tests/values/schemas/bare.avsc", place / "schemas/bare.avsc")

@@ -43,9 +43,9 @@ class ValueArguments(Protocol):
 
 def values_options(function: F) -> F:
     """Add the options; the verb gets `values`, `key_values`, `schemas` and `reader_schema`."""
-    text = "Show values as raw bytes, as fields by their schemas (avro), or the fields of Kafka's internal topics.  [default: raw]"
+    text = "Show values as raw bytes, as fields by their schemas (avro, json), or the fields of Kafka's internal topics.  [default: raw]"
     values = click.option("--values", type=click.Choice(get_args(Values)), default="raw", metavar="KIND", help=text)
-    text = "The same for keys: raw or avro.  [default: raw]"
+    text = "The same for keys: raw, avro or json.  [default: raw]"
     keys = click.option("--key-values", type=click.Choice(get_args(KeyValues)), default="raw", metavar="KIND", help=text)
     text = "Schemas: a registry's log (_schemas-0), a directory of schema files, or the one schema of all values."
     schemas = click.option("--schemas", metavar="PATH", help=text)
@@ -70,19 +70,18 @@ def typed(options: ValueArguments, columns: Iterable[str], places: Iterable[Plac
     for is_of, kind, option in ((is_of_values, options.values, "--values"), (is_of_keys, options.key_values, "--key-values")):
         named = next(filter(is_of, names), None)
         if named is not None and kind in ("raw", "internal"):
-            raise click.UsageError(f"the column {named} needs {option} avro")
+            raise click.UsageError(f"the column {named} needs {option} avro or json")
     read = ReadOptions(columns=names)
     if options.values in ("raw", "internal") and options.key_values == "raw":
         return read
     if options.is_redacted:
         raise click.UsageError("--redact shows no payloads, so that nothing is decoded: leave out --values and --key-values")
-    if options.schemas is None:
+    if options.schemas is None and not {options.values, options.key_values} <= {"raw", "internal", "json"}:
         raise click.UsageError("--schemas is missing: a registry's log, a directory of schema files, or one schema")
     reader = None if options.reader_schema is None else Path(options.reader_schema)
     try:
-        wanted = replace(
-            read, values=options.values, key_values=options.key_values, schemas=from_path(options.schemas), reader_schema=reader
-        )
+        schemas = None if options.schemas is None else from_path(options.schemas)
+        wanted = replace(read, values=options.values, key_values=options.key_values, schemas=schemas, reader_schema=reader)
         found = replace(planned(wanted, list(places)), columns=names, values="raw", key_values="raw", schemas=None, reader_schema=None)
         # A field that the schemas do not have is told before anything is read.
         with decoded(b"", found):

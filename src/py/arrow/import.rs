@@ -4,7 +4,7 @@
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, make_array};
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, DataType};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -42,6 +42,14 @@ fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     // leaves a released struct, and read on this thread alone.
     let reader = unsafe { ArrayStreamReader::from_raw(stream.as_ptr()) };
     reader.and_then(Iterator::collect).map_err(|error| bad(&error))
+}
+
+/// Imports the type of an object with `__arrow_c_schema__`: a struct for a schema.
+pub fn data_type_of(object: &Bound<'_, PyAny>) -> PyResult<DataType> {
+    let capsule = object.call_method0("__arrow_c_schema__")?.extract::<Bound<'_, PyCapsule>>()?;
+    let schema = capsule.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>();
+    // SAFETY: the name of the capsule says that it holds an initialised ArrowSchema, which is only read while the capsule is borrowed here.
+    DataType::try_from(unsafe { schema.as_ref() }).map_err(|error| bad(&error))
 }
 
 fn bad(error: &ArrowError) -> PyErr {

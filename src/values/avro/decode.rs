@@ -4,7 +4,7 @@ use arrow_buffer::i256;
 
 use super::json;
 use super::resolve::{FieldStep, Step};
-use crate::values::column::{Column, Runs, Slots, end_row};
+use crate::values::column::{Column, Runs, Slots, end_row, push_member};
 use crate::values::payload::{Payload, Problem, Read};
 
 /// Reads one value into a column.
@@ -86,7 +86,7 @@ fn value(step: &Step, slots: &mut Slots, payload: &mut Payload<'_>) -> Read<()> 
         (Step::Fixed(size), Slots::Fixed(_, data)) => data.extend_from_slice(payload.take(*size)?),
         (Step::Fixed(size), Slots::Runs(runs)) => runs.push(payload.take(*size)?)?,
         (Step::Member(place, step), Slots::Struct(children, len)) => {
-            member(*place, step, children, payload)?;
+            push_member(*place, children, payload, |child, payload| read(step, child, payload))?;
             *len += 1;
         }
         (step, slots) => rare(step, slots, payload)?,
@@ -164,19 +164,6 @@ fn record(fields: &[FieldStep], children: &mut [Column], payload: &mut Payload<'
                 payload.spend(bytes.len() / 8 + 1)?;
                 read(step, children.get_mut(*place).ok_or(Problem::Shape)?, &mut Payload::new(bytes))?;
             }
-        }
-    }
-    Ok(())
-}
-
-/// One child has the value, the others are null.
-fn member(place: usize, step: &Step, children: &mut [Column], payload: &mut Payload<'_>) -> Read<()> {
-    for (index, child) in children.iter_mut().enumerate() {
-        if index == place {
-            read(step, child, payload)?;
-        } else {
-            payload.spend(child.width())?;
-            child.push_null();
         }
     }
     Ok(())

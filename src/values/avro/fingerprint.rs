@@ -15,7 +15,8 @@ pub fn fingerprint(schema: &Schema) -> [u8; 8] {
     crc(text.as_bytes()).to_le_bytes()
 }
 
-fn crc(bytes: &[u8]) -> u64 {
+/// The CRC-64-AVRO of bytes.
+pub fn crc(bytes: &[u8]) -> u64 {
     bytes.iter().fold(EMPTY, |crc, byte| {
         let mut part = (crc ^ u64::from(*byte)) & 0xff;
         for _ in 0..8 {

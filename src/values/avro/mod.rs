@@ -10,7 +10,7 @@ mod schema;
 mod shape;
 
 pub use decode::read;
-pub use fingerprint::fingerprint;
+pub use fingerprint::{crc, fingerprint};
 pub use resolve::{Resolver, Step};
 pub use schema::Schema;
 pub use shape::shape_of;

@@ -4,7 +4,7 @@ use arrow_schema::{DataType, TimeUnit};
 
 use super::schema::{Field, Kind, Logical, Node, NodeId, Schema, Unit};
 use crate::values::payload::{MOST_DEPTH, Problem, Read};
-use crate::values::shape::{MOST_COLUMNS, Member, Shape, ShapeKind};
+use crate::values::shape::{MOST_COLUMNS, Member, Shape, ShapeKind, common};
 use crate::values::wanted::Wanted;
 
 /// Digits that fit 128 and 256 bits.
@@ -95,28 +95,6 @@ impl Shaper<'_> {
             if is_alone(short) { short.to_owned() } else { node.type_name().replace('.', "_") }
         };
         nodes.iter().map(named).collect()
-    }
-}
-
-/// The one shape that holds the values of all of these.
-fn common(shapes: &[Shape]) -> Option<ShapeKind> {
-    let (first, rest) = shapes.split_first()?;
-    let mut kind = first.kind.clone();
-    for shape in rest {
-        kind = match (&kind, &shape.kind) {
-            (one, other) if one == other => kind,
-            (ShapeKind::Leaf(one), ShapeKind::Leaf(other)) => ShapeKind::Leaf(wider(one, other)?),
-            _ => return None,
-        };
-    }
-    Some(kind)
-}
-
-fn wider(one: &DataType, other: &DataType) -> Option<DataType> {
-    match (one, other) {
-        (DataType::Int32, DataType::Int64) | (DataType::Int64, DataType::Int32) => Some(DataType::Int64),
-        (DataType::Float32, DataType::Float64) | (DataType::Float64, DataType::Float32) => Some(DataType::Float64),
-        (one, other) => (one == other).then(|| one.clone()),
     }
 }
 

@@ -1,0 +1,353 @@
+//! JSON texts into columns, without a tree of values between.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use chrono::{DateTime, NaiveDate, NaiveDateTime};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use arrow_schema::{DataType, TimeUnit};
+
+use super::infer::ensure_text;
+use crate::values::column::{Column, Runs, Slots, end_row};
+use crate::values::payload::{Payload, Problem, Read};
+use crate::values::shape::{Shape, ShapeKind};
+
+/// How a text becomes a value of a column.
+#[derive(Clone, Debug)]
+pub enum JsonStep {
+    /// A value without children.
+    Leaf(DataType),
+    /// JSON text.
+    Text,
+    /// Items.
+    List(Box<JsonStep>),
+    /// Names with values.
+    Map(Box<JsonStep>),
+    /// Children by their names.
+    Struct(HashMap<Box<str>, usize>, Vec<JsonStep>),
+}
+
+impl JsonStep {
+    /// The step for a column of this shape.
+    pub fn of(shape: &Shape) -> Self {
+        match &shape.kind {
+            ShapeKind::Leaf(data_type) => Self::Leaf(data_type.clone()),
+            ShapeKind::Json => Self::Text,
+            ShapeKind::List(items) => Self::List(Box::new(Self::of(items))),
+            ShapeKind::Map(values) => Self::Map(Box::new(Self::of(values))),
+            ShapeKind::Struct(members) | ShapeKind::Union(members) => {
+                let names = members.iter().enumerate().map(|(place, member)| (member.name.clone(), place));
+                Self::Struct(names.collect(), members.iter().map(|member| Self::of(&member.shape)).collect())
+            }
+        }
+    }
+}
+
+/// Reads the text that is left into a column.
+///
+/// # Errors
+/// What is wrong with it; the column may have a part of it then.
+pub fn read(step: &JsonStep, column: &mut Column, payload: &mut Payload<'_>) -> Read<()> {
+    let text = std::str::from_utf8(payload.take(payload.left())?).map_err(|_| Problem::Utf8)?;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let mut failed = None;
+    let value = JsonValue { step, column, payload, failed: &mut failed };
+    let read = value.deserialize(&mut deserializer).and_then(|()| deserializer.end());
+    read.map_err(|error| failed.unwrap_or_else(|| Box::new(Problem::Text(format!("not JSON of its schema: {error}")))))
+}
+
+/// The value of a place in the text, for a column.
+struct JsonValue<'p, 'b> {
+    step: &'p JsonStep,
+    column: &'p mut Column,
+    payload: &'p mut Payload<'b>,
+    /// What is wrong beyond the text.
+    failed: &'p mut Option<Box<Problem>>,
+}
+
+impl JsonValue<'_, '_> {
+    /// Appends what `push` appends to the slots; a problem becomes an error of the text.
+    fn push<E: serde::de::Error>(self, push: impl FnOnce(&JsonStep, &mut Slots) -> Read<bool>) -> Result<(), E> {
+        match push(self.step, &mut self.column.slots) {
+            Ok(true) => {
+                self.column.note_valid();
+                Ok(())
+            }
+            Ok(false) => Err(E::custom("the value is not of the type of the column")),
+            Err(problem) => Err(noted(self.failed, problem)),
+        }
+    }
+
+    fn null<E: serde::de::Error>(self) -> Result<(), E> {
+        self.payload.spend(self.column.width()).map_err(|problem| noted(self.failed, problem))?;
+        self.column.push_null();
+        Ok(())
+    }
+}
+
+fn noted<E: serde::de::Error>(failed: &mut Option<Box<Problem>>, problem: Box<Problem>) -> E {
+    let error = E::custom(&problem);
+    *failed = Some(problem);
+    error
+}
+
+impl<'de> DeserializeSeed<'de> for JsonValue<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        let is_raw = matches!(self.step, JsonStep::Text | JsonStep::Leaf(DataType::Decimal128(..)));
+        if !is_raw {
+            return deserializer.deserialize_any(self);
+        }
+        let raw: &RawValue = serde::Deserialize::deserialize(deserializer)?;
+        let text = raw.get();
+        if text == "null" {
+            return self.null();
+        }
+        if matches!(self.step, JsonStep::Text) {
+            ensure_text(text).map_err(D::Error::custom)?;
+        }
+        self.push(|step, slots| match (step, slots) {
+            (JsonStep::Text, Slots::Runs(runs)) => runs.push(text.as_bytes()).map(|()| true),
+            (JsonStep::Leaf(DataType::Decimal128(precision, scale)), Slots::I128(values)) => {
+                values.push(digits(text, *precision, *scale)?);
+                Ok(true)
+            }
+            _ => Ok(false),
+        })
+    }
+}
+
+impl<'de> Visitor<'de> for JsonValue<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value of the type of the column")
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
+        self.null()
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<(), E> {
+        self.push(|_, slots| {
+            let Slots::Boolean(bits) = slots else { return Ok(false) };
+            bits.append(value);
+            Ok(true)
+        })
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<(), E> {
+        self.push(|step, slots| whole(step, slots, value.into()))
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<(), E> {
+        self.push(|step, slots| whole(step, slots, value.into()))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<(), E> {
+        self.push(|step, slots| match slots {
+            Slots::F32(_) | Slots::F64(_) => Ok(real(slots, value)),
+            // 2.0 is an integer of JSON Schema.
+            _ if value.fract() == 0.0 && value.abs() < EXACT => whole(step, slots, truncated(value)),
+            _ if value.fract() == 0.0 => Err(Box::new(Problem::Text(format!("{value} does not fit the 64 bits of the column")))),
+            _ => Ok(false),
+        })
+    }
+
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<(), E> {
+        self.push(|step, slots| text_of(step, slots, value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let Self { step, column, payload, failed } = self;
+        let (JsonStep::List(step), Slots::List(offsets, children)) = (step, &mut column.slots) else {
+            return Err(A::Error::custom("an array is not of the type of the column"));
+        };
+        while items.next_element_seed(JsonValue { step, column: children, payload, failed })?.is_some() {}
+        end_row(offsets, children).map_err(|problem| noted(failed, problem))?;
+        column.note_valid();
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, pairs: A) -> Result<(), A::Error> {
+        match (self.step, &self.column.slots) {
+            (JsonStep::Struct(..), Slots::Struct(..)) => object(self, pairs),
+            (JsonStep::Map(_), Slots::Map(..)) => map(self, pairs),
+            _ => Err(A::Error::custom("an object is not of the type of the column")),
+        }
+    }
+}
+
+fn object<'de, A: MapAccess<'de>>(value: JsonValue<'_, '_>, mut pairs: A) -> Result<(), A::Error> {
+    let JsonValue { step, column, payload, failed } = value;
+    let (JsonStep::Struct(places, steps), Slots::Struct(children, len)) = (step, &mut column.slots) else {
+        return Err(A::Error::custom("an object is not of the type of the column"));
+    };
+    while let Some(name) = pairs.next_key_seed(Name)? {
+        let found = places.get(&*name).copied();
+        match found.and_then(|place| Some((steps.get(place)?, children.get_mut(place)?))) {
+            Some((_, column)) if column.len() > *len => return Err(A::Error::custom(format!("the name {name:?} is there twice"))),
+            Some((step, column)) => pairs.next_value_seed(JsonValue { step, column, payload, failed })?,
+            None => {
+                pairs.next_value::<IgnoredAny>()?;
+            }
+        }
+    }
+    *len += 1;
+    for child in children.iter_mut().filter(|child| child.len() < *len) {
+        payload.spend(child.width()).map_err(|problem| noted(failed, problem))?;
+        child.push_null();
+    }
+    column.note_valid();
+    Ok(())
+}
+
+fn map<'de, A: MapAccess<'de>>(value: JsonValue<'_, '_>, mut pairs: A) -> Result<(), A::Error> {
+    let JsonValue { step, column, payload, failed } = value;
+    let (JsonStep::Map(step), Slots::Map(offsets, keys, values)) = (step, &mut column.slots) else {
+        return Err(A::Error::custom("an object is not of the type of the column"));
+    };
+    let mut seen: HashSet<Cow<'de, str>> = HashSet::new();
+    while let Some(name) = pairs.next_key_seed(Name)? {
+        if let Slots::Runs(runs) = &mut keys.slots {
+            runs.push(name.as_bytes()).map_err(|problem| noted(failed, problem))?;
+        }
+        if !seen.insert(name) {
+            return Err(A::Error::custom("a name is there twice"));
+        }
+        pairs.next_value_seed(JsonValue { step, column: &mut *values, payload, failed })?;
+    }
+    end_row(offsets, values).map_err(|problem| noted(failed, problem))?;
+    column.note_valid();
+    Ok(())
+}
+
+/// Reads a name, borrowed where it has no escapes.
+struct Name;
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(name))
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(name.to_owned()))
+    }
+}
+
+/// Doubles below it are exact integers.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+#[expect(clippy::as_conversions, clippy::cast_possible_truncation, reason = "an exact integer below 2^53")]
+fn truncated(value: f64) -> i128 {
+    value as i128
+}
+
+#[expect(clippy::as_conversions, clippy::cast_precision_loss, reason = "rounds to the nearest double, as every reader of JSON does")]
+fn rounded(value: i128) -> f64 {
+    value as f64
+}
+
+/// False for a column of another type.
+#[expect(clippy::as_conversions, clippy::cast_possible_truncation, reason = "rounds to the nearest float")]
+fn real(slots: &mut Slots, value: f64) -> bool {
+    match slots {
+        Slots::F64(values) => values.push(value),
+        Slots::F32(values) => values.push(value as f32),
+        _ => return false,
+    }
+    true
+}
+
+/// An integer; false for a column of another type.
+fn whole(step: &JsonStep, slots: &mut Slots, value: i128) -> Read<bool> {
+    let beyond = || Box::new(Problem::Text(format!("{value} does not fit the type of the column")));
+    if let JsonStep::Leaf(DataType::Date32 | DataType::Timestamp(..)) = step {
+        return Ok(false);
+    }
+    match slots {
+        Slots::F32(_) | Slots::F64(_) => return Ok(real(slots, rounded(value))),
+        Slots::I64(values) => values.push(value.try_into().map_err(|_| beyond())?),
+        Slots::I32(values) => values.push(value.try_into().map_err(|_| beyond())?),
+        Slots::U64(values) => values.push(value.try_into().map_err(|_| beyond())?),
+        Slots::U32(values) => values.push(value.try_into().map_err(|_| beyond())?),
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Text, and what is written as text: bytes in base64, dates and times.
+fn text_of(step: &JsonStep, slots: &mut Slots, value: &str) -> Read<bool> {
+    let bad = |what: &str| Box::new(Problem::Text(format!("{value:?} is not {what}")));
+    match (step, slots) {
+        (_, Slots::Runs(Runs { is_text: false, offsets, data })) => {
+            data.extend_from_slice(&STANDARD.decode(value).map_err(|_| bad("base64"))?);
+            offsets.push(i32::try_from(data.len()).map_err(|_| bad("short enough"))?);
+        }
+        (_, Slots::Runs(runs)) => runs.push(value.as_bytes())?,
+        (JsonStep::Leaf(DataType::Date32), Slots::I32(values)) => {
+            let date = NaiveDate::parse_from_str(value, "%Y-%m-%d").map_err(|_| bad("a date"))?;
+            let days = date.signed_duration_since(NaiveDate::default()).num_days();
+            values.push(days.try_into().map_err(|_| bad("a date"))?);
+        }
+        (JsonStep::Leaf(DataType::Timestamp(unit, zone)), Slots::I64(values)) => {
+            let time = if zone.is_some() {
+                DateTime::parse_from_rfc3339(value).map_err(|_| bad("a time with an offset (RFC 3339)"))?.to_utc()
+            } else {
+                NaiveDateTime::parse_from_str(value, "%Y-%m-%dT%H:%M:%S%.f").map_err(|_| bad("a time without an offset"))?.and_utc()
+            };
+            values.push(match unit {
+                TimeUnit::Millisecond => time.timestamp_millis(),
+                TimeUnit::Microsecond => time.timestamp_micros(),
+                _ => time.timestamp_nanos_opt().ok_or_else(|| bad("within the range of nanoseconds"))?,
+            });
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// The digits of a number, or of a number in quotes, as a decimal.
+fn digits(text: &str, precision: u8, scale: i8) -> Read<i128> {
+    let bad = || Box::new(Problem::Text(format!("{} is not a decimal of {precision} digits, {scale} after the point", short(text))));
+    let number = text.trim_matches('"');
+    let (number, exponent) = number.split_once(['e', 'E']).map_or((number, "0"), |(number, exponent)| (number, exponent));
+    let exponent: i32 = exponent.trim_start_matches('+').parse().map_err(|_| bad())?;
+    let (head, tail) = number.split_once('.').unwrap_or((number, ""));
+    let tail = tail.trim_end_matches('0');
+    let mut found: i128 = format!("{head}{tail}").parse().map_err(|_| bad())?;
+    let after = i32::from(scale).saturating_add(exponent).saturating_sub(i32::try_from(tail.len()).map_err(|_| bad())?);
+    let power = 10_i128.checked_pow(after.unsigned_abs());
+    found = match power {
+        _ if found == 0 => 0,
+        Some(power) if after >= 0 => found.checked_mul(power).ok_or_else(bad)?,
+        Some(power) if found.checked_rem(power) == Some(0) => found.checked_div(power).ok_or_else(bad)?,
+        _ => return Err(bad()),
+    };
+    let bound = 10_i128.checked_pow(precision.into()).ok_or_else(bad)?;
+    if found >= bound || found <= -bound { Err(bad()) } else { Ok(found) }
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(40).collect()
+}

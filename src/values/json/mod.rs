@@ -1,0 +1,11 @@
+//! JSON: the columns of a JSON Schema, schemas inferred from values, and texts into columns.
+
+mod decode;
+mod infer;
+mod schema;
+mod shape;
+
+pub use decode::{JsonStep, read};
+pub use infer::Inferred;
+pub use schema::JsonSchema;
+pub use shape::{holds, schema_of, shape_of};
