@@ -328,7 +328,7 @@ class Finding:
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 _SchemaEntry = tuple[int | None, bytes | None, str, str, Sequence[tuple[str, str]]]
-_ReaderSchema = tuple[str, Sequence[tuple[str, str]]]
+_ReaderSchema = tuple[str, str, Sequence[tuple[str, str]]]
 
 @final
 class ValueSchemas:

@@ -12,6 +12,8 @@ class IoStats(dict[str, int]):
     bytes_checksummed: bytes of entries with a verified checksum; a search after damage verifies more.
     records: records returned.
     bytes_copied: bytes of keys, values and headers that were copied into columns.
+    avro_values, json_values, protobuf_values: keys and values that were decoded by schemas of these formats.
+    raw_values: keys and values that name no schema and are not JSON, with `values="auto"`.
     range_requests: ranges requested from a store (S3, GCS, Azure, HDFS).
     bytes_fetched: bytes that the store returned.
     """

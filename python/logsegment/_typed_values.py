@@ -41,13 +41,15 @@ def planned(options: ReadOptions, places: Sequence[Place]) -> ReadOptions:
 
 
 #: The values of `values` and `key_values` that decode with schemas.
-TYPED = ("avro", "json")
+TYPED = ("auto", "avro", "json")
 
 
 class _AnyJson:
     """The schema of JSON values that have none: any value."""
 
-    framing, type, text, id, guid, context, versions = "auto", "JSON", "{}", None, None, "", ()
+    framing, type, text, id, guid, context = "auto", "JSON", "{}", None, None, ""
+    references: Sequence[Any] = ()
+    versions: Sequence[Any] = ()
 
     def __iter__(self) -> Iterator[Any]:
         return iter([self])
@@ -63,38 +65,57 @@ class _Planner:
     """Finds the schemas of the keys or the values of one read."""
 
     def __init__(self, options: ReadOptions, kind: str, places: Sequence[Place]) -> None:
-        self.infers = kind == "json" and options.schemas is None
-        source = _AnyJson() if self.infers else options.schemas
+        source = _AnyJson() if options.schemas is None and kind in ("auto", "json") else options.schemas
         if source is None:
             raise ValueError("values: schemas are needed; pass schemas=logsegment.schemas.from_log(path), for example")
         self.options = options
-        self.kind = kind
         self.places = places
         self.source = source
         # Of two schemas with one GUID the last counts, which is the one of the default context.
         self.ordered = sorted(source, key=lambda one: one.context == "")
+        if kind == "auto" and len(self.ordered) == 1 and source.framing == "none":
+            kind = self.ordered[0].type.lower()
+        self.kind = kind
+        if kind == "auto" and options.schemas is not None:
+            # Values that name no schema.
+            self.ordered.append(_AnyJson())
         self.numbers = {id(schema): number for number, schema in enumerate(self.ordered)}
+        self.core = self._core()
+
+    def schemas(self, part: Part) -> ValueSchemas:
+        """Return the schemas of the keys or the values."""
+        if part == "value" and self.options.reader_schema is not None:
+            reader = self.options.reader_schema
+            return self.core.expecting([], None, (self._kind_of(reader), *reader_of(reader, self.source)))
+        if self.kind == "auto":
+            return self._of_records(part)
+        if self.options.schemas is None:
+            _, text = self._met(part)
+            return self.core.expecting([], None, ("JSON", text or "{}", []))
+        if len(self.ordered) == 1:
+            return self.core.expecting([0], 0, None)
+        return self._of_subjects(part) or self._of_records(part)
+
+    def _core(self, bare: str = "{}") -> ValueSchemas:
+        """Return the schemas; `bare` is that of values that name none."""
         entries = [
             (
                 schema.id if schema.context == "" else None,
                 None if schema.guid is None else UUID(schema.guid).bytes,
                 schema.type,
-                schema.text,
+                bare if isinstance(schema, _AnyJson) else schema.text,
                 self._referenced(schema),
             )
             for schema in self.ordered
         ]
-        self.core = ValueSchemas(entries, source.framing, kind)
+        return ValueSchemas(entries, self.source.framing, self.kind)
 
-    def schemas(self, part: Part) -> ValueSchemas:
-        """Return the schemas of the keys or the values."""
-        if part == "value" and self.options.reader_schema is not None:
-            return self.core.expecting([], None, reader_of(self.options.reader_schema, self.source))
-        if self.infers:
-            return self._inferred(part)
-        if len(self.ordered) == 1:
-            return self.core.expecting([0], 0, None)
-        return self._of_subjects(part) or self._of_records(part)
+    def _kind_of(self, reader: Any) -> str:
+        """Return the type of a reader's schema."""
+        named = getattr(reader, "type", None) if hasattr(reader, "references") else None
+        if named is None and hasattr(reader, "__arrow_c_schema__"):
+            return "JSON"
+        return named or ("AVRO" if self.kind == "auto" else self.kind.upper())
 
     def _of_subjects(self, part: Part) -> ValueSchemas | None:
         topics = dict.fromkeys(topic for topic, _ in self.places)
@@ -106,26 +127,27 @@ class _Planner:
         return self.core.expecting(present, self._newest(kept[0]) if len(kept) == 1 else None, None)
 
     def _of_records(self, part: Part) -> ValueSchemas:
-        present, _ = self._met(part)
+        present, bare = self._met(part)
         schemas = [self.ordered[number] for number in present]
         shared = set.intersection(*({one.subject for one in schema.versions} for schema in schemas)) if schemas else set()
         if shared:
             newest = self._newest(self.source.versions_of(min(shared)))
         else:
             newest = max(present, key=lambda number: (self.ordered[number].id or -1, number), default=None)
-        return self.core.expecting(present, newest, None)
-
-    def _inferred(self, part: Part) -> ValueSchemas:
-        _, text = self._met(part)
-        return self.core.expecting([], None, (text or "{}", []))
+        core = self.core if bare is None else self._core(bare)
+        return core.expecting(present, newest, None)
 
     def _met(self, part: Part) -> tuple[list[int], str | None]:
         """Read the records once for the schemas that they name, or that their texts have."""
         for _, source in self.places:
             _ensure_read_twice(source)
         read = replace(self.options, columns=(), values="raw", key_values="raw", isolation="read_uncommitted", transactions=None)
-        keys, values = met_schemas([source for _, source in self.places], read, self.core, self.infers)
+        keys, values = met_schemas([source for _, source in self.places], read, self.core, self._infers())
         return keys if part == "key" else values
+
+    def _infers(self) -> bool:
+        """Return True if the schema of JSON texts is wanted that name none."""
+        return self.kind == "auto" or self.options.schemas is None
 
     def _newest(self, versions: Iterable[tuple[Any, Any]]) -> int | None:
         """Return the number of the newest version that is not deleted, or of the newest of all."""

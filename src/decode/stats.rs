@@ -17,6 +17,14 @@ pub struct Stats {
     pub records: u64,
     /// Bytes of keys, values and headers that were copied into columns.
     pub bytes_copied: u64,
+    /// Keys and values that were decoded as Avro.
+    pub avro_values: u64,
+    /// The same as JSON.
+    pub json_values: u64,
+    /// The same as Protobuf.
+    pub protobuf_values: u64,
+    /// Keys and values that neither name a schema nor are JSON, where their format is detected.
+    pub raw_values: u64,
 }
 
 impl Stats {
@@ -41,11 +49,15 @@ impl Stats {
             bytes_checksummed: of(self.bytes_checksummed, other.bytes_checksummed),
             records: of(self.records, other.records),
             bytes_copied: of(self.bytes_copied, other.bytes_copied),
+            avro_values: of(self.avro_values, other.avro_values),
+            json_values: of(self.json_values, other.json_values),
+            protobuf_values: of(self.protobuf_values, other.protobuf_values),
+            raw_values: of(self.raw_values, other.raw_values),
         }
     }
 
     /// Names and numbers, in the order above.
-    pub fn to_pairs(self) -> [(&'static str, u64); 8] {
+    pub fn to_pairs(self) -> [(&'static str, u64); 12] {
         [
             ("bytes_read", self.bytes_read),
             ("entries_read", self.entries_read),
@@ -55,6 +67,10 @@ impl Stats {
             ("bytes_checksummed", self.bytes_checksummed),
             ("records", self.records),
             ("bytes_copied", self.bytes_copied),
+            ("avro_values", self.avro_values),
+            ("json_values", self.json_values),
+            ("protobuf_values", self.protobuf_values),
+            ("raw_values", self.raw_values),
         ]
     }
 }

@@ -16,12 +16,12 @@ use crate::py::source;
 use crate::values::json::schema_of;
 use crate::values::outputs::{Output, Part, wanted};
 use crate::values::scan::{Met, scan};
-use crate::values::{self, Entry, Expected, Framing, Schemas, TypedOptions, ValueFormat, ValuePlan};
+use crate::values::{self, Entry, Expected, Framing, ReaderSchema, Schemas, TypedOptions, ValueFormat, ValuePlan};
 
 /// A schema: id, GUID (16 bytes), type, text, and name and text of each schema that it needs.
 type EntryParts = (Option<i64>, Option<Vec<u8>>, String, String, Vec<(String, String)>);
-/// The text of a reader's schema, and name and text of each schema that it needs.
-type ReaderParts = (String, Vec<(String, String)>);
+/// Type and text of a reader's schema, and name and text of each schema that it needs.
+type ReaderParts = (String, String, Vec<(String, String)>);
 
 /// The schemas that keys or values of a read may have, and what is known of them. It can be pickled.
 #[pyclass(frozen, from_py_object, module = "logsegment._core")]
@@ -49,12 +49,12 @@ impl ValueSchemas {
         let framing = choice("framing", framing, Framing::NAMES)?;
         let format = choice("values", format, ValueFormat::NAMES)?;
         let schemas = Arc::new(Schemas::new(entries.iter().map(entry).collect::<PyResult<_>>()?, framing, format));
-        Ok(Self { schemas, entries: Arc::new(entries), framing, format, expected: Expected { present, newest, reader } })
+        Ok(Self { schemas, entries: Arc::new(entries), framing, format, expected: expected(present, newest, reader) })
     }
 
     /// The same schemas, of which these are expected.
     fn expecting(&self, present: Vec<usize>, newest: Option<usize>, reader: Option<ReaderParts>) -> Self {
-        Self { expected: Expected { present, newest, reader }, ..self.clone() }
+        Self { expected: expected(present, newest, reader), ..self.clone() }
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -65,6 +65,7 @@ impl ValueSchemas {
         let framing = Framing::NAMES.iter().find(|(_, framing)| *framing == self.framing).map_or("auto", |(name, _)| name);
         let format = ValueFormat::NAMES.iter().find(|(_, format)| *format == self.format).map_or("avro", |(name, _)| name);
         let Expected { present, newest, reader } = self.expected.clone();
+        let reader = reader.map(|ReaderSchema { kind, text, referenced }| (kind, text, referenced));
         let arguments = (entries, framing, format, present, newest, reader).into_pyobject(py)?;
         (py.get_type::<Self>(), arguments).into_pyobject(py)
     }
@@ -77,6 +78,11 @@ impl ValueSchemas {
         let plan = ValuePlan::new(Arc::clone(&self.schemas), &self.expected, &wanted);
         plan.map(|plan| Some(Arc::new(plan))).map_err(|problem| PyValueError::new_err(format!("schemas: {problem}")))
     }
+}
+
+fn expected(present: Vec<usize>, newest: Option<usize>, reader: Option<ReaderParts>) -> Expected {
+    let reader = reader.map(|(kind, text, referenced)| ReaderSchema { kind, text, referenced });
+    Expected { present, newest, reader }
 }
 
 fn entry((id, guid, kind, text, referenced): &EntryParts) -> PyResult<Entry> {

@@ -7,10 +7,12 @@ use arrow_array::{ArrayRef, Int64Array};
 use arrow_schema::ArrowError;
 
 use super::column::Column;
-use super::formats::Reading;
+use super::formats::{Reading, ValueFormat};
 use super::framing::{Framed, Header, SchemaName};
+use super::json::ensure_text;
 use super::payload::{Problem, Read};
 use super::plan::ValuePlan;
+use crate::decode::Stats;
 
 /// A column of values with that of the ids of their schemas.
 #[derive(Debug)]
@@ -25,17 +27,32 @@ pub struct ValueDecoder {
     /// The first bytes of a value that named its schema by an id, which most values have too.
     again: Option<([u8; 5], Framed<'static>, usize)>,
     spent: u64,
+    counts: Stats,
 }
 
 impl ValueDecoder {
     /// An empty column.
     pub fn new(plan: Arc<ValuePlan>) -> Self {
-        Self { column: Column::new(plan.shape()), plan, ids: Vec::new(), known: Vec::new(), places: HashMap::new(), again: None, spent: 0 }
+        Self {
+            column: Column::new(plan.shape()),
+            plan,
+            ids: Vec::new(),
+            known: Vec::new(),
+            places: HashMap::new(),
+            again: None,
+            spent: 0,
+            counts: Stats::default(),
+        }
     }
 
     /// The bytes that the values take beyond what is in their payloads, about.
     pub fn spent(&self) -> u64 {
         self.spent.saturating_mul(8)
+    }
+
+    /// How many values of each format were decoded.
+    pub fn counts(&self) -> &Stats {
+        &self.counts
     }
 
     /// Appends a null.
@@ -77,19 +94,32 @@ impl ValueDecoder {
             }
             _ => self.named(value, header)?,
         };
-        let Self { known, ids, column, spent, .. } = self;
-        let Some(Known { id, step, .. }) = known.get(place) else { return Err(Box::new(Problem::Shape)) };
+        let Self { plan, known, ids, column, spent, counts, .. } = self;
+        let Some(Known { id, step, index, format }) = known.get(place) else { return Err(Box::new(Problem::Shape)) };
         if let Some(slot) = ids.last_mut() {
             *slot = id_in(framed.name).or(*id);
         }
-        match step {
+        let rows = column.len();
+        let read = match step {
             Ok(Some(step)) => step.read(&framed, column, spent),
             Ok(None) => {
                 column.push_null();
                 Ok(())
             }
             Err(problem) => Err(problem.clone()),
+        };
+        if read.is_err() && plan.schemas().bare() == Some(*index) && !is_json(framed.payload) {
+            column.truncate(rows);
+            column.push_null();
+            counts.raw_values += 1;
+            return Ok(());
         }
+        match format {
+            _ if read.is_err() => {}
+            ValueFormat::Json => counts.json_values += 1,
+            _ => counts.avro_values += 1,
+        }
+        read
     }
 
     /// Takes a value apart and finds its schema among those that were met.
@@ -113,8 +143,10 @@ impl ValueDecoder {
         }
         let index = self.plan.schemas().find(name)?;
         let place = self.known.iter().position(|known| known.index == index).unwrap_or_else(|| {
-            let id = self.plan.schemas().entry(index).and_then(|entry| entry.id);
-            self.known.push(Known { index, id, step: self.plan.step(index) });
+            let entry = self.plan.schemas().entry(index);
+            let format = entry.map_or(ValueFormat::Auto, |entry| ValueFormat::of_kind(&entry.kind));
+            let id = entry.and_then(|entry| entry.id);
+            self.known.push(Known { index, id, format, step: self.plan.step(index) });
             self.known.len() - 1
         });
         // A set of one schema without a name is that of every name: those of values must not fill the memory.
@@ -130,11 +162,16 @@ fn id_in(name: SchemaName) -> Option<i64> {
     if let SchemaName::Id(id) = name { Some(id) } else { None }
 }
 
+fn is_json(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_ok_and(|text| ensure_text(text).is_ok())
+}
+
 /// A schema that was met.
 #[derive(Debug)]
 struct Known {
     index: usize,
     id: Option<i64>,
+    format: ValueFormat,
     step: Read<Option<Reading>>,
 }
 

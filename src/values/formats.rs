@@ -13,6 +13,8 @@ use super::wanted::Wanted;
 /// The format of the values that a caller expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueFormat {
+    /// Any of them, told apart value by value; values without framing are JSON, or nothing that is known.
+    Auto,
     /// Avro.
     Avro,
     /// JSON text.
@@ -21,21 +23,24 @@ pub enum ValueFormat {
 
 impl ValueFormat {
     /// All of them, with the names that callers use.
-    pub const NAMES: [(&'static str, Self); 2] = [("avro", Self::Avro), ("json", Self::Json)];
+    pub const NAMES: [(&'static str, Self); 3] = [("auto", Self::Auto), ("avro", Self::Avro), ("json", Self::Json)];
 
     /// True if values of a schema of this type have the format.
     pub fn takes(self, kind: &str) -> bool {
-        match self {
-            Self::Avro => kind == "AVRO",
-            Self::Json => kind == "JSON",
-        }
+        self.kind().is_none_or(|own| own == kind)
     }
 
-    /// The type of schemas of the format.
-    pub fn kind(self) -> &'static str {
+    /// The format of the values of a schema of this type; `Auto` for an unknown one.
+    pub fn of_kind(kind: &str) -> Self {
+        Self::NAMES.iter().map(|(_, format)| *format).find(|format| format.kind() == Some(kind)).unwrap_or(Self::Auto)
+    }
+
+    /// The type of schemas of the format; `None` for any.
+    pub fn kind(self) -> Option<&'static str> {
         match self {
-            Self::Avro => "AVRO",
-            Self::Json => "JSON",
+            Self::Auto => None,
+            Self::Avro => Some("AVRO"),
+            Self::Json => Some("JSON"),
         }
     }
 }

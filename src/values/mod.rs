@@ -22,6 +22,6 @@ pub mod wanted;
 pub use decoder::ValueDecoder;
 pub use formats::ValueFormat;
 pub use framing::Framing;
-pub use plan::{Expected, ValuePlan};
+pub use plan::{Expected, ReaderSchema, ValuePlan};
 pub use schemas::{Entry, Schemas};
 pub use stream::{TypedOptions, open, schema_of};

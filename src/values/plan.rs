@@ -44,7 +44,18 @@ pub struct Expected {
     /// The number of the newest of them, as which all are read if they can be.
     pub newest: Option<usize>,
     /// The schema as which the caller wants them, with those that it needs.
-    pub reader: Option<(String, Vec<(String, String)>)>,
+    pub reader: Option<ReaderSchema>,
+}
+
+/// The schema as which a caller wants values.
+#[derive(Clone, Debug)]
+pub struct ReaderSchema {
+    /// AVRO, JSON or PROTOBUF.
+    pub kind: String,
+    /// Its text.
+    pub text: String,
+    /// Name and text of each schema that it needs.
+    pub referenced: Vec<(String, String)>,
 }
 
 impl ValuePlan {
@@ -53,8 +64,8 @@ impl ValuePlan {
     /// # Errors
     /// `Schema` for a reader's schema that is bad, and for fields that are wanted and are not there.
     pub fn new(schemas: Arc<Schemas>, expected: &Expected, wanted: &Wanted) -> Read<Self> {
-        if let Some((text, referenced)) = &expected.reader {
-            let reader = AnySchema::parse(schemas.format().kind(), text, referenced);
+        if let Some(ReaderSchema { kind, text, referenced }) = &expected.reader {
+            let reader = AnySchema::parse(kind, text, referenced);
             let reader = reader.map_err(|problem| Problem::Schema(format!("reader_schema: {problem}")))?;
             return Self::of_one(schemas, reader, wanted);
         }
@@ -116,7 +127,8 @@ impl ValuePlan {
         let mut members = Vec::new();
         for (index, reader) in parsed {
             let Some(entry) = schemas.entry(index) else { continue };
-            let name = member_name(entry, reader.fingerprint());
+            let is_bare = schemas.bare() == Some(index);
+            let name = if is_bare { "json".to_owned() } else { member_name(entry, reader.fingerprint()) };
             let Some(wanted) = wanted.field(&name) else {
                 let only = Some(Only { schema: index, member: None });
                 sides.push(Side { reader, only, shape: Shape::leaf(DataType::Null) });

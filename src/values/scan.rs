@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::formats::ValueFormat;
 use super::json::Inferred;
 use super::outputs::Part;
 use super::record_parts::RecordParts;
@@ -37,10 +38,16 @@ pub fn scan(source: Source, options: StreamOptions, schemas: &Arc<Schemas>, met:
             for (part, found) in [(Part::Key, &mut met.keys), (Part::Value, &mut met.values)] {
                 let Some(bytes) = parts.bytes(part, row) else { continue };
                 let Ok(framed) = schemas.take_apart(bytes, parts.header(part, row)) else { continue };
-                found.extend(schemas.find(framed.name).ok());
-                if let Some([keys, values]) = &mut met.inferred {
-                    let inferred = if part == Part::Key { keys } else { values };
-                    inferred.add(framed.payload);
+                let Ok(index) = schemas.find(framed.name) else { continue };
+                let is_bare = schemas.bare() == Some(index);
+                let is_inferred = schemas.format() == ValueFormat::Json || is_bare;
+                let is_json = match &mut met.inferred {
+                    Some([keys, _]) if part == Part::Key && is_inferred => keys.add(framed.payload),
+                    Some([_, values]) if is_inferred => values.add(framed.payload),
+                    _ => true,
+                };
+                if is_json || !is_bare {
+                    found.insert(index);
                 }
             }
         }

@@ -32,6 +32,8 @@ pub struct Schemas {
     fingerprints: OnceLock<HashMap<SchemaName, usize>>,
     framing: Framing,
     format: ValueFormat,
+    /// The number of the schema of values that name none.
+    bare: Option<usize>,
 }
 
 impl Schemas {
@@ -42,7 +44,18 @@ impl Schemas {
             names.extend(entry.id.map(|id| (SchemaName::Id(id), index)));
             names.extend(entry.guid.map(|guid| (SchemaName::Guid(guid), index)));
         }
-        Self { parsed: entries.iter().map(|_| OnceLock::new()).collect(), entries, names, fingerprints: OnceLock::new(), framing, format }
+        // The last schema has no name then.
+        let is_bare = |entry: &Entry| format == ValueFormat::Auto && entry.id.is_none() && entry.guid.is_none() && entry.kind == "JSON";
+        let bare = entries.len().checked_sub(1).filter(|last| entries.get(*last).is_some_and(is_bare));
+        Self {
+            parsed: entries.iter().map(|_| OnceLock::new()).collect(),
+            entries,
+            names,
+            fingerprints: OnceLock::new(),
+            framing,
+            format,
+            bare,
+        }
     }
 
     /// How values name them.
@@ -50,14 +63,24 @@ impl Schemas {
         self.framing
     }
 
-    /// Takes a value apart. A JSON text that has to be of the only schema needs no framing.
+    /// Takes a value apart. A JSON text needs no framing where it cannot be of several schemas, or where formats are detected.
     ///
     /// # Errors
     /// `Framing` for a value without the framing.
     pub fn take_apart<'a>(&self, value: &'a [u8], header: Option<Header<'a>>) -> Read<Framed<'a>> {
-        let is_bare = self.framing == Framing::Auto && self.format == ValueFormat::Json && self.is_single() && header.is_none();
-        let framing = if is_bare && !matches!(value.first(), Some(0 | 1)) { Framing::None } else { self.framing };
+        let may_be_bare = match self.format {
+            ValueFormat::Auto => self.bare.is_some(),
+            ValueFormat::Json => self.framing == Framing::Auto && self.is_single(),
+            _ => false,
+        };
+        let is_bare = may_be_bare && header.is_none() && !matches!(value, [0 | 1, ..] | [0xc3, 1, ..]);
+        let framing = if is_bare { Framing::None } else { self.framing };
         framing.parse(value, header, |id| self.knows(id))
+    }
+
+    /// The number of the schema of values that name none.
+    pub fn bare(&self) -> Option<usize> {
+        self.bare
     }
 
     /// The format of their values.
@@ -83,7 +106,7 @@ impl Schemas {
         let found = match name {
             // A set of one schema without a name is that of every value.
             _ if self.is_single() => Some(0),
-            SchemaName::Unnamed => None,
+            SchemaName::Unnamed => self.bare,
             SchemaName::Fingerprint(_) => self.fingerprints.get_or_init(|| self.fingerprints()).get(&name).copied(),
             name => self.names.get(&name).copied(),
         };
@@ -101,7 +124,7 @@ impl Schemas {
     }
 
     fn is_single(&self) -> bool {
-        matches!(self.entries.as_slice(), [Entry { id: None, guid: None, .. }])
+        self.bare.is_none() && matches!(self.entries.as_slice(), [Entry { id: None, guid: None, .. }])
     }
 
     fn fingerprints(&self) -> HashMap<SchemaName, usize> {
@@ -119,7 +142,7 @@ impl Entry {
 
     fn parse(&self, format: ValueFormat) -> Result<AnySchema, String> {
         if !format.takes(&self.kind) {
-            return Err(format!("of type {}, not {}", self.kind, format.kind()));
+            return Err(format!("of type {}, not {}", self.kind, format.kind().unwrap_or_default()));
         }
         AnySchema::parse(&self.kind, &self.text, &self.referenced)
     }

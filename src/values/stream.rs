@@ -316,7 +316,9 @@ impl BatchSource for TypedStream {
     }
 
     fn stats(&self) -> Stats {
-        self.inner.stats()
+        let mut stats = self.inner.stats();
+        self.value.iter().chain(&self.key).for_each(|decoder| stats.add(decoder.counts()));
+        stats
     }
 }
 

@@ -22,6 +22,10 @@ NAMES = {
     "bytes_checksummed",
     "records",
     "bytes_copied",
+    "avro_values",
+    "json_values",
+    "protobuf_values",
+    "raw_values",
     "range_requests",
     "bytes_fetched",
 }

@@ -306,7 +306,7 @@ def test_cat_prints_typed_json(tmp_path: Path):
     ("arguments", "problem"),
     [
         (["--values", "avro"], "--schemas is missing"),
-        (["--columns", "valueRecord"], "needs --values avro"),
+        (["--columns", "valueRecord"], "needs --values auto"),
         (["--values", "avro", "--schemas", VALUES / "_schemas-0", "--columns", "valueRecord.nope"], "no field nope"),
         (["--values", "avro", "--schemas", VALUES / "_schemas-0", "--redact"], "--redact shows no payloads"),
     ],

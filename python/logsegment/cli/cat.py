@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -56,7 +57,7 @@ from logsegment.cli.output.records import (
     say_others,
     with_control,
 )
-from logsegment.cli.values import typed, values_options
+from logsegment.cli.values import VALUE_FORMATS, met_formats, typed, values_options
 from logsegment.log.reader import PartitionReader
 from logsegment.tiered import SegmentKeyError
 
@@ -106,7 +107,7 @@ class CatArguments:
         "logsegment cat orders-0 --isolation read_committed --parquet orders.parquet",
         "zstdcat old.log.zst | logsegment cat -",
         "logsegment cat __consumer_offsets-0 --values internal",
-        "logsegment cat orders-0 --values avro --schemas _schemas-0",
+        "logsegment cat orders-0 --values auto --schemas _schemas-0",
         "logsegment cat orders-0 --redact-key ours.key",
     ),
 )
@@ -203,6 +204,7 @@ class _Records:
     redactor: Redactor | None
     typed: ReadOptions
     known: dict[str, Transactions] = field(default_factory=dict)
+    formats: Counter[str] = field(default_factory=Counter)
 
     @cached_property
     def read(self) -> ReadOptions:
@@ -227,12 +229,15 @@ class _Records:
         with decoded(b"", self.typed) as nothing:
             self.sink.write(nothing, lambda: None)
         if self.options.tail is None:
-            return self._read(segments, self.sink)
-        code = CLEAN
-        for partition in partitions(segments):
-            tail = Tail(self.sink, self.options.tail)
-            code = max(code, self._read(partition[::-1], tail))
-            tail.finish()
+            code = self._read(segments, self.sink)
+        else:
+            code = CLEAN
+            for partition in partitions(segments):
+                tail = Tail(self.sink, self.options.tail)
+                code = max(code, self._read(partition[::-1], tail))
+                tail.finish()
+        if "auto" in (self.options.values, self.options.key_values) and not self.options.quiet:
+            say(met_formats(self.formats))
         return code
 
     def _read(self, segments: Sequence[InputSegment], target: RecordTarget) -> int:
@@ -262,6 +267,7 @@ class _Records:
             for part in parts:
                 with decoded(*part) as stream:
                     target.write(stream, partial(self._seen, stream))
+                    self.formats.update({name: stream.io_stats[name] for name in VALUE_FORMATS})
                     is_damaged |= report(stream.findings, segment.name, self.progress, quiet=self.options.quiet, redactor=self.redactor)
                 if target.is_full:
                     break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, get_args
@@ -15,6 +15,10 @@ from logsegment._typed_values import Place, planned
 from logsegment.schemas import from_path
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+#: The counters of a stream that say which formats were detected.
+VALUE_FORMATS = ("avro_values", "json_values", "protobuf_values", "raw_values")
 
 
 class ValueArguments(Protocol):
@@ -43,9 +47,9 @@ class ValueArguments(Protocol):
 
 def values_options(function: F) -> F:
     """Add the options; the verb gets `values`, `key_values`, `schemas` and `reader_schema`."""
-    text = "Show values as raw bytes, as fields by their schemas (avro, json), or the fields of Kafka's internal topics.  [default: raw]"
+    text = "Show values as raw bytes, as fields (auto, avro, json), or the fields of Kafka's internal topics.  [default: raw]"
     values = click.option("--values", type=click.Choice(get_args(Values)), default="raw", metavar="KIND", help=text)
-    text = "The same for keys: raw, avro or json.  [default: raw]"
+    text = "The same for keys: raw, auto, avro or json.  [default: raw]"
     keys = click.option("--key-values", type=click.Choice(get_args(KeyValues)), default="raw", metavar="KIND", help=text)
     text = "Schemas: a registry's log (_schemas-0), a directory of schema files, or the one schema of all values."
     schemas = click.option("--schemas", metavar="PATH", help=text)
@@ -70,13 +74,13 @@ def typed(options: ValueArguments, columns: Iterable[str], places: Iterable[Plac
     for is_of, kind, option in ((is_of_values, options.values, "--values"), (is_of_keys, options.key_values, "--key-values")):
         named = next(filter(is_of, names), None)
         if named is not None and kind in ("raw", "internal"):
-            raise click.UsageError(f"the column {named} needs {option} avro or json")
+            raise click.UsageError(f"the column {named} needs {option} auto or avro")
     read = ReadOptions(columns=names)
     if options.values in ("raw", "internal") and options.key_values == "raw":
         return read
     if options.is_redacted:
         raise click.UsageError("--redact shows no payloads, so that nothing is decoded: leave out --values and --key-values")
-    if options.schemas is None and not {options.values, options.key_values} <= {"raw", "internal", "json"}:
+    if options.schemas is None and not {options.values, options.key_values} <= {"raw", "internal", "auto", "json"}:
         raise click.UsageError("--schemas is missing: a registry's log, a directory of schema files, or one schema")
     reader = None if options.reader_schema is None else Path(options.reader_schema)
     try:
@@ -90,3 +94,13 @@ def typed(options: ValueArguments, columns: Iterable[str], places: Iterable[Plac
         raise
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+
+
+def met_formats(counts: Mapping[str, int]) -> str:
+    """Return the sentence on the formats that `--values auto` detected.
+
+    Args:
+        counts: the counters `VALUE_FORMATS`.
+    """
+    found = [f"{counts[name]:,} {name.removesuffix('_values')}" for name in VALUE_FORMATS if counts.get(name)]
+    return f"detected values: {', '.join(found) or 'none'}"

@@ -6,6 +6,6 @@ mod schema;
 mod shape;
 
 pub use decode::{JsonStep, read};
-pub use infer::Inferred;
+pub use infer::{Inferred, ensure_text};
 pub use schema::JsonSchema;
 pub use shape::{holds, schema_of, shape_of};
