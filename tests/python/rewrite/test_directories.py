@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import random
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-import cli_process
 import corpus
 import logsegment as ls
 from logsegment._core import rebuild_indexes
@@ -133,30 +128,3 @@ def test_tiered_storage_becomes_a_partition_directory(tmp_path: Path) -> None:
     assert len(logs) == sum(file.output is not None for file in done.files)
     assert all(len(path.stem) == 20 for path in logs)
     assert main(["verify", "--quiet", str(tmp_path / "out")]) == 0
-
-
-@pytest.mark.timeout(240)
-def test_killed_at_any_moment_the_output_is_whole_or_absent(tmp_path: Path) -> None:
-    for number in range(6):
-        make_partition(
-            tmp_path / "in", "orders", number, [list(range(start, start + 4000)) for start in range(0, 12000, 4000)], value_bytes=300
-        )
-    before = state(tmp_path / "in")
-    arguments = ["rewrite", str(tmp_path / "in"), "--drop", "offsets=0..3000", "--quiet", "--output"]
-    begun = time.monotonic()
-    assert cli_process.run(*arguments, tmp_path / "whole").code == 0
-    duration = time.monotonic() - begun
-    whole = state(tmp_path / "whole")
-    chance = random.Random(24)
-    absent = 0
-    for number in range(20):
-        out = tmp_path / f"out-{number}"
-        process = cli_process.start(*arguments, out, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(chance.uniform(0.2, 1.0) * duration)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        absent += not out.exists()
-        if out.exists():
-            assert state(out) == whole
-    assert absent
-    assert state(tmp_path / "in") == before
