@@ -88,6 +88,7 @@ __all__ = [
     "convert_array",
     "CompactionRound",
     "KeySet",
+    "OffsetSet",
     "PartitionEnd",
     "compact",
     "rewrite",
@@ -842,6 +843,11 @@ class KeySet:
     def __new__(cls, keys: Sequence[Any] = ..., arrays: Sequence[Any] = ..., files: Sequence[str | os.PathLike[str]] = ...) -> Self: ...
     def __len__(self) -> int: ...
     def __contains__(self, key: bytes | None, /) -> bool: ...
+
+@final
+class OffsetSet:
+    def __new__(cls, arrays: Sequence[Any]) -> Self: ...
+    def __len__(self) -> int: ...
 
 @final
 class PartitionEnd:

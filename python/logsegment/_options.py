@@ -33,6 +33,25 @@ Timestamp: TypeAlias = int | datetime
 
 #: The record columns that `decode` builds by default.
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
+#: All columns with what is stored.
+RAW_COLUMNS = (
+    *COLUMNS,
+    "headersRaw",
+    "timestampMs",
+    "attributes",
+    "producerId",
+    "producerEpoch",
+    "sequence",
+    "partitionLeaderEpoch",
+    "isTransactional",
+    "isControl",
+    "controlType",
+    "magic",
+    "compression",
+    "batchBaseOffset",
+    "entryPosition",
+    "indexInEntry",
+)
 #: The column that `values="internal"` adds.
 INTERNAL = "internal"
 #: The columns that decoded values and keys add: what they say, and the ids of their schemas.

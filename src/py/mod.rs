@@ -84,6 +84,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::torn_header::torn_offsets, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::salvage::salvage, module)?)?;
     module.add_class::<verbs::key_set::KeySet>()?;
+    module.add_class::<verbs::offset_set::OffsetSet>()?;
     module.add_class::<verbs::partition_end::PartitionEnd>()?;
     module.add_function(wrap_pyfunction!(verbs::rewrite::rewrite, module)?)?;
     module.add_class::<verbs::compact::CompactionRound>()?;

@@ -1,8 +1,8 @@
 //! What becomes of each record.
 
 use super::selection::{Matches, Selection};
-use crate::error::Result;
-use crate::model::{BatchHeader, NewRecord};
+use crate::error::{ErrorKind, Result};
+use crate::model::{BatchHeader, NewRecord, RecordFormat};
 
 /// What becomes of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +94,14 @@ impl Filter for Plan {
             }
             _ => WholeFate::Look,
         })
+    }
+
+    fn ensure_possible(&self, header: &BatchHeader) -> Result<()> {
+        if header.format == RecordFormat::V07 && self.selections().any(|selection| selection.has_found_offsets) {
+            let problem = "an expression selects records by their offset, which messages of Kafka 0.7 share; give keys or a Selection";
+            return Err(ErrorKind::Usage { argument: "source", problem: problem.to_owned() }.into());
+        }
+        Ok(())
     }
 
     #[inline]

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::KeySet;
-use crate::decode::OffsetRange;
+use super::{KeySet, Offsets};
 use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{BatchHeader, NewRecord, RecordFormat};
 
@@ -15,7 +14,9 @@ pub struct Selection {
     /// Headers.
     pub headers: Option<Vec<HeaderMatch>>,
     /// Offsets.
-    pub offsets: Option<Vec<OffsetRange>>,
+    pub offsets: Option<Arc<Offsets>>,
+    /// The offsets are those of records that were found by what they hold, so that no two records may share one.
+    pub has_found_offsets: bool,
     /// Timestamps, as consumers get them.
     pub times: Option<Vec<Times>>,
 }
@@ -60,7 +61,7 @@ impl Selection {
         if !header.format.is_batch() {
             return Matches::Some;
         }
-        let offsets = self.offsets.as_ref().map_or(Matches::All, |ranges| offsets_of(ranges, header));
+        let offsets = self.offsets.as_ref().map_or(Matches::All, |offsets| offsets_of(offsets, header));
         let times = self.times.as_ref().map_or(Matches::All, |ranges| times_of(ranges, header));
         match (offsets, times) {
             (Matches::None, _) | (_, Matches::None) => Matches::None,
@@ -73,7 +74,7 @@ impl Selection {
     #[inline]
     pub fn matches(&self, record: &NewRecord<'_>) -> bool {
         self.keys.as_ref().is_none_or(|keys| keys.contains(record.key))
-            && self.offsets.as_ref().is_none_or(|ranges| ranges.iter().any(|range| range.contains(record.offset)))
+            && self.offsets.as_ref().is_none_or(|offsets| offsets.contains(record.offset))
             && self.times.as_ref().is_none_or(|ranges| ranges.iter().any(|range| range.contains(record.timestamp)))
             && self.headers.as_ref().is_none_or(|headers| headers.iter().any(|wanted| wanted.is_in(record)))
     }
@@ -94,11 +95,11 @@ impl Times {
     }
 }
 
-fn offsets_of(ranges: &[OffsetRange], header: &BatchHeader) -> Matches {
+fn offsets_of(offsets: &Offsets, header: &BatchHeader) -> Matches {
     let (first, last) = (header.base_offset, header.last_offset);
-    if ranges.iter().any(|range| range.covers(first, last)) {
+    if offsets.covers(first, last) {
         Matches::All
-    } else if ranges.iter().all(|range| range.misses(first, last)) {
+    } else if offsets.misses(first, last) {
         Matches::None
     } else {
         Matches::Some
@@ -118,6 +119,7 @@ fn times_of(ranges: &[Times], header: &BatchHeader) -> Matches {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decode::OffsetRange;
     use crate::model::NewHeader;
 
     fn batch(first: i64, last: i64) -> BatchHeader {
@@ -126,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_batch_header_decides_where_it_can() {
-        let of = |start, end| Selection { offsets: Some(vec![OffsetRange { start, end }]), ..Selection::default() };
+        let of = |start, end| Selection { offsets: Some(Arc::new(Offsets::new(vec![OffsetRange { start, end }]))), ..Selection::default() };
         assert_eq!(of(0, Some(10)).of_batch(&batch(0, 9)), Matches::All);
         assert_eq!(of(0, Some(9)).of_batch(&batch(0, 9)), Matches::Some);
         assert_eq!(of(10, None).of_batch(&batch(0, 9)), Matches::None);

@@ -2,6 +2,9 @@
 
 Differences that are wanted: the broker merges segments and leaves the active one alone, so that the last segment here is not compacted.
 The delete horizon counts from each one's own clock.
+
+A broker of Kafka 4 has no cleaner for magic 0 and 1: it writes them anew as magic 2 (CMP-9). There the peer is `MemoryRecords.filterTo` of
+3.9.1, which does keep the magic, under the rule of `Cleaner`: the latest record of each key stays, and no record without a key.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ import pytest
 import logsegment as ls
 from kraft import Broker
 from made_logs import index
-from rewritten_logs import make_segments
+from peers import Peer, Refused
+from rewritten_logs import make_log, make_segments
 
 pytestmark = pytest.mark.interop
 TOPICS = [f"compacted-{seed}" for seed in range(40)]
@@ -92,6 +96,37 @@ def test_a_broker_cleans_to_the_same_log(cleaned: Callable[[str], list[Path]], s
         emptied += sum(file.emptied for file in done.files)
     assert dropped > 1000
     assert emptied > 10
+
+
+@pytest.mark.timeout(300)
+def test_old_formats_are_cleaned_as_by_kafka_3_9(peer: Callable[[str], Peer], scratch: Path, tmp_path: Path) -> None:
+    seen = {"same bytes": 0, "same batches": 0, "refused": 0, "dropped": 0}
+    for seed in range(500):
+        made = make_log(seed)
+        if made.magic == 2:
+            continue
+        source = tmp_path / f"in/{seed}/old-0/{0:020d}.log"
+        source.parent.mkdir(parents=True)
+        source.write_bytes(made.data)
+        theirs = scratch / "compacted.log"
+        try:
+            peer("3.9.1").ask("compact", str(source), str(theirs))
+        except Refused:
+            with pytest.raises(ls.LossError):
+                ls.compact(source.parent, tmp_path / f"out/{seed}")
+            seen["refused"] += 1
+            continue
+        done = ls.compact(source.parent, tmp_path / f"out/{seed}")
+        ours = tmp_path / f"out/{seed}/old-0/{0:020d}.log"
+        if ours.read_bytes() == theirs.read_bytes():
+            seen["same bytes"] += 1
+        else:
+            assert rows([ours], [*HEADER, "magic"]) == rows([theirs], [*HEADER, "magic"]), seed
+            assert records([ours]) == records([theirs]), seed
+            seen["same batches"] += 1
+        seen["dropped"] += done.dropped
+    assert min(seen.values()) > 0, seen
+    assert seen["dropped"] > 1000
 
 
 def batches(paths: list[Path]) -> list[dict[str, object]]:

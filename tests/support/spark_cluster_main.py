@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import logsegment
-from logsegment.spark import batch_info_udf, convert_udf, decode_batches, decode_udf, encode_udf, validate_udf
+from logsegment.spark import batch_info_udf, convert_udf, decode_batches, decode_udf, encode_udf, rewrite, validate_udf
 from spark_cluster_plugins import plugins
 
 #: Executors are told where the package is: on a real cluster it is installed in the Python that PYSPARK_PYTHON names.
@@ -145,6 +145,13 @@ def speculated(spark: SparkSession, segments: str, scratch: Path) -> dict[str, A
     return {"tries": len(list(seen.iterdir())), "rows": list(distinct), "left": sorted(path.name for path in target.iterdir())}
 
 
+def rewritten(spark: SparkSession, segments: str, scratch: Path) -> dict[str, Any]:
+    """Records with these keys dropped on executors; how many, and how many executors worked."""
+    keys = source(spark, segments).select("key").where("key is not null").distinct().orderBy("key").limit(40)
+    done = rewrite(spark, segments, scratch / "rewritten", drop=keys)
+    return {"keys": [bytes(row["key"]).hex() for row in keys.collect()], "dropped": done.dropped, "account": done.to_dict()["files"]}
+
+
 def faults(spark: SparkSession, segments: str, scratch: Path) -> dict[str, str]:
     """What a user sees of each mistake."""
     (scratch / "bare").mkdir()
@@ -198,6 +205,7 @@ STEPS = {
     "written": written,
     "streamed": streamed,
     "speculated": speculated,
+    "rewritten": rewritten,
     "faults": faults,
     "plugins": plugins,
 }

@@ -15,6 +15,7 @@ from logsegment._core import compact as core_compact
 from logsegment._core import rewrite as core_rewrite
 from logsegment._options import CompressionName, ReadOptions
 from logsegment._rewrite.account import RewrittenFile
+from logsegment._rewrite.predicate import Predicate
 from logsegment._rewrite.selection import CoreSelection
 from logsegment.segment_files.discovery import SegmentFile, size_of
 from logsegment.segment_files.output_names import directory_name, file_name
@@ -35,16 +36,27 @@ class RewriteOptions:
         is_threaded: hash and write in a thread of their own.
     """
 
-    keep: CoreSelection | None = None
-    drop: CoreSelection | None = None
-    tombstone: CoreSelection | None = None
-    mask: CoreSelection | None = None
+    keep: CoreSelection | Predicate | None = None
+    drop: CoreSelection | Predicate | None = None
+    tombstone: CoreSelection | Predicate | None = None
+    mask: CoreSelection | Predicate | None = None
     mask_with: str = "empty"
     mask_key: bytes | None = None
     compression: CompressionName | None = None
     allow_loss: bool = False
     allow_lower_end: bool = False
     is_threaded: bool = True
+
+    def of_file(self, source: Any, read: ReadOptions) -> RewriteOptions:
+        """Return the options for one file, where an expression means the offsets of the records that it selects.
+
+        Raises:
+            RecordBatchError, OSError: if the file cannot be decoded.
+        """
+        given = {name: getattr(self, name) for name in ("keep", "drop", "tombstone", "mask")}
+        predicates = {name: one for name, one in given.items() if isinstance(one, Predicate)}
+        found: dict[str, Any] = {name: CoreSelection(offsets=one.offsets(source, read)) for name, one in predicates.items()}
+        return replace(self, **found) if found else self
 
 
 @dataclass(frozen=True)
@@ -82,7 +94,7 @@ class RewriteWork:
             RecordBatchError, OSError: as `rewrite`.
         """
         if self.round is None:
-            row = core_rewrite(source, self.read, self.options, end, out, self.is_dry)
+            row = core_rewrite(source, self.read, self.options.of_file(source, self.read), end, out, self.is_dry)
         else:
             row = core_compact(source, self.read, self.options, end, self.round, out, self.is_dry)
         data, rows, is_listed, emptied, (sha_in, bytes_in), (sha_out, bytes_out), findings = row

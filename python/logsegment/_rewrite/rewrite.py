@@ -54,7 +54,9 @@ def rewrite(
         out: a path. A file becomes one file without sidecar files. A directory becomes a new directory with a directory for each
             partition, with indexes, snapshots and the leader epoch checkpoint. A binary file object takes the bytes of one file; None
             returns them.
-        keep: drop all other records. Keys (a list, an Arrow array, or the path of a file with one key a line) or a `Selection`.
+        keep: drop all other records. Keys (a list, an Arrow array, or the path of a file with one key a line), a `Selection`, or an
+            expression of pyarrow over the columns of `decode`, such as `pc.field("offset") < 10`. A record for which the expression is
+            null is not selected. An expression needs pyarrow, one more pass over the source, and 16 bytes for each run of selected offsets.
         drop: drop these records, likewise.
         tombstone: replace the values of these records by null, likewise.
         mask: replace the values of these records by a mask, likewise. Null stays null.
@@ -84,6 +86,10 @@ def rewrite(
         >>> done = ls.rewrite(source, drop=["user-17", b"user-18"])
         >>> [one.action for one in done.files[0].ranges][:1], done.files[0].is_unchanged
         (['copied'], False)
+        >>> import pyarrow.compute as pc
+        >>> large = pc.binary_length(pc.field("value")) > 60
+        >>> ls.rewrite(source, tombstone=large, dry_run=True).tombstoned
+        0
 
     Source: `MemoryRecords.filterTo` and `Cleaner` in Kafka; KIP-534 for the delete horizon.
     """

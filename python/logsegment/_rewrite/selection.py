@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from logsegment._core import KeySet
+from logsegment._core import KeySet, OffsetSet
 from logsegment._options import Timestamp, milliseconds
+from logsegment._rewrite.predicate import Predicate, is_expression, predicate
 
 #: Bytes, or text for its UTF-8 bytes; None for null.
 Payload: TypeAlias = bytes | str | None
@@ -29,7 +30,7 @@ class CoreSelection(NamedTuple):
 
     keys: KeySet | None = None
     headers: list[tuple[bytes, list[bytes | None] | None]] | None = None
-    offsets: list[tuple[int, int | None]] | None = None
+    offsets: list[tuple[int, int | None]] | OffsetSet | None = None
     times: list[tuple[int, int | None]] | None = None
 
 
@@ -67,8 +68,8 @@ class Selection:
         _times(self.times)
 
 
-def core_selection(given: Selection | Keys | None) -> CoreSelection | None:
-    """Return a selection, or keys, as the core takes them.
+def core_selection(given: Selection | Keys | None) -> CoreSelection | Predicate | None:
+    """Return a selection, or keys, as the core takes them; an expression as what finds the offsets of its records in a file.
 
     Raises:
         TypeError, ValueError: if it is invalid.
@@ -76,6 +77,8 @@ def core_selection(given: Selection | Keys | None) -> CoreSelection | None:
     """
     if given is None:
         return None
+    if is_expression(given):
+        return predicate(given)
     if not isinstance(given, Selection):
         return CoreSelection(key_set(given))
     keys = None if given.record_keys is None else key_set(given.record_keys)
@@ -98,7 +101,8 @@ def key_set(keys: Keys) -> KeySet:
     if hasattr(keys, "__arrow_c_array__") or hasattr(keys, "__arrow_c_stream__"):
         return KeySet(arrays=[keys])
     if isinstance(keys, bytes | bytearray | memoryview | Mapping) or not isinstance(keys, Iterable):
-        raise TypeError(f"keys must be a list of keys, an Arrow array, the path of a file or a Selection, not {type(keys).__name__}")
+        wanted = "a list of keys, an Arrow array, the path of a file, a Selection or an expression of pyarrow"
+        raise TypeError(f"keys must be {wanted}, not {type(keys).__name__}")
     return KeySet(list(keys))
 
 

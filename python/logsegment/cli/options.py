@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 import click
 from click.shell_completion import CompletionItem
 
-from logsegment._options import KEY_COLUMNS, VALUE_COLUMNS, EntryKeywords, is_of_keys, is_of_values
+from logsegment._options import INTERNAL, KEY_COLUMNS, RAW_COLUMNS, VALUE_COLUMNS, EntryKeywords, is_of_keys, is_of_values
 from logsegment.analysis.redaction import LEAST_KEY_BYTES, Redactor
 from logsegment.cli.messages import say
 from logsegment.cli.plugin_registries import codecs_options
@@ -39,34 +39,7 @@ else:
 
 #: The codecs that are built in, by Kafka's names.
 #: All record columns, as `logsegment.decode` names them.
-RECORD_COLUMNS = (
-    "key",
-    "value",
-    "topic",
-    "partition",
-    "offset",
-    "timestamp",
-    "timestampType",
-    "headers",
-    "headersRaw",
-    "timestampMs",
-    "attributes",
-    "producerId",
-    "producerEpoch",
-    "sequence",
-    "partitionLeaderEpoch",
-    "isTransactional",
-    "isControl",
-    "controlType",
-    "magic",
-    "compression",
-    "batchBaseOffset",
-    "entryPosition",
-    "indexInEntry",
-    "internal",
-    *VALUE_COLUMNS,
-    *KEY_COLUMNS,
-)
+RECORD_COLUMNS = (*RAW_COLUMNS, INTERNAL, *VALUE_COLUMNS, *KEY_COLUMNS)
 
 
 class Offsets(NamedTuple):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
+from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
@@ -24,14 +25,13 @@ from logsegment.spark.write import journal, places
 from logsegment.spark.write.journal import Move
 from logsegment.spark.write.writer import locked
 from logsegment.stores.uri import absolute, is_stored, shown
-from logsegment.stores.writing import remove_directory
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-#: What a task returns: the number of its partition, and the account of one file, pickled.
-_SCHEMA = "partition long, account binary"
+#: What a task returns: the number of its partition, where the attempt staged it, and the account of one file, pickled.
+_SCHEMA = "partition long, staged string, account binary"
 
 
 def rewrite(
@@ -106,7 +106,8 @@ def rewrite(
         rows = spark.range(0, len(partitions), 1, len(partitions)).mapInArrow(task.run, _SCHEMA).collect()
         with locked(target):
             journal.recover(target)
-            journal.commit(target, job, list(_moves(partitions, job, target)), None)
+            staged = {row["partition"]: row["staged"] for row in rows}
+            journal.commit(target, job, [_move(files, staged[number], (job, target)) for number, files in enumerate(partitions)], None)
     finally:
         if not journal.is_pending(target):
             places.remove_leftovers(target, job)
@@ -139,18 +140,22 @@ class _Task:
         work = RewriteWork(self.read, _with_selections(self.options, self.selections()))
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                accounts = [pickle.dumps(account) for account in self._rewrite(number, work)]
-                columns = [pa.array([number] * len(accounts), pa.int64()), pa.array(accounts, pa.binary())]
-                yield pa.RecordBatch.from_arrays(columns, ["partition", "account"])
+                staged, done = self._rewrite(number, work)
+                accounts = [pickle.dumps(account) for account in done]
+                columns = [
+                    pa.array([number] * len(accounts), pa.int64()),
+                    pa.array([staged] * len(accounts)),
+                    pa.array(accounts, pa.binary()),
+                ]
+                yield pa.RecordBatch.from_arrays(columns, ["partition", "staged", "account"])
 
-    def _rewrite(self, number: int, work: RewriteWork) -> list[RewrittenFile]:
+    def _rewrite(self, number: int, work: RewriteWork) -> tuple[str, list[RewrittenFile]]:
         staging, target = self.directories
-        # Of two attempts of a task the last one counts.
-        above = Path(staging, str(number))
-        if above.exists():
-            remove_directory(os.fspath(above))
+        # Two attempts of a task may run at once. Each has a directory of its own, and the attempt counts whose rows Spark takes.
+        staged = f"{number}-{uuid4().hex}"
+        above = Path(staging, staged)
         above.mkdir()
-        return list(rewrite_partition(self.partitions[number], work, above, target))
+        return staged, list(rewrite_partition(self.partitions[number], work, above, target))
 
 
 def _with_selections(options: RewriteOptions, given: dict[str, Any]) -> RewriteOptions:
@@ -181,9 +186,8 @@ def _broadcast(spark: SparkSession, selections: dict[str, Any]) -> Callable[[], 
     return lambda: sent.value
 
 
-def _moves(partitions: list[list[SegmentFile]], job: str, target: str) -> Iterator[Move]:
-    for number, files in enumerate(partitions):
-        name = directory_name(files[0])
-        if os.path.lexists(os.path.join(target, name)):
-            raise FileExistsError(errno.EEXIST, "the partition exists", os.path.join(target, name))
-        yield Move("install", os.path.join(places.staging_name(job), str(number), name), name)
+def _move(files: list[SegmentFile], staged: str, job: tuple[str, str]) -> Move:
+    (name, target), partition = job, directory_name(files[0])
+    if os.path.lexists(os.path.join(target, partition)):
+        raise FileExistsError(errno.EEXIST, "the partition exists", os.path.join(target, partition))
+    return Move("install", os.path.join(places.staging_name(name), staged, partition), partition)

@@ -15,6 +15,7 @@ pub mod inspect;
 pub mod key_set;
 pub mod log_end;
 pub mod lz4;
+pub mod offset_set;
 pub mod partition_end;
 pub mod rebuild;
 pub mod record_sections;

@@ -34,6 +34,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * dump SEGMENT OUT [OPTION...]           what kafka-dump-log --deep-iteration prints        -> "ok LINES"
  * console ..., messages ...              see Formatters                                     -> "ok COUNT"
  * judge, tell                            see Judge
+ * compact IN OUT                         see LogFilter                                      -> "ok BYTES"
  * filter IN KEYS OUT                     see LogFilter                                      -> "ok BYTES"
  * </pre>
  */
@@ -62,6 +63,7 @@ public final class Broker43 implements Peer.Driver {
                 return appends.append(words);
             case "dump":
                 return String.valueOf(dump(words[1], Paths.get(words[2]), Arrays.copyOfRange(words, 3, words.length)));
+            case "compact":
             case "filter":
                 return LogFilter.answer(words);
             default:

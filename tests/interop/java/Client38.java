@@ -31,6 +31,6 @@ public final class Client38 implements Peer.Driver {
 
     @Override
     public String other(String[] words) throws Exception {
-        return words[0].equals("filter") ? LogFilter.answer(words) : Judge.answer(words);
+        return words[0].equals("filter") || words[0].equals("compact") ? LogFilter.answer(words) : Judge.answer(words);
     }
 }

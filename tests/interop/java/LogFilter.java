@@ -18,10 +18,12 @@ import org.apache.kafka.common.record.RecordBatch;
 import org.apache.kafka.common.utils.BufferSupplier;
 
 /**
- * What {@code MemoryRecords.filterTo} makes of a log whose records with some keys go.
+ * What {@code MemoryRecords.filterTo} makes of a log whose records with some keys go, or all records without a key and those of which a
+ * later one has the same key, as {@code Cleaner} has it where there are no transactions.
  *
  * <pre>
  * filter IN KEYS OUT    IN: a log; KEYS: each behind its length (int32, -1 for null)  -> "ok BYTES"
+ * compact IN OUT        IN: a log of magic 0 or 1                                     -> "ok BYTES"
  * </pre>
  *
  * Control batches stay. A batch that loses all its records stays empty if it is the last of the log, the last with data of its producer, or
@@ -30,14 +32,17 @@ import org.apache.kafka.common.utils.BufferSupplier;
 final class LogFilter extends MemoryRecords.RecordFilter {
     private final Set<ByteBuffer> keys;
     private final boolean hasNull;
+    /** The latest offset of each key; null to drop by key. */
+    private final Map<ByteBuffer, Long> latest;
     private final Map<Long, Long> lastData = new HashMap<>();
     private final Map<Long, Long> openSince = new HashMap<>();
     private long lastOffset = -1;
 
-    private LogFilter(MemoryRecords log, Set<ByteBuffer> keys) {
+    private LogFilter(MemoryRecords log, Set<ByteBuffer> keys, Map<ByteBuffer, Long> latest) {
         super(0L, 0L);
         this.hasNull = keys.remove(null);
         this.keys = keys;
+        this.latest = latest;
         for (MutableRecordBatch batch : log.batches()) {
             lastOffset = batch.lastOffset();
             if (batch.isControlBatch()) {
@@ -54,12 +59,24 @@ final class LogFilter extends MemoryRecords.RecordFilter {
     /** The command above. */
     static String answer(String[] words) throws Exception {
         byte[] in = Files.readAllBytes(Paths.get(words[1]));
-        Set<ByteBuffer> keys = keys(Paths.get(words[2]));
+        MemoryRecords log = MemoryRecords.readableRecords(ByteBuffer.wrap(in));
+        boolean compacts = words[0].equals("compact");
+        Set<ByteBuffer> keys = compacts ? new HashSet<>() : keys(Paths.get(words[2]));
         ByteBuffer out = ByteBuffer.allocate(4 * in.length + 4096);
-        LogFilter filter = new LogFilter(MemoryRecords.readableRecords(ByteBuffer.wrap(in)), keys);
+        LogFilter filter = new LogFilter(log, keys, compacts ? latest(log) : null);
         filtered(MemoryRecords.readableRecords(ByteBuffer.wrap(in)), filter, out);
-        Files.write(Paths.get(words[3]), Arrays.copyOf(out.array(), out.position()));
+        Files.write(Paths.get(words[words.length - 1]), Arrays.copyOf(out.array(), out.position()));
         return String.valueOf(out.position());
+    }
+
+    private static Map<ByteBuffer, Long> latest(MemoryRecords log) {
+        Map<ByteBuffer, Long> latest = new HashMap<>();
+        for (Record record : log.records()) {
+            if (record.hasKey()) {
+                latest.put(record.key().duplicate(), record.offset());
+            }
+        }
+        return latest;
     }
 
     private static void filtered(MemoryRecords log, LogFilter filter, ByteBuffer out) throws Exception {
@@ -101,6 +118,9 @@ final class LogFilter extends MemoryRecords.RecordFilter {
     protected boolean shouldRetainRecord(RecordBatch batch, Record record) {
         if (batch.isControlBatch()) {
             return true;
+        }
+        if (latest != null) {
+            return record.hasKey() && record.offset() >= latest.get(record.key());
         }
         return record.hasKey() ? !keys.contains(record.key()) : !hasNull;
     }

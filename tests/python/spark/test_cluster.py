@@ -41,7 +41,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment, cwd=directory)
     assert done.returncode == 0, done.stderr[-6000:]
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    return found | {"place": directory}
 
 
 def tables() -> dict[str, list[Any]]:
@@ -96,6 +96,19 @@ def test_a_task_that_ran_twice_at_once_is_there_once(answers: dict[str, Any]) ->
     assert found["tries"] == 2
     assert found["rows"] == [20_000, 20_000, 20_000, 19_999]
     assert found["left"] == [".lock", "slow-0"]
+
+
+def test_a_rewrite_on_executors_writes_what_one_here_writes(answers: dict[str, Any], tmp_path: Path) -> None:
+    found, place = answers["rewritten"], answers["place"]
+    keys = [bytes.fromhex(key) for key in found["keys"]]
+    expected = ls.rewrite(place / "segments", tmp_path / "out", drop=keys)
+    assert found["dropped"] == expected.dropped > 0
+    assert [file["ranges"] for file in found["account"]] == [file["ranges"] for file in expected.to_dict()["files"]]
+    assert files_of(place / "rewritten") == files_of(tmp_path / "out")
+
+
+def files_of(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file() and path.name != ".lock"}
 
 
 def plain_totals(answers: dict[str, Any]) -> list[int]:

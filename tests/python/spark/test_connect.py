@@ -59,6 +59,12 @@ rows.write.format("logsegment").options(topic="t", compression="bz", **known).mo
 codecs = spark.read.format("logsegment").options(view="batches", **known).load(target).select("compression").distinct().collect()
 found["plugin"] = [records, spark.read.format("logsegment").options(**known).load(target).count(), [row[0] for row in codecs]]
 found["hides"] = "plugins" in spark.conf.get("spark.sql.redaction.options.regex")
+
+import os
+
+keys = reader().select("key").where("key is not null").distinct().orderBy("key").limit(5)
+done = lss.rewrite(spark, os.path.dirname(path), sys.argv[2] + "/rewritten", drop=keys)
+found["rewrite"] = [[bytes(row["key"]).hex() for row in keys.collect()], done.dropped]
 print("FOUND" + json.dumps(found))
 spark.stop()
 """
@@ -75,7 +81,14 @@ def test_all_apis_work_over_connect(tmp_path: Path):
     assert done.returncode == 0, done.stdout + done.stderr
     (line,) = [line.removeprefix("FOUND") for line in done.stdout.splitlines() if line.startswith("FOUND")]
     records = ls.decode(SEGMENT.read_bytes(), columns=["offset"]).to_pyarrow().num_rows
-    assert json.loads(line) == {
+    found = json.loads(line)
+    keys, dropped = found.pop("rewrite")
+    expected = ls.rewrite(SEGMENT.parent, tmp_path / "expected", drop=[bytes.fromhex(key) for key in keys])
+    assert dropped == expected.dropped > 0
+    for file in expected.files:
+        name = Path(file.output or "").relative_to(tmp_path / "expected")
+        assert (tmp_path / "rewritten" / name).read_bytes() == (tmp_path / "expected" / name).read_bytes()
+    assert found == {
         "connect": True,
         "records": records,
         "batches": len(rows_of(ls.batches(SEGMENT.read_bytes()))),

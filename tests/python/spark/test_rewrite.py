@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 import corpus
 import logsegment as ls
+from logsegment._options import EntryKeywords, ReadOptions
+from logsegment._rewrite.partitions import RewriteOptions
+from logsegment.segment_files.discovery import found_in
 from logsegment.spark import rewrite
+from logsegment.spark.rewriting import _Task
+from logsegment.spark.write import journal
 from made_logs import make_partition
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
@@ -58,3 +71,85 @@ def test_mistakes_fail_on_the_driver(spark: SparkSession, source: Path, tmp_path
     with pytest.raises(ValueError, match="no column is named key"):
         rewrite(spark, source, tmp_path / "out", drop=spark.createDataFrame([("a", "b")], "x string, y string"))
     assert not (tmp_path / "out").exists()
+
+
+def test_two_attempts_of_a_task_do_not_share_files(source: Path, tmp_path: Path) -> None:
+    """Spark runs a slow task a second time while the first attempt goes on, and may take the rows of either."""
+    segments, _ = found_in(source / "multi-segment-1", has_patterns=False)
+    (tmp_path / "staging").mkdir()
+    places = (str(tmp_path / "staging"), str(tmp_path / "out"))
+    task = _Task([segments], ReadOptions.of(EntryKeywords, {}), RewriteOptions(), places, lambda: {"drop": ["a"]})
+    number = pa.RecordBatch.from_pydict({"id": [0]})
+    first, second = (next(task.run(iter([number]))).to_pylist() for _ in range(2))
+    assert first[0]["staged"] != second[0]["staged"]
+    assert len({row["staged"] for row in first}) == 1
+    ls.rewrite(source / "multi-segment-1", tmp_path / "expected", drop=["a"])
+    for rows in (first, second):
+        assert files(tmp_path / "staging" / rows[0]["staged"]) == files(tmp_path / "expected")
+
+
+KILLED = """
+import os, sys
+from pyspark.sql import SparkSession
+from logsegment.spark import rewrite
+
+builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+spark = builder.getOrCreate()
+spark.range(2).mapInArrow(lambda batches: batches, "id long").collect()
+import logsegment as ls
+print("READY", flush=True)
+rewrite(spark, sys.argv[1], sys.argv[2], drop=ls.Selection(offsets=(0, 3000)))
+print("DONE", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_a_killed_driver_leaves_all_partitions_or_none(tmp_path: Path) -> None:
+    for number in range(6):
+        segments = [list(range(start, start + 4000)) for start in range(0, 12000, 4000)]
+        make_partition(tmp_path / "in", "orders", number, segments, value_bytes=1000)
+    before = files(tmp_path / "in")
+    whole = Path(tmp_path / "whole")
+    ls.rewrite(tmp_path / "in", whole, drop=ls.Selection(offsets=(0, 3000)))
+    duration = 0.0
+    seen = []
+    for number, share in enumerate([None, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0]):
+        out = tmp_path / f"out-{number}"
+        with driver(tmp_path / "main.py", tmp_path / "in", out) as process:
+            begun = time.monotonic()
+            if share is None:
+                assert process.stdout is not None
+                assert process.stdout.readline() == b"DONE\n"
+                duration = time.monotonic() - begun
+            else:
+                time.sleep(share * duration)
+            os.killpg(process.pid, signal.SIGKILL)
+        was_pending = journal.is_pending(str(out))
+        if out.exists():
+            journal.recover(str(out))
+        left = {name: data for name, data in (files(out) if out.exists() else {}).items() if not name.startswith("_staging-")}
+        assert left in ({}, files(whole)), (number, was_pending)
+        seen.append(bool(left))
+        assert files(tmp_path / "in") == before
+    assert seen[0]
+    assert not all(seen)
+
+
+@contextmanager
+def driver(script: Path, *arguments: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A driver with its JVM and workers in a process group of their own, about to rewrite."""
+    script.write_text(KILLED)
+    command = [sys.executable, str(script), *map(str, arguments)]
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(command, env=environment, start_new_session=True, **streams)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"READY\n"
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()

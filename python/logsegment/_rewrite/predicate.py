@@ -1,0 +1,78 @@
+"""Select the records of a rewrite by an expression of pyarrow, which is evaluated over their columns."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from logsegment._core import OffsetSet
+from logsegment._core import decode as core_decode
+from logsegment._options import RAW_COLUMNS, ReadOptions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """An expression over record columns. A record for which it is null is not selected.
+
+    Attributes:
+        expression: a `pyarrow.compute.Expression`.
+        columns: the columns that it names.
+    """
+
+    expression: Any
+    columns: tuple[str, ...]
+
+    def offsets(self, source: Any, read: ReadOptions) -> OffsetSet:
+        """Return the offsets of the selected records of a source.
+
+        Raises:
+            RecordBatchError, OSError: if the source cannot be decoded.
+        """
+        return OffsetSet(list(self._offsets(source, read)))
+
+    def _offsets(self, source: Any, read: ReadOptions) -> Iterator[pa.ChunkedArray]:
+        import pyarrow as pa
+
+        columns = tuple(dict.fromkeys((*self.columns, "offset")))
+        for batch in core_decode(source, replace(read, columns=columns)):
+            selected = pa.table(batch).filter(self.expression).column("offset")
+            if len(selected):
+                yield selected
+
+
+def is_expression(given: Any) -> bool:
+    """Return True for an expression of pyarrow."""
+    module = sys.modules.get("pyarrow.compute")
+    return module is not None and isinstance(given, module.Expression)
+
+
+def predicate(expression: Any) -> Predicate:
+    """Return what selects records by an expression.
+
+    Raises:
+        ValueError, TypeError: if it is not a condition over record columns.
+    """
+    import pyarrow as pa
+
+    table = pa.table(core_decode(b"", ReadOptions(columns=RAW_COLUMNS)).read_all())
+    try:
+        table.filter(expression)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        kind = ValueError if isinstance(error, pa.ArrowInvalid) else TypeError
+        raise kind(f"the expression {expression} is not a condition over record columns: {error}") from None
+    return Predicate(expression, tuple(name for name in RAW_COLUMNS if _is_named(expression, table.drop_columns([name]))))
+
+
+def _is_named(expression: Any, others: pa.Table) -> bool:
+    import pyarrow as pa
+
+    try:
+        others.filter(expression)
+    except pa.ArrowInvalid:
+        return True
+    return False
