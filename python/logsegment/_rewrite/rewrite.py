@@ -89,7 +89,7 @@ def rewrite(
         >>> import pyarrow.compute as pc
         >>> large = pc.binary_length(pc.field("value")) > 60
         >>> ls.rewrite(source, tombstone=large, dry_run=True).tombstoned
-        0
+        162
 
     Source: `MemoryRecords.filterTo` and `Cleaner` in Kafka; KIP-534 for the delete horizon.
     """

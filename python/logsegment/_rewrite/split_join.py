@@ -65,14 +65,16 @@ class Arrangement:
     Attributes:
         parts: in the order of the input; of each input file they follow each other and are all of its bytes.
         sha256: of each output file, by its path.
+        input_sha256: of each input file, by its path, with what comes after its last whole batch.
     """
 
     parts: list[SegmentPart]
     sha256: dict[str, str]
+    input_sha256: dict[str, str]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the account by the names in JSON."""
-        return {"parts": [part.to_dict() for part in self.parts], "sha256": self.sha256}
+        return {"parts": [part.to_dict() for part in self.parts], "sha256": self.sha256, "inputSha256": self.input_sha256}
 
 
 #: Whether a batch begins a new segment; the bytes of the open segment come with it.
@@ -186,7 +188,7 @@ def join(
         if len(writer.made) > 1:
             raise ValueError(f"{place}: one segment cannot hold all offsets of these files")
         writer.close()
-    return Arrangement(writer.parts, writer.digests)
+    return Arrangement(writer.parts, writer.digests, writer.input_digests)
 
 
 @dataclass
@@ -198,17 +200,20 @@ class _Writer:
     path_of: Callable[[int], str]
     parts: list[SegmentPart] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)
+    input_digests: dict[str, str] = field(default_factory=dict)
     #: Base offset of each segment.
     made: list[int] = field(default_factory=list)
     open_file: Callable[[str], BinaryIO] = field(default=lambda path: io.BufferedWriter(io.FileIO(path, "x")))
     _file: BinaryIO | None = None
     _hash: Any = None
+    _input_hash: Any = None
     _held: int = 0
     _last: int = -1
 
     def add(self, file: SegmentFile, headers: Iterator[BatchHeader], size: int) -> None:
         """Write the batches of an input segment, in runs that go to the same segment."""
         raw = open_file(file.path)
+        self._input_hash = hashlib.sha256()
         begins = self.keeps_borders
         at = start = first = last = 0
         entries = 0
@@ -230,6 +235,9 @@ class _Writer:
         self._copy(raw, file, (start, at - start), (first, last, entries))
         if at < size:
             self.parts.append(SegmentPart(shown(file.path), at, size - at, None, 0, None, None, 0))
+            for data in _pieces(raw, at, size):
+                self._input_hash.update(data)
+        self.input_digests[shown(file.path)] = self._input_hash.hexdigest()
 
     def close(self) -> None:
         """End the open segment."""
@@ -257,12 +265,17 @@ class _Writer:
         if not entries or self._file is None:
             return
         output_position = self._file.tell()
-        for at in range(position, position + length, _PIECE):
-            data = raw.read_at(at, min(_PIECE, position + length - at))
+        for data in _pieces(raw, position, position + length):
             self._file.write(data)
             self._hash.update(data)
+            self._input_hash.update(data)
         path = self.path_of(self.made[-1])
         self.parts.append(SegmentPart(shown(file.path), position, length, path, output_position, first, last, entries))
+
+
+def _pieces(raw: Any, start: int, end: int) -> Iterator[bytes | bytearray]:
+    for at in range(start, end, _PIECE):
+        yield raw.read_at(at, min(_PIECE, end - at))
 
 
 class _Shared(io.BufferedWriter):
@@ -301,7 +314,7 @@ def _arranged(source: Any, out: Any, read: ReadOptions, how: tuple[Callable[[], 
     if is_tree:
         ensure_own_directories(files)
     ensure_outside(place, source)
-    done = Arrangement([], {})
+    done = Arrangement([], {}, {})
     with output_directory(place) as hidden:
         for _, group in groupby(files, lambda file: absolute(file.directory)):
             segments = list(group)
@@ -309,6 +322,7 @@ def _arranged(source: Any, out: Any, read: ReadOptions, how: tuple[Callable[[], 
             made = _arrange_partition(segments, read, how, hidden / name)
             final = os.path.join(place, name)
             done.parts.extend(_moved(part, final) for part in made.parts)
+            done.input_sha256.update(made.input_sha256)
             done.sha256.update({os.path.join(final, os.path.basename(path)): digest for path, digest in made.sha256.items()})
     return done
 
@@ -334,4 +348,4 @@ def _arrange_partition(
     kept = [(path, base, snapshot) for path, base, snapshot in zip(paths, writer.made, end.snapshots, strict=False)]
     if kept:
         write_sidecars(files[0], directory, kept, (before, end))
-    return Arrangement(writer.parts, writer.digests)
+    return Arrangement(writer.parts, writer.digests, writer.input_digests)

@@ -201,7 +201,7 @@ fn in_one_thread<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, i
 /// Pieces that wait for each thread, 1 MiB each.
 const WAITING: usize = 4;
 
-/// What the thread gets that hashes the input.
+/// A message to the thread that hashes the input.
 enum ToHash {
     Run(Run),
     /// Up to here the output has the bytes of the input, so that it has its hash.

@@ -55,6 +55,14 @@ def test_the_latest_record_of_each_key_stays_whatever_the_memory(source: tuple[P
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["users-0"]
 
 
+def test_diff_shows_the_records_that_the_account_drops(source: tuple[Path, Truth], tmp_path: Path) -> None:
+    done = ls.compact(source[0], tmp_path / "out", now=5000)
+    (found,) = ls.diff(source[0], tmp_path / "out").to_dict()["partitions"]
+    assert {one["type"] for one in found["differences"]} == {"missing"}
+    assert (found["missingInB"], found["missingInA"], found["changed"]) == (done.dropped, 0, 0)
+    assert found["sameRecords"] == len(source[1])
+
+
 def test_tombstones_go_after_their_delete_horizon(source: tuple[Path, Truth], tmp_path: Path) -> None:
     directory, truth = source
     ls.compact(directory, tmp_path / "one", now=5000)

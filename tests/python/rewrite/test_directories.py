@@ -120,6 +120,27 @@ def test_diff_shows_the_announced_differences(tmp_path: Path) -> None:
     assert (partition["missingInB"], partition["changed"], partition["damaged"]) == (len(gone), 0, 0)
 
 
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_diff_shows_what_the_account_counts(partition: str, tmp_path: Path) -> None:
+    """Dropped records are missing, tombstones and masks are changed values, and there is nothing else."""
+    source = MODERN / partition
+    rows = ls.Log(source).records(columns=["offset", "value"]).to_pylist()
+    of = {name: [row["offset"] for row in rows[start::7]] for start, name in enumerate(("drop", "tombstone", "mask"))}
+    done = ls.rewrite(source, tmp_path / "out", **{name: ls.Selection(offsets=offsets) for name, offsets in of.items()})
+    values = {row["offset"]: row["value"] for row in rows}
+    (found,) = ls.diff(source, tmp_path / "out").to_dict()["partitions"]
+    told: dict[str, set[int]] = {"missing": set(), "changed": set()}
+    for one in found["differences"]:
+        told[one["type"]] |= values.keys() & set(range(one["firstOffset"], one["lastOffset"] + 1))
+        assert (one["side"], one["fields"]) == (("b", []) if one["type"] == "missing" else (None, ["value"]))
+    changed = {offset for offset in of["tombstone"] if values[offset] is not None} | {offset for offset in of["mask"] if values[offset]}
+    assert told == {"missing": set(of["drop"]), "changed": changed}
+    assert (done.dropped, done.tombstoned + done.masked) == (found["missingInB"], found["changed"]) == (len(of["drop"]), len(changed))
+    every = ls.Log(source).records(columns=["offset"], control=True).to_pyarrow().num_rows
+    assert found["sameRecords"] == every - len(of["drop"]) - len(changed)
+    assert (found["missingInA"], found["unreadable"], found["damaged"], found["unopened"]) == (0, 0, 0, 0)
+
+
 def test_tiered_storage_becomes_a_partition_directory(tmp_path: Path) -> None:
     source = corpus.CORPUS / "tiered/local-tiered-storage"
     done = ls.rewrite(source, tmp_path / "out", drop=ls.Selection(offsets=(0, 1250)))

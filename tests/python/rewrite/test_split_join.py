@@ -36,7 +36,8 @@ def assert_whole(done: ls.Arrangement, source: Path) -> None:
                 written = Path(part.output).read_bytes()[part.output_position :][: part.length]
                 assert written == data[part.position : part.position + part.length]
         assert at == len(data)
-    for place, digest in done.sha256.items():
+    assert set(done.input_sha256) == {part.source for part in done.parts} == {str(path) for path in source.glob("*.log")}
+    for place, digest in (done.sha256 | done.input_sha256).items():
         assert hashlib.sha256(Path(place).read_bytes()).hexdigest() == digest
 
 
@@ -72,6 +73,17 @@ def test_partitions_of_a_broker_are_read_the_same(partition: str, tmp_path: Path
         for isolation in ("read_committed", "read_uncommitted"):
             found = ls.Log(tmp_path / place / partition).records(isolation=isolation).to_pylist()
             assert found == ls.Log(DATA / partition).records(isolation=isolation).to_pylist()
+
+
+@pytest.mark.parametrize("partition", ["transactions-multi-segment-0", "multi-segment-1"])
+def test_diff_shows_no_difference(partition: str, tmp_path: Path) -> None:
+    ls.join(DATA / partition, tmp_path / "joined")
+    ls.split(DATA / partition, tmp_path / "split", bytes=500)
+    for place in ("joined", "split"):
+        found = ls.diff(DATA / partition, tmp_path / place / partition).to_dict()
+        assert (found["state"], found["partitions"][0]["differences"]) == ("same", [])
+        every = ls.Log(DATA / partition).records(columns=["offset"], control=True).to_pyarrow().num_rows
+        assert found["partitions"][0]["sameRecords"] == every
 
 
 def test_files_become_files(source: Path, tmp_path: Path) -> None:
