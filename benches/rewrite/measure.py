@@ -2,9 +2,13 @@
 
 Prints [{"codec", "bytes", "verify_copy", "rewrite": seconds, "verify_copy_cpu", "rewrite_cpu": seconds of all threads, "ratio"}] as one
 JSON line, each time the best of the rounds. The ratio is the time of verify and copy divided by that of the rewrite: of the best, and of
-the medians of the rounds, which alternate. Both sync what they write. Last comes {"keys", "bytes", "dropped", "seconds", "peak_mib"}: the
-peak is that of the process with the keys.
-Memory is bounded: the bytes of the keys and at most 21 bytes for each, 20 MiB of runs, and 150 bytes for each range of the account.
+the medians of the rounds, which alternate. Both sync what they write.
+
+Last comes {"keys", "bytes", "dropped", "seconds", "idle_mib", "peak_mib"} of a process of its own that drops a million keys, half of those
+of the log, from a tree of partitions. All of them are links to one segment, so that 10 GiB need the disk space of one segment and of the
+output: `--codecs "" --segment-batches 105000 --partitions 10`. "idle_mib" is the peak before the rewrite, with the Arrow array of keys.
+Memory is bounded, whatever the size of the log: the bytes of the keys and at most 21 bytes for each, 40 MiB of runs, and 400 bytes for each
+range of the account.
 """
 
 import argparse
@@ -14,11 +18,14 @@ import random
 import resource
 import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import logsegment as ls
 
@@ -33,10 +40,16 @@ def main():
     parser.add_argument("--codecs", default=",".join(CODECS))
     parser.add_argument("--batches", type=int, default=40_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--segment-batches", type=int, default=5_000)
+    parser.add_argument("--partitions", type=int, default=2)
+    parser.add_argument("--drop-keys", nargs=2, metavar=("SOURCE", "OUT"), help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.drop_keys:
+        print(json.dumps(drop_keys(*args.drop_keys)))
+        return
     with tempfile.TemporaryDirectory(prefix="rewrite-") as scratch:
         directory = Path(scratch)
-        rows = [measure(directory, codec, args) for codec in args.codecs.split(",")]
+        rows = [measure(directory, codec, args) for codec in filter(None, args.codecs.split(","))]
         rows.append(measure_keys(directory, args))
     print(json.dumps(rows))
 
@@ -56,24 +69,43 @@ def measure(directory, codec, args):
 
 
 def measure_keys(directory, args):
-    path = write_segment(directory / "keys.log", "zstd", args.batches)
-    keys = pa.array([f"user-{number}" for number in range(KEYS)])
+    segment = write_segment(directory / "keys.log", "lz4", args.segment_batches, has_fresh_keys=True)
+    size = segment.stat().st_size * args.partitions
+    for number in range(args.partitions):
+        partition = directory / f"in/users-{number}"
+        partition.mkdir(parents=True)
+        (partition / f"{0:020}.log").hardlink_to(segment)
+    command = [sys.executable, __file__, "--drop-keys", str(directory / "in"), str(directory / "out")]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    return {"keys": KEYS, "bytes": size} | json.loads(done.stdout)
+
+
+def drop_keys(source, out):
+    keys = pc.binary_join_element_wise("user-", pc.cast(pa.array(range(KEYS)), pa.string()), "")
+    idle = peak_mib()
     start = time.perf_counter()
-    done = ls.rewrite(path, directory / "out.log", drop=keys, overwrite=True)
-    seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    return {"keys": KEYS, "bytes": path.stat().st_size, "dropped": done.dropped, "seconds": seconds, "peak_mib": peak}
+    done = ls.rewrite(source, out, drop=keys)
+    return {"dropped": done.dropped, "seconds": time.perf_counter() - start, "idle_mib": idle, "peak_mib": peak_mib()}
 
 
-def write_segment(path, codec, batches):
-    """Write batches of about 19 KB, of which each hundredth has one record that is erased."""
+def peak_mib():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+
+
+def write_segment(path, codec, batches, *, has_fresh_keys=False):
+    """Write batches of about 19 KB, of which each hundredth has one record that is erased; half of the other keys are among the million."""
     chance = random.Random(24)
     words = [chance.randbytes(6).hex() for _ in range(500)]
     values = [[" ".join(chance.choices(words, k=14)).encode() for _ in range(RECORDS)] for _ in range(200)]
-    keys = [[f"user-{chance.randrange(KEYS)}".encode() for _ in range(RECORDS)] for _ in range(200)]
+
+    def fresh():
+        return [b"user-%d" % chance.randrange(2 * KEYS) for _ in range(RECORDS)]
+
+    keys = [fresh() for _ in range(200)]
     with path.open("wb") as file:
         for batch in range(batches):
-            own = [ERASED, *keys[batch % 200][1:]] if batch % 100 == 0 else keys[batch % 200]
+            own = fresh() if has_fresh_keys else keys[batch % 200]
+            own = [ERASED, *own[1:]] if batch % 100 == 0 else own
             columns = {"key": pa.array(own, pa.binary()), "value": pa.array(values[batch % 200], pa.binary())}
             file.write(ls.encode(pa.table(columns), compression=codec, base_offset=batch * RECORDS, batch_bytes=1 << 20))
     return path

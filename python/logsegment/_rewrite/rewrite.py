@@ -46,8 +46,9 @@ def rewrite(
     transaction: these stay without records. Control batches, such as transaction markers, always stay. Records of a wrapper of magic 0
     or 1 keep their offsets.
 
-    The source is read twice and never written to. It must not be written to meanwhile. Memory is bounded: the keys, some batches, and about
-    150 bytes for each listed range. The GIL is released.
+    The source is read twice and never written to. It must not be written to meanwhile. Memory is bounded, whatever the size of the log:
+    for each key its bytes and 13 to 21 more, about 40 MiB of batches, and about 400 bytes for each listed range, of which there are at most
+    1,048,576 for each file. The GIL is released.
 
     Args:
         source: a file, a partition directory or a tree of them, also in a store or in tiered storage; a `FileSource` or a buffer.
