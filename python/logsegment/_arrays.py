@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Unpack
 
-from logsegment._core import ArrowArray, ArrowBatch
+from logsegment._core import ArrowArray, ArrowBatch, ValueSchemas
 from logsegment._core import batch_info_array as core_batch_info_array
 from logsegment._core import decode_array as core_decode_array
+from logsegment._core import decode_values_array as core_decode_values_array
 from logsegment._core import explode_array as core_explode_array
 from logsegment._core import validate_array as core_validate_array
 from logsegment._options import ArrayKeywords, Depth, EntryKeywords, OnBadValue, ReadOptions
@@ -116,3 +118,25 @@ def validate_array(array: Any, *, depth: Depth = "full", check_crc: bool = True,
     Source: docs/reference/findings.md.
     """
     return core_validate_array(array, depth, ReadOptions.of(EntryKeywords, options, check_crc=check_crc))
+
+
+def decode_values_array(
+    array: Any, headers: Any = None, *, schemas: ValueSchemas, columns: Sequence[str] = ("valueRecord",), on_error: OnBadValue = "raise"
+) -> ArrowArray:
+    """Decode every value of a binary column with schemas.
+
+    Args:
+        array: as in `decode_array`.
+        headers: an array of list<struct<key: binary, value: binary>> as long as `array`, which may name schemas; None for none.
+        schemas: from `_typed_values.planned`.
+        columns: `valueRecord` or `keyRecord`, or fields of one of them with dots between their names.
+        on_error: "raise", or "null" for null in place of a value that cannot be decoded.
+
+    Returns:
+        An `ArrowArray` as long as `array`; null for null.
+
+    Raises:
+        RecordBatchError: if a value is bad and `on_error` is "raise"; `row` is its index.
+        TypeError, ValueError: if an array is of another type, or a field is unknown.
+    """
+    return core_decode_values_array(array, headers, schemas, list(columns), on_error)

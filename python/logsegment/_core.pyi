@@ -32,6 +32,7 @@ __all__ = [
     "Finding",
     "Transactions",
     "ValueSchemas",
+    "decode_values_array",
     "met_schemas",
     "json_schema_of",
     "ArrowBatch",
@@ -348,6 +349,9 @@ class ValueSchemas:
         """The same schemas, of which these are expected."""
 
     def __reduce__(self) -> tuple[Any, ...]: ...
+
+def decode_values_array(array: _ArrowColumn, headers: Any, schemas: ValueSchemas, columns: Sequence[str], on_error: str) -> ArrowArray:
+    """Return the decoded keys or values of a binary column, null for null."""
 
 def met_schemas(
     sources: Sequence[Any], options: ReadOptions, schemas: ValueSchemas, infers: bool = False

@@ -68,8 +68,8 @@ pub enum ErrorKind {
     OutsideUpload { first: i64, last: i64, start: i64, end: Option<i64> },
     /// A batch of tiered storage starts at or before the last offset of the batch before it.
     OutOfOrder { last: i64, previous_last: i64 },
-    /// A key or a value that its schema does not fit, in the record with this offset.
-    Value { rule: &'static str, offset: i64, problem: String },
+    /// A key or a value that its schema does not fit, in the record with this offset, if it is of a record.
+    Value { rule: &'static str, offset: Option<i64>, problem: String },
     /// Reading the source failed.
     Io { kind: std::io::ErrorKind, os_code: Option<i32>, message: String },
     /// The work was interrupted by the caller (Ctrl-C).

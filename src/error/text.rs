@@ -85,7 +85,8 @@ impl fmt::Display for ErrorKind {
                 }
             }
             Self::OutOfOrder { previous_last, .. } => write!(f, "the previous batch ends at offset {previous_last}"),
-            Self::Value { offset, problem, .. } => write!(f, "record with offset {offset}: {problem}"),
+            Self::Value { offset: Some(offset), problem, .. } => write!(f, "record with offset {offset}: {problem}"),
+            Self::Value { offset: None, problem, .. } => f.write_str(problem),
             Self::Io { message, .. } => write!(f, "reading the source failed: {message}"),
             Self::Interrupted => write!(f, "interrupted"),
             Self::Usage { argument, problem } => write!(f, "{argument}: {problem}"),

@@ -104,5 +104,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<value_schemas::ValueSchemas>()?;
     module.add_function(wrap_pyfunction!(value_schemas::met_schemas, module)?)?;
     module.add_function(wrap_pyfunction!(value_schemas::json_schema_of, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::value_arrays::decode_values_array, module)?)?;
     Ok(())
 }

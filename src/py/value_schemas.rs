@@ -73,7 +73,7 @@ impl ValueSchemas {
 
 impl ValueSchemas {
     /// Plans the column of the wanted fields.
-    fn plan(&self, names: &[String], part: Part) -> PyResult<Option<Arc<ValuePlan>>> {
+    pub fn plan(&self, names: &[String], part: Part) -> PyResult<Option<Arc<ValuePlan>>> {
         let Some(wanted) = wanted(names, part) else { return Ok(None) };
         let plan = ValuePlan::new(Arc::clone(&self.schemas), &self.expected, &wanted);
         plan.map(|plan| Some(Arc::new(plan))).map_err(|problem| PyValueError::new_err(format!("schemas: {problem}")))

@@ -3,6 +3,7 @@
 //! Values go in as bytes, with the schemas that they may name; columns come out. A value that its schema does not fit is an error or a
 //! finding (SCH-1 to SCH-6), and costs no more than limits allow.
 
+pub mod array;
 pub mod avro;
 mod column;
 mod decoder;

@@ -52,11 +52,7 @@ impl<'a> RecordParts<'a> {
     /// The header that names the schema of the key or the value.
     #[inline]
     pub fn header(&self, part: Part, row: usize) -> Option<Header<'a>> {
-        let names = match part {
-            Part::Value => &VALUE_HEADERS,
-            Part::Key => &KEY_HEADERS,
-        };
-        self.headers.as_ref()?.find(row, names)
+        self.headers.as_ref()?.find_part(part, row)
     }
 
     /// The offset of a record.
@@ -94,14 +90,14 @@ impl<'a> Runs<'a> {
 }
 
 /// The headers of records, with keys as bytes.
-struct Headers<'a> {
+pub(super) struct Headers<'a> {
     lists: &'a ListArray,
     keys: &'a BinaryArray,
     values: Runs<'a>,
 }
 
 impl<'a> Headers<'a> {
-    fn of(array: &'a ArrayRef) -> Option<Self> {
+    pub fn of(array: &'a ArrayRef) -> Option<Self> {
         let lists = array.as_list_opt::<i32>()?;
         let rows: &StructArray = lists.values().as_struct_opt()?;
         if rows.is_empty() {
@@ -109,6 +105,23 @@ impl<'a> Headers<'a> {
         }
         let [keys, values] = rows.columns() else { return None };
         Some(Self { lists, keys: keys.as_binary_opt::<i32>()?, values: Runs::of(values)? })
+    }
+
+    /// True for a column of the type of `headersRaw`.
+    pub fn is_type_of(array: &ArrayRef) -> bool {
+        let rows: Option<&StructArray> = array.as_list_opt::<i32>().and_then(|lists| lists.values().as_struct_opt());
+        let columns = rows.map(StructArray::columns);
+        matches!(columns, Some([keys, values]) if keys.as_binary_opt::<i32>().is_some() && Runs::of(values).is_some())
+    }
+
+    /// The header that names the schema of the key or the value of a row.
+    #[inline]
+    pub fn find_part(&self, part: Part, row: usize) -> Option<Header<'a>> {
+        let names = match part {
+            Part::Value => &VALUE_HEADERS,
+            Part::Key => &KEY_HEADERS,
+        };
+        self.find(row, names)
     }
 
     #[inline]

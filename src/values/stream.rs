@@ -234,7 +234,7 @@ impl TypedStream {
                 continue;
             };
             if let Err(problem) = decoder.push(bytes, parts.header(part, row)) {
-                let kind = ErrorKind::Value { rule: problem.rule(), offset: parts.offset(row), problem: problem.to_string() };
+                let kind = ErrorKind::Value { rule: problem.rule(), offset: Some(parts.offset(row)), problem: problem.to_string() };
                 let field = if part == Part::Value { "value" } else { "key" };
                 let position = parts.position(row);
                 let error = Error::from(kind).at_byte(position).in_field(field);

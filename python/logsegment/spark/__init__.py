@@ -10,6 +10,7 @@ pyarrow and pandas are imported by what needs them, not here: PySpark imports th
 """
 
 try:
+    from logsegment.spark.decode_values import decode_values
     from logsegment.spark.jvm.jar import jar, session_options
     from logsegment.spark.map_in_arrow import BatchDecoder, decode_batches
     from logsegment.spark.register import register
@@ -29,6 +30,7 @@ __all__ = [
     "convert_udf",
     "decode_batches",
     "decode_udf",
+    "decode_values",
     "encode_udf",
     "jar",
     "record_schema",

@@ -7,6 +7,7 @@
 | decimal above 38 digits | string |
 | unsigned integers of 32 and 64 bits | bigint, decimal(20,0) |
 | fixed-size binary | binary |
+| null | string, always null: functions and files of Spark do not take its type void |
 
 A timestamp that microseconds cannot hold is null; nanoseconds are rounded down. All fields are nullable, as in Spark's file sources.
 """
@@ -52,6 +53,8 @@ def spark_arrow_type(kind: pa.DataType) -> pa.DataType:
         return pa.int64()
     if pa.types.is_uint64(kind):
         return pa.decimal128(20, 0)
+    if pa.types.is_null(kind):
+        return pa.string()
     return pa.binary() if pa.types.is_fixed_size_binary(kind) else kind
 
 

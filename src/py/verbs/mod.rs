@@ -30,4 +30,5 @@ pub mod transactions;
 pub mod valid_batches;
 pub mod validate;
 pub mod validate_log;
+pub mod value_arrays;
 pub mod zstd_frame;
