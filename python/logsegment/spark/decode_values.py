@@ -20,7 +20,7 @@ _NAME = "decode_values"
 
 
 def decode_values(
-    schemas: SchemaSource,
+    schemas: SchemaSource | None,
     *,
     topic: str | None = None,
     part: Literal["value", "key"] = "value",
@@ -34,7 +34,7 @@ def decode_values(
     Unlike `from_avro`, the function finds the schema of each value by its id, and reads all versions of a topic as one type.
 
     Args:
-        schemas: as in `logsegment.decode`. They travel with the function; workers ask no registry.
+        schemas: as in `logsegment.decode`; None for JSON without a registry. They travel with the function; workers ask no registry.
         topic: the versions of its subject, `TOPIC-value` or `TOPIC-key`, are what the values may have. It is needed unless there is one
             schema only, or `reader_schema`.
         part: "value" or "key": the subject, and the headers that name a schema.
@@ -97,7 +97,7 @@ def _headers_type() -> Any:
     return pa.list_(pa.struct([("key", pa.binary()), ("value", pa.binary())]))
 
 
-def _found(schemas: SchemaSource, topic: str | None, part: str, values: KeyValues, reader_schema: Any) -> ValueSchemas:
+def _found(schemas: SchemaSource | None, topic: str | None, part: str, values: KeyValues, reader_schema: Any) -> ValueSchemas:
     """Return the schemas of keys or values."""
     if part not in ("value", "key"):
         raise ValueError(f'part must be "value" or "key", not {part!r}')

@@ -61,12 +61,11 @@ def schemas_options(options: Mapping[str, str]) -> dict[str, Any]:
 def _schemas(options: Mapping[str, str]) -> SchemaSet | None:
     framing = _choice(options, "schemas.framing", get_args(Framing)) if "schemas.framing" in options else None
     path = options.get("schemas.path", "")
-    if not path:
-        raise ValueError(
-            "option values or keyValues needs the option schemas.path: "
-            "the log of a registry (_schemas-0), a directory of schema files, or the file of one schema"
-        )
-    return from_path(placed(path), framing=framing)
+    if path:
+        return from_path(placed(path), framing=framing)
+    if framing is not None:
+        raise ValueError("option schemas.framing needs the option schemas.path")
+    return None
 
 
 def _reader_schema(text: str) -> str | Path:

@@ -36,7 +36,13 @@ def find_schemas(options: Mapping[str, str]) -> ReadOptions:
         return ReadOptions()
     found = discover(asked.paths, asked.selection, reports=asked.read.skips_damage)
     places = [(name.topic, file.source()) for name, files in found.logs.items() for file in files]
-    return with_schemas(ReadOptions(), planned(asked.read, places))
+    try:
+        return with_schemas(ReadOptions(), planned(asked.read, places))
+    except ValueError as error:
+        if asked.read.schemas is None and asked.read.reader_schema is None:
+            hint = "the log of a registry (_schemas-0), a directory of schema files, or the file of one schema"
+            raise ValueError(f"option values or keyValues needs the option schemas.path: {hint} ({error})") from None
+        raise
 
 
 def with_schemas(read: ReadOptions, decoding: ReadOptions) -> ReadOptions:

@@ -132,6 +132,14 @@ def test_failfast_raises_the_typed_error(spark: SparkSession):
         frame(spark, POISON).collect()
 
 
+def test_json_needs_no_schemas(spark: SparkSession, tmp_path: Path):
+    (tmp_path / "json-0").mkdir()
+    table = pa.table({"value": pa.array([b'{"a":1}', b'{"a":2,"b":"x"}'])})
+    ls.encode(table, out=str(tmp_path / "json-0" / f"{0:020}.log"))
+    rows = spark.read.format("logsegment").option("values", "json").load(str(tmp_path / "json-0"))
+    assert [row["a"] for row in rows.where("valueRecord.b = 'x'").select("valueRecord.a").collect()] == [2]
+
+
 def test_tasks_do_not_carry_the_schemas():
     options = {"path": str(VALUES / "alpha-avro-refs-0"), "values": "avro", "schemas.path": str(SCHEMAS)}
     source = LogSegmentSource(options)
