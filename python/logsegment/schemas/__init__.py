@@ -1,4 +1,4 @@
-"""Schemas of keys and values: from the `_schemas` topic's own segments, from files, or a single one.
+"""Schemas of keys and values: from the `_schemas` topic's own segments, from a registry, from files, or a single one.
 
 >>> import logsegment as ls
 >>> schemas = ls.schemas.single({"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]})
@@ -11,6 +11,7 @@ Each function returns a `SchemaSet`: immutable, and pickled with a query.
 
 from logsegment.schemas.directory import from_directory, from_path, single
 from logsegment.schemas.model import Schema, SchemaReference, SchemaSet, SubjectVersion
+from logsegment.schemas.registry import from_registry
 from logsegment.schemas.registry_log import from_log
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "from_directory",
     "from_log",
     "from_path",
+    "from_registry",
     "single",
 ]

@@ -1,0 +1,153 @@
+"""Schemas over HTTP: the API of a registry, answered from the schemas of a real registry's log."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import ssl
+import threading
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+import logsegment as ls
+from values_corpus import registry
+
+pytest.importorskip("httpx")
+Answer = tuple[int, bytes]
+
+
+@contextmanager
+def serving(answer: Callable[[str, dict[str, str], Any], Answer], certificate: Path | None = None) -> Iterator[str]:
+    """A server on this machine; its URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked = urlsplit(self.path)
+            status, body = answer(asked.path, {name: values[0] for name, values in parse_qs(asked.query).items()}, self.headers)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http{'' if certificate is None else 's'}://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def of_log(path: str, parameters: dict[str, str], headers: Any = None) -> Answer:
+    """What Confluent's registry answers for the schemas of the corpus; the log alone has what was deleted for good."""
+    found = registry()
+    states = ("live", "deleted") if parameters.get("deleted") == "true" else ("live",)
+
+    def versions(subject: str) -> dict[int, ls.schemas.Schema]:
+        return {version.version: schema for version, schema in found.versions_of(subject) if version.state in states}
+
+    parts = [unquote(one) for one in path.strip("/").split("/")]
+    if parts == ["subjects"]:
+        return 200, json.dumps([one for one in found.subjects if versions(one)]).encode()
+    own = versions(parts[1])
+    if not own:
+        return 404, b'{"error_code":40401}'
+    if len(parts) == 3:
+        return 200, json.dumps(sorted(own)).encode()
+    one = own[int(parts[3])].to_dict()
+    kept = {name: one[name] for name in ("id", "schema", "references", "guid")}
+    return 200, json.dumps(kept | ({} if one["schemaType"] == "AVRO" else {"schemaType": one["schemaType"]})).encode()
+
+
+def test_the_answers_equal_the_log():
+    with serving(of_log) as url:
+        found = ls.schemas.from_registry(url)
+    states = ("live", "deleted")
+    wanted = [one for one in registry() if any(version.state in states for version in one.versions)]
+    assert len(found) == len(wanted) > 300
+    for one, other in zip(found, wanted, strict=True):
+        assert (one.context, one.id, one.guid, one.type, one.text) == (other.context, other.id, other.guid, other.type, other.text)
+        assert one.references == other.references
+        assert one.versions == tuple(version for version in other.versions if version.state in states)
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_one_subject_brings_what_it_refers_to():
+    with serving(of_log) as url:
+        found = ls.schemas.from_registry(url, subjects=["alpha-avro-refs-value"])
+    (schema,) = {one.text: one for one in found if any(v.subject == "alpha-avro-refs-value" for v in one.versions)}.values()
+    assert len(found.referenced(schema)) == len(registry().referenced(schema)) > 0
+    assert len(found) < 10
+
+
+def test_credentials_are_sent_and_never_shown():
+    basic = "Basic " + b64encode(b"user:s3cret").decode()
+
+    def guarded(path: str, parameters: dict[str, str], headers: Any) -> Answer:
+        is_known = headers["Authorization"] in (basic, "Bearer t0ken") and headers["X-Tenant"] == "a"
+        return (200, b"[]") if is_known else (401, b"")
+
+    with serving(guarded) as url:
+        more = {"X-Tenant": "a"}
+        assert len(ls.schemas.from_registry(url, auth=("user", "s3cret"), headers=more)) == 0
+        assert len(ls.schemas.from_registry(url, bearer="t0ken", headers=more)) == 0
+        with pytest.raises(OSError, match="401") as refused:
+            ls.schemas.from_registry(url, auth=("user", "wr0ng"), headers=more)
+        assert "wr0ng" not in str(refused.value)
+
+
+def self_signed(folder: Path) -> Path:
+    """A certificate for this machine, with its key, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name, now = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "registry")]), datetime.now(UTC)
+    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    made = x509.CertificateBuilder(name, name, key.public_key(), 1, now - timedelta(hours=1), now + timedelta(hours=1))
+    certificate = made.add_extension(names, critical=False).sign(key, hashes.SHA256())
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (folder / "registry.pem").write_bytes(private + certificate.public_bytes(Encoding.PEM))
+    return folder / "registry.pem"
+
+
+def test_tls_verifies_the_certificate(tmp_path: Path):
+    file = self_signed(tmp_path)
+    with serving(lambda path, parameters, headers: (200, b"[]"), file) as url:
+        with pytest.raises(OSError, match=r"(?i)certificate"):
+            ls.schemas.from_registry(url)
+        assert len(ls.schemas.from_registry(url, ca_file=str(file))) == 0
+
+
+@pytest.mark.parametrize("answer", [b"<html>", b'[{"a":1}]', b"7", b"[" * 100_000])
+def test_other_servers_are_not_registries(answer: bytes):
+    with serving(lambda path, parameters, headers: (200, answer)) as url, pytest.raises(ValueError, match="is not a schema registry"):
+        ls.schemas.from_registry(url)
+
+
+def test_a_registry_that_is_away_or_options_that_are_wrong():
+    with serving(of_log) as url:
+        pass
+    with pytest.raises(OSError, match="cannot be reached"):
+        ls.schemas.from_registry(url, timeout=1)
+    with pytest.raises(ValueError, match="exclude each other"):
+        ls.schemas.from_registry(url, auth=("a", "b"), bearer="c")
