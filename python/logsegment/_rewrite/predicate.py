@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -47,8 +46,11 @@ class Predicate:
 
 def is_expression(given: Any) -> bool:
     """Return True for an expression of pyarrow."""
-    module = sys.modules.get("pyarrow.compute")
-    return module is not None and isinstance(given, module.Expression)
+    if type(given).__module__.partition(".")[0] != "pyarrow":
+        return False
+    from pyarrow.compute import Expression
+
+    return isinstance(given, Expression)
 
 
 def predicate(expression: Any) -> Predicate:

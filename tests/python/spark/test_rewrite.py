@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
@@ -47,6 +48,14 @@ def test_it_writes_what_rewrite_writes(spark: SparkSession, source: Path, tmp_pa
     expected = ls.rewrite(source, tmp_path / "expected", drop=keys)
     assert files(tmp_path / "out") == files(tmp_path / "expected")
     assert [file.ranges for file in done.files] == [file.ranges for file in expected.files]
+    assert done.dropped == expected.dropped > 0
+
+
+def test_an_expression_travels_to_the_tasks(spark: SparkSession, source: Path, tmp_path: Path) -> None:
+    early = pc.field("offset") < 20
+    done = rewrite(spark, source, tmp_path / "out", drop=early)
+    expected = ls.rewrite(source, tmp_path / "expected", drop=early)
+    assert files(tmp_path / "out") == files(tmp_path / "expected")
     assert done.dropped == expected.dropped > 0
 
 
