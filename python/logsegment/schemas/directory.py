@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from logsegment.schemas.model import Framing, Schema, SchemaReference, SchemaSet, SchemaType, SubjectVersion
+from logsegment.schemas.registry import from_registry
 from logsegment.schemas.registry_log import from_log
 
 #: The suffixes of schema files.
@@ -80,23 +81,26 @@ def from_directory(directory: StrPath, *, ids: Mapping[int | str, StrPath] | Non
 
 
 def from_path(path: StrPath, *, framing: Framing | None = None) -> SchemaSet:
-    """Read schemas from whatever a path is: a schema file, a directory of schema files, or the log of a registry.
+    """Read schemas from whatever a path is: a schema file, a directory of schema files, the log of a registry, or its URL.
 
     Args:
         path: the path; a file with the suffix `.avsc`, `.json` or `.proto` is the one schema of all values, as `single` reads it.
+            `http://` and `https://` are a registry, which `from_registry` reads; user and password may be in the URL.
         framing: see `SchemaSet`; None is "none" for a file, and "auto" otherwise.
 
     Returns:
         A `SchemaSet`.
 
     Raises:
-        ValueError, OSError: as in `from_log`, `from_directory` and `single`.
+        ValueError, OSError: as in `from_log`, `from_directory`, `from_registry` and `single`.
 
     Example:
         >>> import logsegment as ls
         >>> len(ls.schemas.from_path("_schemas-0")), len(ls.schemas.from_path("schemas"))
         (460, 1)
     """
+    if str(path).startswith(("http://", "https://")):
+        return from_registry(str(path), framing=framing or "auto")
     place = Path(path)
     for kind, suffix in SUFFIXES.items():
         if place.suffix == suffix and place.is_file():

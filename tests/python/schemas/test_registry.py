@@ -24,7 +24,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 import logsegment as ls
-from values_corpus import registry
+from cli_process import run
+from logsegment.spark.source import LogSegmentSource
+from values_corpus import VALUES, registry
 
 pytest.importorskip("httpx")
 Answer = tuple[int, bytes]
@@ -136,6 +138,23 @@ def test_tls_verifies_the_certificate(tmp_path: Path):
         with pytest.raises(OSError, match=r"(?i)certificate"):
             ls.schemas.from_registry(url)
         assert len(ls.schemas.from_registry(url, ca_file=str(file))) == 0
+
+
+def test_a_url_is_a_path_of_schemas_with_the_user_in_it():
+    basic = "Basic " + b64encode(b"user:s3cret").decode()
+
+    def guarded(path: str, parameters: dict[str, str], headers: Any) -> Answer:
+        return of_log(path, parameters) if headers["Authorization"] == basic else (401, b"")
+
+    with serving(guarded) as url:
+        path = str(VALUES / "alpha-avro-refs-0")
+        command = ["cat", path, "--values", "avro", "-n", "1", "--schemas"]
+        done = run(*command, url.replace("//", "//user:s3cret@"))
+        assert done.lines[0]["valueRecord"].keys() == {"lines", "total", "cur"}
+        refused = run(*command, url.replace("//", "//user:wr0ng@"))
+        assert (refused.code, "401" in refused.err, "wr0ng" in refused.err) == (2, True, False)
+        options = {"path": path, "values": "avro", "schemas.path": url.replace("//", "//user:s3cret@")}
+        assert LogSegmentSource(options).schema()["valueRecord"].dataType.fieldNames() == ["lines", "total", "cur"]
 
 
 @pytest.mark.parametrize("answer", [b"<html>", b'[{"a":1}]', b"7", b"[" * 100_000])

@@ -62,7 +62,7 @@ def _schemas(options: Mapping[str, str]) -> SchemaSet | None:
     framing = _choice(options, "schemas.framing", get_args(Framing)) if "schemas.framing" in options else None
     path = options.get("schemas.path", "")
     if path:
-        return from_path(placed(path), framing=framing)
+        return from_path(path if path.startswith(("http://", "https://")) else placed(path), framing=framing)
     if framing is not None:
         raise ValueError("option schemas.framing needs the option schemas.path")
     return None
