@@ -6,9 +6,12 @@ reader, the hostile files, which reader a plan names, what is pushed, metrics, c
 
 from __future__ import annotations
 
-import json
+import re
 import traceback
 import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -142,6 +145,49 @@ def test_python_reads_what_the_columnar_reader_does_not_and_the_plan_says_why(sp
             load(spark, SEGMENT, **options, reader="columnar").count()
 
 
+@contextmanager
+def logged_lines(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
+    """What the Java classes of logsegment log at INFO: Spark's own logger is off in tests."""
+    jvm = spark.sparkContext._jvm
+    core = jvm.org.apache.logging.log4j.core
+    written = jvm.java.io.StringWriter()
+    layout = core.layout.PatternLayout.newBuilder().withPattern("%p %m%n").build()
+    appender = core.appender.WriterAppender.createAppender(layout, None, written, "reasons", False, True)
+    appender.start()
+    logger = jvm.org.apache.logging.log4j.LogManager.getLogger("io.github.logsegment.spark.PythonScanWithReason")
+    logger.addAppender(appender)
+    core.config.Configurator.setLevel(logger.getName(), jvm.org.apache.logging.log4j.Level.INFO)
+    try:
+        yield lambda: str(written.toString()).splitlines()
+    finally:
+        core.config.Configurator.setLevel(logger.getName(), jvm.org.apache.logging.log4j.Level.OFF)
+        logger.removeAppender(appender)
+
+
+@pytest.mark.parametrize("columns", [["offset"], ["*"]])
+def test_the_log_names_the_reason_in_one_line(spark: SparkSession, columns: list[str]):
+    with logged_lines(spark) as lines:
+        load(spark, SEGMENT).select(*columns).collect()
+        assert lines() == []
+        load(spark, SEGMENT, mode="PERMISSIVE").select(*columns).collect()
+        assert lines() == ["INFO The Python reader of logsegment reads this query: option mode is PERMISSIVE"]
+
+
+def test_the_log_names_a_stream(spark: SparkSession):
+    with logged_lines(spark) as lines:
+        stream = spark.readStream.format("logsegment").options(startingOffsets="earliest").load(str(MODERN / "codec-zstd-0"))
+        query = stream.writeStream.format("noop").trigger(availableNow=True).start()
+        query.awaitTermination()
+        assert set(lines()) == {"INFO The Python reader of logsegment reads this query: a stream"}
+
+
+def test_explain_names_the_reader_and_the_reason(spark: SparkSession, capsys: pytest.CaptureFixture[str]):
+    load(spark, SEGMENT).explain()
+    assert "(columnar reader, tasks: 1" in capsys.readouterr().out
+    load(spark, SEGMENT, mode="PERMISSIVE").explain()
+    assert "(read in Python: option mode is PERMISSIVE)" in capsys.readouterr().out
+
+
 def test_a_session_can_switch_the_columnar_reader_off(spark: SparkSession):
     spark.conf.set("spark.logsegment.reader", "python")
     try:
@@ -238,28 +284,87 @@ def test_the_metrics_of_a_query_count_batches_and_bytes(spark: SparkSession):
     assert found["arrowBatches"] == 1
 
 
+def problem_of(spark: SparkSession, path: Path) -> str | None:
+    """Why the library in a jar cannot be used, as the class says that a class loader of its own loads."""
+    jvm = spark.sparkContext._jvm
+    urls = spark.sparkContext._gateway.new_array(jvm.java.net.URL, 1)
+    urls[0] = jvm.java.io.File(str(path)).toURI().toURL()
+    # Spark's own classes, and not those of `spark.jars`.
+    loader = jvm.java.net.URLClassLoader(urls, jvm.java.lang.ClassLoader.getSystemClassLoader())
+    method = loader.loadClass("io.github.logsegment.spark.NativeReader").getDeclaredMethod(
+        "problem", spark.sparkContext._gateway.new_array(jvm.java.lang.Class, 0)
+    )
+    method.setAccessible(True)
+    problem: str | None = method.invoke(None, spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 0))
+    return problem
+
+
 def test_each_class_loader_has_a_library_of_its_own(spark: SparkSession):
     """Spark Connect gives each session a class loader, and a JVM loads a library for one loader only."""
-    jvm = spark.sparkContext._jvm
-    url = jvm.java.io.File(jar()).toURI().toURL()
-    urls = spark.sparkContext._gateway.new_array(jvm.java.net.URL, 1)
-    urls[0] = url
-    # Spark's own classes, and not those of `spark.jars`.
-    parent = jvm.java.lang.ClassLoader.getSystemClassLoader()
-    for _ in range(2):
-        loader = jvm.java.net.URLClassLoader(urls, parent)
-        loaded = loader.loadClass("io.github.logsegment.spark.NativeReader")
-        method = loaded.getDeclaredMethod("problem", spark.sparkContext._gateway.new_array(jvm.java.lang.Class, 0))
-        method.setAccessible(True)
-        assert method.invoke(None, spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 0)) is None
+    assert [problem_of(spark, Path(jar())) for _ in range(2)] == [None, None]
 
 
-def test_another_version_of_the_package_is_one_error(spark: SparkSession):
-    request = json.dumps({"version": "0.0.1", "filters": []})
+def changed_jar(target: Path, change: Callable[[str, bytes], bytes | None]) -> Path:
+    """Copy the jar. A file is left out for which `change` gives None."""
+    with zipfile.ZipFile(jar()) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            data = change(name, old.read(name))
+            if data is not None:
+                new.writestr(name, data)
+    return target
+
+
+def test_a_library_of_another_version_is_one_error(spark: SparkSession, tmp_path: Path):
+    other = changed_jar(tmp_path / "other.jar", lambda name, data: b"0.0.1" if name.endswith("/version.txt") else data)
+    told = f"the jar of logsegment is of version 0.0.1, the library in it of version {ls.__version__}; set spark.jars to"
+    with pytest.raises(Exception, match=re.escape(told)):
+        problem_of(spark, other)
+
+
+def test_a_jar_without_a_library_for_this_system_names_the_problem(spark: SparkSession, tmp_path: Path):
+    other = changed_jar(tmp_path / "other.jar", lambda name, data: None if "/native/" in name else data)
+    assert "has no library for this system" in str(problem_of(spark, other))
+
+
+def other_version(planned_for: str | None) -> type[LogSegmentSource]:
+    """The source of a package of version 9.9.9, in which plans for jars of a version are made (None: it checks nothing)."""
+
+    class Other(LogSegmentSource):
+        def reader(self, schema):
+            from dataclasses import replace
+            from unittest.mock import patch
+
+            from logsegment.spark.jvm import planning
+
+            reader = super().reader(schema)
+            planned = reader.partitions
+
+            def partitions():
+                if planned_for is None:
+                    reader.request = replace(reader.request, version="9.9.9")
+                with patch.object(planning, "__version__", "9.9.9"):
+                    return planned()
+
+            reader.partitions = partitions
+            return reader
+
+    return Other
+
+
+@pytest.mark.parametrize(
+    ("planned_for", "told"),
+    [
+        ("9.9.9", "the jar is of version {}, the Python package of version 9.9.9; set spark.jars to logsegment.spark.jar()"),
+        (None, "the jar of logsegment is of version {}, the Python package of version 9.9.9; set spark.jars to logsegment.spark.jar()"),
+    ],
+)
+def test_another_version_of_the_package_is_one_error_of_the_query(spark: SparkSession, planned_for: str | None, told: str):
+    """Both sides check: Python refuses the request of a jar, and Java the plan of a package that checks nothing."""
+    session = spark.newSession()
+    session.dataSource.register(other_version(planned_for))
+    with pytest.raises(Exception, match=re.escape(told.format(ls.__version__))):
+        load(session, SEGMENT).count()
     assert load(spark, SEGMENT).count() == 240
-    source = LogSegmentSource({"path": str(SEGMENT), "jvm.plan": request})
-    with pytest.raises(ValueError, match=r"the jar is of version 0\.0\.1, the Python package of version "):
-        source.reader(source.schema()).partitions()
 
 
 def test_a_task_is_small(tmp_path: Path):

@@ -20,10 +20,18 @@ final class NativeReader {
   static final String VERSION = version("/io/github/logsegment/spark/version.txt");
   /** Why the library cannot be used on this machine; null if it can. */
   private static final String PROBLEM = load();
+  /** Of the library; null without one. */
+  private static final String LIBRARY_VERSION = PROBLEM == null ? text(version()) : null;
 
   private NativeReader() {}
 
+  /** Return why the library cannot be used on this machine, or null. A library of another version is an error: the jar was not built whole. */
   static String problem() {
+    if (LIBRARY_VERSION != null && !VERSION.equals(LIBRARY_VERSION)) {
+      throw new IllegalStateException(
+          "the jar of logsegment is of version " + VERSION + ", the library in it of version " + LIBRARY_VERSION
+              + "; set spark.jars to logsegment.spark.jar() of the package");
+    }
     return PROBLEM;
   }
 
@@ -54,7 +62,7 @@ final class NativeReader {
     } catch (IOException | UnsatisfiedLinkError error) {
       return "the library of logsegment cannot be loaded (" + error.getMessage() + "); is java.io.tmpdir mounted noexec?";
     }
-    return VERSION.equals(text(version())) ? null : "the library of logsegment is of version " + text(version()) + ", the jar of " + VERSION;
+    return null;
   }
 
   /** Unix keeps the bytes of a file that is in use; Windows removes the file at the end. */

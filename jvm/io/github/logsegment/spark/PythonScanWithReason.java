@@ -8,9 +8,13 @@ import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.types.StructType;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** A scan of the Python data source, which says in plans why Python reads it. */
+/** A scan of the Python data source. The log and the plan name the reason why Python reads it. */
 final class PythonScanWithReason implements Scan {
+  private static final Logger LOG = LoggerFactory.getLogger(PythonScanWithReason.class);
+
   private final Scan python;
   /** What was planned; null for what Python plans when it is asked. */
   private final InputPartition[] partitions;
@@ -20,6 +24,7 @@ final class PythonScanWithReason implements Scan {
     this.python = python;
     this.partitions = partitions;
     this.reason = reason;
+    LOG.info("The Python reader of logsegment reads this query: {}", reason);
   }
 
   @Override

@@ -20,15 +20,12 @@ import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Spark's Python data source "logsegment": the only class that names Spark's internal ones. */
 final class PythonSource {
   /** The option by which Python knows that it plans for Java; logsegment.spark.jvm.planning reads it. */
   private static final String PLAN = "jvm.plan";
   private static final String MODULE = "logsegment.spark.jvm.planning";
-  private static final Logger LOG = LoggerFactory.getLogger(PythonSource.class);
 
   static {
     Unpickler.registerConstructor(MODULE, "PlanNote", arguments -> new Note((String) arguments[0], (String) arguments[1]));
@@ -44,7 +41,6 @@ final class PythonSource {
   record Plan(Scan python, InputPartition[] partitions, String reason, List<?> filters) {
     Scan scan(StructType wanted, int limit) {
       if (reason != null) {
-        LOG.info("The Python reader of logsegment reads this query: {}", reason);
         return new PythonScanWithReason(python, partitions, reason);
       }
       ColumnarTask[] tasks = Arrays.stream(partitions).map(one -> new ColumnarTask((byte[]) unpickled(one))).toArray(ColumnarTask[]::new);
@@ -61,7 +57,6 @@ final class PythonSource {
 
   /** A scan that Python plans when the query runs. */
   static Scan unplanned(ScanBuilder builder, Filter[] filters, String reason) {
-    LOG.info("The Python reader of logsegment reads this query: {}", reason);
     return new PythonScanWithReason(built(builder, filters), null, reason);
   }
 
