@@ -250,8 +250,8 @@ wheel: $(SETUP) $(LICENCE_FILES) $(BUILT_JAR) ## build the stripped wheel for th
 	$(VENV)/bin/maturin build --release --quiet $(LOCKED) --interpreter $(PY) --out target/wheels
 
 .PHONY: wheel-check
-wheel-check: wheel ## build the wheel; at most 8 MiB, complete with licences, works alone, and with each extra of docs/tutorial/first-attempts.md
-	$(PY) tools/wheel_check.py --attempts target/wheels/*.whl
+wheel-check: wheel ## build the wheel; at most 8 MiB, complete with licences and (where a JDK is) the jar, works alone, and with each extra of docs/tutorial/first-attempts.md
+	$(PY) tools/wheel_check.py --attempts $(if $(BUILT_JAR),--jar) target/wheels/*.whl
 
 .PHONY: cross-tools
 cross-tools: $(SETUP)

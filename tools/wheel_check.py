@@ -1,6 +1,6 @@
 """Check built wheels: size, contents and that each works once installed.
 
-    python tools/wheel_check.py [--attempts] WHEEL...
+    python tools/wheel_check.py [--attempts] [--jar] WHEEL...
     python tools/wheel_check.py --run "qemu-aarch64 -L ROOT ROOT/usr/bin/python3.13" WHEEL...
 
 The wheels must be for the Python that runs this: one that cannot be installed fails the check. With --run they are for the interpreter
@@ -8,6 +8,8 @@ that COMMAND starts (of another machine, or of another C library): the wheel is 
 
 With --attempts each wheel is also installed with its dependencies, which pip downloads, into an environment for each extra that
 docs/tutorial/first-attempts.md names, and the tasks of that page run there. This needs bash, and Java for Spark.
+
+With --jar the wheel must hold the columnar reader for Spark: a jar with its classes, its version and the library for one platform.
 """
 
 import argparse
@@ -22,6 +24,7 @@ import tempfile
 import time
 import venv
 import zipfile
+from io import BytesIO
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,17 +47,28 @@ NEEDED = (
     "pyspark_logsegment/__init__.py",
 )
 
+JAR = "logsegment/spark/jvm/logsegment-spark.jar"
+JAR_PACKAGE = "io/github/logsegment/spark"
+JAR_NEEDED = (
+    "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister",
+    f"{JAR_PACKAGE}/LogSegmentProvider.class",
+    f"{JAR_PACKAGE}/version.txt",
+)
+
 
 def main() -> int:
     """Check every wheel named on the command line; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", metavar="COMMAND", type=shlex.split, help="the command that starts the interpreter the wheels are for")
     parser.add_argument("--attempts", action="store_true", help="run docs/tutorial/first-attempts.md in environments of its extras")
+    parser.add_argument("--jar", action="store_true", help="require the columnar reader for Spark")
     parser.add_argument("wheels", metavar="WHEEL", type=Path, nargs="+")
     arguments = parser.parse_args()
     complaints = [f"{wheel.name}: {text}" for wheel in arguments.wheels for text in check(wheel, arguments.run)]
     if arguments.attempts and not complaints:
         complaints = [f"{wheel.name}: {text}" for wheel in arguments.wheels for text in attempt_complaints(wheel)]
+    if arguments.jar:
+        complaints += [f"{wheel.name}: {text}" for wheel in arguments.wheels for text in jar_complaints(wheel)]
     for complaint in complaints:
         print(complaint, file=sys.stderr)
     return 1 if complaints else 0
@@ -88,6 +102,24 @@ def content_complaints(wheel: Path) -> list[str]:
     strays = {top for top in tops if top not in ("logsegment", "pyspark_logsegment") and not top.startswith("logsegment-")}
     complaints += [f"should not hold {name}" for name in sorted(strays)]
     complaints += [f"should not hold {name}" for name in sorted(names) if "__pycache__" in name]
+    return complaints
+
+
+def jar_complaints(wheel: Path) -> list[str]:
+    """Look for the columnar reader for Spark: its classes, the version of the wheel, and one library."""
+    with zipfile.ZipFile(wheel) as archive:
+        if JAR not in archive.namelist():
+            return [f"lacks {JAR}: was it built without a JDK?"]
+        with zipfile.ZipFile(BytesIO(archive.read(JAR))) as jar:
+            names = jar.namelist()
+            complaints = [f"{JAR} lacks {name}" for name in JAR_NEEDED if name not in names]
+            libraries = [name for name in names if name.startswith(f"{JAR_PACKAGE}/native/")]
+            version = "" if complaints else jar.read(f"{JAR_PACKAGE}/version.txt").decode().strip()
+    if len(libraries) != 1:
+        complaints.append(f"{JAR} should hold the library of one platform, and holds {sorted(libraries)}")
+    if not complaints and version != wheel.name.split("-")[1]:
+        complaints.append(f"{JAR} is of version {version}")
+    print(f"{wheel.name}: {JAR} of version {version} with {', '.join(libraries)}")
     return complaints
 
 
