@@ -21,7 +21,10 @@ from pyspark.sql import functions as F
 import logsegment
 from logsegment.spark import batch_info_udf, convert_udf, decode_batches, decode_udf, encode_udf, rewrite, validate_udf
 from spark_cluster_plugins import plugins
+from spark_session import columnar_options
 
+#: The setting of a session that chooses the reader.
+READER = "spark.logsegment.reader"
 #: Executors are told where the package is: on a real cluster it is installed in the Python that PYSPARK_PYTHON names.
 PACKAGES = Path(logsegment.__file__).parents[1]
 OPTIONS = {
@@ -53,10 +56,12 @@ def main(master: str, segments: str, scratch: str) -> None:
     os.dup2(2, 1)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(master).appName("logsegment")
-    for name, value in OPTIONS.items():
+    for name, value in (OPTIONS | columnar_options()).items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
+    # All steps but one are of the source in Python.
+    spark.conf.set(READER, "python")
     found = {}
     for name, step in STEPS.items():
         print(f"{time.strftime('%X')} {name}", file=sys.stderr, flush=True)
@@ -80,6 +85,23 @@ def rows(spark: SparkSession, segments: str, scratch: Path) -> dict[str, Any]:
     totals = [F.count("*"), F.sum("offset"), F.sum(F.length("value"))]
     found = source(spark, segments).groupBy("topic", "partition").agg(*totals).orderBy("topic", "partition").collect()
     return {"totals": [list(row) for row in found], "executors": len({parent for parent, _ in begun}), "read": [rows for _, rows in begun]}
+
+
+def columnar(spark: SparkSession, segments: str, scratch: Path) -> dict[str, Any] | None:
+    """The totals of `rows` and what a damaged file gives, read by the columnar reader; None where that is not built."""
+    if not columnar_options():
+        return None
+    spark.conf.set(READER, "auto")
+    try:
+        records = spark.read.format("logsegment").option("reader", "columnar")
+        totals = [F.count("*"), F.sum("offset"), F.sum(F.length("value"))]
+        found = records.load(segments).groupBy("topic", "partition").agg(*totals).orderBy("topic", "partition").collect()
+        return {
+            "totals": [list(row) for row in found],
+            "damaged": refusal(lambda: records.load(damaged(segments, scratch / "columnar")).count()),
+        }
+    finally:
+        spark.conf.set(READER, "python")
 
 
 def functions(spark: SparkSession, segments: str, scratch: Path) -> dict[str, Any]:
@@ -176,7 +198,7 @@ def deleted_after_planning(spark: SparkSession, segments: str, scratch: Path) ->
 
 def damaged(segments: str, scratch: Path) -> str:
     path = scratch / "damaged-0" / "00000000000000000000.log"
-    path.parent.mkdir()
+    path.parent.mkdir(parents=True)
     data = bytearray(first_segment(segments))
     data[100] ^= 1
     path.write_bytes(data)
@@ -201,6 +223,7 @@ def source(spark: SparkSession, path: str) -> Any:
 
 STEPS = {
     "rows": rows,
+    "columnar": columnar,
     "functions": functions,
     "written": written,
     "streamed": streamed,

@@ -67,6 +67,16 @@ def test_the_source_reads_every_record(answers: dict[str, Any]) -> None:
     assert answers["rows"]["totals"] == sorted(expected)
 
 
+def test_the_columnar_reader_gives_the_rows_and_errors_of_the_one_in_python(answers: dict[str, Any]) -> None:
+    """Each executor gets the jar from the driver and loads the library of it."""
+    found = answers["columnar"]
+    if found is None:
+        pytest.skip("the columnar reader is not built: it needs a JDK")
+    assert found["totals"] == answers["rows"]["totals"]
+    assert "damaged-0/00000000000000000000.log: [V2-31] at byte 0" in found["damaged"]
+    assert len(list(answers["place"].glob("work-*/app-*/*/logsegment-spark.jar"))) == answers["rows"]["executors"]
+
+
 def test_the_functions_give_every_record(answers: dict[str, Any]) -> None:
     files = sum(len(found) for found in tables().values())
     records = sum(table.num_rows for found in tables().values() for table in found)
