@@ -331,6 +331,9 @@ class Finding:
 
 _SchemaEntry = tuple[int | None, bytes | None, str, str, Sequence[tuple[str, str]]]
 _ReaderSchema = tuple[str, str, Sequence[tuple[str, str]]]
+# The number of a schema of Protobuf, and the path of a message in it.
+_Message = tuple[int, Sequence[int]]
+_Met = tuple[list[int], str | None, list[_Message]]
 
 @final
 class ValueSchemas:
@@ -344,8 +347,11 @@ class ValueSchemas:
         present: Sequence[int] = ...,
         newest: int | None = None,
         reader: _ReaderSchema | None = None,
+        messages: Sequence[_Message] = ...,
     ) -> Self: ...
-    def expecting(self, present: Sequence[int], newest: int | None, reader: _ReaderSchema | None) -> ValueSchemas:
+    def expecting(
+        self, present: Sequence[int], newest: int | None, reader: _ReaderSchema | None, messages: Sequence[_Message] = ...
+    ) -> ValueSchemas:
         """The same schemas, of which these are expected."""
 
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -353,10 +359,8 @@ class ValueSchemas:
 def decode_values_array(array: _ArrowColumn, headers: Any, schemas: ValueSchemas, columns: Sequence[str], on_error: str) -> ArrowArray:
     """Return the decoded keys or values of a binary column, null for null."""
 
-def met_schemas(
-    sources: Sequence[Any], options: ReadOptions, schemas: ValueSchemas, infers: bool = False
-) -> tuple[tuple[list[int], str | None], tuple[list[int], str | None]]:
-    """Return the numbers of the schemas that keys, and that values name, each with the JSON Schema of JSON ones if `infers`.
+def met_schemas(sources: Sequence[Any], options: ReadOptions, schemas: ValueSchemas, infers: bool = False) -> tuple[_Met, _Met]:
+    """Return the numbers of the schemas that keys, and that values name, with the JSON Schema of JSON ones if `infers`, and messages.
 
     Damage is skipped.
     """

@@ -121,8 +121,9 @@ def decode(
             struct; a value that is not a record as it is) and `valueSchemaId`. In `columns`, `valueRecord.customer.name` is one field as a
             column of its own; fields that are not named are skipped. A union is its plain value where all of its branches have one Arrow
             type, else a struct with a field for each branch. A type inside itself is JSON text. "json" decodes JSON texts into the same
-            columns; where `schemas` is None their schema is inferred, for which the source is read twice. "auto" detects
-            the format of each value: by its schema; without one it is JSON if it parses, else null. `io_stats` counts the formats.
+            columns; where `schemas` is None their schema is inferred, for which the source is read twice. "protobuf" compiles schemas and
+            decodes messages. "auto" detects the format of each value: by its schema; without one it is JSON if it parses, else null.
+            `io_stats` counts the formats.
         key_values: the same for keys: `keyRecord`, `keySchemaId`.
         schemas: the schemas of keys and values; `logsegment.schemas` reads them. With `on_error="skip"` a value that cannot be decoded is
             null, and a finding says why (SCH-1 to SCH-6).

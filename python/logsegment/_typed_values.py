@@ -41,7 +41,7 @@ def planned(options: ReadOptions, places: Sequence[Place]) -> ReadOptions:
 
 
 #: The values of `values` and `key_values` that decode with schemas.
-TYPED = ("auto", "avro", "json")
+TYPED = ("auto", "avro", "json", "protobuf")
 
 
 class _AnyJson:
@@ -87,10 +87,11 @@ class _Planner:
         if part == "value" and self.options.reader_schema is not None:
             reader = self.options.reader_schema
             return self.core.expecting([], None, (self._kind_of(reader), *reader_of(reader, self.source)))
-        if self.kind == "auto":
+        if self.kind == "auto" or (self.kind == "protobuf" and self.source.framing != "none"):
+            # A value names one of the messages of its schema.
             return self._of_records(part)
         if self.options.schemas is None:
-            _, text = self._met(part)
+            _, text, _ = self._met(part)
             return self.core.expecting([], None, ("JSON", text or "{}", []))
         if len(self.ordered) == 1:
             return self.core.expecting([0], 0, None)
@@ -127,7 +128,7 @@ class _Planner:
         return self.core.expecting(present, self._newest(kept[0]) if len(kept) == 1 else None, None)
 
     def _of_records(self, part: Part) -> ValueSchemas:
-        present, bare = self._met(part)
+        present, bare, messages = self._met(part)
         schemas = [self.ordered[number] for number in present]
         shared = set.intersection(*({one.subject for one in schema.versions} for schema in schemas)) if schemas else set()
         if shared:
@@ -135,9 +136,9 @@ class _Planner:
         else:
             newest = max(present, key=lambda number: (self.ordered[number].id or -1, number), default=None)
         core = self.core if bare is None else self._core(bare)
-        return core.expecting(present, newest, None)
+        return core.expecting(present, newest, None, messages)
 
-    def _met(self, part: Part) -> tuple[list[int], str | None]:
+    def _met(self, part: Part) -> tuple[list[int], str | None, list[tuple[int, Sequence[int]]]]:
         """Read the records once for the schemas that they name, or that their texts have."""
         for _, source in self.places:
             _ensure_read_twice(source)

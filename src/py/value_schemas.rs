@@ -37,7 +37,7 @@ pub struct ValueSchemas {
 #[pymethods]
 impl ValueSchemas {
     #[new]
-    #[pyo3(signature = (entries, framing, format, present=Vec::new(), newest=None, reader=None))]
+    #[pyo3(signature = (entries, framing, format, present=Vec::new(), newest=None, reader=None, messages=Vec::new()))]
     fn new(
         entries: Vec<EntryParts>,
         framing: &str,
@@ -45,16 +45,24 @@ impl ValueSchemas {
         present: Vec<usize>,
         newest: Option<usize>,
         reader: Option<ReaderParts>,
+        messages: Vec<MessageParts>,
     ) -> PyResult<Self> {
         let framing = choice("framing", framing, Framing::NAMES)?;
         let format = choice("values", format, ValueFormat::NAMES)?;
         let schemas = Arc::new(Schemas::new(entries.iter().map(entry).collect::<PyResult<_>>()?, framing, format));
-        Ok(Self { schemas, entries: Arc::new(entries), framing, format, expected: expected(present, newest, reader) })
+        Ok(Self {
+            schemas,
+            entries: Arc::new(entries),
+            framing,
+            format,
+            expected: Expected { messages, ..expected(present, newest, reader) },
+        })
     }
 
     /// The same schemas, of which these are expected.
-    fn expecting(&self, present: Vec<usize>, newest: Option<usize>, reader: Option<ReaderParts>) -> Self {
-        Self { expected: expected(present, newest, reader), ..self.clone() }
+    #[pyo3(signature = (present, newest, reader, messages=Vec::new()))]
+    fn expecting(&self, present: Vec<usize>, newest: Option<usize>, reader: Option<ReaderParts>, messages: Vec<MessageParts>) -> Self {
+        Self { expected: Expected { messages, ..expected(present, newest, reader) }, ..self.clone() }
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -64,9 +72,9 @@ impl ValueSchemas {
         let entries: Vec<_> = self.entries.iter().map(parts).collect();
         let framing = Framing::NAMES.iter().find(|(_, framing)| *framing == self.framing).map_or("auto", |(name, _)| name);
         let format = ValueFormat::NAMES.iter().find(|(_, format)| *format == self.format).map_or("avro", |(name, _)| name);
-        let Expected { present, newest, reader } = self.expected.clone();
+        let Expected { present, newest, reader, messages } = self.expected.clone();
         let reader = reader.map(|ReaderSchema { kind, text, referenced }| (kind, text, referenced));
-        let arguments = (entries, framing, format, present, newest, reader).into_pyobject(py)?;
+        let arguments = (entries, framing, format, present, newest, reader, messages).into_pyobject(py)?;
         (py.get_type::<Self>(), arguments).into_pyobject(py)
     }
 }
@@ -82,7 +90,7 @@ impl ValueSchemas {
 
 fn expected(present: Vec<usize>, newest: Option<usize>, reader: Option<ReaderParts>) -> Expected {
     let reader = reader.map(|(kind, text, referenced)| ReaderSchema { kind, text, referenced });
-    Expected { present, newest, reader }
+    Expected { present, newest, reader, messages: Vec::new() }
 }
 
 fn entry((id, guid, kind, text, referenced): &EntryParts) -> PyResult<Entry> {
@@ -109,8 +117,10 @@ pub fn open(source: Source, stream: StreamOptions, typed: Option<&TypedOptions>)
     }
 }
 
-/// The numbers of the schemas that keys or values name, and the JSON Schema of JSON ones.
-type PartMet = (Vec<usize>, Option<String>);
+/// The number of a schema of Protobuf, and the path of a message in it.
+type MessageParts = (usize, Vec<i32>);
+/// The numbers of the schemas that keys or values name, the JSON Schema of JSON ones, and the messages of Protobuf.
+type PartMet = (Vec<usize>, Option<String>, Vec<MessageParts>);
 
 /// Return what keys and what values of sources name, with the JSON Schemas of JSON keys and values if `infers`. Damage is skipped.
 #[pyfunction]
@@ -132,7 +142,8 @@ pub fn met_schemas(
         py.detach(|| scan(opened.source, stream, schemas, &mut met)).map_err(|error| signals.raised(py, &error))?;
     }
     let [key, value] = met.inferred.map_or([None, None], |parts| parts.map(|part| Some(part.schema())));
-    Ok(((met.keys.into_iter().collect(), key), (met.values.into_iter().collect(), value)))
+    let [key_messages, value_messages] = met.messages.map(|met| met.into_iter().collect());
+    Ok(((met.keys.into_iter().collect(), key, key_messages), (met.values.into_iter().collect(), value, value_messages)))
 }
 
 /// Return the text of a JSON Schema for values of an Arrow schema or type (`__arrow_c_schema__`).

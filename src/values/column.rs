@@ -83,7 +83,7 @@ impl Column {
             ShapeKind::Leaf(data_type) => Slots::of(data_type),
             ShapeKind::Json => Slots::Runs(Runs::new(true)),
             ShapeKind::List(items) => Slots::List(vec![0], Box::new(Self::new(items))),
-            ShapeKind::Map(values) => Slots::Map(vec![0], Box::new(Self::new(&Shape::leaf(DataType::Utf8))), Box::new(Self::new(values))),
+            ShapeKind::Map(keys, values) => Slots::Map(vec![0], Box::new(Self::new(keys)), Box::new(Self::new(values))),
             ShapeKind::Struct(members) | ShapeKind::Union(members) => {
                 Slots::Struct(members.iter().map(|member| Self::new(&member.shape)).collect(), 0)
             }
@@ -228,7 +228,7 @@ impl Column {
                 Arc::new(ListArray::try_new(field, taken(offsets), items.finish()?, nulls)?)
             }
             Slots::Map(offsets, keys, values) => {
-                let entries = entries(&values.shape);
+                let entries = entries(&keys.shape, &values.shape);
                 let DataType::Struct(fields) = entries.data_type().clone() else {
                     return Err(ArrowError::SchemaError(entries.to_string()));
                 };

@@ -117,6 +117,7 @@ impl ValueDecoder {
         match format {
             _ if read.is_err() => {}
             ValueFormat::Json => counts.json_values += 1,
+            ValueFormat::Protobuf => counts.protobuf_values += 1,
             _ => counts.avro_values += 1,
         }
         read

@@ -1,12 +1,16 @@
 //! The formats of values: what a schema of each is, and how its values become a column.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+
+use prost_reflect::MessageDescriptor;
 
 use super::avro::{self, Resolver, Step};
 use super::column::{Column, Slots, push_member};
 use super::framing::Framed;
 use super::json::{self, JsonSchema, JsonStep};
 use super::payload::{Payload, Problem, Read};
+use super::protobuf::{self, FieldKind, ProtoSchema};
 use super::shape::Shape;
 use super::wanted::Wanted;
 
@@ -19,11 +23,14 @@ pub enum ValueFormat {
     Avro,
     /// JSON text.
     Json,
+    /// Protobuf.
+    Protobuf,
 }
 
 impl ValueFormat {
     /// All of them, with the names that callers use.
-    pub const NAMES: [(&'static str, Self); 3] = [("auto", Self::Auto), ("avro", Self::Avro), ("json", Self::Json)];
+    pub const NAMES: [(&'static str, Self); 4] =
+        [("auto", Self::Auto), ("avro", Self::Avro), ("json", Self::Json), ("protobuf", Self::Protobuf)];
 
     /// True if values of a schema of this type have the format.
     pub fn takes(self, kind: &str) -> bool {
@@ -41,6 +48,7 @@ impl ValueFormat {
             Self::Auto => None,
             Self::Avro => Some("AVRO"),
             Self::Json => Some("JSON"),
+            Self::Protobuf => Some("PROTOBUF"),
         }
     }
 }
@@ -52,6 +60,8 @@ pub enum AnySchema {
     Avro(Arc<avro::Schema>),
     /// A JSON Schema.
     Json(Arc<JsonSchema>),
+    /// Of Protobuf, and the message that is meant; the first one, unless another was chosen.
+    Protobuf(Arc<ProtoSchema>, MessageDescriptor),
 }
 
 impl AnySchema {
@@ -66,6 +76,11 @@ impl AnySchema {
                 avro::Schema::parse(text, &referenced).map(|schema| Self::Avro(Arc::new(schema)))
             }
             "JSON" => JsonSchema::parse(text, referenced).map(|schema| Self::Json(Arc::new(schema))),
+            "PROTOBUF" => {
+                let schema = ProtoSchema::parse(text, referenced)?;
+                let first = schema.message(&[0]).ok_or("a schema without messages")?;
+                Ok(Self::Protobuf(Arc::new(schema), first))
+            }
             other => Err(format!("of type {other}, whose values are not decoded")),
         }
     }
@@ -78,6 +93,7 @@ impl AnySchema {
         match self {
             Self::Avro(schema) => avro::shape_of(schema, wanted),
             Self::Json(schema) => json::shape_of(schema, wanted),
+            Self::Protobuf(_, message) => protobuf::plan_of(message, wanted).map(|(shape, _)| shape),
         }
     }
 
@@ -85,11 +101,18 @@ impl AnySchema {
     ///
     /// # Errors
     /// Why they cannot be.
-    pub fn read_as(&self, reader: &Self, shape: &Shape) -> Result<Reading, String> {
+    pub fn read_as(&self, reader: &Self, shape: &Shape, wanted: &Wanted) -> Result<Reading, String> {
         match (self, reader) {
             (Self::Avro(writer), Self::Avro(reader)) => Resolver::new(writer, reader).resolve(shape).map(Reading::Avro),
             // A text has the names and types of its values in itself.
             (Self::Json(_), Self::Json(_)) => Ok(Reading::Json(JsonStep::of(shape))),
+            (Self::Protobuf(_, writer), Self::Protobuf(_, reader)) if writer.full_name() == reader.full_name() => {
+                let (_, kind) = protobuf::plan_of(reader, wanted).map_err(|problem| problem.to_string())?;
+                Ok(Reading::Protobuf(kind))
+            }
+            (Self::Protobuf(_, writer), Self::Protobuf(_, reader)) => {
+                Err(format!("message {} is not {}", writer.full_name(), reader.full_name()))
+            }
             _ => Err("it is a schema of another format".to_owned()),
         }
     }
@@ -103,14 +126,31 @@ impl AnySchema {
                 resolver.resolve(&shape).is_ok() && !resolver.is_partial
             }
             (Self::Json(_), Self::Json(_)) => self.shape(&Wanted::all()).is_ok_and(|writer| json::holds(&shape.kind, &writer.kind)),
+            (Self::Protobuf(_, writer), Self::Protobuf(_, reader)) => protobuf::holds(reader, writer),
             _ => false,
         }
+    }
+
+    /// The message of a schema of Protobuf at a path; the schema as it is for another format.
+    pub fn with_message(&self, path: &[i32]) -> Option<Self> {
+        match self {
+            Self::Protobuf(schema, _) => schema.message(path).map(|message| Self::Protobuf(Arc::clone(schema), message)),
+            other => Some(other.clone()),
+        }
+    }
+
+    /// The name of the message of a schema of Protobuf, without its package: those around it, with underscores between.
+    pub fn message_name(&self) -> String {
+        let Self::Protobuf(_, message) = self else { return String::new() };
+        let name = message.full_name().strip_prefix(message.package_name()).unwrap_or_default();
+        name.trim_start_matches('.').replace('.', "_")
     }
 
     /// A name of the schema by its content.
     pub fn fingerprint(&self) -> [u8; 8] {
         match self {
             Self::Avro(schema) => avro::fingerprint(schema),
+            Self::Protobuf(schema, _) => avro::crc(schema.text().as_bytes()).to_le_bytes(),
             Self::Json(schema) => avro::crc(schema.text().as_bytes()).to_le_bytes(),
         }
     }
@@ -123,8 +163,21 @@ pub enum Reading {
     Avro(Step),
     /// A JSON text.
     Json(JsonStep),
+    /// A message of Protobuf.
+    Protobuf(FieldKind),
+    /// A message of Protobuf that the value names.
+    Messages(Arc<Messages>),
     /// The value of one member of a struct whose others are null.
     Member(usize, Box<Reading>),
+}
+
+/// How the messages of a schema are read, by their paths.
+#[derive(Debug)]
+pub struct Messages {
+    /// Message indexes are before the payload.
+    pub has_index: bool,
+    /// Why a message cannot be read, or `None` if no field of it is wanted.
+    pub by_path: HashMap<Vec<i32>, Read<Option<Reading>>>,
 }
 
 impl Reading {
@@ -134,6 +187,9 @@ impl Reading {
     /// What is wrong with it; the column may have a part of it then.
     #[inline]
     pub fn read(&self, framed: &Framed<'_>, column: &mut Column, spent: &mut u64) -> Read<()> {
+        if let Self::Messages(messages) = self {
+            return messages.read(framed, column, spent);
+        }
         let mut payload = Payload::new(framed.payload);
         payload.is_bare_bytes = framed.is_confluent && self.is_of_bytes();
         let read = self.value(column, &mut payload).and_then(|()| payload.finish());
@@ -146,6 +202,8 @@ impl Reading {
         match self {
             Self::Avro(step) => avro::read(step, column, payload),
             Self::Json(step) => json::read(step, column, payload),
+            Self::Protobuf(kind) => protobuf::read(kind, column, payload),
+            Self::Messages(_) => Err(Box::new(Problem::Shape)),
             Self::Member(place, reading) => {
                 let Slots::Struct(children, len) = &mut column.slots else { return Err(Box::new(Problem::Shape)) };
                 push_member(*place, children, payload, |child, payload| reading.value(child, payload))?;
@@ -163,6 +221,21 @@ impl Reading {
             Self::Avro(Step::Decimal { size: None, .. }) => true,
             Self::Member(_, reading) => reading.is_of_bytes(),
             _ => false,
+        }
+    }
+}
+
+impl Messages {
+    fn read(&self, framed: &Framed<'_>, column: &mut Column, spent: &mut u64) -> Read<()> {
+        let (path, payload) = protobuf::message_of(framed, self.has_index)?;
+        let found = self.by_path.get(&path).ok_or_else(|| Problem::Text(format!("message index {path:?} is not in the schema")))?;
+        match found {
+            Ok(Some(reading)) => reading.read(&Framed { payload, ..*framed }, column, spent),
+            Ok(None) => {
+                column.push_null();
+                Ok(())
+            }
+            Err(problem) => Err(problem.clone()),
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod json;
 pub mod outputs;
 pub mod payload;
 pub mod plan;
+pub mod protobuf;
 mod record_parts;
 pub mod scan;
 pub mod schemas;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arrow_schema::DataType;
 
-use super::formats::{AnySchema, Reading};
+use super::formats::{AnySchema, Messages, Reading};
+use super::framing::Framing;
 use super::payload::{Problem, Read};
 use super::schemas::{Schemas, member_name};
 use super::shape::{Member, Shape, ShapeKind};
@@ -25,13 +26,16 @@ struct Side {
     /// The one schema whose values these are, where each schema has a member of its own.
     only: Option<Only>,
     shape: Shape,
+    wanted: Wanted,
 }
 
 /// A schema with a member of its own.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Only {
     /// Its number.
     schema: usize,
+    /// The path of its message, of Protobuf.
+    path: Option<Vec<i32>>,
     /// The member; `None` where it is not wanted.
     member: Option<usize>,
 }
@@ -41,6 +45,8 @@ struct Only {
 pub struct Expected {
     /// The numbers of the schemas that values may have.
     pub present: Vec<usize>,
+    /// Messages of Protobuf that values are: the numbers of their schemas, and their paths there.
+    pub messages: Vec<(usize, Vec<i32>)>,
     /// The number of the newest of them, as which all are read if they can be.
     pub newest: Option<usize>,
     /// The schema as which the caller wants them, with those that it needs.
@@ -69,19 +75,24 @@ impl ValuePlan {
             let reader = reader.map_err(|problem| Problem::Schema(format!("reader_schema: {problem}")))?;
             return Self::of_one(schemas, reader, wanted);
         }
+        let mut present = expected.present.clone();
+        present.sort_unstable();
+        present.dedup();
         // A schema that is bad is told when a value has it.
-        let mut parsed: Vec<(usize, AnySchema)> =
-            expected.present.iter().filter_map(|index| Some((*index, schemas.parsed(*index).ok()?))).collect();
-        parsed.sort_by_key(|(index, _)| *index);
-        parsed.dedup_by_key(|(index, _)| *index);
-        if let [(_, only)] = parsed.as_slice() {
-            let only = only.clone();
+        let parsed = present.iter().filter_map(|index| Some((*index, schemas.parsed(*index).ok()?)));
+        let units: Vec<Unit> = parsed.flat_map(|(index, schema)| units_of(index, &schema, &expected.messages)).collect();
+        if let [only] = units.as_slice() {
+            let only = only.reader.clone();
             return Self::of_one(schemas, only, wanted);
         }
-        let newest = expected.newest.and_then(|index| schemas.parsed(index).ok());
+        let newest = expected.newest.and_then(|index| {
+            let mut own = units.iter().filter(|unit| unit.schema == index);
+            let first = own.next().map(|unit| unit.reader.clone()).or_else(|| schemas.parsed(index).ok());
+            first.filter(|_| own.next().is_none())
+        });
         match newest {
-            Some(newest) if parsed.iter().all(|(_, writer)| writer.is_read_as(&newest)) => Self::of_one(schemas, newest, wanted),
-            _ => Self::of_each(schemas, parsed, wanted),
+            Some(newest) if units.iter().all(|unit| unit.reader.is_read_as(&newest)) => Self::of_one(schemas, newest, wanted),
+            _ => Self::of_each(schemas, units, wanted),
         }
     }
 
@@ -100,17 +111,32 @@ impl ValuePlan {
     /// # Errors
     /// `Unresolved` for a schema that cannot be read as the wanted one, or is not among those that have a member.
     pub fn step(&self, index: usize) -> Read<Option<Reading>> {
-        let writer = self.schemas.parsed(index)?;
+        match self.schemas.parsed(index)? {
+            AnySchema::Protobuf(schema, message) => {
+                let has_index = self.schemas.framing() != Framing::ConfluentNoIndex;
+                let paths = schema.paths().into_iter();
+                let read = paths.filter_map(|path| {
+                    let writer = AnySchema::Protobuf(Arc::clone(&schema), message.clone()).with_message(&path)?;
+                    let step = self.step_of(index, &writer, Some(&path));
+                    Some((path, step))
+                });
+                Ok(Some(Reading::Messages(Arc::new(Messages { has_index, by_path: read.collect() }))))
+            }
+            writer => self.step_of(index, &writer, None),
+        }
+    }
+
+    fn step_of(&self, index: usize, writer: &AnySchema, path: Option<&[i32]>) -> Read<Option<Reading>> {
         let label = || self.schemas.entry(index).map_or_else(String::new, |entry| entry.label());
-        let is_its_own = |side: &&Side| side.only.is_none_or(|only| only.schema == index);
+        let is_its_own = |side: &&Side| side.only.as_ref().is_none_or(|only| only.schema == index && only.path.as_deref() == path);
         let side = self.sides.iter().find(is_its_own);
         let side = side.ok_or_else(|| Problem::Unresolved(format!("{} was not there when the read was planned", label())))?;
         if let Some(Only { member: None, .. }) = side.only {
             return Ok(None);
         }
-        let step = writer.read_as(&side.reader, &side.shape);
+        let step = writer.read_as(&side.reader, &side.shape, &side.wanted);
         let step = step.map_err(|problem| Problem::Unresolved(format!("{} cannot be read as the wanted one: {problem}", label())))?;
-        let member = side.only.and_then(|only| only.member);
+        let member = side.only.as_ref().and_then(|only| only.member);
         Ok(Some(match member {
             Some(member) => Reading::Member(member, Box::new(step)),
             None => step,
@@ -119,25 +145,29 @@ impl ValuePlan {
 
     fn of_one(schemas: Arc<Schemas>, reader: AnySchema, wanted: &Wanted) -> Read<Self> {
         let shape = reader.shape(wanted)?.nullable();
-        Ok(Self { schemas, sides: vec![Side { reader, only: None, shape: shape.clone() }], shape })
+        Ok(Self { schemas, sides: vec![Side { reader, only: None, shape: shape.clone(), wanted: wanted.clone() }], shape })
     }
 
-    fn of_each(schemas: Arc<Schemas>, parsed: Vec<(usize, AnySchema)>, wanted: &Wanted) -> Read<Self> {
+    fn of_each(schemas: Arc<Schemas>, units: Vec<Unit>, wanted: &Wanted) -> Read<Self> {
         let mut sides = Vec::new();
         let mut members = Vec::new();
-        for (index, reader) in parsed {
-            let Some(entry) = schemas.entry(index) else { continue };
-            let is_bare = schemas.bare() == Some(index);
-            let name = if is_bare { "json".to_owned() } else { member_name(entry, reader.fingerprint()) };
+        let counted = units.iter().map(|unit| unit.schema).collect::<Vec<_>>();
+        for Unit { schema, path, reader } in units {
+            let Some(entry) = schemas.entry(schema) else { continue };
+            let is_bare = schemas.bare() == Some(schema);
+            let mut name = if is_bare { "json".to_owned() } else { member_name(entry, reader.fingerprint()) };
+            if counted.iter().filter(|other| **other == schema).count() > 1 {
+                name = format!("{name}_{}", reader.message_name());
+            }
             let Some(wanted) = wanted.field(&name) else {
-                let only = Some(Only { schema: index, member: None });
-                sides.push(Side { reader, only, shape: Shape::leaf(DataType::Null) });
+                let only = Some(Only { schema, path, member: None });
+                sides.push(Side { reader, only, shape: Shape::leaf(DataType::Null), wanted: Wanted::default() });
                 continue;
             };
             let shape = reader.shape(&wanted)?.nullable();
-            let only = Some(Only { schema: index, member: Some(members.len()) });
+            let only = Some(Only { schema, path, member: Some(members.len()) });
             members.push(Member::new(&name, shape.clone()));
-            sides.push(Side { reader, only, shape });
+            sides.push(Side { reader, only, shape, wanted });
         }
         if let Some(name) = wanted.missing(members.iter().map(|member| &*member.name)) {
             return Err(Box::new(Problem::Schema(format!("there is no field {name}: there are {} schemas", members.len()))));
@@ -146,4 +176,26 @@ impl ValuePlan {
             if members.is_empty() { Shape::leaf(DataType::Null) } else { Shape { kind: ShapeKind::Union(members), is_nullable: true } };
         Ok(Self { schemas, sides, shape: shape.nullable() })
     }
+}
+
+/// A schema that values have, or one of its messages.
+struct Unit {
+    schema: usize,
+    path: Option<Vec<i32>>,
+    reader: AnySchema,
+}
+
+/// The messages of a schema that values are; the schema alone for another format than Protobuf.
+fn units_of(index: usize, schema: &AnySchema, messages: &[(usize, Vec<i32>)]) -> Vec<Unit> {
+    if !matches!(schema, AnySchema::Protobuf(..)) {
+        return vec![Unit { schema: index, path: None, reader: schema.clone() }];
+    }
+    let mut paths: Vec<Vec<i32>> = messages.iter().filter(|(number, _)| *number == index).map(|(_, path)| path.clone()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    if paths.is_empty() {
+        paths.push(vec![0]);
+    }
+    let unit = |path: Vec<i32>| Some(Unit { schema: index, reader: schema.with_message(&path)?, path: Some(path) });
+    paths.into_iter().filter_map(unit).collect()
 }

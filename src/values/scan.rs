@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::formats::ValueFormat;
+use super::framing::{Framed, Framing};
 use super::json::Inferred;
 use super::outputs::Part;
+use super::protobuf::message_of;
 use super::record_parts::RecordParts;
 use super::schemas::Schemas;
 use crate::columns::{BatchSource, BinaryKind, Column, OnError, Projection, StreamOptions, stream};
@@ -19,6 +21,8 @@ pub struct Met {
     pub keys: BTreeSet<usize>,
     /// Of values.
     pub values: BTreeSet<usize>,
+    /// Messages of Protobuf of keys and of values: the numbers of their schemas, and their paths.
+    pub messages: [BTreeSet<(usize, Vec<i32>)>; 2],
     /// The schema of JSON keys and of JSON values, if it is wanted.
     pub inferred: Option<[Inferred; 2]>,
 }
@@ -39,6 +43,10 @@ pub fn scan(source: Source, options: StreamOptions, schemas: &Arc<Schemas>, met:
                 let Some(bytes) = parts.bytes(part, row) else { continue };
                 let Ok(framed) = schemas.take_apart(bytes, parts.header(part, row)) else { continue };
                 let Ok(index) = schemas.find(framed.name) else { continue };
+                if schemas.entry(index).is_some_and(|entry| entry.kind == "PROTOBUF") {
+                    let [keys, values] = &mut met.messages;
+                    add_message(schemas, index, &framed, if part == Part::Key { keys } else { values });
+                }
                 let is_bare = schemas.bare() == Some(index);
                 let is_inferred = schemas.format() == ValueFormat::Json || is_bare;
                 let is_json = match &mut met.inferred {
@@ -53,6 +61,19 @@ pub fn scan(source: Source, options: StreamOptions, schemas: &Arc<Schemas>, met:
         }
     }
     Ok(())
+}
+
+/// Adds the message of a value, if its schema has it.
+fn add_message(schemas: &Schemas, index: usize, framed: &Framed<'_>, found: &mut BTreeSet<(usize, Vec<i32>)>) {
+    let has_index = schemas.framing() != Framing::ConfluentNoIndex;
+    let Ok((path, _)) = message_of(framed, has_index) else { return };
+    let met = (index, path);
+    if !found.contains(&met)
+        && let Ok(schema) = schemas.parsed(index)
+        && schema.with_message(&met.1).is_some()
+    {
+        found.insert(met);
+    }
 }
 
 /// The next batch. What is wrong with the bytes ends the scan; the read that follows raises it.

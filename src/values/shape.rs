@@ -22,8 +22,8 @@ pub enum ShapeKind {
     Json,
     /// Lists.
     List(Box<Shape>),
-    /// Maps of text to values.
-    Map(Box<Shape>),
+    /// Maps of keys to values.
+    Map(Box<Shape>, Box<Shape>),
     /// Structs.
     Struct(Vec<Member>),
     /// Structs of which one member has a value: a field for each branch of a union.
@@ -48,6 +48,11 @@ impl Shape {
         Self { kind: ShapeKind::Leaf(data_type), is_nullable: false }
     }
 
+    /// A map of text to these values.
+    pub fn map_of(values: Self) -> ShapeKind {
+        ShapeKind::Map(Box::new(Self::leaf(DataType::Utf8)), Box::new(values))
+    }
+
     /// The same with nulls.
     #[must_use]
     pub fn nullable(self) -> Self {
@@ -57,7 +62,7 @@ impl Shape {
     /// Columns without children at and below this one.
     pub fn width(&self) -> usize {
         match &self.kind {
-            ShapeKind::Leaf(_) | ShapeKind::Json | ShapeKind::List(_) | ShapeKind::Map(_) => 1,
+            ShapeKind::Leaf(_) | ShapeKind::Json | ShapeKind::List(_) | ShapeKind::Map(..) => 1,
             ShapeKind::Struct(members) | ShapeKind::Union(members) => {
                 members.iter().fold(1, |sum: usize, member| sum.saturating_add(member.shape.width()))
             }
@@ -70,7 +75,7 @@ impl Shape {
             ShapeKind::Leaf(data_type) => data_type.clone(),
             ShapeKind::Json => DataType::Utf8,
             ShapeKind::List(items) => DataType::List(items.field("element")),
-            ShapeKind::Map(values) => DataType::Map(entries(values), false),
+            ShapeKind::Map(keys, values) => DataType::Map(entries(keys, values), false),
             ShapeKind::Struct(members) | ShapeKind::Union(members) => DataType::Struct(fields(members)),
         }
     }
@@ -94,8 +99,8 @@ pub fn fields(members: &[Member]) -> Fields {
 }
 
 /// The entries of a map.
-pub fn entries(values: &Shape) -> FieldRef {
-    let fields = Fields::from(vec![Arc::new(Field::new("key", DataType::Utf8, false)), values.field("value")]);
+pub fn entries(keys: &Shape, values: &Shape) -> FieldRef {
+    let fields = Fields::from(vec![keys.field("key"), values.field("value")]);
     Arc::new(Field::new("entries", DataType::Struct(fields), false))
 }
 

@@ -47,9 +47,9 @@ class ValueArguments(Protocol):
 
 def values_options(function: F) -> F:
     """Add the options; the verb gets `values`, `key_values`, `schemas` and `reader_schema`."""
-    text = "Show values as raw bytes, as fields (auto, avro, json), or the fields of Kafka's internal topics.  [default: raw]"
+    text = "Show values as raw bytes, as fields (auto, avro, json, protobuf), or the fields of Kafka's internal topics.  [default: raw]"
     values = click.option("--values", type=click.Choice(get_args(Values)), default="raw", metavar="KIND", help=text)
-    text = "The same for keys: raw, auto, avro or json.  [default: raw]"
+    text = "The same for keys: raw, auto, avro, json or protobuf.  [default: raw]"
     keys = click.option("--key-values", type=click.Choice(get_args(KeyValues)), default="raw", metavar="KIND", help=text)
     text = "Schemas: a registry's log (_schemas-0), a directory of schema files, or the one schema of all values."
     schemas = click.option("--schemas", metavar="PATH", help=text)

@@ -110,7 +110,7 @@ impl<'s> Resolver<'s> {
                 _ => Err(unfit(shape)),
             },
             (Kind::Map(written), Kind::Map(read)) => match &shape.kind {
-                ShapeKind::Map(values) => {
+                ShapeKind::Map(_, values) => {
                     let least = self.writer.least_len(*written).saturating_add(1);
                     Ok(Step::Map(Box::new(self.step(*written, *read, values)?), least))
                 }

@@ -40,7 +40,7 @@ impl Shaper<'_> {
             Kind::Record(_) if self.above.contains(&id) => ShapeKind::Json,
             Kind::Record(fields) => self.inside(id, |shaper| shaper.members(fields, wanted))?,
             Kind::Array(items) => ShapeKind::List(Box::new(self.inside(id, |shaper| shaper.shape(*items, &Wanted::all()))?)),
-            Kind::Map(values) => ShapeKind::Map(Box::new(self.inside(id, |shaper| shaper.shape(*values, &Wanted::all()))?)),
+            Kind::Map(values) => Shape::map_of(self.inside(id, |shaper| shaper.shape(*values, &Wanted::all()))?),
             Kind::Union(branches) => return self.union(id, branches, wanted),
             _ if !wanted.is_all && !wanted.fields.is_empty() => return Err(no_field(wanted).into()),
             _ => leaf(node),

@@ -39,7 +39,7 @@ impl JsonStep {
             ShapeKind::Leaf(data_type) => Self::Leaf(data_type.clone()),
             ShapeKind::Json => Self::Text,
             ShapeKind::List(items) => Self::List(Box::new(Self::of(items))),
-            ShapeKind::Map(values) => Self::Map(Box::new(Self::of(values))),
+            ShapeKind::Map(_, values) => Self::Map(Box::new(Self::of(values))),
             ShapeKind::Struct(members) | ShapeKind::Union(members) => {
                 let names = members.iter().enumerate().map(|(place, member)| (member.name.clone(), place));
                 Self::Struct(names.collect(), members.iter().map(|member| Self::of(&member.shape)).collect())

@@ -28,7 +28,7 @@ pub fn holds(reader: &ShapeKind, writer: &ShapeKind) -> bool {
             let same = written.iter().find(|other| other.name == member.name);
             same.is_none_or(|other| holds(&member.shape.kind, &other.shape.kind))
         }),
-        (ShapeKind::List(read), ShapeKind::List(written)) | (ShapeKind::Map(read), ShapeKind::Map(written)) => {
+        (ShapeKind::List(read), ShapeKind::List(written)) | (ShapeKind::Map(_, read), ShapeKind::Map(_, written)) => {
             holds(&read.kind, &written.kind)
         }
         (one, other) => one == other,
@@ -112,7 +112,7 @@ impl Shaper<'_> {
                 return match keywords.get("additionalProperties") {
                     Some(values @ Value::Object(_)) if !keywords.contains_key("patternProperties") => {
                         let kind = self.kind(place, values, &Wanted::all())?;
-                        Ok(ShapeKind::Map(Box::new(Shape { kind, is_nullable: true })))
+                        Ok(Shape::map_of(Shape { kind, is_nullable: true }))
                     }
                     _ => Ok(ShapeKind::Json),
                 };

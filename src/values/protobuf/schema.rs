@@ -1,0 +1,144 @@
+//! A schema in the language of .proto files, and which of its messages a value is.
+//!
+//! Source: `ProtobufSchema.toMessageName` and `MessageIndexes` in Confluent's schema registry.
+
+use std::collections::HashMap;
+
+use prost_reflect::{FileDescriptor, MessageDescriptor};
+use protox::Compiler;
+use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
+
+use crate::values::framing::Framed;
+use crate::values::payload::{Payload, Problem, Read};
+
+/// A compiled schema with those that it imports.
+#[derive(Clone, Debug)]
+pub struct ProtoSchema {
+    file: FileDescriptor,
+    text: String,
+}
+
+/// The name of the file of a schema, which has none of its own.
+const ROOT: &str = "logsegment.root.proto";
+/// Most bytes of a text, since its compiler keeps all of it.
+const MOST_BYTES: usize = 4 << 20;
+/// Most brackets that are open, since its compiler walks into them.
+const MOST_OPEN: usize = 64;
+
+/// Most messages of a schema that values may be.
+const MOST_MESSAGES: usize = 10_000;
+
+impl ProtoSchema {
+    /// Compiles a schema. `referenced` are names and texts of the files that it imports.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn parse(text: &str, referenced: &[(String, String)]) -> Result<Self, String> {
+        for text in referenced.iter().map(|(_, text)| text.as_str()).chain([text]) {
+            ensure_moderate(text)?;
+        }
+        let texts: HashMap<String, String> = referenced.iter().cloned().chain([(ROOT.to_owned(), text.to_owned())]).collect();
+        let mut resolver = ChainFileResolver::new();
+        resolver.add(Texts(texts));
+        resolver.add(GoogleFileResolver::new());
+        let mut compiler = Compiler::with_file_resolver(resolver);
+        compiler.include_imports(true).open_file(ROOT).map_err(|error| format!("not a schema of Protobuf: {error}"))?;
+        let file = compiler.descriptor_pool().get_file_by_name(ROOT).ok_or("the compiler gave no file")?;
+        Ok(Self { file, text: text.to_owned() })
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The paths of all messages, those inside of messages too.
+    pub fn paths(&self) -> Vec<Vec<i32>> {
+        let numbered = |count: usize| (0..i32::try_from(count).unwrap_or(i32::MAX)).map(|number| vec![number]);
+        let mut found: Vec<Vec<i32>> = numbered(self.file.messages().len()).collect();
+        let mut next = 0;
+        while let Some(path) = found.get(next).cloned() {
+            next += 1;
+            let count = self.message(&path).map_or(0, |message| message.child_messages().len());
+            found.extend(numbered(count).map(|inner| [path.as_slice(), inner.as_slice()].concat()));
+            if found.len() > MOST_MESSAGES {
+                break;
+            }
+        }
+        found
+    }
+
+    /// The message at a path of numbers: that of a message of the file, and of messages inside of it.
+    pub fn message(&self, path: &[i32]) -> Option<MessageDescriptor> {
+        let (first, inner) = path.split_first()?;
+        let mut found = self.file.messages().nth(usize::try_from(*first).ok()?)?;
+        for number in inner {
+            let next = found.child_messages().nth(usize::try_from(*number).ok()?)?;
+            found = next;
+        }
+        Some(found)
+    }
+}
+
+fn ensure_moderate(text: &str) -> Result<(), String> {
+    let mut open = 0_usize;
+    for byte in text.bytes() {
+        match byte {
+            b'{' | b'<' | b'[' | b'(' => open += 1,
+            b'}' | b'>' | b']' | b')' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open > MOST_OPEN {
+            return Err(format!("more than {MOST_OPEN} levels"));
+        }
+    }
+    if text.len() > MOST_BYTES { Err(format!("more than {MOST_BYTES} bytes")) } else { Ok(()) }
+}
+
+/// Files by their names.
+struct Texts(HashMap<String, String>);
+
+impl FileResolver for Texts {
+    fn open_file(&self, name: &str) -> Result<File, protox::Error> {
+        match self.0.get(name) {
+            Some(text) => File::from_source(name, text),
+            None => Err(protox::Error::file_not_found(name)),
+        }
+    }
+}
+
+/// The path of the message that a value is, and its bytes.
+///
+/// # Errors
+/// `Text` for numbers that cannot be.
+pub fn message_of<'a>(framed: &Framed<'a>, has_index: bool) -> Read<(Vec<i32>, &'a [u8])> {
+    match framed.header_rest {
+        Some([]) => Ok((vec![0], framed.payload)),
+        Some(rest) => {
+            let mut rest = Payload::new(rest);
+            let path = index_path(&mut rest)?;
+            rest.finish()?;
+            Ok((path, framed.payload))
+        }
+        None if framed.is_confluent && has_index => {
+            let mut payload = Payload::new(framed.payload);
+            let path = index_path(&mut payload)?;
+            Ok((path, payload.take(payload.left())?))
+        }
+        None => Ok((vec![0], framed.payload)),
+    }
+}
+
+/// Reads the message indexes of Confluent's framing: their number, then each; 0 is the first message.
+///
+/// # Errors
+/// `Text` for numbers that cannot be.
+fn index_path(payload: &mut Payload<'_>) -> Read<Vec<i32>> {
+    let count = payload.long()?;
+    if count == 0 {
+        return Ok(vec![0]);
+    }
+    let bad = || Box::new(Problem::Text(format!("{count} message indexes")));
+    let count = usize::try_from(count).ok().filter(|count| *count <= MOST_OPEN && *count <= payload.left()).ok_or_else(bad)?;
+    (0..count).map(|_| payload.int()).collect()
+}
