@@ -13,6 +13,7 @@ import pytest
 import corpus
 import logsegment as ls
 from corpus import rows_of
+from spark_session import columnar_options
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(660)]
 
@@ -65,6 +66,18 @@ import os
 keys = reader().select("key").where("key is not null").distinct().orderBy("key").limit(5)
 done = lss.rewrite(spark, os.path.dirname(path), sys.argv[2] + "/rewritten", drop=keys)
 found["rewrite"] = [[bytes(row["key"]).hex() for row in keys.collect()], done.dropped]
+
+if len(sys.argv) > 3:
+    # Each session has a class loader of its own for jars that a client adds.
+    found["columnar"] = []
+    second = spark.newSession()
+    for session in (spark, second):
+        session.addArtifacts(sys.argv[3])
+        rows = session.read.format("logsegment").option("reader", "columnar").load(path)
+        found["columnar"].append(rows.selectExpr("count(*)", "max(offset)", "sum(length(value))").first()[:])
+    # `stop` would end the server, and a client that is open then asks it again and again.
+    second.client.release_session()
+    second.client.close()
 print("FOUND" + json.dumps(found))
 spark.stop()
 """
@@ -76,11 +89,16 @@ def test_all_apis_work_over_connect(tmp_path: Path):
     script.write_text(SESSION)
     environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(
-        [sys.executable, str(script), str(SEGMENT), str(tmp_path)], env=environment, capture_output=True, text=True, timeout=600
+        [sys.executable, str(script), str(SEGMENT), str(tmp_path), *columnar_options().values()],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     (line,) = [line.removeprefix("FOUND") for line in done.stdout.splitlines() if line.startswith("FOUND")]
-    records = ls.decode(SEGMENT.read_bytes(), columns=["offset"]).to_pyarrow().num_rows
+    table = ls.decode(SEGMENT.read_bytes(), columns=["offset", "value"]).to_pyarrow()
+    records, value_bytes = table.num_rows, sum(len(value) for value in table["value"].to_pylist() if value is not None)
     found = json.loads(line)
     keys, dropped = found.pop("rewrite")
     expected = ls.rewrite(SEGMENT.parent, tmp_path / "expected", drop=[bytes.fromhex(key) for key in keys])
@@ -88,6 +106,8 @@ def test_all_apis_work_over_connect(tmp_path: Path):
     for file in expected.files:
         name = Path(file.output or "").relative_to(tmp_path / "expected")
         assert (tmp_path / "rewritten" / name).read_bytes() == (tmp_path / "expected" / name).read_bytes()
+    columnar = found.pop("columnar", None)
+    assert columnar is None if not columnar_options() else columnar == [[records, records - 1, value_bytes]] * 2
     assert found == {
         "connect": True,
         "records": records,
