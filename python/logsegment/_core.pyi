@@ -463,6 +463,7 @@ class ArrowBatch:
 
         Raises:
             OverflowError: if a time is outside the range of `datetime`; select the column `timestampMs`.
+            ValueError: if a time of decoded values has parts of a microsecond; use `to_pyarrow()`.
         """
     def rows(self) -> list[tuple[Any, ...]]:
         """Return the rows as tuples, otherwise as `to_pylist` does."""

@@ -323,3 +323,37 @@ def test_every_type_of_a_value_is_written_as_json():
     record = line["valueRecord"]
     assert (record["tsns"], record["date"], record["tus"]) == ("2096-10-07T07:28:47.119257949Z", "7361-05-02", "16:32:19.934900")
     assert (record["dec_b"], record["map"].keys()) == ("-18.7760", {"rrKmDXiUiUgGLyü", "bXöAKwWmhofYDGyjäOL"})
+
+
+def test_rows_with_parts_of_a_microsecond_are_refused():
+    """The type datetime has no nanoseconds: such rows are for Arrow."""
+    partition = "alpha-avro-alltypes-0"
+    records = ls.Log(VALUES / partition).records(values="avro", schemas=schemas_of(partition), columns=["valueRecord"])
+    with pytest.raises(ValueError, match=r"column tsns: .* parts of a microsecond.*to_pyarrow"):
+        records.to_pylist()
+
+
+@pytest.mark.parametrize("partition", [case["partition"] for case in NAMED if "-alltypes-" not in case["partition"]])
+def test_rows_are_those_of_pyarrow(partition: str):
+    def stream() -> ls.RecordStream:
+        return ls.Log(VALUES / partition).records(values="avro", schemas=schemas_of(partition), on_error="skip", columns=["valueRecord"])
+
+    try:
+        rows = stream().to_pyarrow().to_pylist()
+    except (ValueError, OverflowError) as error:
+        with pytest.raises(type(error)):
+            stream().to_pylist()
+        return
+    assert repr_of(stream().to_pylist()) == repr_of(rows)
+    assert len(rows) > 0
+
+
+def repr_of(value: Any) -> Any:
+    """A value that is equal to itself, whatever library's time zone it has."""
+    if isinstance(value, dict):
+        return {key: repr_of(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [repr_of(inner) for inner in value]
+    if isinstance(value, float):
+        return repr(value)
+    return value.isoformat() if hasattr(value, "isoformat") else value
