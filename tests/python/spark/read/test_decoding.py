@@ -39,14 +39,25 @@ def column(table: pa.Table, name: str = "valueRecord") -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "partition",
-    ["alpha-avro-alltypes-0", "alpha-avro-extremes-0", "alpha-avro-refs-0", "alpha-avro-incompatible-0", "alpha-avro-keyed-0"],
+    ("partition", "values"),
+    [
+        ("alpha-avro-alltypes-0", "avro"),
+        ("alpha-avro-extremes-0", "avro"),
+        ("alpha-avro-refs-0", "avro"),
+        ("alpha-avro-incompatible-0", "avro"),
+        ("alpha-avro-keyed-0", "avro"),
+        ("alpha-json-refs-0", "json"),
+        ("alpha-proto-scalars-0", "protobuf"),
+        ("alpha-proto-wkt-0", "protobuf"),
+        ("alpha-proto-refs-0", "protobuf"),
+        ("alpha-mixed-0", "auto"),
+    ],
 )
-def test_a_query_has_the_columns_of_the_core(spark: SparkSession, partition: str):
-    table = frame(spark, partition).orderBy("offset").toArrow()
+def test_a_query_has_the_columns_of_the_core(spark: SparkSession, partition: str, values: str):
+    table = frame(spark, partition, values=values).orderBy("offset").toArrow()
     assert table.schema.names[-2:] == ["valueRecord", "valueSchemaId"]
     # Not a number is not equal to itself.
-    assert repr(column(table)) == repr(rows_of(decoded(partition)))
+    assert repr(column(table)) == repr(rows_of(decoded(partition, values=values)))
 
 
 def test_a_query_equals_the_truth(spark: SparkSession):
