@@ -36,7 +36,7 @@ def decode_values(
     Args:
         schemas: as in `logsegment.decode`; None for JSON without a registry. They travel with the function; workers ask no registry.
         topic: the versions of its subject, `TOPIC-value` or `TOPIC-key`, are what the values may have. It is needed unless there is one
-            schema only, or `reader_schema`.
+            schema only, or `reader_schema`. Protobuf and "auto" need `reader_schema`: a value names one of the messages of its schema.
         part: "value" or "key": the subject, and the headers that name a schema.
         values: how they are encoded, as in `logsegment.decode`.
         reader_schema: the schema as which all values are read, as in `logsegment.decode`.
@@ -76,7 +76,8 @@ def decode_values(
 
     kind = pa.array(decode_values_array(pa.array([], pa.binary()), schemas=found, columns=columns)).type
     if pa.types.is_null(kind):
-        raise ValueError(f'the schemas of the {part}s are not known: pass reader_schema=, or topic= with a subject "TOPIC-{part}"')
+        topics = "" if values in ("auto", "protobuf") else f', or topic= with a subject "TOPIC-{part}"'
+        raise ValueError(f"the schemas of the {part}s are not known: pass reader_schema={topics}")
 
     def per_value(column: pa.Array, *more: pa.Array) -> pa.Array:
         if len(more) > 1:

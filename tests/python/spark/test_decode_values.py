@@ -35,6 +35,23 @@ def test_the_structs_are_those_of_the_source(spark: SparkSession, topic: str):
     assert list(map(str, ours.orderBy("offset").collect())) == list(map(str, source.orderBy("offset").collect())) != []
 
 
+@pytest.mark.parametrize(("topic", "values"), [("alpha-json-refs", "json"), ("alpha-proto-refs", "protobuf")])
+def test_json_and_protobuf(spark: SparkSession, topic: str, values: Any):
+    schemas = registry()
+    reader = schemas.versions_of(f"{topic}-value")[-1][1] if values == "protobuf" else None
+    function = decode_values(schemas, topic=topic, values=values, reader_schema=reader)
+    ours = raw(spark, topic).orderBy("offset").select(function("value", "headers").alias("valueRecord"))
+    options = {"values": values, "schemas.path": str(VALUES / "_schemas-0"), "columns": "offset,valueRecord"}
+    source = spark.read.format("logsegment").options(**options).load(str(VALUES / f"{topic}-0")).orderBy("offset")
+    assert ours.schema["valueRecord"] == source.schema["valueRecord"]
+    assert ours.toArrow()["valueRecord"].equals(source.toArrow()["valueRecord"])
+
+
+def test_protobuf_needs_the_schema_of_the_reader():
+    with pytest.raises(ValueError, match=r"not known: pass reader_schema=$"):
+        decode_values(registry(), topic="alpha-proto-refs", values="protobuf")
+
+
 def test_keys_and_named_fields(spark: SparkSession):
     keys = decode_values(registry(), topic="alpha-avro-keyed", part="key", fields=["id"])
     rows = raw(spark, "alpha-avro-keyed").orderBy("offset").select(keys("key").alias("key")).collect()
