@@ -20,7 +20,7 @@ FUZZ_CASES ?= 20000
 MUTATIONS ?= 10000
 # Optimised, but linked in seconds and with the checks of a debug build.
 FUZZ_TEST = CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true \
-	CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true cargo test --release $(LOCKED) --features arrow --target-dir target/properties propert
+	CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true cargo test --release $(LOCKED) --features values --target-dir target/properties propert
 # `make cross-wheel TARGET=x86_64-unknown-linux-musl COMPATIBILITY=musllinux_1_2`; and what `make cross-check` compiles for.
 TARGET ?= aarch64-unknown-linux-gnu
 COMPATIBILITY ?= manylinux_2_28
@@ -116,14 +116,14 @@ test: setup build test-rust test-python ## set up, build and run every test
 
 .PHONY: check
 check: $(BUILD) ## the loop at the desk: Rust and Python tests without Spark, brokers, browsers and pages
-	cargo test --quiet $(LOCKED) --features arrow,io
+	cargo test --quiet $(LOCKED) --features io,values
 	$(PY) -m pytest --quiet $(PARALLEL) -m "not spark and not interop and not slow" \
 		--ignore tests/python/test_docs.py tests/python $(ARGS)
 
 .PHONY: test-rust
-test-rust: $(SETUP) ## the core without features (the fence), then with Arrow columns, files and the JVM reader
+test-rust: $(SETUP) ## the core without features (the fence), then with columns, values, files and the JVM reader
 	cargo test $(LOCKED)
-	cargo test $(LOCKED) --features arrow,io,jvm
+	cargo test $(LOCKED) --features io,jvm,values
 
 .PHONY: test-python
 test-python: $(BUILD) $(BUILT_JAR) ## pytest in WORKERS processes (4); ARGS="-k name" selects
@@ -185,7 +185,7 @@ interop: $(BUILD) $(BUILT_JAR) ## run every writer against every reader, record 
 .PHONY: mutations
 mutations: ## MUTATIONS of every clean file of the corpus, optimised, overflow checks on: nothing panics, no record changes (docs/project/mutations.md)
 	MUTATIONS=$(MUTATIONS) CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true \
-		CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true cargo test --release $(LOCKED) --features arrow --target-dir target/properties --test rust \
+		CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true cargo test --release $(LOCKED) --features values --target-dir target/properties --test rust \
 		-- --nocapture no_mutation
 
 .PHONY: soak
@@ -200,7 +200,7 @@ miri: ## the rooms with unsafe code of our own under Miri (nightly Rust with mir
 .PHONY: asan
 asan: ## the Rust tests under AddressSanitizer (nightly Rust, x86-64 Linux)
 	@# A test asks for more memory than there is, and must be told no instead of being killed.
-	ASAN_OPTIONS=allocator_may_return_null=1 RUSTFLAGS=-Zsanitizer=address cargo +nightly test $(LOCKED) --features arrow,io --lib --tests \
+	ASAN_OPTIONS=allocator_may_return_null=1 RUSTFLAGS=-Zsanitizer=address cargo +nightly test $(LOCKED) --features io,values --lib --tests \
 		--target x86_64-unknown-linux-gnu --target-dir target/asan
 
 ##@ Figures

@@ -5,23 +5,23 @@ mod batches;
 mod budget;
 mod conversions;
 mod framing;
-#[cfg(feature = "arrow")]
+#[cfg(feature = "values")]
 mod fuzzing;
 mod inspect;
 mod layering;
 mod metadata_first;
 #[cfg(feature = "arrow")]
 mod mutations;
-#[cfg(feature = "arrow")]
+#[cfg(feature = "values")]
 #[path = "../../fuzz/src/promises/mod.rs"]
 mod promises;
 mod properties;
 mod recovery;
 mod sidecar;
-#[cfg(not(feature = "arrow"))]
+#[cfg(not(feature = "values"))]
 #[path = "../../fuzz/src/promises/tiles.rs"]
 mod tiles;
 mod vectors;
 
-#[cfg(feature = "arrow")]
+#[cfg(feature = "values")]
 use promises::tiles;

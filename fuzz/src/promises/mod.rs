@@ -18,6 +18,7 @@ pub mod salvaging;
 pub mod sidecars;
 pub mod slicing;
 pub mod tiles;
+pub mod values;
 pub mod writing;
 
 use logsegment::codec::{Codec, HeaderChecksum};
@@ -27,7 +28,7 @@ use logsegment::model::{CompressionType, Formats, RecordFormat};
 pub type Check = fn(&[u8]);
 
 /// Every target, by the name of its program.
-pub const TARGETS: [(&str, Check); 19] = [
+pub const TARGETS: [(&str, Check); 20] = [
     ("auto", |bytes| reading::check_in_place(bytes, &reading::options(Formats::Auto))),
     ("v07", |bytes| reading::check(bytes, &reading::options(Formats::Only(RecordFormat::V07)))),
     ("v0_v1", |bytes| {
@@ -50,6 +51,7 @@ pub const TARGETS: [(&str, Check); 19] = [
     ("salvage", salvaging::check),
     ("inspect", inspecting::check),
     ("internal", internals::check),
+    ("values", values::check),
 ];
 
 /// The header checksum as the specification has it, and any; around records and around messages.

@@ -1,0 +1,3 @@
+#![no_main]
+
+logsegment_fuzz::plain!("values");
