@@ -27,6 +27,8 @@ COMPATIBILITY ?= manylinux_2_28
 CROSS_CHECKED := aarch64-apple-darwin x86_64-pc-windows-gnu aarch64-pc-windows-gnullvm
 # `make test-python ARGS="-k spark"`, `make bench ARGS="--sections headers"`, `make demo ARGS=...`.
 ARGS ?=
+# Of `make interop`: the older versions of PySpark under which both readers run.
+PYSPARK_VERSIONS ?= 4.1.4 4.2.1
 # Of `make soak`: how often the queries are ended, and how many seconds they run before that.
 STREAM_KILLS ?= 10
 STREAM_SECONDS ?= 8
@@ -179,7 +181,7 @@ properties: ## every Rust test named after properties with FUZZ_CASES cases each
 
 .PHONY: interop
 interop: $(BUILD) $(BUILT_JAR) ## run every writer against every reader, record and print the table of docs/reference/compatibility.md (Java, Maven)
-	status=0; REQUIRE_INTEROP=1 INTEROP_RECORD=1 $(PY) -m pytest $(PARALLEL) -m "interop and not soak" $(ARGS) || status=$$?; \
+	status=0; REQUIRE_INTEROP=1 INTEROP_RECORD=1 PYSPARK_VERSIONS="$(PYSPARK_VERSIONS)" $(PY) -m pytest $(PARALLEL) -m "interop and not soak" $(ARGS) || status=$$?; \
 		$(PY) tests/interop/record.py || status=$$?; exit $$status
 
 .PHONY: mutations
