@@ -6,6 +6,7 @@ A public function builds one `ReadOptions` and hands it on whole, down to the co
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -194,6 +195,10 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if isinstance(self.columns, str):
             raise TypeError(f'columns must be a sequence of names, not one string; write columns=["{self.columns}"]')
+        if isinstance(self.schemas, str | os.PathLike):
+            raise TypeError(
+                f"schemas must be a set of schemas, not a path; write schemas=logsegment.schemas.from_path({os.fspath(self.schemas)!r})"
+            )
         _ensure_one_of("values", self.values, get_args(Values))
         _ensure_one_of("key_values", self.key_values, get_args(KeyValues))
         columns = None if self.columns is None else tuple(self.columns)

@@ -357,3 +357,13 @@ def repr_of(value: Any) -> Any:
     if isinstance(value, float):
         return repr(value)
     return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+def test_mistakes_with_schemas_name_the_fix():
+    path = str(VALUES / "_schemas-0")
+    with pytest.raises(TypeError, match=r"schemas=logsegment\.schemas\.from_path\("):
+        ls.Log(VALUES / "alpha-avro-refs-0").records(values="avro", schemas=path)  # type: ignore[arg-type]
+    unused = run("cat", VALUES / "alpha-avro-refs-0", "--schemas", path)
+    assert (unused.code, "--schemas needs --values" in unused.err) == (2, True)
+    unknown = run("cat", VALUES / "alpha-avro-refs-0", "--values", "auto")
+    assert (unknown.code, "`--schemas` names" in unknown.err) == (1, True)

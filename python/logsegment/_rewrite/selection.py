@@ -40,7 +40,7 @@ class Selection:
 
     Args:
         record_keys: keys of records: bytes or text in any iterable, None for the null key; an Arrow array; or the path of a file with
-            one key a line (`.parquet`, `.arrow`, `.feather`: the column `key`, or the only column).
+            one key a line, blank lines skipped (`.parquet`, `.arrow`, `.feather`: the column `key`, or the only column).
         headers: names of headers; tuples (name, list of values), of which one value is enough; or a mapping from names to a value or a
             list of values. In a list None is a null value.
         offsets: one offset, a `range`, a tuple (first, end) whose end is excluded and whose bounds may be None, or a list of these.

@@ -28,6 +28,8 @@ from logsegment.cli.output.files import say_space
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
 
+ADVICE = "nothing was written; `logsegment salvage` saves the valid batches, which can be compacted"
+
 
 @dataclass(frozen=True)
 class CompactArguments:
@@ -75,8 +77,8 @@ class CompactArguments:
 def compact(options: CompactArguments) -> int:
     """Write the partitions of PATH with the latest record of each key alone, as the log cleaner of a broker would.
 
-    Tombstones stay until their delete horizon, and everything stays from the first open transaction on. The output appears when it is
-    complete, and inputs are never changed.
+    Records without a key are dropped. Tombstones stay until their delete horizon, and everything stays from the first open transaction
+    on. The output appears when it is complete, and inputs are never changed.
 
     Exit codes: 0 finished, 1 bad data or a loss that is not allowed, 2 usage or unreadable input.
     """
@@ -97,7 +99,7 @@ def compact(options: CompactArguments) -> int:
             **options.reading,
         )
     except RecordBatchError as error:
-        raise DamagedInput(error.path or shown(options.path), error, "nothing was written") from error
+        raise DamagedInput(error.path or shown(options.path), error, ADVICE) from error
     except SegmentKeyError:
         raise
     except (TypeError, ValueError) as mistake:
@@ -109,5 +111,6 @@ def compact(options: CompactArguments) -> int:
         before, after = sum(file.input_bytes for file in done.files), sum(file.output_bytes for file in done.files)
         place = "" if options.output is None else f" to {os.fspath(options.output)}"
         sizes = f"{before:,} bytes before, {after:,} bytes after"
-        say(f"compacted {count(len(done.files), 'segment')}{place}: {done.dropped:,} of {done.records:,} records dropped; {sizes}")
+        verb = "would compact" if options.dry_run else "compacted"
+        say(f"{verb} {count(len(done.files), 'segment')}{place}: {done.dropped:,} of {done.records:,} records dropped; {sizes}")
     return CLEAN

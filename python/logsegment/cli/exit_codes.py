@@ -42,6 +42,7 @@ class DamagedInput(Exception):
     WHOLE = "the batch is not damaged; its plugin is not installed"
     #: Of a value that its schema does not fit.
     UNDECODED = "`--on-error skip` shows such values as null, and `--values raw` shows all values as bytes"
+    UNKNOWN_SCHEMA = f"`--schemas` names the log or URL of the registry that knows it, {UNDECODED}"
     EXPERIMENTAL = "the batch is not damaged; --experimental reads it"
     #: Of a file that is none, the first bytes are wrong already.
     AT_ITS_START = "its first bytes cannot be read; is this a log segment? "
@@ -56,7 +57,7 @@ class DamagedInput(Exception):
         elif error.rule == "MAP-3" and is_framed:
             self.advice = self.EXPERIMENTAL
         elif error.code == "value":
-            self.advice = self.UNDECODED
+            self.advice = self.UNKNOWN_SCHEMA if error.rule == "SCH-2" else self.UNDECODED
         elif error.code == "not_a_segment":
             # The error has its own advice.
             self.advice = ""

@@ -108,7 +108,7 @@ CONDITION = ConditionType()
     epilog=examples(
         "logsegment rewrite /backup/orders-0 --drop keys=erase.txt --output clean",
         "logsegment rewrite /backup --keep header=tenant=acme --output acme --dry-run --json",
-        "logsegment rewrite old.log --mask key=user-17 --mask-with hash --mask-key secret --output new.log",
+        "logsegment rewrite old.log --mask key=user-17 --mask-with hash --mask-key ours.key --output new.log",
     ),
 )
 @paths_argument
@@ -246,7 +246,11 @@ class RewriteJob:
 
 
 def _how(options: RewriteArguments) -> RewriteOptions:
-    key = None if options.mask_key_path is None else Path(options.mask_key_path).read_bytes().removesuffix(b"\n").removesuffix(b"\r")
+    try:
+        key = None if options.mask_key_path is None else Path(options.mask_key_path).read_bytes().removesuffix(b"\n").removesuffix(b"\r")
+    except OSError as error:
+        # The path is not shown: it may be the secret itself.
+        raise click.UsageError(f"--mask-key must be the path of a file with the secret: {error.strerror}") from None
     try:
         how = RewriteOptions(
             keep=core_selection(_selection(options.keep)),
@@ -294,7 +298,8 @@ def _selection(conditions: Sequence[tuple[str, Any]]) -> Selection | None:
 def _summary(done: Sequence[RewrittenFile], options: RewriteArguments) -> str:
     records = sum(file.records for file in done)
     counts = {name: sum(getattr(file, name) for file in done) for name in ("dropped", "tombstoned", "masked")}
-    changes = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number) or "none changed"
+    changes = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
+    changes = changes or ("none changed" if options.keep else "no record matched")
     before, after = sum(file.input_bytes for file in done), sum(file.output_bytes for file in done)
     verb = "would write" if options.dry_run else "wrote"
     place = "" if options.output is None else f" to {options.output}"

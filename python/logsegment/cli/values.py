@@ -74,9 +74,12 @@ def typed(options: ValueArguments, columns: Iterable[str], places: Iterable[Plac
     for is_of, kind, option in ((is_of_values, options.values, "--values"), (is_of_keys, options.key_values, "--key-values")):
         named = next(filter(is_of, names), None)
         if named is not None and kind in ("raw", "internal"):
-            raise click.UsageError(f"the column {named} needs {option} auto or avro")
+            raise click.UsageError(f"the column {named} needs {option} auto, avro, json or protobuf")
     read = ReadOptions(columns=names)
     if options.values in ("raw", "internal") and options.key_values == "raw":
+        for option, given in (("--schemas", options.schemas), ("--reader-schema", options.reader_schema)):
+            if given is not None:
+                raise click.UsageError(f"{option} needs --values auto, avro, json or protobuf (or --key-values)")
         return read
     if options.is_redacted:
         raise click.UsageError("--redact shows no payloads, so that nothing is decoded: leave out --values and --key-values")

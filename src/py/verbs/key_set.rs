@@ -22,7 +22,7 @@ use crate::rewrite::KeySet as Keys;
 /// Args:
 ///     keys: bytes, text (its UTF-8 bytes) or None for the null key.
 ///     arrays: Arrow arrays or chunked arrays of binary or string values.
-///     files: paths of files with one key a line, without the line end.
+///     files: paths of files with one key a line, without the line end; blank lines are skipped.
 ///
 /// Raises:
 ///     TypeError: for a key or an array of another type.
@@ -99,7 +99,11 @@ fn insert_lines(set: &mut Keys, path: &PathBuf) -> std::io::Result<()> {
     let (mut lines, mut line) = (BufReader::new(File::open(path)?), Vec::new());
     while lines.read_until(b'\n', &mut line)? > 0 {
         let key = line.strip_suffix(b"\n").unwrap_or(&line);
-        set.insert(Some(key.strip_suffix(b"\r").unwrap_or(key)));
+        let key = key.strip_suffix(b"\r").unwrap_or(key);
+        // A blank line at the end of a list must not select the records whose key is empty.
+        if !key.is_empty() {
+            set.insert(Some(key));
+        }
         line.clear();
     }
     Ok(())

@@ -90,7 +90,7 @@ def test_every_record_that_is_not_meant_stays_and_every_byte_is_accounted_for(se
 def test_keys_may_be_lists_arrays_and_files(tmp_path: Path) -> None:
     data = encoded(0, "abcd")
     lines, table = tmp_path / "keys.txt", tmp_path / "keys.parquet"
-    lines.write_bytes(b"a\r\nc\n")
+    lines.write_bytes(b"a\r\n\nc\n\r\n")
     pq.write_table(pa.table({"id": [1, 2], "key": ["a", "c"]}), table)
     many = [
         ["a", b"c"],
