@@ -199,4 +199,4 @@ def test_spark_has_a_column_with_a_struct():
     few = read.option("columns", "offset").load(str(OFFSETS.parent))
     assert few.columns == ["offset", "internal"]
     with pytest.raises(Exception, match="option values must be"):
-        spark_session().read.format("logsegment").option("values", "json").load(str(OFFSETS.parent))
+        spark_session().read.format("logsegment").option("values", "xml").load(str(OFFSETS.parent))

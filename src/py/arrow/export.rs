@@ -105,6 +105,7 @@ impl ArrowBatch {
     ///
     /// Raises:
     ///     OverflowError: if a time is outside the range of `datetime`; select the column `timestampMs`.
+    ///     ValueError: if a time of decoded values has parts of a microsecond; use `to_pyarrow()`.
     #[pyo3(signature = (*, rows=None))]
     fn to_pylist<'py>(&self, py: Python<'py>, rows: Option<RowArguments>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let rows = rows.map(RowFilter::from).unwrap_or_default();

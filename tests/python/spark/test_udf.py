@@ -437,6 +437,8 @@ def test_docstrings_are_complete_and_their_examples_run(
     spark: SparkSession, name: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     shutil.copytree(corpus.CORPUS / "modern-4.1.0/data/codec-zstd-0", tmp_path / "orders-0")
+    for partition in ("_schemas-0", "alpha-avro-refs-0"):
+        (tmp_path / partition).symlink_to(corpus.TESTS / "values" / partition)
     monkeypatch.chdir(tmp_path)
     text = (getattr(logsegment.spark, name) if name else logsegment.spark).__doc__
     if name in ("decode_batches", "decode_udf", "encode_udf", "convert_udf", "batch_info_udf", "validate_udf", "record_schema"):
