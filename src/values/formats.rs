@@ -17,7 +17,7 @@ use super::wanted::Wanted;
 /// The format of the values that a caller expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueFormat {
-    /// Any of them, told apart value by value; values without framing are JSON, or nothing that is known.
+    /// Any of them, detected value by value; values without framing are JSON, or nothing that is known.
     Auto,
     /// Avro.
     Avro,

@@ -8,7 +8,7 @@ use super::payload::{Problem, Read};
 /// The forms that are accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Framing {
-    /// Any of them, told apart value by value.
+    /// Any of them, detected value by value.
     #[default]
     Auto,
     /// No framing: the value is the payload.

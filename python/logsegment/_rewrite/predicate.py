@@ -39,7 +39,7 @@ class Predicate:
 
         columns = tuple(dict.fromkeys((*self.columns, "offset")))
         for batch in core_decode(source, replace(read, columns=columns)):
-            selected = pa.table(batch).filter(self.expression).column("offset")
+            selected = _filtered(pa.table(batch), self.expression).column("offset")
             if len(selected):
                 yield selected
 
@@ -62,12 +62,25 @@ def predicate(expression: Any) -> Predicate:
     import pyarrow as pa
 
     table = pa.table(core_decode(b"", ReadOptions(columns=RAW_COLUMNS)).read_all())
+    _filtered(table, expression)
+    return Predicate(expression, tuple(name for name in RAW_COLUMNS if _is_named(expression, table.drop_columns([name]))))
+
+
+def _filtered(table: pa.Table, expression: Any) -> pa.Table:
+    """Return the rows that an expression selects. Some mistakes in it, such as times without a zone, show in rows only.
+
+    Raises:
+        ValueError, TypeError: if it is not a condition over the columns.
+    """
+    import pyarrow as pa
+
     try:
-        table.filter(expression)
+        return table.filter(expression)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         kind = ValueError if isinstance(error, pa.ArrowInvalid) else TypeError
-        raise kind(f"the expression {expression} is not a condition over record columns: {error}") from None
-    return Predicate(expression, tuple(name for name in RAW_COLUMNS if _is_named(expression, table.drop_columns([name]))))
+        # The lines after the first one are the whole schema.
+        problem = str(error).partition(" in key: ")[0].splitlines()[0]
+        raise kind(f"the expression {expression} is not a condition over record columns: {problem}") from None
 
 
 def _is_named(expression: Any, others: pa.Table) -> bool:

@@ -81,7 +81,7 @@ def from_directory(directory: StrPath, *, ids: Mapping[int | str, StrPath] | Non
 
 
 def from_path(path: StrPath, *, framing: Framing | None = None) -> SchemaSet:
-    """Read schemas from whatever a path is: a schema file, a directory of schema files, the log of a registry, or its URL.
+    """Read schemas from a schema file, a directory of schema files, the log of a registry, or the URL of a registry.
 
     Args:
         path: the path; a file with the suffix `.avsc`, `.json` or `.proto` is the one schema of all values, as `single` reads it.

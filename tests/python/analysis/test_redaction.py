@@ -30,7 +30,7 @@ VALUES = [b"Gzq:jVbX-77Yx1-2q0Jx96", b"\xf3\x91\x0aPqz!w=hXq22!kvJ\xfe\xaa"]
 HEADER = b"Tqk3z-mZr88x12-vJ"
 SECRETS = [*KEYS, *VALUES, HEADER]
 #: Columns of undecoded records: typed keys and values are refused together with --redact.
-RAW_COLUMNS = [name for name in RECORD_COLUMNS if not is_of_values(name) and not is_of_keys(name)]
+UNDECODED = [name for name in RECORD_COLUMNS if not is_of_values(name) and not is_of_keys(name)]
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 
 
@@ -99,7 +99,7 @@ def everything(done: Any) -> bytes:
     return bytes(done.out) + done.err.encode()
 
 
-@pytest.mark.parametrize("form", [[], ["--threads", "2", "--columns", ",".join(name for name in RAW_COLUMNS if name != "internal")]])
+@pytest.mark.parametrize("form", [[], ["--threads", "2", "--columns", ",".join(name for name in UNDECODED if name != "internal")]])
 def test_json_lines_hold_lengths_and_hashes(log: Path, key_file: Path, form: list[str]):
     assert leaks(everything(run("cat", log, *form)))
     done = run("cat", log, "--redact-key", key_file, *form)
@@ -422,7 +422,7 @@ def test_findings_do_not_say_the_version_that_bytes_were_taken_for(tmp_path: Pat
 
 
 def test_every_column_is_known_to_be_open_or_replaced():
-    assert OPEN_COLUMNS | {"key", "value", "headers", "headersRaw", "internal"} == set(RAW_COLUMNS)
+    assert OPEN_COLUMNS | {"key", "value", "headers", "headersRaw", "internal"} == set(UNDECODED)
     assert not OPEN_COLUMNS & {"key", "value", "headers", "headersRaw", "internal"}
     (headers,) = ls.batches(entries("v2")).to_batches()
     every_row = {"since": None, "until": None, "keys": None, "limit": None}

@@ -72,3 +72,14 @@ def test_mistakes() -> None:
     old = next(path for path in sorted(corpus.CORPUS.glob("legacy-0.7*/**/*.kafka")) if path.stat().st_size)
     with pytest.raises(ValueError, match=r"Kafka 0\.7"):
         ls.rewrite(old, drop=pc.field("offset") < 100, allow_loss=True)
+
+
+def test_a_mistake_in_an_expression_is_one_line() -> None:
+    source = corpus.CORPUS / "modern-4.1.0/data/codec-zstd-0/00000000000000000000.log"
+    for expression, problem in (
+        (pc.field("tenant") == "a", r"No match for FieldRef\.Name\(tenant\)$"),
+        (pc.field("timestamp") > datetime(2020, 1, 1), "timestamp with timezone"),
+    ):
+        with pytest.raises(ValueError, match="is not a condition over record columns: .*" + problem) as error:
+            ls.rewrite(source, drop=expression, dry_run=True)
+        assert len(str(error.value).splitlines()) == 1
