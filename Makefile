@@ -129,7 +129,7 @@ test-rust: $(SETUP) ## the core without features (the fence), then with columns,
 
 .PHONY: test-python
 test-python: $(BUILD) $(BUILT_JAR) ## pytest in WORKERS processes (4); ARGS="-k name" selects
-	$(PY) -m pytest $(PARALLEL) -m "not soak" --durations 20 $(ARGS)
+	$(PY) -m pytest $(PARALLEL) -m "not soak and not other_versions" --durations 20 $(ARGS)
 
 .PHONY: lint
 lint: $(BUILD) licenses-check ## formats, clippy three times, ruff, mypy, the stub against the module, the language of texts, workflows, issue forms, links, licences

@@ -19,8 +19,9 @@ DAMAGED = corpus.TESTS.parent / "examples/damaged-0"
 
 pytestmark = [
     pytest.mark.interop,
+    pytest.mark.other_versions,
     pytest.mark.spark,
-    pytest.mark.skipif(not VERSIONS, reason="older versions of PySpark are downloaded by `make interop` only"),
+    pytest.mark.skipif(not VERSIONS, reason="PYSPARK_VERSIONS names no version; `make interop` sets it"),
 ]
 
 SCRIPT = """

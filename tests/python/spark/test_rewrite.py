@@ -114,7 +114,7 @@ sys.stdin.read()
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1200)
 def test_a_killed_driver_leaves_all_partitions_or_none(tmp_path: Path) -> None:
     for number in range(6):
         segments = [list(range(start, start + 4000)) for start in range(0, 12000, 4000)]
@@ -124,7 +124,7 @@ def test_a_killed_driver_leaves_all_partitions_or_none(tmp_path: Path) -> None:
     ls.rewrite(tmp_path / "in", whole, drop=ls.Selection(offsets=(0, 3000)))
     duration = 0.0
     seen = []
-    for number, share in enumerate([None, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0]):
+    for number, share in enumerate([None, 0.2, 0.5, 0.8, 0.95]):
         out = tmp_path / f"out-{number}"
         with driver(tmp_path / "main.py", tmp_path / "in", out) as process:
             begun = time.monotonic()
