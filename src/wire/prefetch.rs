@@ -1,25 +1,10 @@
 //! Asks for memory before it is needed.
 //!
-//! Parsing computes while memory idles, and a checksum over bytes that are not in the cache yet waits for memory. Asking for the next
+//! Parsing computes while memory idles, and the checksum of the next entry then waits for memory. Asking for the next
 //! entry a few cache lines at a time, while the records of this one are parsed, hides that wait (figures in docs/project/decisions).
 
 /// Bytes of a cache line.
 pub const LINE: usize = 64;
-/// Bytes of a page. A processor's own look-ahead ends with the page, so that several pages side by side keep more of memory busy.
-const PAGE: usize = 4096;
-
-/// Asks for `bytes`, a line of each page in turn. They should fit into the first-level cache.
-#[inline]
-pub fn pages(bytes: &[u8]) {
-    let before = bytes.as_ptr().addr() % PAGE;
-    let end = before + bytes.len();
-    for within in (0..PAGE).step_by(LINE) {
-        for at in (within..end).step_by(PAGE) {
-            // Also lines before the bytes and after them in their pages: a hint does no harm.
-            line(bytes.as_ptr().wrapping_add(at).wrapping_sub(before));
-        }
-    }
-}
 
 /// Asks for the lines at `from` and on, up to `to`; they may lie after the end of `bytes`.
 #[inline]

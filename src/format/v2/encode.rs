@@ -94,7 +94,7 @@ pub fn seal(out: &mut Sink, start: usize, header: &BatchHeader) -> Result<()> {
         pen.run(field);
     }
     out.patch(start, &head);
-    let crc = checksum::crc32c_cached(out.from(start + CHECKSUMMED));
+    let crc = checksum::crc32c(out.from(start + CHECKSUMMED));
     out.patch(start + CRC, &crc.to_be_bytes());
     Ok(())
 }

@@ -26,15 +26,6 @@ pub fn verify(bytes: &[u8], stored: u32) -> Result<()> {
     compare(stored, checksum::crc32c(bytes.get(CHECKSUMMED..).unwrap_or_default()))
 }
 
-/// The same for bytes that were asked for before.
-///
-/// # Errors
-/// `Checksum` (V2-31).
-#[inline]
-pub fn verify_cached(bytes: &[u8], stored: u32) -> Result<()> {
-    compare(stored, checksum::crc32c_cached(bytes.get(CHECKSUMMED..).unwrap_or_default()))
-}
-
 #[inline]
 fn compare(stored: u32, computed: u32) -> Result<()> {
     if computed == stored {

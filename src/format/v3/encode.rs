@@ -134,7 +134,7 @@ pub fn seal(out: &mut Sink, start: usize) -> Result<()> {
     let len = out.len().saturating_sub(start + LENGTH_END);
     let length = i32::try_from(len).map_err(|_| v2::too_long("batch", len))?;
     out.patch(start + LENGTH_END - 4, &length.to_be_bytes());
-    let crc = checksum::crc32c_cached(out.from(start + CHECKSUMMED));
+    let crc = checksum::crc32c(out.from(start + CHECKSUMMED));
     out.patch(start + CRC, &crc.to_be_bytes());
     Ok(())
 }

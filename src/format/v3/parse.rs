@@ -8,7 +8,7 @@ use crate::model::{Attributes, BatchHeader, Producer, RecordFormat};
 use crate::wire::varint::{MAX_VARINT_LEN, MAX_VARLONG_LEN, Window, within_eight, zigzag_i64};
 use crate::wire::{Cursor, as_u64};
 
-pub use crate::format::v2::parse::{verify, verify_cached};
+pub use crate::format::v2::parse::verify;
 
 /// Parses the header of the entry in `bytes`; the records are not looked at.
 ///
