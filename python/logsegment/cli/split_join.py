@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 import click
@@ -14,6 +16,9 @@ from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.output.files import say_space
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
+
+#: Most new segments that are listed.
+_MOST_SEGMENTS = 10
 
 
 def print_account(work: Callable[[], Any], paths: Sequence[str], output: str, *, is_json: bool, quiet: bool) -> int:
@@ -44,4 +49,18 @@ def print_account(work: Callable[[], Any], paths: Sequence[str], output: str, *,
         left = sum(part.length for part in done.parts if part.output is None)
         ends = f"; {count(left, 'byte')} after the last batches left out" if left else ""
         say(f"wrote {count(len(done.sha256), 'segment')} to {output}: {count(batches, 'batch')}{ends}")
+        for line in _segments(done.parts, output):
+            say(line)
     return CLEAN
+
+
+def _segments(parts: Sequence[Any], output: str) -> Iterator[str]:
+    """Yield a line for each new segment, of the first ones if there are many."""
+    for number, (path, own) in enumerate(groupby((part for part in parts if part.output is not None), lambda part: part.output)):
+        if number == _MOST_SEGMENTS:
+            left = len({part.output for part in parts} - {None}) - number
+            yield f"and {count(left, 'more segment')}; --json names all"
+            return
+        held = list(own)
+        name = os.path.relpath(path, output) if path != output else path
+        yield f"{name}: offsets {held[0].first_offset:,} to {held[-1].last_offset:,}, {count(sum(part.entries for part in held), 'batch')}"

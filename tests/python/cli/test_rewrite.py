@@ -79,3 +79,24 @@ def test_damage_and_mistakes(tmp_path: Path) -> None:
         mistake = run("rewrite", CODEC_FILE, *arguments)
         assert mistake.code == 2, arguments
     assert run("rewrite", tmp_path / "none", "--drop", "key=a", "--output", tmp_path / "out").code == 2
+
+
+def test_join_and_split_name_the_new_segments(tmp_path: Path) -> None:
+    make_partition(tmp_path / "in", "orders", 0, [[0, 1], [2], [3, 4, 5]])
+    first, second = (f"orders-0/{offset:020}.log" for offset in (0, 2))
+    done = run("join", tmp_path / "in", "--output", tmp_path / "joined")
+    assert done.err.splitlines()[2:] == [f"logsegment: {first}: offsets 0 to 5, 3 batches"]
+    done = run("split", tmp_path / "joined", "--at-offset", "2", "--output", tmp_path / "cut")
+    assert done.err.splitlines()[2:] == [
+        f"logsegment: {first}: offsets 0 to 1, 1 batch",
+        f"logsegment: {second}: offsets 2 to 5, 2 batches",
+    ]
+    done = run("split", tmp_path / "joined", "--bytes", "1", "--output", tmp_path / "small", "--quiet")
+    assert (done.code, done.err) == (0, "")
+
+
+def test_a_long_list_of_new_segments_is_shortened(tmp_path: Path) -> None:
+    make_partition(tmp_path / "in", "orders", 0, [[offset] for offset in range(12)])
+    done = run("split", tmp_path / "in", "--bytes", "1", "--output", tmp_path / "out")
+    assert len(done.err.splitlines()) == 13
+    assert done.err.endswith("and 2 more segments; --json names all\n")

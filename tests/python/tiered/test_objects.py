@@ -643,6 +643,8 @@ def test_the_command_line(bucket: Path, tmp_path: Path):
     assert (done.code, len(list((tmp_path / "restored").iterdir()))) == (0, 13), done.err
     assert "wrote 13 segments of 13 directories" in done.err
     assert run("restore", bucket, tmp_path / "restored", *files).code == 2
+    done = run("restore", bucket, tmp_path / "one", "--topic", "to-pic.a", "--partition", "4", *files)
+    assert (done.code, [path.name for path in (tmp_path / "one").iterdir()]) == (0, ["to-pic.a-4"]), done.err
     assert run("restore", bucket / "none", tmp_path / "other").code == 2
     done = run("convert", folder, "--compression", "zstd", "-o", tmp_path / "converted", *files)
     assert done.code == 0, done.err
