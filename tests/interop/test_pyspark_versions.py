@@ -26,18 +26,24 @@ pytestmark = [
 
 SCRIPT = """
 import json, sys
+import pyarrow as pa, pyarrow.compute as pc
 import pyspark
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import arrow_udf
 from logsegment.spark import session_options
 
 paths, damaged, written = json.loads(sys.argv[1]), sys.argv[2], sys.argv[3]
 settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"}
 spark = SparkSession.builder.master("local[2]").config(map=settings | session_options()).getOrCreate()
 said = {"version": pyspark.__version__}
+@arrow_udf("long")
+def twice(offset: pa.Array) -> pa.Array:
+    return pc.multiply(offset, 2)
 for reader in ("python", "columnar"):
     frame = spark.read.format("logsegment").option("reader", reader).option("includeHeaders", "true").load(paths)
     one = said[reader] = {"schema": frame.schema.simpleString()}
     one["rows"] = [str(row) for row in frame.orderBy("topic", "partition", "offset").collect()]
+    one["function"] = str(frame.select("key", twice("offset").alias("out")).selectExpr("count(*)", "bit_xor(xxhash64(*))").first())
     one["pushed"] = frame.where("offset >= 100 AND offset < 110").count()
     one["plan"] = str(frame._jdf.queryExecution().executedPlan())
     try:
@@ -86,6 +92,7 @@ def test_both_readers_agree(version: str, tmp_path: Path) -> None:
     assert "columnar reader" not in python["plan"]
     assert python["schema"] == columnar["schema"]
     assert python["rows"] == columnar["rows"] != []
+    assert python["function"] == columnar["function"]
     assert python["pushed"] == columnar["pushed"] > 0
     assert "V2-31" in python["error"]
     assert python["error"] == columnar["error"]

@@ -12,13 +12,15 @@ import org.apache.spark.unsafe.Platform;
 
 /**
  * Reads one task. The library owns the memory of a batch until the next one is asked for, and of the last one until the reader is closed:
- * Spark copies rows out of a batch before it asks for the next.
+ * Spark copies rows out of a batch before it asks for the next. Where it does not, batches are copies.
  */
 final class ColumnarTaskReader implements PartitionReader<ColumnarBatch> {
   private final NativeColumn[] columns;
-  private final ColumnarBatch batch;
+  private final StructType schema;
   private final long numbers;
   private final long numbersLength;
+  private ColumnarBatch batch;
+  private ArrowBatches copies;
   private long handle;
   private long left;
   private long batches;
@@ -28,6 +30,7 @@ final class ColumnarTaskReader implements PartitionReader<ColumnarBatch> {
     if (problem != null) {
       throw new IllegalStateException(problem);
     }
+    this.schema = schema;
     columns = NativeColumn.of(schema);
     batch = new ColumnarBatch(columns);
     left = limit;
@@ -53,6 +56,9 @@ final class ColumnarTaskReader implements PartitionReader<ColumnarBatch> {
     if (rows == NativeReader.END) {
       return false;
     }
+    if (batches == 0) {
+      copies = ArrowBatches.ifAsked(schema);
+    }
     int given = (int) Math.min(rows, left);
     left -= given;
     batches++;
@@ -60,7 +66,11 @@ final class ColumnarTaskReader implements PartitionReader<ColumnarBatch> {
     for (NativeColumn column : columns) {
       at = column.move(at, given);
     }
-    batch.setNumRows(given);
+    if (copies == null) {
+      batch.setNumRows(given);
+    } else {
+      batch = copies.copied(columns, given);
+    }
     return true;
   }
 
