@@ -172,7 +172,22 @@ def run_spark_kafka(args):
 def run_spark_kafka_unchecked(args):
     """As `run_spark_kafka`, with what docs/how-to/run-on-a-cluster.md says of Arrow's checks in both JVMs."""
     quick = ["--codecs", "none", "--rows", "300000", "--rounds", "2"] if args.quick else []
-    return call_json("benches.spark_kafka.measure", f"--java-options={arrow_unchecked()}", *quick)
+    return call_json("benches.spark_kafka.measure", "--without-columnar", f"--java-options={arrow_unchecked()}", *quick)
+
+
+def run_spark_values(args):
+    quick = ["--rows", "100000", "--rounds", "1"] if args.quick else []
+    return call_json("benches.spark_kafka.values", *quick)
+
+
+def run_decode_values(args):
+    quick = ["--rows", "100000", "--rounds", "2"] if args.quick else []
+    return call_json("benches.spark.values", *quick)
+
+
+def run_rewrite(args):
+    quick = ["--codecs", "none", "--batches", "4000", "--rounds", "2", "--segment-batches", "2000"] if args.quick else []
+    return call_json("benches.rewrite.measure", *quick)
 
 
 def arrow_unchecked():
@@ -226,6 +241,9 @@ SECTIONS = {
     "header_view": run_header_view,
     "spark_kafka": run_spark_kafka,
     "spark_kafka_unchecked": run_spark_kafka_unchecked,
+    "spark_values": run_spark_values,
+    "decode_values": run_decode_values,
+    "rewrite": run_rewrite,
     "plugins": run_plugins,
     "plugins_before": run_plugins_before,
 }

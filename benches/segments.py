@@ -54,7 +54,7 @@ def write_repeated(name, path, size):
 
 
 def write_directory(name, directory, segments):
-    """Write `segments` segments of one partition, named by base offset, into `directory`; returns the records."""
+    """Write `segments` segments of one partition, and no more, named by base offset, into `directory`; returns the records."""
     data = corpus(name).read_bytes()
     per_segment = sum(count for _, _, count in entries(data))
     directory.mkdir(parents=True, exist_ok=True)
@@ -62,4 +62,6 @@ def write_directory(name, directory, segments):
         path = directory / f"{index * per_segment:020}.log"
         if not path.exists() or path.stat().st_size != len(data):
             path.write_bytes(moved(data, index * per_segment))
+    for path in sorted(directory.glob("*.log"))[segments:]:
+        path.unlink()
     return segments * per_segment

@@ -62,10 +62,20 @@ RESYNC_MB_S = 500.0
 HEADER_VIEW_BYTES = 10 << 30
 HEADER_VIEW_LIMIT = 2.0
 SPARK_KAFKA_QUERIES = ["consumed", "noop"]
+#: Queries of few columns, in which the columnar reader counts.
+SPARK_KAFKA_NARROW = ["group", "count"]
 SPARK_KAFKA_SPEED = 3.0
+SPARK_KAFKA_NARROW_SPEED = 5.0
+#: Rows a second of decoded values, beside `from_avro` over the Kafka source.
+SPARK_VALUES_QUERIES = ["noop", "two fields"]
+SPARK_VALUES_SPEED = 3.0
 SPARK_KAFKA_CPU = 0.65
 SPARK_PARTS_CPU = 1.15
 SPARK_PLAIN_SHARE = 0.85
+#: `validate` and a copy beside a rewrite of 1 % of the batches.
+REWRITE_SPEED = 0.8
+#: MiB beyond what the process had before: the bytes of a million keys with 21 bytes for each, and the runs.
+REWRITE_KEYS_MIB = 100.0
 #: What a plugin may cost, by the bytes of a batch.
 PLUGIN_LIMITS = {("native", 16 << 10): 1.02, ("native", 1 << 20): 1.02, ("python", 16 << 10): 1.10, ("python", 1 << 20): 1.02}
 BEFORE_LIMIT = 1.02
@@ -104,6 +114,7 @@ def checks(results):
         *two_threads(cells),
         *bare_loop(results.get("headers", {})),
         *memory(results.get("memory", [])),
+        *rewriting(results.get("rewrite", [])),
         *slices(results.get("slice", [])),
         *verifying(results.get("verify", {})),
         *spark(results.get("spark", [])),
@@ -111,6 +122,8 @@ def checks(results):
         header_view(results.get("header_view", {})),
         *spark_kafka(results.get("spark_kafka", [])),
         *spark_kafka(results.get("spark_kafka_unchecked", []), "unchecked"),
+        *columnar_spark_kafka(results.get("spark_kafka", [])),
+        *spark_values(results.get("spark_values", [])),
         *plugins(results.get("plugins", [])),
         *before_plugins(results.get("plugins_before", {})),
     ]
@@ -268,6 +281,16 @@ def header_view(row):
     return Check("view=batches / bare loop", "10 GiB, small-none", value, HEADER_VIEW_LIMIT)
 
 
+def rewriting(rows):
+    """A rewrite of 1 % of the batches beside `validate` and a copy, and the memory that a million keys take."""
+    for codec in CODECS:
+        row = next((row for row in rows if row.get("codec") == codec), None)
+        yield Check("speed of rewrite / validate + copy", codec, row["ratio"]["best"] if row else None, REWRITE_SPEED, at_most=False)
+    keys = next((row for row in rows if "keys" in row), None)
+    more = float(keys["peak_mib"] - keys["idle_mib"]) if keys else None
+    yield Check("MiB of rewrite beyond the array of keys", "a million keys", more, REWRITE_KEYS_MIB)
+
+
 def slices(rows):
     """1 % of the offsets of a 1 GiB segment beside all of it."""
     for name, door in SLICE_CASES:
@@ -308,6 +331,24 @@ def spark_kafka(rows, *settings):
             if codec == "none":
                 share = row["ours"]["mrows_s"] / row["ceiling"]["mrows_s"] if row else None
                 yield Check("rows/s / boundary", case, share, SPARK_PLAIN_SHARE, at_most=False)
+
+
+def columnar_spark_kafka(rows):
+    """The columnar reader beside Spark's Kafka source."""
+    limits = dict.fromkeys(SPARK_KAFKA_QUERIES, SPARK_KAFKA_SPEED) | dict.fromkeys(SPARK_KAFKA_NARROW, SPARK_KAFKA_NARROW_SPEED)
+    for codec in CODECS:
+        for query, limit in limits.items():
+            row = next((row for row in rows if (row["codec"], row["query"]) == (codec, query) and "columnar" in row), None)
+            speed = row["columnar"]["mrows_s"] / row["kafka"]["mrows_s"] if row else None
+            yield Check("rows/s, columnar / Spark's Kafka source", f"{query}, {codec}", speed, limit, at_most=False)
+
+
+def spark_values(rows):
+    """Values decoded by the data source beside `from_avro` over the rows of Spark's Kafka source."""
+    for query in SPARK_VALUES_QUERIES:
+        row = next((row for row in rows if row["query"] == query), None)
+        speed = row["ours"]["mrows_s"] / row["kafka"]["mrows_s"] if row else None
+        yield Check("rows/s, values=avro / from_avro of Kafka source", query, speed, SPARK_VALUES_SPEED, at_most=False)
 
 
 def plugins(rows):

@@ -3,7 +3,7 @@
 import json
 
 from benches.paths import REPORT, RESULTS
-from benches.report import peers, plugins, reading, spark, writing
+from benches.report import peers, plugins, reading, spark, spark_kafka, writing
 from benches.report.tables import markdown
 from benches.thresholds import checks
 
@@ -28,6 +28,7 @@ SECTIONS = {
     "message_sets": peers.message_sets_section,
     "encode": writing.encode_section,
     "convert": writing.convert_section,
+    "rewrite": writing.rewrite_section,
     "headers": reading.headers_section,
     "memory": reading.memory_section,
     "slice": reading.slice_section,
@@ -35,8 +36,10 @@ SECTIONS = {
     "spark": spark.spark_section,
     "spark_readers": spark.spark_readers_section,
     "header_view": spark.header_view_section,
-    "spark_kafka": spark.spark_kafka_section,
-    "spark_kafka_unchecked": spark.spark_kafka_unchecked_section,
+    "spark_kafka": spark_kafka.spark_kafka_section,
+    "spark_kafka_unchecked": spark_kafka.spark_kafka_unchecked_section,
+    "spark_values": spark_kafka.spark_values_section,
+    "decode_values": spark.decode_values_section,
     "plugins": plugins.plugins_section,
     "plugins_before": plugins.plugins_before_section,
     "python": reading.python_section,

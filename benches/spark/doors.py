@@ -19,9 +19,9 @@ def data_source_frames(spark, name, directory, segments):
 
 
 def source_frames(spark, directories, rows, ready):
-    """(ours, ceiling, rows) of the data source over directories that hold so many rows; `ready` is the file that the ceiling reads."""
+    """(ours, ceiling, rows) of the Python reader over directories that hold so many rows; `ready` is the file that the ceiling reads."""
     paths = [str(directory) for directory in directories]
-    ours = spark.read.format("logsegment").load(paths)
+    ours = spark.read.format("logsegment").option("reader", "python").load(paths)
     write_ready(ready, first_batch_of_source(paths, ours.schema))
     counts = ours.groupBy(F.spark_partition_id()).count().collect()
     per_partition = [row["count"] for row in counts]

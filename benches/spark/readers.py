@@ -12,7 +12,11 @@ import statistics
 import sys
 from functools import partial
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import functions as F
+from pyspark.sql.functions import arrow_udf
+from pyspark.sql.types import IntegerType
 
 from benches.paths import WORK
 from benches.processes import timed
@@ -32,8 +36,22 @@ def count(frame):
     frame.where("offset % 2 = 0").agg(F.count("*")).collect()
 
 
+@arrow_udf(IntegerType())
+def length(value: pa.Array) -> pa.Array:
+    return pc.binary_length(value)
+
+
+def arrow_function(frame):
+    frame.select(length("value").alias("length")).agg(F.sum("length")).collect()
+
+
 #: Query, and the columns that it needs; None for all.
-QUERIES = {"noop": (noop, None), "group": (group, "partition,value"), "count": (count, "offset")}
+QUERIES = {
+    "noop": (noop, None),
+    "group": (group, "partition,value"),
+    "count": (count, "offset"),
+    "arrow_udf": (arrow_function, "value"),
+}
 
 
 def main():

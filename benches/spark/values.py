@@ -2,7 +2,7 @@
 
 `from_avro` does not know Confluent's framing, so that it gets the value without its first 5 bytes. The rows are a Parquet file with the
 columns of the Kafka source, cached in memory: no broker and no segment is read. Both sides give the same rows, which is checked first.
-Values are written by fastavro. Needs the jar of spark-avro of this Spark: --avro-jar.
+Values are written by fastavro. Maven brings the jar of spark-avro.
 Prints [{"rows", "value_bytes", "query", "decode_values": {...}, "from_avro": {...}, "ratio"}] as one JSON line; the ratio is of rows per
 second.
 """
@@ -18,9 +18,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import logsegment as ls
-from benches.paths import WORK
+from benches.paths import ROOT, WORK
 from benches.spark.measure import noop, session, take_turns
 from logsegment.spark import decode_values
+
+sys.path[:0] = [str(ROOT / "tests" / name) for name in ("interop", "support")]
+import eras  # noqa: E402
+
+#: The newest release whose jar is in Maven Central.
+SPARK_AVRO = "4.2.0"
 
 SCHEMA = {
     "type": "record",
@@ -53,12 +59,11 @@ SCHEMA_ID = 7
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--avro-jar", required=True)
     parser.add_argument("--rows", type=int, default=400_000)
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
     place, size = write_rows(args.rows)
-    spark = session(jars=args.avro_jar)
+    spark = session(jars=",".join(eras.spark_avro(SPARK_AVRO)))
     try:
         spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "10000")
         frames = frames_of(spark, place)

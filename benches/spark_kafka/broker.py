@@ -12,7 +12,7 @@ import logsegment as ls
 from benches.paths import ROOT, WORK
 from benches.segments import entries, moved
 
-sys.path[:0] = [str(ROOT / "tests" / "interop"), str(ROOT / "tests" / "spark_kafka")]
+sys.path[:0] = [str(ROOT / "tests" / name) for name in ("interop", "spark_kafka", "support")]
 from kafka_source import KafkaSource  # noqa: E402
 from kraft import Broker  # noqa: E402
 
@@ -33,13 +33,16 @@ def record(number):
 
 def write_segments(codec, directory, rows):
     """One segment of at least this many rows for each partition, below `directory`; returns ([path of each], rows of each)."""
-    one = encoded(codec)
-    found = list(entries(one))
-    per_round = sum(count for _, _, count in found)
+    return repeated(encoded(codec), directory / codec, rows)
+
+
+def repeated(one, directory, rows):
+    """As `write_segments`, of the batches of `one`, again and again."""
+    per_round = sum(count for _, _, count in entries(one))
     rounds = -(-rows // per_round)
     paths = []
     for partition in range(PARTITIONS):
-        path = directory / f"{codec}-{partition}" / f"{0:020}.log"
+        path = directory / str(partition) / f"{0:020}.log"
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             for index in range(rounds):
@@ -65,15 +68,15 @@ class FastBroker(Broker):
 
 @contextmanager
 def serving(segments, directory, java_options):
-    """A broker with a topic `bench-<codec>` for each codec in `segments`, and the source beside it, whose JVM has `java_options`."""
+    """A broker with a topic `bench-<name>` for each name in `segments`, and the source beside it, whose JVM has `java_options`."""
     broker = FastBroker(directory / "broker")
     broker.start()
-    for codec in segments:
-        broker.create_topics([f"bench-{codec}"], PARTITIONS)
+    for name in segments:
+        broker.create_topics([f"bench-{name}"], PARTITIONS)
     broker.stop()
-    for codec, paths in segments.items():
+    for name, paths in segments.items():
         for partition, path in enumerate(paths):
-            broker.replace(f"bench-{codec}", [path], partition)
+            broker.replace(f"bench-{name}", [path], partition)
     broker.start()
     source = KafkaSource(directory / "source", memory="4g", java_options=java_options)
     try:

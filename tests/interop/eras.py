@@ -90,6 +90,11 @@ def resolved(era: Era) -> str:
         return answer.read_text()
 
 
+def spark_avro(version: str) -> list[str]:
+    """Spark's `from_avro` of a version. A jar runs in newer releases of Spark too, and not the newest ones are in Maven Central."""
+    return resolved(Era(version, (f"org.apache.spark:spark-avro_2.13:{version}",), ())).split(os.pathsep)
+
+
 def compiled(era: Era, jars: str) -> Path:
     """Our Java sources compiled against an era's jars, once for each state of the sources."""
     sources = [JAVA_SOURCES / f"{name}.java" for name in ("Peer", "Rows", *era.sources)]

@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 VERSION = "4.0.0"
 CONNECTOR = Era(f"spark-{VERSION}", (f"org.apache.spark:spark-sql-kafka-0-10_2.13:{VERSION}",), ())
 #: The rest of what Maven finds lies in PySpark itself.
-NEEDED_JARS = ("spark-sql-kafka", "spark-token-provider-kafka", "kafka-clients", "commons-pool2")
+NEEDED_JARS = ("spark-sql-kafka", "spark-token-provider-kafka", "kafka-clients", "commons-pool2", "spark-avro")
 #: What would lead the other Spark to this one's files.
 OWN = ("PYTHONPATH", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_HOME", "VIRTUAL_ENV")
 
@@ -66,10 +66,9 @@ class KafkaSource:
             return str(refused)
         return ""
 
-    def time(self, options: Mapping[str, str], query: str) -> float:
-        """Seconds of a query over what the source reads."""
-        seconds: float = self.ask("time", options=dict(options), query=query)["seconds"]
-        return seconds
+    def query(self, options: Mapping[str, str], name: str, schema: str | None = None) -> Any:
+        """Run a query over what the source reads, with a schema over what `from_avro` makes of its values; returns the query's answer."""
+        return self.ask("query", options=dict(options), name=name, schema=schema)["answer"]
 
     def ask(self, verb: str, **request: Any) -> dict[str, Any]:
         assert self.process.stdin is not None
@@ -107,7 +106,7 @@ def python() -> Path:
 
 @cache
 def jars() -> str:
-    """The connector and what it needs, for `spark.jars`."""
+    """The connector and what it needs, and `from_avro`, for `spark.jars`."""
     eras.need("java", "mvn")
-    found = [Path(jar) for jar in eras.resolved(CONNECTOR).split(os.pathsep)]
+    found = [Path(jar) for jar in [*eras.resolved(CONNECTOR).split(os.pathsep), *eras.spark_avro(VERSION)]]
     return ",".join(str(jar) for jar in found if jar.name.startswith(NEEDED_JARS))
