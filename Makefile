@@ -24,6 +24,10 @@ FUZZ_TEST = CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 # `make cross-wheel TARGET=x86_64-unknown-linux-musl COMPATIBILITY=musllinux_1_2`; and what `make cross-check` compiles for.
 TARGET ?= aarch64-unknown-linux-gnu
 COMPATIBILITY ?= manylinux_2_28
+# `make portable-jar JAR_TARGET=x86_64-unknown-linux-musl PYTHON=python3`: the Rust target, and after a dot the version of glibc.
+JAR_TARGET ?= $(shell uname -m)-unknown-linux-gnu.2.28
+JAR_TRIPLE = $(firstword $(subst ., ,$(JAR_TARGET)))
+PYTHON ?= $(PY)
 CROSS_CHECKED := aarch64-apple-darwin x86_64-pc-windows-gnu aarch64-pc-windows-gnullvm
 # `make test-python ARGS="-k spark"`, `make bench ARGS="--sections headers"`, `make demo ARGS=...`.
 ARGS ?=
@@ -101,10 +105,19 @@ endif
 .PHONY: jar
 jar: $(JAR) ## compile the columnar reader for Spark and its library into a jar (JDK); docs/how-to/faster-in-spark.md
 
+JVM_LIBRARY = rustc --release --quiet $(LOCKED) --lib --crate-type cdylib --features jvm --target-dir target/jvm
 # A target directory of its own: Cargo has one place for the library of every set of features.
 $(JAR): $(SETUP) tools/spark_jar.py $(JAVA_SOURCES) $(RUST_SOURCES)
-	cargo rustc --release --quiet $(LOCKED) --lib --crate-type cdylib --features jvm --target-dir target/jvm
+	cargo $(JVM_LIBRARY)
 	$(PY) tools/spark_jar.py target/jvm/release
+
+# PYTHON has PySpark, and for zig the group `cross`. A library of musl needs the C library of the JVM that loads it.
+.PHONY: portable-jar
+portable-jar: ## the jar with a library built by zig for JAR_TARGET, an older or another C library than this machine's (JDK)
+	rustup target add $(JAR_TRIPLE)
+	RUSTFLAGS="$(if $(findstring musl,$(JAR_TARGET)),-C target-feature=-crt-static)" PATH="$(dir $(abspath $(PYTHON))):$$PATH" \
+		cargo-zigbuild $(JVM_LIBRARY) --target $(JAR_TARGET)
+	$(PYTHON) tools/spark_jar.py target/jvm/$(JAR_TRIPLE)/release
 
 .PHONY: demo
 demo: $(BUILD) ## a tour on a real segment: set up, build, run examples/demo.py
