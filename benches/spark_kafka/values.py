@@ -35,7 +35,7 @@ QUERIES = {"noop": (noop, None), "two fields": (two_fields, "valueRecord.id,valu
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, default=600_000, help="at least so many in each partition")
+    parser.add_argument("--rows", type=int, default=1_500_000, help="at least so many in each partition")
     parser.add_argument("--rounds", type=int, default=4)
     args = parser.parse_args()
     directory = scratch() / "values"
