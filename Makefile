@@ -38,13 +38,15 @@ STREAM_KILLS ?= 10
 STREAM_SECONDS ?= 8
 # Processes that run tests: half of the time they wait for Spark, brokers and browsers.
 WORKERS ?= 4
-# A file is run by one of them, the files that take longest first (tests/conftest.py).
+# A file is run by one of them, the files that take longest first (tests/conftest.py, tests/support/scheduling.py).
 PARALLEL = --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # maturin and pyo3 must see this environment and no other that happens to be active.
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PYO3_PYTHON := $(CURDIR)/$(PY)
 unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
+# Tests start Python a thousand times: what it compiles, it keeps.
+unexport PYTHONDONTWRITEBYTECODE
 # The data source's worker processes must run the same Python as the driver.
 export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)

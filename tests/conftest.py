@@ -1,18 +1,27 @@
-"""Where all that the tests can ask for is there (REQUIRE_INTEROP, as CI sets it), a test that skips has failed."""
+"""How all tests run: the Java of Spark, which tests a worker of pytest-xdist takes together, and what a skipped test counts for."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Generator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
+
+if TYPE_CHECKING:
+    from xdist.scheduler import LoadScopeScheduling
+
+#: A JVM of tests lives for seconds or minutes. C2 and a parallel collector would take twice the CPU for a query of a few rows.
+SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+# Of the driver, of the program that starts it, and of the master and workers of a cluster.
+for variable in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS", "SPARK_DAEMON_JAVA_OPTS"):
+    os.environ.setdefault(variable, SHORT_LIVED_JAVA)
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
 def judged(report: Report) -> Report:
-    """The same report, failed when it was skipped for want of something. What is expected to fail is no skip."""
+    """Return the report, failed if the test was skipped although REQUIRE_INTEROP says that everything is there, as CI sets it."""
     if os.environ.get("REQUIRE_INTEROP") and report.outcome == "skipped" and not hasattr(report, "wasxfail"):
         why = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
         report.outcome = "failed"
@@ -32,6 +41,14 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     return judged((yield))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling | None:
+    """Distribute as tests/support/scheduling.py says where the command line says `--dist loadfile`."""
+    from scheduling import FileScheduling
+
+    return FileScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 #: Files that take longest, first to last. Workers begin with them, so that none is left alone with one at the end.
 LONGEST = (
     "tests/spark_kafka/test_spark_kafka.py",
@@ -42,9 +59,12 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files that take longest first; the others stay in the order of their names."""
+    """Mark the tests that use a Spark session. Put the files that take longest first; the others stay in the order of their names."""
 
     def place(item: pytest.Item) -> int:
         return next((place for place, path in enumerate(LONGEST) if item.nodeid.startswith(path)), len(LONGEST))
 
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
     items.sort(key=place)

@@ -31,6 +31,8 @@ OPTIONS = {
     "spark.cores.max": "2",
     "spark.executor.cores": "1",
     "spark.executor.memory": "512m",
+    # As tests/conftest.py says of the driver.
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.executor.pyspark.memory": "1g",
     "spark.executorEnv.PYTHONPATH": str(PACKAGES),
     # Wait for both executors.

@@ -8,7 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import corpus
+
+pytestmark = pytest.mark.spark
 
 PAYMENTS = corpus.CORPUS / "modern-4.1.0/data/transactions-0"
 SCRIPT = """
