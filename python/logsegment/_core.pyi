@@ -356,6 +356,14 @@ class ValueSchemas:
 
     def __reduce__(self) -> tuple[Any, ...]: ...
 
+@final
+class ValueWriter:
+    """How the column `valueRecord` or `keyRecord` becomes bytes."""
+
+    def __new__(
+        cls, schema: tuple[str, str, Sequence[tuple[str, str]]], framing: str, id: int | None = None, message: str | None = None
+    ) -> Self: ...
+
 def decode_values_array(array: _ArrowColumn, headers: Any, schemas: ValueSchemas, columns: Sequence[str], on_error: str) -> ArrowArray:
     """Return the decoded keys or values of a binary column, null for null."""
 
@@ -622,7 +630,13 @@ class SegmentIndex:
 
 def decode(source: Any, options: ReadOptions, *, file: FileSource | None = None) -> RecordStream: ...
 def batch_stream(source: Any, options: ReadOptions, *, file: FileSource | None = None) -> RecordStream: ...
-def encode(table: Any, options: EncodeOptions, out: Any = None) -> bytes | None: ...
+def encode(
+    table: Any,
+    options: EncodeOptions,
+    out: Any = None,
+    value_writer: ValueWriter | None = None,
+    key_writer: ValueWriter | None = None,
+) -> bytes | None: ...
 def inspect_entry(source: Any, shown: InspectOptions, options: ReadOptions) -> tuple[Any, ...]: ...
 def validate_findings(
     source: Any, depth_name: str, options: ReadOptions, *, file: FileSource | None = None, is_followed: bool = False

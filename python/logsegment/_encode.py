@@ -18,11 +18,14 @@ from logsegment._options import (
     EncodeOptions,
     LZ4HeaderChecksum,
     OnBadValue,
+    SchemaSource,
     Timestamp,
     TimestampType,
     WrittenFormat,
+    WrittenValues,
 )
 from logsegment._output import staged_output
+from logsegment._typed_values import WrittenSchemas
 
 
 def encode(
@@ -43,6 +46,14 @@ def encode(
     metadata_first: bool = False,
     lz4_header_checksum: LZ4HeaderChecksum | None = None,
     codecs: CodecRegistry | None = None,
+    values: WrittenValues = "raw",
+    key_values: WrittenValues = "raw",
+    schema: Any = None,
+    key_schema: Any = None,
+    schemas: SchemaSource | None = None,
+    topic: str | None = None,
+    message: str | None = None,
+    register: bool = False,
     out: str | os.PathLike[str] | BinaryIO | None = None,
     overwrite: bool = False,
 ) -> bytes | None:
@@ -76,6 +87,17 @@ def encode(
             checksum of the format: broken in v0, correct in v1 and v2.
         codecs: a registry of plugins (`logsegment.plugins`); `compression` may then be an alias, in v2 and v3. A registry names code
             that is imported: trust it as you trust the Python path.
+        values: "avro", "json" or "protobuf" writes the column `valueRecord` with a schema, as `decode` reads it, in place of the column
+            `value`. A null struct is a null value.
+        key_values: the same for `keyRecord` and `key`.
+        schema: schema of the values: a `schemas.Schema`, an id of `schemas`, a text, parsed JSON, or the path of a file (as
+            `os.PathLike`). None for the newest version of the subject `TOPIC-value` in `schemas`, or their only schema. JSON needs none.
+        key_schema: the same for keys, with the subject `TOPIC-key`.
+        schemas: the schemas that ids, subjects and references mean. Their framing is written: "auto" is Confluent's, with a 4-byte id.
+        topic: names the subjects; it is not written.
+        message: name of the message of Protobuf values; None for the first message of the schema.
+        register: register a `schema` or `key_schema` that the subject does not have yet, with the registry of `schemas`. Nothing else
+            writes to a registry.
         out: a path, or a binary file object, whose `write` gets memoryviews of 64 KiB or more, or None to return the bytes. A file at a
             path appears when it is complete. Links are followed; a FIFO or a character device is written to directly.
         overwrite: replace an existing file when the new file is complete. The new file keeps the mode and the owner.
@@ -85,7 +107,7 @@ def encode(
 
     Raises:
         ValueError: if Kafka rejects the records, with its reason: zstd, headers, control records or a producer below magic 2, offsets that
-            do not increase, a level out of range.
+            do not increase, a level out of range. If a typed value does not fit its schema, with its row and field; if a schema is missing.
         UnknownCompressionError: if `compression` is not a codec or the alias of a plugin.
         UnsupportedError: if a registered plugin is not installed (`kafka_error_code` 76).
         CodecError: if a plugin fails.
@@ -99,13 +121,19 @@ def encode(
         >>> data = ls.encode(table, compression="zstd", base_offset=40)
         >>> ls.decode(data, columns=["offset", "value"]).to_pyarrow().to_pylist()
         [{'offset': 40, 'value': b'first'}, {'offset': 41, 'value': None}]
+        >>> order = ls.schemas.Schema("AVRO", '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}', 7)
+        >>> typed = ls.encode(pa.table({"valueRecord": [{"id": 1}]}), values="avro", schema=order)
+        >>> ls.decode(typed, columns=["value"]).to_pylist()[0]["value"].hex()
+        '000000000702'
 
     Source: KIP-98, KIP-390; `MemoryRecordsBuilder` in Kafka's clients.
     """
-    arguments = {name: value for name, value in locals().items() if name not in ("table", "out", "overwrite")}
-    options = EncodeOptions(**arguments)
+    given = {name: value for name, value in locals().items() if name in EncodeOptions.__dataclass_fields__}
+    options = EncodeOptions(**given)
+    written = WrittenSchemas(schemas, topic, is_registering=register)
+    writers = (written.writer("value", values, schema, message), written.writer("key", key_values, key_schema))
     with staged_output(out, overwrite=overwrite) as output:
-        return core_encode(table, options, output.target)
+        return core_encode(table, options, output.target, *writers)
 
 
 def encode_array(array: Any, *, on_error: OnBadValue = "raise", **options: Unpack[EncodeKeywords]) -> ArrowArray:

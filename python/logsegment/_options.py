@@ -22,6 +22,7 @@ OnBadValue: TypeAlias = Literal["raise", "skip", "null"]
 Depth: TypeAlias = Literal["headers", "metadata", "full"]
 Values: TypeAlias = Literal["raw", "internal", "auto", "avro", "json", "protobuf"]
 KeyValues: TypeAlias = Literal["raw", "auto", "avro", "json", "protobuf"]
+WrittenValues: TypeAlias = Literal["raw", "avro", "json", "protobuf"]
 Format: TypeAlias = Literal["auto", "sniff", "0.7", "v0", "v1", "v2", "v3"]
 WrittenFormat: TypeAlias = Literal["0.7", "v0", "v1", "v2", "v3"]
 Compression: TypeAlias = Literal["none", "gzip", "snappy", "lz4", "zstd"]
@@ -90,7 +91,8 @@ class SchemaSource(Protocol):
         """Return the schemas that a schema needs."""
 
 
-def _ensure_one_of(argument: str, value: object, known: Sequence[str]) -> None:
+def ensure_one_of(argument: str, value: object, known: Sequence[str]) -> None:
+    """Raise a ValueError that lists the known values, unless the value is among them."""
     if value not in known:
         names = ", ".join(f'"{name}"' for name in known[:-1])
         raise ValueError(f'{argument} must be {names} or "{known[-1]}", not {value!r}')
@@ -199,8 +201,8 @@ class ReadOptions:
             raise TypeError(
                 f"schemas must be a set of schemas, not a path; write schemas=logsegment.schemas.from_path({os.fspath(self.schemas)!r})"
             )
-        _ensure_one_of("values", self.values, get_args(Values))
-        _ensure_one_of("key_values", self.key_values, get_args(KeyValues))
+        ensure_one_of("values", self.values, get_args(Values))
+        ensure_one_of("key_values", self.key_values, get_args(KeyValues))
         columns = None if self.columns is None else tuple(self.columns)
         if self.values != "raw" or self.key_values != "raw":
             columns = with_values(COLUMNS if columns is None else columns, self.values, self.key_values)

@@ -1,4 +1,4 @@
-"""Find the schemas of the keys and values of a read before it starts: the column of decoded values has one Arrow type."""
+"""Find the schemas of keys and values before a read or a write starts: the column of decoded values has one Arrow type."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 from uuid import UUID
 
-from logsegment._core import FileSource, ValueSchemas, json_schema_of, met_schemas
-from logsegment._options import ReadOptions, SchemaSource
+from logsegment._core import FileSource, ValueSchemas, ValueWriter, json_schema_of, met_schemas
+from logsegment._options import ReadOptions, SchemaSource, WrittenValues, ensure_one_of
 
 Part: TypeAlias = Literal["key", "value"]
 #: A topic, if it is known, and something to read its records from.
@@ -193,3 +193,96 @@ def _ensure_read_twice(source: Any) -> None:
             "values: the schemas of a file object are not known before it is read; "
             'pass reader_schema=, or topic= with a subject "TOPIC-value" among the schemas'
         )
+
+
+class WrittenSchemas:
+    """Finds the schemas that keys and values are written with.
+
+    Args:
+        schemas: those that ids, subjects and references mean; None if there are none.
+        topic: names the subjects.
+        is_registering: register schemas that the subject does not have.
+    """
+
+    def __init__(self, schemas: SchemaSource | None, topic: str | None, *, is_registering: bool) -> None:
+        if isinstance(schemas, str | os.PathLike):
+            raise TypeError(
+                f"schemas must be a set of schemas, not a path; write schemas=logsegment.schemas.from_path({os.fspath(schemas)!r})"
+            )
+        if is_registering and topic is None:
+            raise ValueError("register: pass topic=, whose subject is TOPIC-value (TOPIC-key of keys)")
+        if is_registering and not hasattr(schemas, "register"):
+            raise ValueError("register: pass schemas=logsegment.schemas.from_registry(url)")
+        self.schemas = schemas
+        self.topic = topic
+        self.is_registering = is_registering
+
+    def writer(self, part: Part, values: WrittenValues, given: Any, message: str | None = None) -> ValueWriter | None:
+        """Return what writes the typed column of a part; None if its bytes are written as they are.
+
+        Raises:
+            ValueError, TypeError: if a schema is missing or bad.
+            OSError: if a file cannot be read, or the registry refuses the schema.
+        """
+        prefix = "" if part == "value" else "key_"
+        ensure_one_of(f"{prefix}values", values, get_args(WrittenValues))
+        if values == "raw":
+            if given is not None:
+                raise ValueError(f'{prefix}schema is given, but {prefix}values is "raw"; pass {prefix}values="avro", for example')
+            return None
+        kind, framing = values.upper(), "auto" if self.schemas is None else self.schemas.framing
+        if given is None and self.schemas is None and kind == "JSON":
+            return ValueWriter(("JSON", "{}", []), "none", None)
+        schema = self._schema(part, kind, given)
+        if schema.type != kind:
+            raise ValueError(f"{prefix}schema is of type {schema.type}, but {prefix}values is {values!r}")
+        if schema.id is None and framing not in ("none", "single-object"):
+            raise ValueError(
+                f"{prefix}schema has no id for the bytes before each value; pass logsegment.schemas.Schema({kind!r}, text, id), "
+                "register=True, or schemas=logsegment.schemas.single(schema) for values without these bytes"
+            )
+        referenced = [] if self.schemas is None else [(name, meant.text) for name, meant in self.schemas.referenced(schema)]
+        return ValueWriter((kind, schema.text, referenced), framing, schema.id, message)
+
+    def _schema(self, part: Part, kind: str, given: Any) -> Any:
+        """Return the schema that the caller means."""
+        subject = f"{self.topic}-{part}"
+        versions = [] if self.schemas is None or self.topic is None else self.schemas.versions_of(subject)
+        live = [schema for version, schema in versions if version.state == "live"]
+        if given is None:
+            return self._only(part, live)
+        if isinstance(given, int):
+            found = [schema for schema in self.schemas or () if schema.id == given and schema.context == ""]
+            if not found:
+                raise ValueError(f"{part}: no schema of schemas= has the id {given}")
+            return found[0]
+        schema = given if hasattr(given, "references") else _Text(kind, reader_of(given, _AnyJson())[0])
+        known = [one for one in live if (one.type, one.text) == (schema.type, schema.text)]
+        if known:
+            return known[-1]
+        if self.is_registering:
+            return self.schemas.register(subject, schema)  # type: ignore[union-attr]
+        same = [one for one in self.schemas or () if (one.type, one.text, one.context) == (schema.type, schema.text, "")]
+        return schema if schema.id is not None or not same else same[0]
+
+    def _only(self, part: Part, live: Sequence[Any]) -> Any:
+        """Return the newest version of the subject, or the only schema."""
+        if live:
+            return live[-1]
+        everything = list(self.schemas or ())
+        if len(everything) != 1:
+            wanted = "schema" if part == "value" else "key_schema"
+            hint = f"; the schemas have no live version of the subject {self.topic}-{part}" if self.topic and everything else ""
+            raise ValueError(f"{wanted} is missing; pass {wanted}=, or topic= with schemas={hint}")
+        return everything[0]
+
+
+class _Text:
+    """A schema that is nothing but its text."""
+
+    id, guid, context = None, None, ""
+    references: Sequence[Any] = ()
+
+    def __init__(self, kind: str, text: str) -> None:
+        self.type = kind
+        self.text = text

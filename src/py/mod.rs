@@ -15,6 +15,7 @@ mod output;
 mod plugins;
 mod source;
 mod value_schemas;
+mod value_writer;
 mod verbs;
 mod writer_pool;
 
@@ -102,6 +103,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::compat::compat_verdict, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::arrays::encode_array, module)?)?;
     module.add_class::<value_schemas::ValueSchemas>()?;
+    module.add_class::<value_writer::PyValueWriter>()?;
     module.add_function(wrap_pyfunction!(value_schemas::met_schemas, module)?)?;
     module.add_function(wrap_pyfunction!(value_schemas::json_schema_of, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::value_arrays::decode_values_array, module)?)?;

@@ -70,6 +70,26 @@ impl Framing {
         !matches!(self, Self::None | Self::SingleObject)
     }
 
+    /// What is before the payload of each value of a schema. `fingerprint` is that of a schema of Avro.
+    ///
+    /// # Errors
+    /// Why the framing cannot name the schema.
+    pub fn prefix(self, id: Option<i64>, fingerprint: Option<[u8; 8]>) -> Result<Vec<u8>, String> {
+        let named = || id.ok_or_else(|| "the schema has no id".to_owned());
+        Ok(match self {
+            Self::None => Vec::new(),
+            Self::Auto | Self::Confluent | Self::ConfluentNoIndex => {
+                let id = i32::try_from(named()?).map_err(|_| "the id of the schema has more than 32 bits".to_owned())?;
+                [&[0], id.to_be_bytes().as_slice()].concat()
+            }
+            Self::Apicurio => [&[0], named()?.to_be_bytes().as_slice()].concat(),
+            Self::SingleObject => {
+                let fingerprint = fingerprint.ok_or("only Avro has single objects")?;
+                [&[0xc3, 1], fingerprint.as_slice()].concat()
+            }
+        })
+    }
+
     /// Takes a value apart.
     ///
     /// # Errors

@@ -5,11 +5,13 @@
 
 pub mod array;
 pub mod avro;
+pub mod cells;
 mod column;
 mod decoder;
 mod formats;
 pub mod framing;
 pub mod json;
+pub mod misfit;
 pub mod outputs;
 pub mod payload;
 pub mod plan;
@@ -20,6 +22,7 @@ pub mod schemas;
 pub mod shape;
 pub mod stream;
 pub mod wanted;
+mod writer;
 
 pub use decoder::ValueDecoder;
 pub use formats::ValueFormat;
@@ -27,3 +30,4 @@ pub use framing::Framing;
 pub use plan::{Expected, ReaderSchema, ValuePlan};
 pub use schemas::{Entry, Schemas};
 pub use stream::{TypedOptions, open, schema_of};
+pub use writer::{TypedWriters, ValueWriter};

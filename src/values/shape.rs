@@ -31,12 +31,20 @@ pub enum ShapeKind {
 }
 
 /// A child of a struct.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Member {
     /// Its name.
     pub name: Box<str>,
     /// Its column.
     pub shape: Shape,
+    /// A value without the name is not one of its JSON Schema, so that null is written; a column is the same with and without.
+    pub is_required: bool,
+}
+
+impl PartialEq for Member {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.shape == other.shape
+    }
 }
 
 /// Most columns below one, which types that contain other types many times would pass.
@@ -89,7 +97,7 @@ impl Shape {
 impl Member {
     /// A child.
     pub fn new(name: &str, shape: Shape) -> Self {
-        Self { name: name.into(), shape }
+        Self { name: name.into(), shape, is_required: false }
     }
 }
 

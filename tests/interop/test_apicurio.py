@@ -101,3 +101,17 @@ def test_deleted_versions_are_in_it_with_their_state(url: str):
     kept = [version.state for version, _ in found.versions_of("gone-value")]
     assert kept in ([], ["deleted"])
     assert (found.by_id(schema_id) is not None) == bool(kept)
+
+
+def test_encode_registers_a_schema_only_if_it_is_asked(url: str):
+    table = pa.table({"valueRecord": [{"a": 7}]})
+    schemas = ls.schemas.from_registry(url)
+    text = json.dumps(ITEM | {"name": "Written"})
+    data = ls.encode(table, values="avro", schema=text, schemas=schemas, topic="written", register=True)
+    found = ls.schemas.from_registry(url, subjects=["written-value"])
+    assert [json.loads(schema.text) for _, schema in found.versions_of("written-value")] == [json.loads(text)]
+    again = ls.encode(table, values="avro", schemas=found, topic="written")
+    assert again == data
+    assert ls.decode(data, values="avro", schemas=found, columns=["valueRecord"]).to_pylist() == [{"valueRecord": {"a": 7}}]
+    with pytest.raises(OSError, match=r"refuses /subjects/written-value/versions: 4\d\d"):
+        schemas.register("written-value", ls.schemas.Schema("AVRO", "{"))

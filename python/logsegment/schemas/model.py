@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -95,6 +95,7 @@ class SchemaSet:
             headers `__key_schema_id` and `__value_schema_id`, byte 0 and an 8-byte id (Apicurio), or C3 01 and a fingerprint (Avro's single
             objects). "confluent", "apicurio" and "single-object" accept these forms alone. "confluent-no-index" is "confluent" for
             Protobuf values without message indexes, as kafkajs writes them. "none": a value is nothing but the payload.
+        registrar: registers a schema under a subject and returns its id, if the set is that of a registry. It is not pickled.
 
     Example:
         >>> import logsegment as ls
@@ -105,6 +106,7 @@ class SchemaSet:
 
     schemas: tuple[Schema, ...]
     framing: Framing = "auto"
+    registrar: Callable[[str, Any], int] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "schemas", tuple(self.schemas))
@@ -142,6 +144,22 @@ class SchemaSet:
         found: list[tuple[str, Schema]] = []
         self._collect(schema, found, ())
         return found
+
+    def register(self, subject: str, schema: Schema) -> Schema:
+        """Register a schema with the registry that the set was read from, and return it with its id. The set does not change.
+
+        Args:
+            subject: usually `TOPIC-value` or `TOPIC-key`.
+            schema: type, text and references count. A registry gives a schema that it has already the same id.
+
+        Raises:
+            ValueError: if the set was not read from a registry in this process, or the answer is not one of a registry.
+            OSError: if the registry cannot be reached, or refuses the schema, with its reason.
+        """
+        if self.registrar is None:
+            raise ValueError("register: the schemas were not read from a registry; pass schemas=logsegment.schemas.from_registry(url)")
+        found = self.registrar(subject, schema)
+        return Schema(schema.type, schema.text, found, references=tuple(schema.references))
 
     def __len__(self) -> int:
         return len(self.schemas)

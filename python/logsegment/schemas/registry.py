@@ -1,6 +1,7 @@
 """The schemas of a registry over HTTP: Confluent's API, which Karapace and Apicurio (below `/apis/ccompat/v7`) have too.
 
-All schemas are read once, when the set is made. The set asks nothing later, so that it can be pickled and sent to workers.
+All schemas are read once, when the set is made. The set asks nothing later, so that it can be pickled and sent to workers; only
+`SchemaSet.register` does.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ T = TypeVar("T")
 _NOT_FOUND = 404
 #: Most bytes of one answer.
 _MOST_BYTES = 64 << 20
+#: Most characters of a reason in an error.
+_MOST_REASON = 500
+_CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
 
 
 def from_registry(
@@ -38,7 +42,7 @@ def from_registry(
     timeout: float = 10.0,
     framing: Framing = "auto",
 ) -> SchemaSet:
-    """Read the schemas of a registry over HTTP. Nothing is written to the registry.
+    """Read the schemas of a registry over HTTP. Nothing is written to the registry; `SchemaSet.register` writes to it.
 
     Args:
         url: of the registry, such as `https://registry:8081`, or `http://apicurio:8080/apis/ccompat/v7`.
@@ -53,7 +57,7 @@ def from_registry(
 
     Returns:
         A `SchemaSet`, as `from_log` gives it for the log of the same registry. Softly deleted versions are in it with their state;
-        versions that were deleted for good are not, which only the log knows.
+        versions that were deleted for good are not, which only the log knows. Pickled, it does not have the password or token.
 
     Raises:
         ImportError: if httpx is not installed; `pip install "logsegment[registry]"`.
@@ -75,8 +79,13 @@ def from_registry(
         raise ValueError("auth and bearer exclude each other")
     given = dict(headers or {}) | ({} if bearer is None else {"Authorization": f"Bearer {bearer}"})
     options: dict[str, Any] = {"auth": auth, "headers": given, "timeout": timeout}
+
+    def register(subject: str, schema: Schema) -> int:
+        with _opened(url, options, ca_file, client_certificate) as client:
+            return _Registry(client).register(subject, schema)
+
     with _opened(url, options, ca_file, client_certificate) as client:
-        return SchemaSet(tuple(_Registry(client).schemas(subjects)), framing)
+        return SchemaSet(tuple(_Registry(client).schemas(subjects)), framing, register)
 
 
 class _Registry:
@@ -99,6 +108,22 @@ class _Registry:
             guid = one.get("guid") or guid_of(one["schema"], references, {name: one.get(name) for name in ("metadata", "ruleSet")})
             versions = tuple(sorted(self.versions[context, schema_id]))
             yield Schema(one.get("schemaType") or "AVRO", one["schema"], schema_id, guid, references, versions, context)
+
+    def register(self, subject: str, schema: Schema) -> int:
+        """Register a schema, and return its id.
+
+        Raises:
+            OSError: if the registry cannot be reached or refuses.
+            ValueError: if the answer has no id.
+        """
+        path = f"/subjects/{quote(subject, safe='')}/versions"
+        references = [{"name": one.name, "subject": one.subject, "version": one.version} for one in schema.references]
+        body = {"schema": schema.text, "schemaType": schema.type} | ({"references": references} if references else {})
+        answer = self._answer("POST", path, content=json.dumps(body), headers={"Content-Type": _CONTENT_TYPE})
+        found = answer.get("id") if isinstance(answer, dict) else None
+        if not isinstance(found, int):
+            raise self._not_a_registry(path, TypeError("no id"))
+        return found
 
     def _names(self) -> list[str]:
         # The wildcard asks for the subjects of all contexts, where the registry has contexts.
@@ -138,19 +163,23 @@ class _Registry:
             OSError: if the registry cannot be reached or refuses.
             ValueError: if the answer is not JSON.
         """
+        return self._answer("GET", path, params=parameters)
+
+    def _answer(self, method: str, path: str, **request: Any) -> Any:
         import httpx
 
         try:
-            with self.client.stream("GET", path, params=parameters) as answer:
-                if answer.status_code == _NOT_FOUND:
+            with self.client.stream(method, path, **request) as answer:
+                if answer.status_code == _NOT_FOUND and method == "GET":
                     return None
-                if not answer.is_success:
-                    raise OSError(f"the registry at {self.place} refuses {path}: {answer.status_code} {answer.reason_phrase}")
                 content = bytearray()
                 for part in answer.iter_bytes():
                     content += part
                     if len(content) > _MOST_BYTES:
                         raise ValueError(f"the answer of the registry at {self.place} to {path} has more than {_MOST_BYTES} bytes")
+                if not answer.is_success:
+                    reason = f"{answer.status_code} {answer.reason_phrase}{_reason(content) if method == 'POST' else ''}"
+                    raise OSError(f"the registry at {self.place} refuses {path}: {reason}")
         except httpx.HTTPError as error:
             raise OSError(f"the registry at {self.place} cannot be reached: {error}") from None
         try:
@@ -160,6 +189,15 @@ class _Registry:
 
     def _not_a_registry(self, path: str, error: Exception) -> ValueError:
         return ValueError(f"{self.place} is not a schema registry: its answer to {path}: {type(error).__name__}: {error}")
+
+
+def _reason(content: bytearray) -> str:
+    """Return what a registry says about a schema that it refuses."""
+    try:
+        message = json.loads(content)["message"]
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return ""
+    return f": {str(message)[:_MOST_REASON]}"
 
 
 def _references(one: Mapping[str, Any]) -> tuple[SchemaReference, ...]:

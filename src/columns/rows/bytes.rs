@@ -16,7 +16,7 @@ use crate::columns::array_checks::{bad_indexes, bad_offsets, bad_views};
 use crate::error::Result;
 
 /// The runs of a column; nothing is copied.
-pub(super) struct Runs<'a> {
+pub struct Runs<'a> {
     layout: Layout<'a>,
     nulls: Option<&'a NullBuffer>,
 }
@@ -41,7 +41,7 @@ impl<'a> Runs<'a> {
     ///
     /// # Errors
     /// `Usage` for an array of another type, or one that is not valid.
-    pub(super) fn of(name: &str, array: &'a ArrayRef) -> Result<Self> {
+    pub fn of(name: &str, array: &'a ArrayRef) -> Result<Self> {
         Self::within(name, array, 0..array.len())
     }
 
@@ -53,7 +53,7 @@ impl<'a> Runs<'a> {
 
     /// The run of a row, `None` for null.
     #[inline]
-    pub(super) fn get(&self, row: usize) -> Option<&'a [u8]> {
+    pub fn get(&self, row: usize) -> Option<&'a [u8]> {
         if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
             return None;
         }
@@ -154,14 +154,16 @@ fn indexed<'a, K: ArrowDictionaryKeyType>(array: &'a ArrayRef, rows: &Range<usiz
 
 /// Where the items of each list start and end.
 #[derive(Clone, Copy)]
-pub(in crate::columns) enum Ends<'a> {
+pub enum Ends<'a> {
+    /// Of lists.
     Short(&'a [i32]),
+    /// Of large lists.
     Long(&'a [i64]),
 }
 
 impl Ends<'_> {
     /// Why these are not the ends of lists of `len` items.
-    pub(in crate::columns) fn problem(self, len: usize) -> Option<String> {
+    pub fn problem(self, len: usize) -> Option<String> {
         match self {
             Self::Short(ends) => bad_offsets(ends, &(0..ends.len().saturating_sub(1)), len),
             Self::Long(ends) => bad_offsets(ends, &(0..ends.len().saturating_sub(1)), len),
@@ -174,8 +176,9 @@ impl Ends<'_> {
         self.range(0).start..last.end
     }
 
+    /// Where the items of a list start and end.
     #[inline]
-    pub(in crate::columns) fn range(self, row: usize) -> Range<usize> {
+    pub fn range(self, row: usize) -> Range<usize> {
         match self {
             Self::Short(ends) => range(ends, row),
             Self::Long(ends) => range(ends, row),

@@ -3,11 +3,11 @@
 //! Only `value` is needed. Columns are found by name; each may have any Arrow type that can mean it, and those that say what a
 //! batch says (topic, partition, producerId and so on) are left to the caller's settings.
 
-pub(super) mod bytes;
+pub mod bytes;
 mod control;
 mod flags;
 mod headers;
-mod numbers;
+pub mod numbers;
 pub mod produced;
 mod timestamps;
 

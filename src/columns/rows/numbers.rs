@@ -10,7 +10,7 @@ use super::unfit;
 use crate::error::Result;
 
 /// The integers; those of 64 bits are not copied.
-pub(super) struct Numbers {
+pub struct Numbers {
     values: ScalarBuffer<i64>,
     nulls: Option<NullBuffer>,
 }
@@ -20,7 +20,7 @@ impl Numbers {
     ///
     /// # Errors
     /// `Usage` for an array of another type, or of numbers above 2^63-1.
-    pub(super) fn of(name: &str, array: &ArrayRef) -> Result<Self> {
+    pub fn of(name: &str, array: &ArrayRef) -> Result<Self> {
         Self::of_array(array).ok_or_else(|| unfit(name, "integers of at most 64 bits with a sign", array))
     }
 
@@ -31,7 +31,7 @@ impl Numbers {
 
     /// The integer of a row, `None` for null.
     #[inline]
-    pub(super) fn get(&self, row: usize) -> Option<i64> {
+    pub fn get(&self, row: usize) -> Option<i64> {
         if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
             return None;
         }

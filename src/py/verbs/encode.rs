@@ -1,3 +1,4 @@
+use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -10,22 +11,27 @@ use crate::py::bytes_writer;
 use crate::py::encode_options::EncodeOptions;
 use crate::py::interrupt::Signals;
 use crate::py::output::Output;
+use crate::py::value_writer::{PyValueWriter, typed_writers};
 use crate::py::writer_pool;
+use crate::values::TypedWriters;
 
 /// Encode records; see `logsegment.encode`.
 #[pyfunction]
-#[pyo3(signature = (table, options, out=None))]
+#[pyo3(signature = (table, options, out=None, value_writer=None, key_writer=None))]
 pub fn encode<'py>(
     py: Python<'py>,
     table: &Bound<'py, PyAny>,
     options: EncodeOptions,
     out: Option<&Bound<'py, PyAny>>,
+    value_writer: Option<PyValueWriter>,
+    key_writer: Option<PyValueWriter>,
 ) -> PyResult<Option<Bound<'py, PyBytes>>> {
     let mut writer = options.to_writer(py)?;
     let batches = import::batches(table)?;
+    let writers = typed_writers(value_writer, key_writer);
     let (signals, interrupt) = Signals::new();
     let output = Output::of(out, &signals)?;
-    let written = py.detach(|| write(batches, &mut writer, output, &interrupt));
+    let written = py.detach(|| write(batches, &writers, Target { writer: &mut writer, output, interrupt: &interrupt }));
     match written {
         Ok(()) => {
             let bytes = out.is_none().then(|| bytes_writer::copied(py, writer.ended())).transpose()?;
@@ -39,24 +45,41 @@ pub fn encode<'py>(
 /// Rows between two looks at signals.
 const ROWS: usize = 64;
 
-fn write(batches: Batches, writer: &mut RecordWriter, mut output: Output, interrupt: &Interrupt) -> Result<()> {
+struct Target<'w> {
+    writer: &'w mut RecordWriter,
+    output: Output,
+    interrupt: &'w Interrupt,
+}
+
+fn write(batches: Batches, typed: &TypedWriters, mut target: Target<'_>) -> Result<()> {
     let mut first_row = 0;
     for batch in batches {
         let batch = batch.map_err(std::io::Error::other)?;
-        let rows = Rows::of(&batch)?;
-        let mut row = 0;
-        while row < batch.num_rows() {
-            interrupt.ensure_wanted()?;
-            let some = row..batch.num_rows().min(row + ROWS);
-            row = rows.write_until(writer, some, first_row + row, output.enough())?;
-            if writer.ended_len() >= output.enough() {
-                writer.pass_ended(|ended| output.write(ended))?;
-            }
+        if typed.is_empty() {
+            target.write(&batch, first_row)?;
+        } else {
+            typed.each(&batch, first_row, |part, first_row| target.write(part, first_row))?;
         }
         first_row += batch.num_rows();
     }
-    writer.end_batch()?;
-    finish(writer, output)
+    target.writer.end_batch()?;
+    finish(target.writer, target.output)
+}
+
+impl Target<'_> {
+    fn write(&mut self, batch: &RecordBatch, first_row: usize) -> Result<()> {
+        let rows = Rows::of(batch)?;
+        let mut row = 0;
+        while row < batch.num_rows() {
+            self.interrupt.ensure_wanted()?;
+            let some = row..batch.num_rows().min(row + ROWS);
+            row = rows.write_until(self.writer, some, first_row + row, self.output.enough())?;
+            if self.writer.ended_len() >= self.output.enough() {
+                self.writer.pass_ended(|ended| self.output.write(ended))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn finish(writer: &mut RecordWriter, output: Output) -> Result<()> {

@@ -1,13 +1,13 @@
-//! The default of a field, which is JSON, as the bytes that a writer would write.
+//! JSON as the bytes that a writer would write: the default of a field, and the text of a column of recursive values.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::schema::{Field, Kind, NodeId, Schema};
-
-type Encoded = Result<(), String>;
-
-/// Most levels of a default.
-const MOST_DEPTH: usize = 64;
+use super::put;
+use super::schema::{Field, Kind, Logical, NodeId, Schema};
+use crate::values::misfit::{Misfit, Written, misfit};
+use crate::values::payload::MOST_DEPTH;
 
 /// Encodes a default.
 ///
@@ -15,94 +15,112 @@ const MOST_DEPTH: usize = 64;
 /// What does not fit its type.
 pub fn encoded(schema: &Schema, id: NodeId, value: &Value) -> Result<Vec<u8>, String> {
     let mut out = Vec::new();
-    encode(schema, id, value, &mut out, 0)?;
+    let encoder = Encoder { schema, form: Form::Default };
+    encoder.encode(id, value, &mut out, 0).map_err(|misfit| misfit.to_string())?;
     Ok(out)
 }
 
-fn encode(schema: &Schema, id: NodeId, value: &Value, out: &mut Vec<u8>, depth: usize) -> Encoded {
-    if depth > MOST_DEPTH {
-        return Err(format!("deeper than {MOST_DEPTH} levels"));
-    }
-    let node = schema.node(id);
-    let unfit = || format!("{value} is not a {}", node.type_name());
-    match (&node.kind, value) {
-        (Kind::Null, Value::Null) => {}
-        (Kind::Boolean, Value::Bool(is_true)) => out.push(u8::from(*is_true)),
-        (Kind::Int, Value::Number(number)) => long(out, number.as_i64().filter(|n| i32::try_from(*n).is_ok()).ok_or_else(unfit)?),
-        (Kind::Long, Value::Number(number)) => long(out, number.as_i64().ok_or_else(unfit)?),
-        (Kind::Float, _) => out.extend_from_slice(&to_float(float(value).ok_or_else(unfit)?).to_le_bytes()),
-        (Kind::Double, _) => out.extend_from_slice(&float(value).ok_or_else(unfit)?.to_le_bytes()),
-        (Kind::String, Value::String(text)) => run(out, text.as_bytes())?,
-        (Kind::Bytes, Value::String(text)) => run(out, &bytes_of(text).ok_or_else(unfit)?)?,
-        (Kind::Fixed(size), Value::String(text)) => out.extend(bytes_of(text).filter(|bytes| bytes.len() == *size).ok_or_else(unfit)?),
-        (Kind::Enum(symbols), Value::String(text)) => {
-            let symbol = symbols.names.iter().position(|symbol| **symbol == **text).ok_or_else(unfit)?;
-            long(out, count(symbol)?);
-        }
-        (Kind::Array(items), Value::Array(values)) => {
-            block(out, values.len(), |out| values.iter().try_for_each(|value| encode(schema, *items, value, out, depth + 1)))?;
-        }
-        (Kind::Map(items), Value::Object(values)) => block(out, values.len(), |out| {
-            values.iter().try_for_each(|(key, value)| {
-                run(out, key.as_bytes())?;
-                encode(schema, *items, value, out, depth + 1)
-            })
-        })?,
-        (Kind::Record(fields), Value::Object(values)) => {
-            for field in fields {
-                let value = member(field, values.get(&*field.name)).ok_or_else(unfit)?;
-                encode(schema, field.node, value, out, depth + 1)?;
-            }
-        }
-        (Kind::Union(branches), _) => union(schema, branches, value, out, depth)?,
-        _ => return Err(unfit()),
-    }
-    Ok(())
+/// Encodes the JSON text that a column has for a value: the way back of `json::write`.
+///
+/// # Errors
+/// What does not fit its type.
+pub fn encode_text(schema: &Schema, id: NodeId, text: &[u8], out: &mut Vec<u8>) -> Written {
+    let value = serde_json::from_slice(text).map_err(|error| misfit(format!("not JSON: {error}")))?;
+    Encoder { schema, form: Form::Column }.encode(id, &value, out, 0)
 }
 
-/// The first branch that the value fits: the first of all, as long as the specification had it so.
-fn union(schema: &Schema, branches: &[NodeId], value: &Value, out: &mut Vec<u8>, depth: usize) -> Encoded {
-    let start = out.len();
-    for (number, branch) in branches.iter().enumerate() {
-        long(out, count(number)?);
-        if encode(schema, *branch, value, out, depth + 1).is_ok() {
-            return Ok(());
+/// How bytes are text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Each character is one byte.
+    Default,
+    /// Base64, decimal numbers, UUIDs.
+    Column,
+}
+
+struct Encoder<'s> {
+    schema: &'s Schema,
+    form: Form,
+}
+
+impl Encoder<'_> {
+    fn encode(&self, id: NodeId, value: &Value, out: &mut Vec<u8>, depth: usize) -> Written {
+        if depth > MOST_DEPTH {
+            return Err(misfit(format!("deeper than {MOST_DEPTH} levels")));
         }
-        out.truncate(start);
+        let node = self.schema.node(id);
+        let unfit = || misfit(format!("{value} is not a {}", node.type_name()));
+        match (&node.kind, value) {
+            (Kind::Null, Value::Null) => {}
+            (Kind::Boolean, Value::Bool(is_true)) => out.push(u8::from(*is_true)),
+            (Kind::Int, Value::Number(number)) => {
+                put::long(out, number.as_i64().filter(|n| i32::try_from(*n).is_ok()).ok_or_else(unfit)?);
+            }
+            (Kind::Long, Value::Number(number)) => put::long(out, number.as_i64().ok_or_else(unfit)?),
+            (Kind::Float, _) => out.extend_from_slice(&to_float(float(value).ok_or_else(unfit)?).to_le_bytes()),
+            (Kind::Double, _) => out.extend_from_slice(&float(value).ok_or_else(unfit)?.to_le_bytes()),
+            (Kind::String, Value::String(text)) => put::run(out, text.as_bytes())?,
+            (Kind::Bytes | Kind::Fixed(_), Value::String(text)) => self.bytes(id, text, out)?,
+            (Kind::Enum(symbols), Value::String(text)) => {
+                put::count(out, symbols.names.iter().position(|symbol| **symbol == **text).ok_or_else(unfit)?)?;
+            }
+            (Kind::Array(items), Value::Array(values)) => {
+                put::block(out, values.len(), |out| values.iter().try_for_each(|value| self.encode(*items, value, out, depth + 1)))?
+            }
+            (Kind::Map(items), Value::Object(values)) => put::block(out, values.len(), |out| {
+                values.iter().try_for_each(|(key, value)| {
+                    put::run(out, key.as_bytes())?;
+                    self.encode(*items, value, out, depth + 1)
+                })
+            })?,
+            (Kind::Record(fields), Value::Object(values)) => {
+                for field in fields {
+                    let value = member(field, values.get(&*field.name)).ok_or_else(unfit)?;
+                    self.encode(field.node, value, out, depth + 1).map_err(|misfit| misfit.inside(&field.name))?;
+                }
+            }
+            (Kind::Union(branches), _) => self.union(branches, value, out, depth)?,
+            _ => return Err(unfit()),
+        }
+        Ok(())
     }
-    Err(format!("{value} does not fit a branch of the union"))
+
+    /// The first branch that the value fits: the first of all, as long as the specification had it so.
+    fn union(&self, branches: &[NodeId], value: &Value, out: &mut Vec<u8>, depth: usize) -> Written {
+        let start = out.len();
+        for (number, branch) in branches.iter().enumerate() {
+            put::count(out, number)?;
+            if self.encode(*branch, value, out, depth + 1).is_ok() {
+                return Ok(());
+            }
+            out.truncate(start);
+        }
+        Err(misfit(format!("{value} does not fit a branch of the union")))
+    }
+
+    fn bytes(&self, id: NodeId, text: &str, out: &mut Vec<u8>) -> Written {
+        let node = self.schema.node(id);
+        let unfit = || -> Box<Misfit> { misfit(format!("{text:?} is not a {}", node.type_name())) };
+        let size = if let Kind::Fixed(size) = node.kind { Some(size) } else { None };
+        let bytes = match (self.form, node.logical) {
+            (Form::Default, _) => text.chars().map(|char| u8::try_from(u32::from(char)).ok()).collect::<Option<Vec<u8>>>(),
+            (Form::Column, Some(Logical::Decimal { precision, scale })) => {
+                return put::decimal(out, &put::decimal_of(text, precision, scale).ok_or_else(unfit)?, size);
+            }
+            (Form::Column, Some(Logical::Uuid)) => put::uuid(text).map(|bytes| bytes.to_vec()),
+            (Form::Column, _) => STANDARD.decode(text).ok(),
+        };
+        let bytes = bytes.filter(|bytes| size.is_none_or(|size| bytes.len() == size)).ok_or_else(unfit)?;
+        if size.is_none() {
+            return put::run(out, &bytes);
+        }
+        out.extend_from_slice(&bytes);
+        Ok(())
+    }
 }
 
 fn member<'v>(field: &'v Field, value: Option<&'v Value>) -> Option<&'v Value> {
     value.or(field.default.as_ref())
-}
-
-fn block(out: &mut Vec<u8>, len: usize, items: impl FnOnce(&mut Vec<u8>) -> Encoded) -> Encoded {
-    if len > 0 {
-        long(out, count(len)?);
-        items(out)?;
-    }
-    out.push(0);
-    Ok(())
-}
-
-fn run(out: &mut Vec<u8>, bytes: &[u8]) -> Encoded {
-    long(out, count(bytes.len())?);
-    out.extend_from_slice(bytes);
-    Ok(())
-}
-
-fn count(number: usize) -> Result<i64, String> {
-    i64::try_from(number).map_err(|_| "too long".to_owned())
-}
-
-fn long(out: &mut Vec<u8>, number: i64) {
-    let mut left = ((number << 1) ^ (number >> 63)).cast_unsigned();
-    while left >= 0x80 {
-        out.push(u8::try_from(left & 0x7f).unwrap_or_default() | 0x80);
-        left >>= 7;
-    }
-    out.push(u8::try_from(left).unwrap_or_default());
 }
 
 fn float(value: &Value) -> Option<f64> {
@@ -121,9 +139,4 @@ fn float(value: &Value) -> Option<f64> {
 #[expect(clippy::as_conversions, clippy::cast_possible_truncation, reason = "rounds to the nearest float, as every reader does")]
 pub(super) fn to_float(number: f64) -> f32 {
     number as f32
-}
-
-/// Each character of a default of bytes is one byte.
-fn bytes_of(text: &str) -> Option<Vec<u8>> {
-    text.chars().map(|char| u8::try_from(u32::from(char)).ok()).collect()
 }

@@ -2,14 +2,17 @@
 
 mod decode;
 mod default;
+mod encode;
 mod fingerprint;
 mod json;
 mod parse;
+mod put;
 mod resolve;
 mod schema;
 mod shape;
 
 pub use decode::read;
+pub use encode::{write, write_bare_bytes};
 pub use fingerprint::{crc, fingerprint};
 pub use resolve::{Resolver, Step};
 pub use schema::Schema;

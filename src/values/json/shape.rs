@@ -121,11 +121,14 @@ impl Shaper<'_> {
         if wanted.missing(properties.keys().map(String::as_str)).is_some() {
             return Err(no_field(wanted));
         }
+        let required: Vec<&str> =
+            keywords.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
         let mut members = Vec::new();
         for (name, property) in properties {
             if let Some(wanted) = wanted.field(name) {
                 let kind = self.kind(place, property, &wanted)?;
-                members.push(Member::new(name, Shape { kind, is_nullable: true }));
+                let member = Member::new(name, Shape { kind, is_nullable: true });
+                members.push(Member { is_required: required.contains(&name.as_str()), ..member });
             }
         }
         Ok(ShapeKind::Struct(members))

@@ -68,6 +68,17 @@ impl ProtoSchema {
         found
     }
 
+    /// The path of the message with a name: the full one, or the one without the package.
+    pub fn path_of(&self, name: &str) -> Option<Vec<i32>> {
+        let package = self.file.package_name();
+        self.paths().into_iter().find(|path| {
+            self.message(path).is_some_and(|message| {
+                let full = message.full_name();
+                full == name || full.strip_prefix(package).is_some_and(|short| short.trim_start_matches('.') == name)
+            })
+        })
+    }
+
     /// The message at a path of numbers: that of a message of the file, and of messages inside of it.
     pub fn message(&self, path: &[i32]) -> Option<MessageDescriptor> {
         let (first, inner) = path.split_first()?;

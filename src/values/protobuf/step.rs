@@ -237,7 +237,8 @@ impl Planner {
     }
 }
 
-fn is_wrapper(name: &str) -> bool {
+/// True for the name of a message that is a plain value.
+pub fn is_wrapper(name: &str) -> bool {
     let named = name.strip_prefix("google.protobuf.").and_then(|rest| rest.strip_suffix("Value"));
     matches!(named, Some("Double" | "Float" | "Int64" | "UInt64" | "Int32" | "UInt32" | "Bool" | "String" | "Bytes"))
 }

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import pyarrow as pa
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -39,7 +40,13 @@ def serving(answer: Callable[[str, dict[str, str], Any], Answer], certificate: P
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             asked = urlsplit(self.path)
-            status, body = answer(asked.path, {name: values[0] for name, values in parse_qs(asked.query).items()}, self.headers)
+            self.reply(*answer(asked.path, {name: values[0] for name, values in parse_qs(asked.query).items()}, self.headers))
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            self.reply(*answer(urlsplit(self.path).path, {"body": body}, self.headers))
+
+        def reply(self, status: int, body: bytes) -> None:
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -170,3 +177,41 @@ def test_a_registry_that_is_away_or_options_that_are_wrong():
         ls.schemas.from_registry(url, timeout=1)
     with pytest.raises(ValueError, match="exclude each other"):
         ls.schemas.from_registry(url, auth=("a", "b"), bearer="c")
+
+
+def test_only_register_writes_and_only_what_the_subject_lacks():
+    posted = []
+
+    def answer(path: str, parameters: dict[str, str], headers: Any) -> Answer:
+        if "body" not in parameters:
+            return of_log(path, parameters)
+        posted.append((path, headers["Authorization"], json.loads(parameters["body"])))
+        return 200, b'{"id":9000}'
+
+    table = pa.table({"valueRecord": [{"a": 1}]})
+    schema = '{"type":"record","name":"New","fields":[{"name":"a","type":"int"}]}'
+    with serving(answer) as url:
+        schemas = ls.schemas.from_registry(url, subjects=["alpha-avro-refs-value"], bearer="t0ken")
+        with pytest.raises(ValueError, match="schema has no id"):
+            ls.encode(table, values="avro", schema=schema, schemas=schemas, topic="new/topic")
+        assert posted == []
+        data = ls.encode(table, values="avro", schema=schema, schemas=schemas, topic="new/topic", register=True)
+        assert posted == [("/subjects/new%2Ftopic-value/versions", "Bearer t0ken", {"schema": schema, "schemaType": "AVRO"})]
+        assert ls.decode(data, columns=["value"]).to_pylist() == [{"value": b"\0" + (9000).to_bytes(4, "big") + b"\x02"}]
+        known = schemas.versions_of("alpha-avro-refs-value")[-1][1]
+        full = ls.Log(VALUES / "alpha-avro-refs-0").records(values="avro", schemas=registry()).to_pyarrow()
+        ls.encode(full, values="avro", schema=known.text, schemas=schemas, topic="alpha-avro-refs", register=True)
+        assert len(posted) == 1
+    assert b"t0ken" not in pickle.dumps(schemas)
+    with pytest.raises(ValueError, match="were not read from a registry"):
+        pickle.loads(pickle.dumps(schemas)).register("new-value", known)
+
+
+def test_a_schema_that_the_registry_refuses_has_its_reason():
+    def answer(path: str, parameters: dict[str, str], headers: Any) -> Answer:
+        return (409, b'{"error_code":409,"message":"not compatible"}') if "body" in parameters else (200, b"[]")
+
+    with serving(answer) as url:
+        schemas = ls.schemas.from_registry(url)
+        with pytest.raises(OSError, match="409 Conflict: not compatible"):
+            schemas.register("a-value", ls.schemas.Schema("AVRO", '"int"'))
