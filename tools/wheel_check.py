@@ -115,12 +115,24 @@ def jar_complaints(wheel: Path) -> list[str]:
             complaints = [f"{JAR} lacks {name}" for name in JAR_NEEDED if name not in names]
             libraries = [name for name in names if name.startswith(f"{JAR_PACKAGE}/native/")]
             version = "" if complaints else jar.read(f"{JAR_PACKAGE}/version.txt").decode().strip()
+            complaints += [text for name in libraries for text in c_library_complaints(wheel, name, jar.read(name))]
     if len(libraries) != 1:
         complaints.append(f"{JAR} should hold the library of one platform, and holds {sorted(libraries)}")
     if not complaints and version != wheel.name.split("-")[1]:
         complaints.append(f"{JAR} is of version {version}")
     print(f"{wheel.name}: {JAR} of version {version} with {', '.join(libraries)}")
     return complaints
+
+
+def c_library_complaints(wheel: Path, name: str, library: bytes) -> list[str]:
+    """Compare the glibc that the library in the jar needs with what the wheel's tag promises: installers look at the wheel alone."""
+    needed = max((int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", library)), default=None)
+    promised = re.search(r"manylinux_2_(\d+)", wheel.name)
+    if needed is None or "linux" not in name:
+        return []
+    if promised is None:
+        return [f"{JAR}: {name} needs glibc, the wheel does not"]
+    return [f"{JAR}: {name} needs glibc 2.{needed}, the wheel 2.{promised[1]}"] if needed > int(promised[1]) else []
 
 
 def manual_page(wheel: Path) -> str:
