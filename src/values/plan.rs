@@ -170,7 +170,7 @@ impl ValuePlan {
             sides.push(Side { reader, only, shape, wanted });
         }
         if let Some(name) = wanted.missing(members.iter().map(|member| &*member.name)) {
-            return Err(Box::new(Problem::Schema(format!("there is no field {name}: there are {} schemas", members.len()))));
+            return Err(no_field(name, &members));
         }
         let shape =
             if members.is_empty() { Shape::leaf(DataType::Null) } else { Shape { kind: ShapeKind::Union(members), is_nullable: true } };
@@ -198,4 +198,12 @@ fn units_of(index: usize, schema: &AnySchema, messages: &[(usize, Vec<i32>)]) ->
     }
     let unit = |path: Vec<i32>| Some(Unit { schema: index, reader: schema.with_message(&path)?, path: Some(path) });
     paths.into_iter().filter_map(unit).collect()
+}
+
+/// A field of several schemas next to each other, or of none, is missing.
+fn no_field(name: &str, members: &[Member]) -> Box<Problem> {
+    let names: Vec<&str> = members.iter().map(|member| &*member.name).collect();
+    let known =
+        if names.is_empty() { "no value names a schema that is known".to_owned() } else { format!("the fields are {}", names.join(", ")) };
+    Box::new(Problem::Schema(format!("there is no field {name}: {known}")))
 }

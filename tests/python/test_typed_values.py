@@ -231,6 +231,13 @@ def test_wide_and_deep_schemas_are_refused():
         one(b"", {"type": "record", "name": "Wide", "fields": fields})
 
 
+def test_deep_schemas_are_planned_at_once():
+    schema, expected = "int", 1
+    for n in range(40):
+        schema, expected = {"type": "record", "name": f"R{n}", "fields": [{"name": "f", "type": schema}]}, {"f": expected}
+    assert one(b"\x02", schema) == expected
+
+
 def test_a_read_needs_schemas_and_known_names():
     with pytest.raises(ValueError, match="schemas are needed"):
         ls.decode(segment(b"x"), values="avro")

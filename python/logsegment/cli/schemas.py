@@ -24,7 +24,7 @@ PATH = click.argument("path", metavar="PATH")
     epilog=examples(
         "logsegment schemas list _schemas-0",
         "logsegment schemas show _schemas-0 orders-value",
-        "logsegment schemas export _schemas-0 --out schemas",
+        "logsegment schemas export _schemas-0 -o schemas",
     ),
 )
 def schemas() -> None:
@@ -69,7 +69,7 @@ def show(path: str, name: str, is_json: bool, on_error: str) -> int:
     """
     schema = _named(_read(path, on_error), name)
     if schema is None:
-        say(f"{path} has no schema {name}")
+        say(f"{path} has no schema {name}; logsegment schemas list {path} lists the schemas")
         return FOUND
     if is_json:
         show_json(schema.to_dict())
@@ -79,19 +79,19 @@ def show(path: str, name: str, is_json: bool, on_error: str) -> int:
     return CLEAN
 
 
-@schemas.command(epilog=examples("logsegment schemas export _schemas-0 --out schemas"))
+@schemas.command(epilog=examples("logsegment schemas export _schemas-0 -o schemas"))
 @PATH
-@click.option("--out", required=True, type=click.Path(), metavar="DIRECTORY", help="The directory to make.")
+@click.option("-o", "--output", required=True, type=click.Path(), metavar="DIRECTORY", help="A new directory.")
 @on_error_option
 @quiet_option
 @ending
-def export(path: str, out: str, on_error: str, quiet: bool) -> int:
+def export(path: str, output: str, on_error: str, quiet: bool) -> int:
     """Write each schema to a file of its own, with an index that `logsegment.schemas.from_directory` reads."""
     found = _read(path, on_error)
-    with output_directory(out) as place:
+    with output_directory(output) as place:
         written(found, place)
     if not quiet:
-        say(f"wrote {count(len(found), 'schema')} to {out}")
+        say(f"wrote {count(len(found), 'schema')} to {output}")
     return CLEAN
 
 

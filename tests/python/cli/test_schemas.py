@@ -33,15 +33,15 @@ def test_show_takes_ids_guids_subjects_and_versions():
     (row,) = run("schemas", "show", "--json", LOG, "noise-e:1").lines
     assert (row["id"], row["versions"]) == (32, [{"subject": "noise-e", "version": 1, "state": "deleted"}])
     done = run("schemas", "show", LOG, "noise-e:2")
-    assert (done.code, done.out, "has no schema noise-e:2" in done.err) == (1, b"", True)
+    assert (done.code, done.out, "has no schema noise-e:2; logsegment schemas list" in done.err) == (1, b"", True)
 
 
 def test_export_writes_what_from_directory_reads(tmp_path: Path):
     out = tmp_path / "schemas"
-    done = run("schemas", "export", LOG, "--out", out)
+    done = run("schemas", "export", LOG, "-o", out)
     assert (done.code, done.err) == (0, f"logsegment: wrote 460 schemas to {out}\n")
     assert ls.schemas.from_directory(out) == registry()
-    again = run("schemas", "export", LOG, "--out", out)
+    again = run("schemas", "export", LOG, "--output", out)
     assert again.code == 2
 
 
