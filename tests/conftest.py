@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
+import short_lived_java
+
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
 
-#: A JVM of tests lives for seconds or minutes. C2 and a parallel collector would take twice the CPU for a query of a few rows.
-SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
-# Of the driver, of the program that starts it, and of the master and workers of a cluster.
-for variable in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS", "SPARK_DAEMON_JAVA_OPTS"):
-    os.environ.setdefault(variable, SHORT_LIVED_JAVA)
+for variable in short_lived_java.SPARK_VARIABLES:
+    os.environ.setdefault(variable, " ".join(short_lived_java.OPTIONS))
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import eras
+import short_lived_java
 from loopback import free_port
 from made_once import made_once
 
@@ -34,7 +35,7 @@ class Server:
         self.port = free_port()
         self.environment = environment()
         self._log = (place / "hdfs.log").open("wb")
-        options = ["-Xmx512m", "-XX:+UseSerialGC", "-Djava.net.preferIPv4Stack=true", "-cp", eras.resolved(HADOOP)]
+        options = ["-Xmx512m", *short_lived_java.OPTIONS, "-Djava.net.preferIPv4Stack=true", "-cp", eras.resolved(HADOOP)]
         command = ["java", *options, str(eras.JAVA_SOURCES / "MiniHdfs.java"), str(self.port), str(place / "data")]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, cwd=place)
         assert self._process.stdout is not None
@@ -64,7 +65,7 @@ def environment() -> dict[str, str]:
         "JAVA_HOME": str(java_home()),
         "CLASSPATH": eras.resolved(HADOOP),
         "ARROW_LIBHDFS_DIR": str(library().parent),
-        "LIBHDFS_OPTS": "-Xmx128m -Xrs -XX:+UseSerialGC",
+        "LIBHDFS_OPTS": " ".join(["-Xmx128m", "-Xrs", *short_lived_java.OPTIONS]),
     }
 
 

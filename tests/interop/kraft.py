@@ -12,13 +12,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import eras
+import short_lived_java
 from loopback import free_port
 
 VERSION = "4.3.1"
 CLUSTER_ID = "bG9nc2VnbWVudC10ZXN0cw"
 START_SECONDS = 90
 STOP_SECONDS = 60
-JVM = ("-Xmx640m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+JVM = ("-Xmx640m", *short_lived_java.OPTIONS, "-Djava.awt.headless=true")
 
 
 class Broker:

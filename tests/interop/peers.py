@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import eras
+import short_lived_java
 from made_once import made_once
 from rows import Row, load_rows, save_spec
 
-#: The tests' JVMs stay small and start fast.
-JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+JVM = ("-Xmx512m", *short_lived_java.OPTIONS)
 GO_SOURCES = eras.HERE / "go"
 
 

@@ -17,6 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import eras
+import short_lived_java
 from loopback import free_port
 
 #: Maven takes an older jackson-annotations from elsewhere in the tree unless it is named.
@@ -54,7 +55,7 @@ class Server:
         settings.write_text(SETTINGS.format(port=self._port, key=KEY, secret=SECRET, data=place / "data"))
         quiet = place / "logback.xml"
         quiet.write_text(QUIET)
-        options = ["-Xmx256m", f"-Dlogback.configurationFile={quiet}", "-cp", eras.resolved(S3PROXY)]
+        options = ["-Xmx256m", *short_lived_java.OPTIONS, f"-Dlogback.configurationFile={quiet}", "-cp", eras.resolved(S3PROXY)]
         command = ["java", *options, "org.gaul.s3proxy.Main", "--properties", str(settings)]
         self._process = subprocess.Popen(command, stdout=self._log, stderr=subprocess.STDOUT)
         threading.Thread(target=self._gate.serve_forever, daemon=True).start()

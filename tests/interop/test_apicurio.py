@@ -16,6 +16,7 @@ import pytest
 
 import eras
 import logsegment as ls
+import short_lived_java
 from loopback import free_port
 from made_once import made_once
 
@@ -50,7 +51,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     port = free_port()
     log = tmp_path_factory.mktemp("apicurio") / "log"
     environment = os.environ | {"QUARKUS_HTTP_HOST": "127.0.0.1", "QUARKUS_HTTP_PORT": str(port)}
-    command = ["java", "-Xmx512m", "-jar", str(unpacked() / f"apicurio-registry-app-{VERSION}-runner.jar")]
+    command = ["java", "-Xmx512m", *short_lived_java.OPTIONS, "-jar", str(unpacked() / f"apicurio-registry-app-{VERSION}-runner.jar")]
     with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out, env=environment) as process:
         try:
             api = f"http://127.0.0.1:{port}/apis/ccompat/v7"

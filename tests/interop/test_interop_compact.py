@@ -20,7 +20,7 @@ import logsegment as ls
 from kraft import Broker
 from made_logs import index
 from peers import Peer, Refused
-from rewritten_logs import make_log, make_segments
+from rewritten_logs import magic_of, make_log, make_segments
 
 pytestmark = pytest.mark.interop
 TOPICS = [f"compacted-{seed}" for seed in range(40)]
@@ -101,10 +101,8 @@ def test_a_broker_cleans_to_the_same_log(cleaned: Callable[[str], list[Path]], s
 @pytest.mark.timeout(300)
 def test_old_formats_are_cleaned_as_by_kafka_3_9(peer: Callable[[str], Peer], scratch: Path, tmp_path: Path) -> None:
     seen = {"same bytes": 0, "same batches": 0, "refused": 0, "dropped": 0}
-    for seed in range(500):
+    for seed in (seed for seed in range(500) if magic_of(seed) < 2):
         made = make_log(seed)
-        if made.magic == 2:
-            continue
         source = tmp_path / f"in/{seed}/old-0/{0:020d}.log"
         source.parent.mkdir(parents=True)
         source.write_bytes(made.data)

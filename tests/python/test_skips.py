@@ -26,7 +26,8 @@ EXPECTED_TO_FAIL = "@pytest.mark.xfail(reason='why')\ndef test():\n    assert Fa
 def run(directory: Path, required: str) -> tuple[int, str]:
     """How pytest ends with the tests of a directory, and what it says."""
     command = [sys.executable, "-m", "pytest", "-q", "-rsf", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", directory, directory]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"REQUIRE_INTEROP": required})
+    environment = os.environ | {"REQUIRE_INTEROP": required, "PYTHONPATH": str(corpus.TESTS / "support")}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     return done.returncode, done.stdout
 
 

@@ -24,10 +24,14 @@ class MadeLog:
     has_nulls: bool
 
 
+def magic_of(seed: int) -> int:
+    """Return the magic of the log of a seed: of four seeds, one each has magic 0 and 1, and two have 2."""
+    return (0, 1, 2, 2)[seed % 4]
+
+
 def make_log(seed: int) -> MadeLog:
-    """Return the log of a seed; of three seeds one each is of magic 0, 1 and 2."""
-    chance = random.Random(seed)
-    magic = (0, 1, 2, 2)[seed % 4]
+    """Return the log of a seed."""
+    chance, magic = random.Random(seed), magic_of(seed)
     maker = Maker(chance, magic)
     parts = [maker.part() for _ in range(chance.randint(1, 12))]
     drop = [key for key in maker.keys if chance.random() < chance.choice([0.1, 0.5, 0.9])]

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import logsegment
+import short_lived_java
 from logsegment.spark import batch_info_udf, convert_udf, decode_batches, decode_udf, encode_udf, rewrite, validate_udf
 from spark_cluster_plugins import plugins
 from spark_session import columnar_options
@@ -31,8 +32,7 @@ OPTIONS = {
     "spark.cores.max": "2",
     "spark.executor.cores": "1",
     "spark.executor.memory": "512m",
-    # As tests/conftest.py says of the driver.
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executor.extraJavaOptions": " ".join(short_lived_java.OPTIONS),
     "spark.executor.pyspark.memory": "1g",
     "spark.executorEnv.PYTHONPATH": str(PACKAGES),
     # Wait for both executors.
