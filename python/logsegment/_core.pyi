@@ -32,6 +32,7 @@ __all__ = [
     "Finding",
     "Transactions",
     "ValueSchemas",
+    "ValueWriter",
     "decode_values_array",
     "met_schemas",
     "json_schema_of",
