@@ -9,10 +9,19 @@ import subprocess
 import tarfile
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+from grpc_tools import protoc
 
 import eras
 import logsegment as ls
@@ -116,3 +125,96 @@ def test_encode_registers_a_schema_only_if_it_is_asked(url: str):
     assert ls.decode(data, values="avro", schemas=found, columns=["valueRecord"]).to_pylist() == [{"valueRecord": {"a": 7}}]
     with pytest.raises(OSError, match=r"refuses /subjects/written-value/versions: 4\d\d"):
         schemas.register("written-value", ls.schemas.Schema("AVRO", "{"))
+
+
+RECORD = {
+    "type": "record",
+    "name": "Everything",
+    "fields": [
+        {"name": "n", "type": "long"},
+        {"name": "text", "type": ["null", "string"], "default": None},
+        {"name": "many", "type": {"type": "array", "items": "double"}},
+        {"name": "by_name", "type": {"type": "map", "values": "int"}},
+        {"name": "state", "type": {"type": "enum", "name": "State", "symbols": ["NEW", "DONE"]}},
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+        {"name": "inner", "type": {"type": "record", "name": "Inner", "fields": [{"name": "x", "type": "bytes"}]}},
+    ],
+}
+AT = datetime(2024, 5, 6, 7, 8, 9, 10, UTC)
+VALUES = [
+    {"n": number, "text": text, "many": [0.5, number], "by_name": {"a": 5}, "state": "DONE", "at": AT, "inner": {"x": b"\x00\xff"}}
+    for number, text in ((1, None), (-(2**62), "é"))
+]
+JSON_SCHEMA = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    "title": "Thing",
+    "type": "object",
+    "required": ["n"],
+    "properties": {"n": {"type": "integer"}, "text": {"type": "string"}, "many": {"type": "array", "items": {"type": "number"}}},
+}
+PROTO = """syntax = "proto3";
+message Other { int32 z = 1; }
+message Thing { sint64 n = 1; string text = 2; repeated double many = 3; map<string, int32> by_name = 4; optional bytes maybe = 5; }
+"""
+
+
+@pytest.fixture
+def client(url: str) -> Iterator[SchemaRegistryClient]:
+    with SchemaRegistryClient({"url": url}) as client:
+        yield client
+
+
+def columns_of(data: bytes, kind: str, url: str) -> list[dict[str, Any]]:
+    read = ls.decode(data, values=kind, schemas=ls.schemas.from_registry(url), columns=["valueRecord"])
+    return [row["valueRecord"] for row in read.to_pyarrow().to_pylist(maps_as_pydicts="strict")]
+
+
+def logged(values: list[bytes | None]) -> bytes:
+    return ls.encode(pa.table({"value": pa.array(values, pa.binary())})) or b""
+
+
+def bytes_of(data: bytes | None) -> list[bytes]:
+    return [row["value"] for row in ls.decode(data or b"", columns=["value"]).to_pylist()]
+
+
+def test_values_of_confluents_serializers_are_read_and_their_deserializers_read_ours(url: str, client: SchemaRegistryClient):
+    context = SerializationContext("peer", MessageField.VALUE)
+    writer = AvroSerializer(client, json.dumps(RECORD))
+    data = logged([writer(value, context) for value in VALUES])
+    assert columns_of(data, "avro", url) == VALUES
+    table = ls.decode(data, values="avro", schemas=ls.schemas.from_registry(url), columns=["valueRecord"]).to_pyarrow()
+    ours = bytes_of(ls.encode(table, values="avro", schemas=ls.schemas.from_registry(url), topic="peer"))
+    assert [AvroDeserializer(client)(one, context) for one in ours] == VALUES
+
+    context = SerializationContext("json-peer", MessageField.VALUE)
+    things = [{"n": 1, "text": "é", "many": [0.5, 2.0]}, {"n": 2}]
+    written = [JSONSerializer(json.dumps(JSON_SCHEMA), client)(thing, context) for thing in things]
+    found = columns_of(logged(written), "json", url)
+    assert found == [thing | {"text": thing.get("text"), "many": thing.get("many")} for thing in things]
+    table = pa.table({"valueRecord": pa.array(found)})
+    ours = bytes_of(ls.encode(table, values="json", schemas=ls.schemas.from_registry(url), topic="json-peer"))
+    assert [JSONDeserializer(json.dumps(JSON_SCHEMA))(one, context) for one in ours] == things
+
+
+def test_messages_of_confluents_serializer_are_read_and_its_deserializer_reads_ours(url: str, client: SchemaRegistryClient, tmp_path: Path):
+    (tmp_path / "thing_peer.proto").write_text(PROTO)
+    assert protoc.main(["protoc", f"-I{tmp_path}", f"--python_out={tmp_path}", "thing_peer.proto"]) == 0
+    spec = spec_from_file_location("thing_peer_pb2", tmp_path / "thing_peer_pb2.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    context = SerializationContext("proto-peer", MessageField.VALUE)
+    messages = [module.Thing(n=-5, text="é", many=[0.5], by_name={"a": 1}, maybe=b""), module.Thing()]
+    serializer = ProtobufSerializer(module.Thing, client, {"use.deprecated.format": False})
+    found = columns_of(logged([serializer(message, context) for message in messages]), "protobuf", url)
+    assert found == [
+        {"n": -5, "text": "é", "many": [0.5], "by_name": {"a": 1}, "maybe": b""},
+        {"n": 0, "text": "", "many": [], "by_name": {}, "maybe": None},
+    ]
+    schemas = ls.schemas.from_registry(url)
+    kind = pa.struct({"n": pa.int64(), "text": pa.string(), "by_name": pa.map_(pa.string(), pa.int32())})
+    table = pa.table({"valueRecord": pa.array([{"n": -5, "text": "é", "by_name": [("a", 1)]}], kind)})
+    (ours,) = bytes_of(ls.encode(table, values="protobuf", schemas=schemas, topic="proto-peer", message="Thing"))
+    deserializer = ProtobufDeserializer(module.Thing, {"use.deprecated.format": False}, client)
+    assert deserializer(ours, context) == module.Thing(n=-5, text="é", by_name={"a": 1})

@@ -4,6 +4,8 @@
 
 use std::collections::HashMap;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use prost_reflect::{FileDescriptor, MessageDescriptor};
 use protox::Compiler;
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
@@ -112,10 +114,21 @@ struct Texts(HashMap<String, String>);
 impl FileResolver for Texts {
     fn open_file(&self, name: &str) -> Result<File, protox::Error> {
         match self.0.get(name) {
-            Some(text) => File::from_source(name, text),
+            Some(text) => serialized(name, text).map_or_else(|| File::from_source(name, text), Ok),
             None => Err(protox::Error::file_not_found(name)),
         }
     }
+}
+
+/// The file of a descriptor as base64, as Confluent's serializer for Python registers it; no text of a .proto file is base64.
+///
+/// Source: `_schema_to_str` in confluent_kafka.schema_registry.protobuf, `ProtobufSchema` in Confluent's schema registry.
+fn serialized(name: &str, text: &str) -> Option<File> {
+    let bytes = STANDARD.decode(text.trim()).ok().filter(|bytes| !bytes.is_empty())?;
+    let mut descriptor = File::decode_file_descriptor_proto(bytes.as_slice()).ok()?.file_descriptor_proto().clone();
+    // Its name is the one that importing files know it by, not the one that it was compiled with.
+    descriptor.name = Some(name.to_owned());
+    Some(File::from_file_descriptor_proto(descriptor))
 }
 
 /// The path of the message that a value is, and its bytes.
