@@ -185,6 +185,11 @@ def run_decode_values(args):
     return call_json("benches.spark.values", *quick)
 
 
+def run_avro_values(args):
+    quick = ["--rows", "50000", "--rounds", "3", "--fastavro-rounds", "1"] if args.quick else []
+    return call_json("benches.values.measure", *quick)
+
+
 def run_rewrite(args):
     quick = ["--codecs", "none", "--batches", "4000", "--rounds", "2", "--segment-batches", "2000"] if args.quick else []
     return call_json("benches.rewrite.measure", *quick)
@@ -243,6 +248,7 @@ SECTIONS = {
     "spark_kafka_unchecked": run_spark_kafka_unchecked,
     "spark_values": run_spark_values,
     "decode_values": run_decode_values,
+    "avro_values": run_avro_values,
     "rewrite": run_rewrite,
     "plugins": run_plugins,
     "plugins_before": run_plugins_before,

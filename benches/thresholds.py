@@ -76,6 +76,9 @@ SPARK_PLAIN_SHARE = 0.85
 REWRITE_SPEED = 0.8
 #: MiB beyond what the process had before: the bytes of a million keys with 21 bytes for each, and the runs.
 REWRITE_KEYS_MIB = 100.0
+AVRO_VALUES = ["orders", "flat records"]
+AVRO_VALUES_LIMIT = 1.2
+FASTAVRO_GAIN = 10.0
 #: What a plugin may cost, by the bytes of a batch.
 PLUGIN_LIMITS = {("native", 16 << 10): 1.02, ("native", 1 << 20): 1.02, ("python", 16 << 10): 1.10, ("python", 1 << 20): 1.02}
 BEFORE_LIMIT = 1.02
@@ -123,6 +126,7 @@ def checks(results):
         *spark_kafka(results.get("spark_kafka", [])),
         *spark_kafka(results.get("spark_kafka_unchecked", []), "unchecked"),
         *columnar_spark_kafka(results.get("spark_kafka", [])),
+        *avro_values(results.get("avro_values", [])),
         *spark_values(results.get("spark_values", [])),
         *plugins(results.get("plugins", [])),
         *before_plugins(results.get("plugins_before", {})),
@@ -341,6 +345,14 @@ def columnar_spark_kafka(rows):
             row = next((row for row in rows if (row["codec"], row["query"]) == (codec, query) and "columnar" in row), None)
             speed = row["columnar"]["mrows_s"] / row["kafka"]["mrows_s"] if row else None
             yield Check("rows/s, columnar / Spark's Kafka source", f"{query}, {codec}", speed, limit, at_most=False)
+
+
+def avro_values(rows):
+    """Avro values to Arrow beside arrow-avro alone, and beside fastavro with pyarrow."""
+    for values in AVRO_VALUES:
+        row = next((row for row in rows if row["values"] == values), {})
+        yield Check("time / arrow-avro", values, row.get("to_arrow_avro"), AVRO_VALUES_LIMIT)
+        yield Check("times fastavro + pyarrow", values, row.get("to_fastavro"), FASTAVRO_GAIN, at_most=False)
 
 
 def spark_values(rows):

@@ -33,6 +33,7 @@ SECTIONS = {
     "memory": reading.memory_section,
     "slice": reading.slice_section,
     "verify": reading.verify_section,
+    "avro_values": reading.avro_values_section,
     "spark": spark.spark_section,
     "spark_readers": spark.spark_readers_section,
     "header_view": spark.header_view_section,

@@ -67,7 +67,7 @@ impl Values {
     }
 
     /// The values; `None` for null.
-    pub fn values(&self) -> &[Option<Bytes>] {
+    pub(super) fn values(&self) -> &[Option<Bytes>] {
         &self.values
     }
 

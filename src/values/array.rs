@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
-use bytes::Bytes;
 
 use super::decoder::{MOST_SPENT, ValueDecoder};
 use super::outputs::Part;
 use super::plan::ValuePlan;
 use super::record_parts::Headers;
+use crate::columns::rows::bytes::Runs;
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
 
@@ -28,14 +28,16 @@ pub struct ArrayOptions {
 /// Values between two questions whether to go on.
 const ASK_EVERY: usize = 4096;
 
-/// Decodes values. `headers` has the headers of each record, keys as bytes; it is as long as `values`.
+/// Decodes the values of arrays of bytes or text, one after the other. `headers` has the headers of each record, keys as bytes.
 ///
 /// # Errors
 /// `Value` for a bad one with its row; `Usage` for headers of another type or length; `Limit` if all take too much memory.
-pub fn decode_array(values: &[Option<Bytes>], headers: Option<&ArrayRef>, options: &ArrayOptions) -> Result<ArrayRef> {
-    let headers = headers.map(|array| checked(array, values.len())).transpose()?;
+pub fn decode_array(arrays: &[ArrayRef], headers: Option<&ArrayRef>, options: &ArrayOptions) -> Result<ArrayRef> {
+    let headers = headers.map(|array| checked(array, arrays.iter().map(Array::len).sum())).transpose()?;
     let mut decoder = ValueDecoder::new(Arc::clone(&options.plan));
-    for (row, value) in values.iter().enumerate() {
+    let runs = arrays.iter().map(|array| Ok((array.len(), Runs::of("values", array)?))).collect::<Result<Vec<_>>>()?;
+    let values = runs.iter().flat_map(|(len, runs)| (0..*len).map(|row| runs.get(row)));
+    for (row, value) in values.enumerate() {
         if row.is_multiple_of(ASK_EVERY) {
             options.interrupt.ensure_wanted()?;
         }

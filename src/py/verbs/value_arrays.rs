@@ -1,7 +1,6 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::columns::values::Values;
 use crate::py::arrow::export::ArrowArray;
 use crate::py::arrow::import;
 use crate::py::interrupt::Signals;
@@ -35,6 +34,6 @@ pub fn decode_values_array(
     let (signals, interrupt) = Signals::new();
     let is_bad_null = choice("on_error", on_error, [("raise", false), ("null", true)])?;
     let options = ArrayOptions { plan, part, is_bad_null, interrupt };
-    let made = py.detach(|| decode_array(Values::of(&arrays)?.values(), headers.first(), &options));
+    let made = py.detach(|| decode_array(&arrays, headers.first(), &options));
     made.map(ArrowArray).map_err(|error| signals.raised(py, &error))
 }
