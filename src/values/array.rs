@@ -33,8 +33,10 @@ const ASK_EVERY: usize = 4096;
 /// # Errors
 /// `Value` for a bad one with its row; `Usage` for headers of another type or length; `Limit` if all take too much memory.
 pub fn decode_array(arrays: &[ArrayRef], headers: Option<&ArrayRef>, options: &ArrayOptions) -> Result<ArrayRef> {
-    let headers = headers.map(|array| checked(array, arrays.iter().map(Array::len).sum())).transpose()?;
+    let rows = arrays.iter().map(Array::len).sum();
+    let headers = headers.map(|array| checked(array, rows)).transpose()?;
     let mut decoder = ValueDecoder::new(Arc::clone(&options.plan));
+    decoder.reserve(rows);
     let runs = arrays.iter().map(|array| Ok((array.len(), Runs::of("values", array)?))).collect::<Result<Vec<_>>>()?;
     let values = runs.iter().flat_map(|(len, runs)| (0..*len).map(|row| runs.get(row)));
     for (row, value) in values.enumerate() {

@@ -92,6 +92,21 @@ impl Column {
         Self { nulls, width: shape.width(), slots, shape: shape.clone() }
     }
 
+    /// Makes room for so many values, but not for what is in lists and maps.
+    pub fn reserve(&mut self, rows: usize) {
+        match &mut self.slots {
+            Slots::I32(values) => values.reserve(rows),
+            Slots::I64(values) => values.reserve(rows),
+            Slots::U32(values) => values.reserve(rows),
+            Slots::U64(values) => values.reserve(rows),
+            Slots::F32(values) => values.reserve(rows),
+            Slots::F64(values) => values.reserve(rows),
+            Slots::Runs(Runs { offsets, .. }) | Slots::List(offsets, _) | Slots::Map(offsets, ..) => offsets.reserve(rows),
+            Slots::Struct(children, _) => children.iter_mut().for_each(|child| child.reserve(rows)),
+            Slots::Null(_) | Slots::Boolean(_) | Slots::I128(_) | Slots::I256(_) | Slots::Fixed(..) => {}
+        }
+    }
+
     /// How many values there are.
     pub fn len(&self) -> usize {
         match &self.slots {

@@ -45,6 +45,13 @@ impl ValueDecoder {
         }
     }
 
+    /// Makes room for so many rows, unless they have very many columns.
+    pub fn reserve(&mut self, rows: usize) {
+        let rows = rows.min(MOST_RESERVED / self.column.width().max(1));
+        self.column.reserve(rows);
+        self.ids.reserve(rows);
+    }
+
     /// The bytes that the values take beyond what is in their payloads, about.
     pub fn spent(&self) -> u64 {
         self.spent.saturating_mul(8)
@@ -176,6 +183,8 @@ struct Known {
     step: Read<Option<Reading>>,
 }
 
+/// Most slots for which room is made before they are needed.
+const MOST_RESERVED: usize = 1 << 22;
 /// Most names of schemas that are kept.
 const MOST_NAMES: usize = 100_000;
 
