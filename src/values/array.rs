@@ -60,8 +60,7 @@ pub fn decode_array(arrays: &[ArrayRef], headers: Option<&ArrayRef>, options: &A
             _ => {}
         }
     }
-    let finished = decoder.finish().map_err(|error| ErrorKind::Internal { what: error.to_string() })?;
-    Ok(finished.0)
+    Ok(decoder.finish_column().map_err(|error| ErrorKind::Internal { what: error.to_string() })?)
 }
 
 /// Headers, if there are any; arrays of other libraries may be invalid.

@@ -88,9 +88,18 @@ impl ValueDecoder {
     /// # Errors
     /// Never for columns that this type wrote.
     pub fn finish(&mut self) -> Result<(ArrayRef, ArrayRef), ArrowError> {
-        self.spent = 0;
         let ids: Int64Array = std::mem::take(&mut self.ids).into_iter().collect();
-        Ok((self.column.finish()?, Arc::new(ids)))
+        Ok((self.finish_column()?, Arc::new(ids)))
+    }
+
+    /// The column without the ids; no rows are left.
+    ///
+    /// # Errors
+    /// Never for columns that this type wrote.
+    pub fn finish_column(&mut self) -> Result<ArrayRef, ArrowError> {
+        self.spent = 0;
+        self.ids.clear();
+        self.column.finish()
     }
 
     #[inline]
