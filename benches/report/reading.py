@@ -92,7 +92,7 @@ def avro_values_section(rows):
 
 def avro_values_row(row):
     speeds = [f"{row['rows'] / row[side]['best'] / 1e6:.2f}" for side in ("ours", "arrow_avro")]
-    return [row["values"], row["value_bytes"] // row["rows"], *speeds, f"{row['to_arrow_avro']:.2f}", f"{row['to_fastavro']:.0f}"]
+    return [row["values"], str(row["value_bytes"] // row["rows"]), *speeds, f"{row['to_arrow_avro']:.2f}", f"{row['to_fastavro']:.0f}"]
 
 
 def python_section(rows):

@@ -41,8 +41,8 @@ def spark_readers_section(rows):
         "The [reader in the JVM](../how-to/faster-in-spark.md) and the one in Python, local[2], one run, medians of rounds in rotating",
         "order. `noop` reads all columns, `group` sums the lengths of values by partition, `count` counts the even offsets, `arrow_udf`",
         "sums what a function of Arrow arrays makes of values. Python with columns has the option `columns` with what the query needs;",
-        "Spark tells the columnar reader by itself. Before its first row a query costs about 0.4 s of CPU with either reader, in planning",
-        "and starting tasks: with decompression, which is the same code in both, that is most of `count` with lz4.",
+        "the columnar reader gets these columns from Spark. Before its first row a query costs about 0.4 s of CPU with either reader, in",
+        "planning and starting tasks: with decompression, which is the same code in both, that is most of `count` with lz4.",
         "",
     ]
     header = ["input", "query", "reader", "Mrows/s", "CPU us a row", "CPU of the columnar reader / its CPU"]
