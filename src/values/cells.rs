@@ -74,7 +74,7 @@ pub struct Members<'c> {
 }
 
 impl<'c> Members<'c> {
-    /// The item of a field, which is usually the one at `place`; `None` if there is no such field.
+    /// The item of a field, which is usually the one at `place`; `None` for an unknown field.
     pub fn get(&self, name: &str, place: usize) -> Option<Item<'c>> {
         let at = self.fields.get(place).filter(|(other, _)| *other == name);
         let found = at.or_else(|| self.fields.iter().find(|(other, _)| *other == name));

@@ -59,13 +59,15 @@ def test_schemas_are_resolved_as_avro_for_java_resolves_them() -> None:
     pairs = []
     while len(pairs) < PAIRS:
         writer = maker.record(2)
-        reader = evolved(maker, writer) if len(pairs) % 2 else writer
-        pairs.append((writer, reader, written(writer, [maker.value(writer)[0] for _ in range(4)])))
-    for (writer, reader, values), expected in zip(pairs, resolved(pairs), strict=True):
         # Recursive types are JSON text, of the writer's fields and in its order.
         if '"again"' in json.dumps(writer):
             continue
-        assert plain(records(writer, list(values), reader)) == plain(records(reader, expected)), (writer, reader)
+        reader = evolved(maker, writer) if len(pairs) % 2 else writer
+        pairs.append((writer, reader, written(writer, [maker.value(writer)[0] for _ in range(4)])))
+    for (writer, reader, values), expected in zip(pairs, resolved(pairs), strict=True):
+        found = records(writer, list(values), reader)
+        assert [one is None for one in found] == [one is None for one in expected], (writer, reader)
+        assert plain(found) == plain(records(reader, expected)), (writer, reader)
 
 
 def plain(value: Any) -> Any:
