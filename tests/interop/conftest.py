@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import apicurio
 import eras
 import peers
 from kraft import Broker
@@ -47,3 +48,10 @@ def new_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[]
 @pytest.fixture(scope="session")
 def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("interop")
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The API of a schema registry in memory, one for each file of tests."""
+    with apicurio.running(tmp_path_factory.mktemp("apicurio") / "log") as api:
+        yield api
