@@ -72,7 +72,7 @@ class KeyRing:
         given = self._keys[encryption.key_id]
         der = given if isinstance(given, bytes) else _read(given)
         try:
-            key = _decrypted(_private_key(der), encryption.wrapped_key)
+            key = _data_key(der, encryption.wrapped_key)
         except ImportError:
             raise
         except Exception:
@@ -151,6 +151,12 @@ def _private_key(data: bytes) -> RSAPrivateKey:
     if not isinstance(key, RSAPrivateKey):
         raise TypeError
     return key
+
+
+@lru_cache(maxsize=1024)
+def _data_key(der: bytes, wrapped: bytes) -> bytes | None:
+    """Decrypt once: one look-up opens the objects of a segment several times, and this takes longer than all the rest of it."""
+    return _decrypted(_private_key(der), wrapped)
 
 
 def _decrypted(key: RSAPrivateKey, wrapped: bytes) -> bytes | None:

@@ -169,6 +169,7 @@ def test_without_its_package_an_encrypted_segment_names_the_extra(monkeypatch: p
         return own(name, *rest)
 
     _private_key.cache_clear()
+    _data_key.cache_clear()
     CACHE.clear()
     monkeypatch.setattr(builtins, "__import__", importing)
     with pytest.raises(ImportError, match=r'pip install "logsegment\[tiered\]"'):
