@@ -10,6 +10,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import corpus
+import forking_server
 
 MODERN = corpus.CORPUS / "modern-4.1.0/data"
 #: 240 records in 15 batches of every kind, and one segment.
@@ -52,9 +54,18 @@ class Done:
 
 def run(*arguments: str | Path, stdin: bytes | None = None, **environment: str) -> Done:
     """Run to the end. Standard input is empty unless it is given."""
-    command = [*COMMAND, *map(str, arguments)]
-    done = subprocess.run(command, input=stdin or b"", capture_output=True, env=clean_environment(**environment), timeout=60, check=False)
+    words, cleaned = list(map(str, arguments)), clean_environment(**environment)
+    if forking_server.takes(cleaned):
+        code, out, err = server().run(words, stdin or b"", cleaned, timeout=60)
+        return Done(code, out, err.decode())
+    done = subprocess.run([*COMMAND, *words], input=stdin or b"", capture_output=True, env=cleaned, timeout=60, check=False)
     return Done(done.returncode, done.stdout, done.stderr.decode())
+
+
+@cache
+def server() -> forking_server.Server:
+    """What runs commands in this process of the tests."""
+    return forking_server.Server()
 
 
 def start(*arguments: str | Path, **streams: Any) -> subprocess.Popen[bytes]:
