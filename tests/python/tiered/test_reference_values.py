@@ -18,7 +18,7 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from logsegment.tiered.chunks import CACHE
-from logsegment.tiered.keys import KeyRing, _private_key
+from logsegment.tiered.keys import KeyRing, _data_key, _private_key
 from logsegment.tiered.manifest import parse_manifest
 from logsegment.tiered.objects import SegmentObjects
 
@@ -169,6 +169,7 @@ def test_without_its_package_an_encrypted_segment_names_the_extra(monkeypatch: p
         return own(name, *rest)
 
     _private_key.cache_clear()
+    _data_key.cache_clear()
     _data_key.cache_clear()
     CACHE.clear()
     monkeypatch.setattr(builtins, "__import__", importing)
