@@ -48,12 +48,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScope
     return FileScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
-#: Files that take longest, first to last. Workers begin with them, so that none is left alone with one at the end.
+#: Files that take longest, first to last: those that wait for servers come before those that compute. Workers begin with them, so that
+#: none is left alone with one at the end.
 LONGEST = (
     "tests/spark_kafka/test_spark_kafka.py",
+    "tests/interop/test_hdfs.py",
+    "tests/python/spark/test_cluster.py",
+    "tests/python/spark/test_columnar.py",
+    "tests/interop/test_s3_store.py",
+    "tests/interop/test_plugin_topics.py",
+    "tests/python/spark/test_rewrite.py",
     "tests/python/test_docs.py",
     "tests/interop/",
     "tests/python/spark/",
+    "tests/python/tiered/test_damaged_chunks.py",
 )
 
 
