@@ -34,8 +34,10 @@ Answer = tuple[int, bytes]
 
 
 @contextmanager
-def serving(answer: Callable[[str, dict[str, str], Any], Answer], certificate: Path | None = None) -> Iterator[str]:
-    """A server on this machine; its URL."""
+def serving(
+    answer: Callable[[str, dict[str, str], Any], Answer], certificate: Path | None = None, clients: Path | None = None
+) -> Iterator[str]:
+    """A server on this machine; its URL. `clients` has the certificates of those that it answers."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -59,6 +61,9 @@ def serving(answer: Callable[[str, dict[str, str], Any], Answer], certificate: P
         if certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate)
+            if clients is not None:
+                context.verify_mode = ssl.CERT_REQUIRED
+                context.load_verify_locations(clients)
             server.socket = context.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -127,7 +132,7 @@ def test_credentials_are_sent_and_never_shown():
         assert "wr0ng" not in str(refused.value)
 
 
-def self_signed(folder: Path) -> Path:
+def self_signed(folder: Path, file: str = "registry.pem") -> Path:
     """A certificate for this machine, with its key, in one file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name, now = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "registry")]), datetime.now(UTC)
@@ -135,8 +140,8 @@ def self_signed(folder: Path) -> Path:
     made = x509.CertificateBuilder(name, name, key.public_key(), 1, now - timedelta(hours=1), now + timedelta(hours=1))
     certificate = made.add_extension(names, critical=False).sign(key, hashes.SHA256())
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    (folder / "registry.pem").write_bytes(private + certificate.public_bytes(Encoding.PEM))
-    return folder / "registry.pem"
+    (folder / file).write_bytes(private + certificate.public_bytes(Encoding.PEM))
+    return folder / file
 
 
 def test_tls_verifies_the_certificate(tmp_path: Path):
@@ -145,6 +150,24 @@ def test_tls_verifies_the_certificate(tmp_path: Path):
         with pytest.raises(OSError, match=r"(?i)certificate"):
             ls.schemas.from_registry(url)
         assert len(ls.schemas.from_registry(url, ca_file=str(file))) == 0
+
+
+def test_tls_shows_the_certificate_of_the_client(tmp_path: Path):
+    server, client, stranger = (self_signed(tmp_path, f"{name}.pem") for name in ("registry", "client", "stranger"))
+
+    def answer(path: str, parameters: dict[str, str], headers: Any) -> Answer:
+        return (200, b'{"id": 7}') if "body" in parameters else of_log(path, parameters)
+
+    with serving(answer, server, clients=client) as url:
+        for refused in (None, stranger):
+            certificate = None if refused is None else (str(refused), str(refused))
+            with pytest.raises(OSError, match="cannot be reached"):
+                ls.schemas.from_registry(url, ca_file=str(server), client_certificate=certificate)
+        shown = (str(client), str(client))
+        schemas = ls.schemas.from_registry(url, subjects=["alpha-avro-refs-value"], ca_file=str(server), client_certificate=shown)
+        assert "alpha-avro-refs-value" in schemas.subjects
+        assert schemas.register("new-value", ls.schemas.Schema("AVRO", '"string"')).id == 7
+    assert pickle.loads(pickle.dumps(schemas)).subjects == schemas.subjects
 
 
 def test_a_url_is_a_path_of_schemas_with_the_user_in_it():
