@@ -330,7 +330,7 @@ class Finding:
     __hash__: None  # type: ignore[assignment]
     def __reduce__(self) -> tuple[Any, ...]: ...
 
-_SchemaEntry = tuple[int | None, bytes | None, str, str, Sequence[tuple[str, str]]]
+_SchemaEntry = tuple[int | None, bytes | None, str, str, Sequence[tuple[str, str]], Sequence[int]]
 _ReaderSchema = tuple[str, str, Sequence[tuple[str, str]]]
 # The number of a schema of Protobuf, and the path of a message in it.
 _Message = tuple[int, Sequence[int]]

@@ -106,6 +106,7 @@ class _Planner:
                 schema.type,
                 bare if isinstance(schema, _AnyJson) else schema.text,
                 self._referenced(schema),
+                list(getattr(schema, "global_ids", ())),
             )
             for schema in self.ordered
         ]

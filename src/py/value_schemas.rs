@@ -18,8 +18,8 @@ use crate::values::outputs::{Output, Part, wanted};
 use crate::values::scan::{Met, scan};
 use crate::values::{self, Entry, Expected, Framing, ReaderSchema, Schemas, TypedOptions, ValueFormat, ValuePlan};
 
-/// A schema: id, GUID (16 bytes), type, text, and name and text of each schema that it needs.
-type EntryParts = (Option<i64>, Option<Vec<u8>>, String, String, Vec<(String, String)>);
+/// A schema: id, GUID (16 bytes), type, text, name and text of each schema that it needs, and its global ids.
+type EntryParts = (Option<i64>, Option<Vec<u8>>, String, String, Vec<(String, String)>, Vec<i64>);
 /// Type and text of a reader's schema, and name and text of each schema that it needs.
 type ReaderParts = (String, String, Vec<(String, String)>);
 
@@ -66,8 +66,8 @@ impl ValueSchemas {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let parts = |(id, guid, kind, text, referenced): &EntryParts| {
-            (*id, guid.as_ref().map(|guid| PyBytes::new(py, guid)), kind.clone(), text.clone(), referenced.clone())
+        let parts = |(id, guid, kind, text, referenced, global_ids): &EntryParts| {
+            (*id, guid.as_ref().map(|guid| PyBytes::new(py, guid)), kind.clone(), text.clone(), referenced.clone(), global_ids.clone())
         };
         let entries: Vec<_> = self.entries.iter().map(parts).collect();
         let framing = Framing::NAMES.iter().find(|(_, framing)| *framing == self.framing).map_or("auto", |(name, _)| name);
@@ -93,10 +93,10 @@ fn expected(present: Vec<usize>, newest: Option<usize>, reader: Option<ReaderPar
     Expected { present, newest, reader, messages: Vec::new() }
 }
 
-fn entry((id, guid, kind, text, referenced): &EntryParts) -> PyResult<Entry> {
+fn entry((id, guid, kind, text, referenced, global_ids): &EntryParts) -> PyResult<Entry> {
     let guid = guid.as_ref().map(|guid| guid.as_slice().try_into()).transpose();
     let guid = guid.map_err(|_| PyValueError::new_err("a GUID has 16 bytes"))?;
-    Ok(Entry { id: *id, guid, kind: kind.clone(), text: text.clone(), referenced: referenced.clone() })
+    Ok(Entry { id: *id, global_ids: global_ids.clone(), guid, kind: kind.clone(), text: text.clone(), referenced: referenced.clone() })
 }
 
 /// How keys and values are decoded, if columns need it.

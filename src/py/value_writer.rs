@@ -23,7 +23,7 @@ impl PyValueWriter {
     fn new(schema: SchemaParts, framing: &str, id: Option<i64>, message: Option<&str>) -> PyResult<Self> {
         let framing = choice("framing", framing, Framing::NAMES)?;
         let (kind, text, referenced) = schema;
-        let entry = Entry { id, guid: None, kind, text, referenced };
+        let entry = Entry { id, global_ids: Vec::new(), guid: None, kind, text, referenced };
         let writer = ValueWriter::new(&entry, framing, message);
         Ok(Self { writer: writer.map_err(|problem| PyValueError::new_err(format!("schema: {problem}")))? })
     }

@@ -8,7 +8,7 @@ use arrow_schema::ArrowError;
 
 use super::column::Column;
 use super::formats::{Reading, ValueFormat};
-use super::framing::{Framed, Header, SchemaName};
+use super::framing::{Framed, Header, MessageName, SchemaName};
 use super::json::ensure_text;
 use super::payload::{Problem, Read};
 use super::plan::ValuePlan;
@@ -148,7 +148,7 @@ impl ValueDecoder {
         }
         let place = self.place(framed.name)?;
         if let (SchemaName::Id(_), true, None, Some(prefix)) = (framed.name, framed.is_confluent, header, value.first_chunk()) {
-            self.again = Some((*prefix, Framed { payload: &[], header_rest: None, ..framed }, place));
+            self.again = Some((*prefix, Framed { payload: &[], message: MessageName::InPayload, ..framed }, place));
         }
         Ok((framed, place))
     }
@@ -174,7 +174,7 @@ impl ValueDecoder {
     }
 }
 
-/// The id in the name of a schema.
+/// The id in the name of a schema. A global id is not one that the schema is known by.
 fn id_in(name: SchemaName) -> Option<i64> {
     if let SchemaName::Id(id) = name { Some(id) } else { None }
 }

@@ -7,7 +7,7 @@ use prost_reflect::MessageDescriptor;
 
 use super::avro::{self, Resolver, Step};
 use super::column::{Column, Slots, push_member};
-use super::framing::Framed;
+use super::framing::{Framed, Framing};
 use super::json::{self, JsonSchema, JsonStep};
 use super::payload::{Payload, Problem, Read};
 use super::protobuf::{self, FieldKind, ProtoSchema};
@@ -174,8 +174,10 @@ pub enum Reading {
 /// How the messages of a schema are read, by their paths.
 #[derive(Debug)]
 pub struct Messages {
-    /// Message indexes are before the payload.
-    pub has_index: bool,
+    /// How values name them.
+    pub framing: Framing,
+    /// The schema.
+    pub schema: Arc<ProtoSchema>,
     /// Why a message cannot be read, or `None` if no field of it is wanted.
     pub by_path: HashMap<Vec<i32>, Read<Option<Reading>>>,
 }
@@ -227,7 +229,7 @@ impl Reading {
 
 impl Messages {
     fn read(&self, framed: &Framed<'_>, column: &mut Column, spent: &mut u64) -> Read<()> {
-        let (path, payload) = protobuf::message_of(framed, self.has_index)?;
+        let (path, payload) = protobuf::message_of(framed, self.framing, &self.schema)?;
         let found = self.by_path.get(&path).ok_or_else(|| Problem::Text(format!("message index {path:?} is not in the schema")))?;
         match found {
             Ok(Some(reading)) => reading.read(&Framed { payload, ..*framed }, column, spent),

@@ -1,7 +1,7 @@
 //! How a value names its schema: the bytes before the payload, or a record header.
 //!
-//! Source: `SchemaId` and `AbstractKafkaSchemaSerDe` in Confluent's schema registry; `DefaultIdHandler` and `DefaultHeadersHandler` in Apicurio
-//! Registry; "Single object encoding" in the specification of Avro 1.12.
+//! Source: `SchemaId` and `AbstractKafkaSchemaSerDe` in Confluent's schema registry; `OptimisticFallbackIdHandler`, `DefaultHeadersHandler` and
+//! `ProtobufSerdeHeaders` in Apicurio Registry; "Single object encoding" in the specification of Avro 1.12.
 
 use super::payload::{Problem, Read};
 
@@ -17,8 +17,10 @@ pub enum Framing {
     Confluent,
     /// The same, where Protobuf has no message indexes.
     ConfluentNoIndex,
-    /// Byte 0 and an id of 8 bytes, or 8 bytes in a record header.
+    /// Byte 0 and an id of 4 bytes, or of 8 where the first 4 are zero, or 8 bytes in a record header.
     Apicurio,
+    /// The same, where ids before a payload are global ids.
+    ApicurioGlobal,
     /// C3 01 and a fingerprint.
     SingleObject,
 }
@@ -28,6 +30,8 @@ pub enum Framing {
 pub enum SchemaName {
     /// By the id of a registry.
     Id(i64),
+    /// By the id of a version in Apicurio, whose other ids are those of contents.
+    GlobalId(i64),
     /// By a GUID.
     Guid([u8; 16]),
     /// By the fingerprint of an Avro schema.
@@ -41,27 +45,45 @@ pub enum SchemaName {
 pub struct Framed<'a> {
     /// The name of its schema.
     pub name: SchemaName,
-    /// What follows the name in a header: Protobuf's message indexes.
-    pub header_rest: Option<&'a [u8]>,
+    /// How it names its message, of Protobuf.
+    pub message: MessageName<'a>,
     /// What follows the name in the value.
     pub payload: &'a [u8],
     /// The value is framed as Confluent's serializers do.
     pub is_confluent: bool,
 }
 
+/// Where a value of Protobuf names its message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageName<'a> {
+    /// Before the message, if at all.
+    InPayload,
+    /// In the header that names the schema: message indexes.
+    Indexes(&'a [u8]),
+    /// In a header of its own: the name of the type.
+    Type(&'a [u8]),
+}
+
 /// The names of the record headers that name a schema: Confluent's, then Apicurio's.
 pub const VALUE_HEADERS: [&str; 3] = ["__value_schema_id", "apicurio.value.globalId", "apicurio.value.contentId"];
 /// The same for keys.
 pub const KEY_HEADERS: [&str; 3] = ["__key_schema_id", "apicurio.key.globalId", "apicurio.key.contentId"];
+/// What each of them has.
+pub const HEADER_KINDS: [HeaderKind; 3] = [HeaderKind::Confluent, HeaderKind::GlobalId, HeaderKind::ContentId];
+/// The name of the record header with the type of a value of Protobuf.
+pub const VALUE_TYPE_HEADER: &str = "apicurio.protobuf.type";
+/// The same for keys.
+pub const KEY_TYPE_HEADER: &str = "apicurio.protobuf.type.key";
 
 impl Framing {
     /// All of them, with the names that callers use.
-    pub const NAMES: [(&'static str, Self); 6] = [
+    pub const NAMES: [(&'static str, Self); 7] = [
         ("auto", Self::Auto),
         ("none", Self::None),
         ("confluent", Self::Confluent),
         ("confluent-no-index", Self::ConfluentNoIndex),
         ("apicurio", Self::Apicurio),
+        ("apicurio-global", Self::ApicurioGlobal),
         ("single-object", Self::SingleObject),
     ];
 
@@ -83,6 +105,7 @@ impl Framing {
                 [&[0], id.to_be_bytes().as_slice()].concat()
             }
             Self::Apicurio => [&[0], named()?.to_be_bytes().as_slice()].concat(),
+            Self::ApicurioGlobal => return Err("values are not written with global ids; use \"apicurio\"".to_owned()),
             Self::SingleObject => {
                 let fingerprint = fingerprint.ok_or("only Avro has single objects")?;
                 [&[0xc3, 1], fingerprint.as_slice()].concat()
@@ -94,7 +117,7 @@ impl Framing {
     ///
     /// # Errors
     /// `Framing` for a value without the framing.
-    pub fn parse<'a>(self, value: &'a [u8], header: Option<Header<'a>>, knows: impl Fn(i64) -> bool) -> Read<Framed<'a>> {
+    pub fn parse<'a>(self, value: &'a [u8], header: Option<Header<'a>>, knows: impl Fn(SchemaName) -> bool) -> Read<Framed<'a>> {
         if self == Self::None {
             return Ok(framed(SchemaName::Unnamed, value));
         }
@@ -104,10 +127,11 @@ impl Framing {
         match (self, value.first()) {
             (_, None) => Err(Box::new(Problem::Framing("the value is empty: neither a tombstone nor a value with a schema"))),
             (Self::Auto | Self::SingleObject, Some(0xc3)) => single_object(value),
-            (Self::Auto, Some(0)) => by_any_id(value, knows),
+            (Self::Auto, Some(0)) => by_any_id(value, |id| knows(SchemaName::Id(id))),
             (Self::Confluent | Self::ConfluentNoIndex, Some(0)) => by_id(value),
             (Self::Auto | Self::Confluent | Self::ConfluentNoIndex, Some(1)) => by_guid(value),
-            (Self::Apicurio, Some(0)) => by_long_id(value),
+            (Self::Apicurio, Some(0)) => by_apicurio_id(value, SchemaName::Id, knows),
+            (Self::ApicurioGlobal, Some(0)) => by_apicurio_id(value, SchemaName::GlobalId, knows),
             _ => Err(Box::new(Problem::Framing("the value does not begin with the framing of a schema"))),
         }
     }
@@ -116,29 +140,45 @@ impl Framing {
 /// A record header that names a schema.
 #[derive(Clone, Copy, Debug)]
 pub struct Header<'a> {
-    /// It is one of Apicurio's.
-    pub is_apicurio: bool,
+    /// What it has.
+    pub kind: HeaderKind,
     /// Its value.
     pub value: &'a [u8],
+    /// The value of the header with the type of a message, next to one of Apicurio's.
+    pub message_type: Option<&'a [u8]>,
+}
+
+/// What a header that names a schema has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeaderKind {
+    /// An id or a GUID after a byte that says which.
+    Confluent,
+    /// Apicurio's id of a version.
+    GlobalId,
+    /// Apicurio's id of a content, which is the id of its Confluent API.
+    ContentId,
 }
 
 impl<'a> Header<'a> {
     fn parse(self, payload: &'a [u8]) -> Read<Framed<'a>> {
-        if self.is_apicurio {
+        if self.kind != HeaderKind::Confluent {
             let id: [u8; 8] = self.value.try_into().map_err(|_| Problem::Framing("the header of the schema's id does not have 8 bytes"))?;
-            return Ok(framed(SchemaName::Id(i64::from_be_bytes(id)), payload));
+            let id = i64::from_be_bytes(id);
+            let name = if self.kind == HeaderKind::GlobalId { SchemaName::GlobalId(id) } else { SchemaName::Id(id) };
+            let message = self.message_type.map_or(MessageName::InPayload, MessageName::Type);
+            return Ok(Framed { message, ..framed(name, payload) });
         }
         let named = match self.value.first() {
             Some(0) => by_id(self.value)?,
             Some(1) => by_guid(self.value)?,
             _ => return Err(Box::new(Problem::Framing("the header of the schema's id begins with neither 0 nor 1"))),
         };
-        Ok(Framed { payload, header_rest: Some(named.payload), ..named })
+        Ok(Framed { payload, message: MessageName::Indexes(named.payload), ..named })
     }
 }
 
 fn framed(name: SchemaName, payload: &[u8]) -> Framed<'_> {
-    Framed { name, header_rest: None, payload, is_confluent: false }
+    Framed { name, message: MessageName::InPayload, payload, is_confluent: false }
 }
 
 fn by_id(value: &[u8]) -> Read<Framed<'_>> {
@@ -161,6 +201,14 @@ fn by_any_id(value: &[u8], knows: impl Fn(i64) -> bool) -> Read<Framed<'_>> {
     }
 }
 
+/// As `by_any_id`, where an id of 4 bytes that is 0 is the beginning of one of 8, known or not.
+fn by_apicurio_id(value: &[u8], named: fn(i64) -> SchemaName, knows: impl Fn(SchemaName) -> bool) -> Read<Framed<'_>> {
+    let found = by_any_id(value, |id| knows(named(id)))?;
+    let found = if found.name == SchemaName::Id(0) { by_long_id(value).unwrap_or(found) } else { found };
+    let name = if let SchemaName::Id(id) = found.name { named(id) } else { found.name };
+    Ok(Framed { name, is_confluent: false, ..found })
+}
+
 fn by_guid(value: &[u8]) -> Read<Framed<'_>> {
     let (guid, payload) = rest_after::<16>(value, 1).ok_or(Problem::Framing("the value ends inside the GUID of its schema"))?;
     Ok(Framed { is_confluent: true, ..framed(SchemaName::Guid(guid), payload) })
@@ -178,4 +226,26 @@ fn single_object(value: &[u8]) -> Read<Framed<'_>> {
 fn rest_after<const N: usize>(value: &[u8], start: usize) -> Option<([u8; N], &[u8])> {
     let (name, rest) = value.get(start..)?.split_first_chunk::<N>()?;
     Some((*name, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(framing: Framing, value: &[u8], known: &[SchemaName]) -> SchemaName {
+        framing.parse(value, None, |name| known.contains(&name)).expect("a framing").name
+    }
+
+    #[test]
+    fn ids_of_apicurio_have_4_bytes_or_8_that_begin_with_zeros() {
+        let short = b"\0\0\0\0\x05payload";
+        let long = b"\0\0\0\0\0\0\0\0\x05payload";
+        assert_eq!(name(Framing::Apicurio, short, &[]), SchemaName::Id(5));
+        assert_eq!(name(Framing::Apicurio, long, &[]), SchemaName::Id(5));
+        assert_eq!(name(Framing::ApicurioGlobal, short, &[]), SchemaName::GlobalId(5));
+        assert_eq!(name(Framing::ApicurioGlobal, long, &[]), SchemaName::GlobalId(5));
+        let wide = b"\0\0\0\0\x01\0\0\0\x05payload";
+        assert_eq!(name(Framing::Apicurio, wide, &[]), SchemaName::Id(1));
+        assert_eq!(name(Framing::Apicurio, wide, &[SchemaName::Id(0x1_0000_0005)]), SchemaName::Id(0x1_0000_0005));
+    }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use arrow_schema::DataType;
 
 use super::formats::{AnySchema, Messages, Reading};
-use super::framing::Framing;
 use super::payload::{Problem, Read};
 use super::schemas::{Schemas, member_name};
 use super::shape::{Member, Shape, ShapeKind};
@@ -113,14 +112,14 @@ impl ValuePlan {
     pub fn step(&self, index: usize) -> Read<Option<Reading>> {
         match self.schemas.parsed(index)? {
             AnySchema::Protobuf(schema, message) => {
-                let has_index = self.schemas.framing() != Framing::ConfluentNoIndex;
                 let paths = schema.paths().into_iter();
                 let read = paths.filter_map(|path| {
                     let writer = AnySchema::Protobuf(Arc::clone(&schema), message.clone()).with_message(&path)?;
                     let step = self.step_of(index, &writer, Some(&path));
                     Some((path, step))
                 });
-                Ok(Some(Reading::Messages(Arc::new(Messages { has_index, by_path: read.collect() }))))
+                let by_path = read.collect();
+                Ok(Some(Reading::Messages(Arc::new(Messages { framing: self.schemas.framing(), schema, by_path }))))
             }
             writer => self.step_of(index, &writer, None),
         }

@@ -1,9 +1,11 @@
 //! Keys, values and headers of the records of a batch.
 
+use std::ops::Range;
+
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, LargeBinaryArray, ListArray, RecordBatch, StructArray};
 
-use super::framing::{Header, KEY_HEADERS, VALUE_HEADERS};
+use super::framing::{HEADER_KINDS, Header, HeaderKind, KEY_HEADERS, KEY_TYPE_HEADER, VALUE_HEADERS, VALUE_TYPE_HEADER};
 use super::outputs::Part;
 use super::stream::longs;
 use crate::columns::Column;
@@ -117,28 +119,29 @@ impl<'a> Headers<'a> {
     /// The header that names the schema of the key or the value of a row.
     #[inline]
     pub fn find_part(&self, part: Part, row: usize) -> Option<Header<'a>> {
-        let names = match part {
-            Part::Value => &VALUE_HEADERS,
-            Part::Key => &KEY_HEADERS,
-        };
-        self.find(row, names)
-    }
-
-    #[inline]
-    fn find(&self, row: usize, names: &[&str]) -> Option<Header<'a>> {
         let ends = self.lists.value_offsets().get(row..row + 2)?;
         let [start, end] = ends else { return None };
         if start == end {
             return None;
         }
-        self.find_between(usize::try_from(*start).ok()?, usize::try_from(*end).ok()?, names)
+        self.find_between(usize::try_from(*start).ok()?..usize::try_from(*end).ok()?, part)
     }
 
-    /// The first name counts before the others, and the last header of a name before those in front of it.
-    fn find_between(&self, start: usize, end: usize, names: &[&str]) -> Option<Header<'a>> {
-        names.iter().enumerate().find_map(|(number, name)| {
-            let header = (start..end).rev().find(|index| self.keys.value(*index) == name.as_bytes())?;
-            Some(Header { is_apicurio: number > 0, value: self.values.get(header)? })
+    /// The first name counts before the others.
+    fn find_between(&self, headers: Range<usize>, part: Part) -> Option<Header<'a>> {
+        let (names, type_name) = match part {
+            Part::Value => (VALUE_HEADERS, VALUE_TYPE_HEADER),
+            Part::Key => (KEY_HEADERS, KEY_TYPE_HEADER),
+        };
+        names.iter().zip(HEADER_KINDS).find_map(|(name, kind)| {
+            let value = self.last(headers.clone(), name)?;
+            let message_type = if kind == HeaderKind::Confluent { None } else { self.last(headers.clone(), type_name) };
+            Some(Header { kind, value, message_type })
         })
+    }
+
+    /// The value of the last header with a name.
+    fn last(&self, mut headers: Range<usize>, name: &str) -> Option<&'a [u8]> {
+        self.values.get(headers.rfind(|index| self.keys.value(*index) == name.as_bytes())?)
     }
 }

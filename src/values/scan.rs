@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::formats::ValueFormat;
-use super::framing::{Framed, Framing};
+use super::formats::{AnySchema, ValueFormat};
+use super::framing::Framed;
 use super::json::Inferred;
 use super::outputs::Part;
 use super::protobuf::message_of;
@@ -65,13 +65,10 @@ pub fn scan(source: Source, options: StreamOptions, schemas: &Arc<Schemas>, met:
 
 /// Adds the message of a value, if its schema has it.
 fn add_message(schemas: &Schemas, index: usize, framed: &Framed<'_>, found: &mut BTreeSet<(usize, Vec<i32>)>) {
-    let has_index = schemas.framing() != Framing::ConfluentNoIndex;
-    let Ok((path, _)) = message_of(framed, has_index) else { return };
+    let Ok(AnySchema::Protobuf(schema, _)) = schemas.parsed(index) else { return };
+    let Ok((path, _)) = message_of(framed, schemas.framing(), &schema) else { return };
     let met = (index, path);
-    if !found.contains(&met)
-        && let Ok(schema) = schemas.parsed(index)
-        && schema.with_message(&met.1).is_some()
-    {
+    if !found.contains(&met) && schema.message(&met.1).is_some() {
         found.insert(met);
     }
 }

@@ -13,6 +13,8 @@ use super::payload::{Problem, Read};
 pub struct Entry {
     /// The id in the registry.
     pub id: Option<i64>,
+    /// The ids of its versions in Apicurio.
+    pub global_ids: Vec<i64>,
     /// The GUID in the registry.
     pub guid: Option<[u8; 16]>,
     /// AVRO, JSON or PROTOBUF.
@@ -42,6 +44,7 @@ impl Schemas {
         let mut names = HashMap::new();
         for (index, entry) in entries.iter().enumerate() {
             names.extend(entry.id.map(|id| (SchemaName::Id(id), index)));
+            names.extend(entry.global_ids.iter().map(|id| (SchemaName::GlobalId(*id), index)));
             names.extend(entry.guid.map(|guid| (SchemaName::Guid(guid), index)));
         }
         // The last schema has no name then.
@@ -75,7 +78,7 @@ impl Schemas {
         };
         let is_bare = may_be_bare && header.is_none() && !matches!(value, [0 | 1, ..] | [0xc3, 1, ..]);
         let framing = if is_bare { Framing::None } else { self.framing };
-        framing.parse(value, header, |id| self.knows(id))
+        framing.parse(value, header, |name| self.knows(name))
     }
 
     /// The number of the schema of values that name none.
@@ -88,9 +91,9 @@ impl Schemas {
         self.format
     }
 
-    /// True if an id is known.
-    pub fn knows(&self, id: i64) -> bool {
-        self.names.contains_key(&SchemaName::Id(id))
+    /// True if a schema has the name.
+    pub fn knows(&self, name: SchemaName) -> bool {
+        self.names.contains_key(&name)
     }
 
     /// The schema with a number.
@@ -107,6 +110,8 @@ impl Schemas {
             // A set of one schema without a name is that of every value.
             _ if self.is_single() => Some(0),
             SchemaName::Unnamed => self.bare,
+            // Schemas that did not come from Apicurio have one kind of ids.
+            SchemaName::GlobalId(id) if !self.has_global_ids() => self.names.get(&SchemaName::Id(id)).copied(),
             SchemaName::Fingerprint(_) => self.fingerprints.get_or_init(|| self.fingerprints()).get(&name).copied(),
             name => self.names.get(&name).copied(),
         };
@@ -121,6 +126,10 @@ impl Schemas {
         let (Some(entry), Some(parsed)) = (self.entries.get(index), self.parsed.get(index)) else { return Err(Box::new(Problem::Shape)) };
         let parsed = parsed.get_or_init(|| entry.parse(self.format));
         parsed.clone().map_err(|problem| Problem::Schema(format!("{}: {problem}", entry.label())).into())
+    }
+
+    fn has_global_ids(&self) -> bool {
+        self.entries.iter().any(|entry| !entry.global_ids.is_empty())
     }
 
     fn is_single(&self) -> bool {
@@ -153,6 +162,7 @@ impl std::fmt::Display for SchemaName {
         let hex = |f: &mut std::fmt::Formatter<'_>, bytes: &[u8]| bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"));
         match self {
             Self::Id(id) => write!(f, "the id {id}"),
+            Self::GlobalId(id) => write!(f, "the global id {id}"),
             Self::Guid(guid) => {
                 f.write_str("the GUID ")?;
                 hex(f, guid)

@@ -46,11 +46,14 @@ impl ValueWriter {
         let shape = schema.shape(&Wanted::all()).map_err(|problem| problem.to_string())?;
         let fingerprint = matches!(schema, AnySchema::Avro(_)).then(|| schema.fingerprint());
         let mut prefix = framing.prefix(entry.id, fingerprint)?;
-        if matches!(schema, AnySchema::Protobuf(..)) {
+        if let AnySchema::Protobuf(_, message) = &schema {
             match framing {
                 Framing::Auto | Framing::Confluent => protobuf::write_index(&path, &mut prefix),
+                Framing::Apicurio => protobuf::write_ref(message.name(), &mut prefix),
                 Framing::None | Framing::ConfluentNoIndex => {}
-                _ => return Err("values of Protobuf are not written with this framing; use \"confluent\"".to_owned()),
+                Framing::ApicurioGlobal | Framing::SingleObject => {
+                    return Err("values of Protobuf are not written with this framing; use \"confluent\"".to_owned());
+                }
             }
         }
         let is_confluent = matches!(framing, Framing::Auto | Framing::Confluent | Framing::ConfluentNoIndex);

@@ -191,11 +191,13 @@ def test_unions_are_plain_where_one_type_holds_all_branches_else_structs():
 
 @pytest.mark.parametrize("framing", ["confluent", "apicurio", "single-object"])
 def test_a_named_framing_takes_no_other(framing: Any):
+    # Apicurio's serializers write ids of 4 bytes too.
+    taken = {framing, "confluent"} if framing == "apicurio" else {framing}
     values = {"confluent": b"\0\0\0\0\7\x0e", "apicurio": b"\0" + bytes(7) + b"\7\x0e", "single-object": b"\xc3\1" + bytes(8) + b"\x0e"}
     for name, value in values.items():
         schemas = ls.schemas.single('"long"', framing=framing)
         stream = ls.decode(segment(value), values="avro", schemas=schemas, columns=["valueRecord"], on_error="skip")
-        assert (stream.to_pylist() == [{"valueRecord": 7}]) == (name == framing)
+        assert (stream.to_pylist() == [{"valueRecord": 7}]) == (name in taken)
 
 
 def test_headers_name_schemas():

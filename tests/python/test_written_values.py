@@ -139,6 +139,17 @@ def test_a_framing_is_before_the_payload(framing: Any, prefix: bytes) -> None:
     assert ls.decode(data, values="avro", schemas=schemas, columns=["valueRecord"]).to_pylist() == [{"valueRecord": {"id": 1, "note": "x"}}]
 
 
+def test_a_message_of_apicurios_framing_has_its_name_before_it() -> None:
+    schema = ls.schemas.Schema("PROTOBUF", 'syntax = "proto3"; message A {} message Thing { int32 n = 1; }', 7)
+    table = pa.table({"valueRecord": pa.array([{"n": 5}])})
+    schemas = ls.schemas.SchemaSet((schema,), "apicurio")
+    data = ls.encode(table, values="protobuf", schemas=schemas, message="Thing")
+    assert values_of(data) == [b"\0" + bytes(7) + b"\x07\x07\n\x05Thing\x08\x05"]
+    assert ls.decode(data, values="protobuf", schemas=schemas, columns=["valueRecord"]).to_pylist() == [{"valueRecord": {"n": 5}}]
+    with pytest.raises(ValueError, match="not written with global ids"):
+        ls.encode(table, values="protobuf", schemas=ls.schemas.SchemaSet((schema,), "apicurio-global"), message="Thing")
+
+
 def test_keys_values_and_other_columns_go_together() -> None:
     table = pa.table(
         {

@@ -145,7 +145,16 @@ def _listed_schema(root: Path, one: Mapping[str, Any]) -> Schema:
     references = tuple(SchemaReference(each["name"], each["subject"], each["version"]) for each in one.get("references", ()))
     versions = tuple(SubjectVersion(each["subject"], each["version"], each.get("state", "live")) for each in one.get("versions", ()))
     text = _schema_file(root / one["file"]).text
-    return Schema(one["schemaType"], text, one.get("id"), one.get("guid"), references, versions, one.get("context", ""))
+    return Schema(
+        one["schemaType"],
+        text,
+        one.get("id"),
+        one.get("guid"),
+        references,
+        versions,
+        one.get("context", ""),
+        tuple(one.get("globalIds", ())),
+    )
 
 
 def _named_schema(root: Path, name: int | str, path: StrPath) -> Schema:

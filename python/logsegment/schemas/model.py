@@ -13,7 +13,7 @@ SchemaType: TypeAlias = Literal["AVRO", "JSON", "PROTOBUF"]
 #: "live", "deleted" (softly: the registry still gives it by id), "hard-deleted" (the registry forgot it, the log has not).
 VersionState: TypeAlias = Literal["live", "deleted", "hard-deleted"]
 #: How a value names its schema; `SchemaSet.framing` has the meaning of each.
-Framing: TypeAlias = Literal["auto", "none", "confluent", "confluent-no-index", "apicurio", "single-object"]
+Framing: TypeAlias = Literal["auto", "none", "confluent", "confluent-no-index", "apicurio", "apicurio-global", "single-object"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,7 @@ class Schema:
         references: the schemas that this one names.
         versions: where it is registered, in the order of subjects and versions.
         context: of the registry; the default one has no name.
+        global_ids: of its versions, in Apicurio Registry, where `id` is the id of the content.
     """
 
     type: SchemaType
@@ -67,6 +68,7 @@ class Schema:
     references: tuple[SchemaReference, ...] = ()
     versions: tuple[SubjectVersion, ...] = ()
     context: str = ""
+    global_ids: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.type not in get_args(SchemaType):
@@ -74,6 +76,7 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes in the spelling of a registry's JSON."""
+        global_ids = {"globalIds": list(self.global_ids)} if self.global_ids else {}
         return {
             "context": self.context,
             "id": self.id,
@@ -82,7 +85,7 @@ class Schema:
             "references": [{"name": one.name, "subject": one.subject, "version": one.version} for one in self.references],
             "schema": self.text,
             "versions": [{"subject": one.subject, "version": one.version, "state": one.state} for one in self.versions],
-        }
+        } | global_ids
 
 
 @dataclass(frozen=True)
@@ -92,9 +95,10 @@ class SchemaSet:
     Attributes:
         schemas: all of them, by context and id.
         framing: how a value names its schema. "auto" looks at each value: byte 0 and a 4-byte id, byte 1 and a 16-byte GUID, a GUID in the
-            headers `__key_schema_id` and `__value_schema_id`, byte 0 and an 8-byte id (Apicurio), or C3 01 and a fingerprint (Avro's single
-            objects). "confluent", "apicurio" and "single-object" accept these forms alone. "confluent-no-index" is "confluent" for
-            Protobuf values without message indexes, as kafkajs writes them. "none": a value is nothing but the payload.
+            headers `__key_schema_id` and `__value_schema_id`, byte 0 and an 8-byte id (Apicurio), an id in a header of Apicurio's, or C3 01
+            and a fingerprint (Avro's single objects). "confluent", "apicurio" and "single-object" accept these forms alone.
+            "confluent-no-index" is "confluent" for Protobuf values without message indexes, as kafkajs writes them. "apicurio-global" is
+            "apicurio" for values with global ids. "none": a value is nothing but the payload.
         registrar: registers a schema under a subject and returns its id, if the set is that of a registry. It is not pickled.
 
     Example:

@@ -1,5 +1,7 @@
 """The schemas of a registry over HTTP: Confluent's API, which Karapace and Apicurio (below `/apis/ccompat/v7`) have too.
 
+Apicurio's own API, next to it, has the global ids of schemas.
+
 All schemas are read once, when the set is made. The set asks nothing later, so that it can be pickled and sent to workers; only
 `SchemaSet.register` does.
 """
@@ -25,6 +27,10 @@ T = TypeVar("T")
 _NOT_FOUND = 404
 #: Most bytes of one answer.
 _MOST_BYTES = 64 << 20
+#: In a URL of Apicurio: its API that is Confluent's, and its own.
+_COMPATIBLE, _OWN = "/apis/ccompat/", "/apis/registry/"
+#: Versions in one answer of Apicurio's own API.
+_MOST_VERSIONS = 500
 #: Most characters of a reason in an error.
 _MOST_REASON = 500
 _CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
@@ -98,6 +104,7 @@ class _Registry:
         self.found: dict[tuple[str, int], dict[str, Any]] = {}
         self.versions: dict[tuple[str, int], list[SubjectVersion]] = {}
         self.read: set[str] = set()
+        self.global_ids: dict[int, set[int]] = {}
 
     def schemas(self, subjects: list[str] | None) -> Iterator[Schema]:
         """Yield the schemas of subjects by context and id, each with its versions."""
@@ -107,7 +114,8 @@ class _Registry:
             references = _references(one)
             guid = one.get("guid") or guid_of(one["schema"], references, {name: one.get(name) for name in ("metadata", "ruleSet")})
             versions = tuple(sorted(self.versions[context, schema_id]))
-            yield Schema(one.get("schemaType") or "AVRO", one["schema"], schema_id, guid, references, versions, context)
+            global_ids = tuple(sorted(self.global_ids.get(schema_id, ()))) if context == "" else ()
+            yield Schema(one.get("schemaType") or "AVRO", one["schema"], schema_id, guid, references, versions, context, global_ids)
 
     def register(self, subject: str, schema: Schema) -> int:
         """Register a schema, and return its id.
@@ -134,7 +142,7 @@ class _Registry:
             return
         self.read.add(subject)
         path = f"/subjects/{quote(subject, safe='')}/versions"
-        live = set(self._list(path, int))
+        live, ids = set(self._list(path, int)), set[int]()
         for version in self._list(path, int, deleted="true") or sorted(live):
             one = self._get(f"{path}/{version}", deleted="true")
             if one is None:
@@ -146,8 +154,28 @@ class _Registry:
             place = context_of(subject), schema_id
             self.found.setdefault(place, one | {"schema": text})
             self.versions.setdefault(place, []).append(SubjectVersion(subject, version, "live" if version in live else "deleted"))
+            ids.add(schema_id)
             for reference in references:
                 self._read(reference.subject)
+        for content_id, global_id in self._global_ids(subject):
+            # Unless the API gives global ids as ids, which a server can be set to.
+            if content_id in ids:
+                self.global_ids.setdefault(content_id, set()).add(global_id)
+
+    def _global_ids(self, subject: str) -> list[tuple[int, int]]:
+        """Return the content id and the global id of each version of a subject, which Apicurio's own API has; none of another registry."""
+        for api in ("v3", "v2") if _COMPATIBLE in self.place else ():
+            path = f"{_OWN}{api}/groups/default/artifacts/{quote(subject, safe='')}/versions"
+            pairs: list[tuple[int, int]] = []
+            while found := self._get(path, limit=f"{_MOST_VERSIONS}", offset=f"{len(pairs)}"):
+                try:
+                    more = [(int(one["contentId"]), int(one["globalId"])) for one in found["versions"]]
+                    pairs += more
+                    if not more or len(pairs) >= int(found["count"]):
+                        return pairs
+                except (KeyError, TypeError, ValueError) as error:
+                    raise self._not_a_registry(path, error) from None
+        return []
 
     def _list(self, path: str, kind: type[T], **parameters: str) -> list[T]:
         """Return the items of an answer; none for what is not there."""
@@ -169,7 +197,7 @@ class _Registry:
         import httpx
 
         try:
-            with self.client.stream(method, path, **request) as answer:
+            with self.client.stream(method, self._url(path), **request) as answer:
                 if answer.status_code == _NOT_FOUND and method == "GET":
                     return None
                 content = bytearray()
@@ -186,6 +214,14 @@ class _Registry:
             return json.loads(content)
         except (ValueError, RecursionError) as error:
             raise self._not_a_registry(path, error) from None
+
+    def _url(self, path: str) -> httpx.URL | str:
+        """Return the URL of a path, below the one that was given unless the path is of Apicurio's own API."""
+        if not path.startswith(_OWN):
+            return path
+        url = self.client.base_url
+        root, _, _ = url.raw_path.partition(_COMPATIBLE.encode())
+        return url.copy_with(raw_path=root + path.encode())
 
     def _not_a_registry(self, path: str, error: Exception) -> ValueError:
         return ValueError(f"{self.place} is not a schema registry: its answer to {path}: {type(error).__name__}: {error}")

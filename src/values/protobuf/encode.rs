@@ -8,6 +8,7 @@ use prost_reflect::prost::encoding::{WireType, encode_key, encode_varint};
 use prost_reflect::{DynamicMessage, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, OneofDescriptor, Value};
 use serde_json::Value as Json;
 
+use super::message_name::REF_NAME;
 use super::step::is_wrapper;
 use crate::values::cells::{Cells, Item, Members};
 use crate::values::misfit::{Misfit, Written, misfit};
@@ -39,6 +40,15 @@ pub fn write_index(path: &[i32], out: &mut Vec<u8>) {
         }
         out.push(u8::try_from(left).unwrap_or_default());
     }
+}
+
+/// Writes the name of a message as Apicurio's serializers do.
+pub fn write_ref(name: &str, out: &mut Vec<u8>) {
+    let mut found = vec![REF_NAME];
+    encode_varint(name.len().try_into().unwrap_or(u64::MAX), &mut found);
+    found.extend_from_slice(name.as_bytes());
+    encode_varint(found.len().try_into().unwrap_or(u64::MAX), out);
+    out.extend_from_slice(&found);
 }
 
 /// A message that is being written: values of its own, then messages inside of it and entries of maps, in the order that they come in.

@@ -3,10 +3,12 @@
 mod decode;
 mod encode;
 mod json;
+mod message_name;
 mod schema;
 mod step;
 
 pub use decode::read;
-pub use encode::{write, write_index};
-pub use schema::{ProtoSchema, message_of};
+pub use encode::{write, write_index, write_ref};
+pub use message_name::message_of;
+pub use schema::ProtoSchema;
 pub use step::{FieldKind, holds, plan_of};

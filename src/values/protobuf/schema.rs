@@ -1,8 +1,9 @@
-//! A schema in the language of .proto files, and which of its messages a value is.
+//! A schema in the language of .proto files, and its messages.
 //!
-//! Source: `ProtobufSchema.toMessageName` and `MessageIndexes` in Confluent's schema registry.
+//! Source: `ProtobufSchema.toMessageName` in Confluent's schema registry.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,14 +11,13 @@ use prost_reflect::{FileDescriptor, MessageDescriptor};
 use protox::Compiler;
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
 
-use crate::values::framing::Framed;
-use crate::values::payload::{Payload, Problem, Read};
-
 /// A compiled schema with those that it imports.
 #[derive(Clone, Debug)]
 pub struct ProtoSchema {
     file: FileDescriptor,
     text: String,
+    /// The paths of messages by their names, without those around them.
+    by_name: OnceLock<HashMap<String, Vec<i32>>>,
 }
 
 /// The name of the file of a schema, which has none of its own.
@@ -25,7 +25,7 @@ const ROOT: &str = "logsegment.root.proto";
 /// Most bytes of a text, since its compiler keeps all of it.
 const MOST_BYTES: usize = 4 << 20;
 /// Most brackets that are open, since its compiler walks into them.
-const MOST_OPEN: usize = 64;
+pub(super) const MOST_OPEN: usize = 64;
 
 /// Most messages of a schema that values may be.
 const MOST_MESSAGES: usize = 10_000;
@@ -46,7 +46,7 @@ impl ProtoSchema {
         let mut compiler = Compiler::with_file_resolver(resolver);
         compiler.include_imports(true).open_file(ROOT).map_err(|error| format!("not a schema of Protobuf: {error}"))?;
         let file = compiler.descriptor_pool().get_file_by_name(ROOT).ok_or("the compiler gave no file")?;
-        Ok(Self { file, text: text.to_owned() })
+        Ok(Self { file, text: text.to_owned(), by_name: OnceLock::new() })
     }
 
     /// The text.
@@ -79,6 +79,16 @@ impl ProtoSchema {
                 full == name || full.strip_prefix(package).is_some_and(|short| short.trim_start_matches('.') == name)
             })
         })
+    }
+
+    /// The path of the message that has a name in the message or the file around it; of several the one with fewest messages around it.
+    pub fn path_of_short(&self, name: &str) -> Option<&[i32]> {
+        let by_name = self.by_name.get_or_init(|| {
+            let named = |path: Vec<i32>| Some((self.message(&path)?.name().to_owned(), path));
+            // Of two with one name the last is kept.
+            self.paths().into_iter().rev().filter_map(named).collect()
+        });
+        by_name.get(name).map(Vec::as_slice)
     }
 
     /// The message at a path of numbers: that of a message of the file, and of messages inside of it.
@@ -129,40 +139,4 @@ fn serialized(name: &str, text: &str) -> Option<File> {
     // Its name is the one that importing files know it by, not the one that it was compiled with.
     descriptor.name = Some(name.to_owned());
     Some(File::from_file_descriptor_proto(descriptor))
-}
-
-/// The path of the message that a value is, and its bytes.
-///
-/// # Errors
-/// `Text` for numbers that cannot be.
-pub fn message_of<'a>(framed: &Framed<'a>, has_index: bool) -> Read<(Vec<i32>, &'a [u8])> {
-    match framed.header_rest {
-        Some([]) => Ok((vec![0], framed.payload)),
-        Some(rest) => {
-            let mut rest = Payload::new(rest);
-            let path = index_path(&mut rest)?;
-            rest.finish()?;
-            Ok((path, framed.payload))
-        }
-        None if framed.is_confluent && has_index => {
-            let mut payload = Payload::new(framed.payload);
-            let path = index_path(&mut payload)?;
-            Ok((path, payload.take(payload.left())?))
-        }
-        None => Ok((vec![0], framed.payload)),
-    }
-}
-
-/// Reads the message indexes of Confluent's framing: their number, then each; 0 is the first message.
-///
-/// # Errors
-/// `Text` for numbers that cannot be.
-fn index_path(payload: &mut Payload<'_>) -> Read<Vec<i32>> {
-    let count = payload.long()?;
-    if count == 0 {
-        return Ok(vec![0]);
-    }
-    let bad = || Box::new(Problem::Text(format!("{count} message indexes")));
-    let count = usize::try_from(count).ok().filter(|count| *count <= MOST_OPEN && *count <= payload.left()).ok_or_else(bad)?;
-    (0..count).map(|_| payload.int()).collect()
 }

@@ -116,6 +116,32 @@ def test_one_subject_brings_what_it_refers_to():
     assert len(found) < 10
 
 
+@pytest.mark.parametrize("api", ["v3", "v2", None])
+def test_apicurios_own_api_has_global_ids(api: str | None):
+    """Two versions of one content, another that Confluent's API does not show, and answers of one version each."""
+    pairs = [(7, 20), (8, 21), (7, 22)]
+
+    def answer(path: str, parameters: dict[str, str], headers: Any) -> Answer:
+        if headers["Authorization"] is None:
+            return 401, b""
+        if path.startswith("/apis/registry/"):
+            if path != f"/apis/registry/{api}/groups/default/artifacts/a%2Fb-value/versions":
+                return 404, b""
+            versions = [{"contentId": content, "globalId": version} for content, version in pairs[int(parameters["offset"]) :][:1]]
+            return 200, json.dumps({"count": len(pairs), "versions": versions}).encode()
+        answers = {"": ["a/b-value"], "/a%2Fb-value/versions": [1], "/a%2Fb-value/versions/1": {"id": 7, "schema": '"long"'}}
+        return 200, json.dumps(answers[path.removeprefix("/apis/ccompat/v7/subjects")]).encode()
+
+    with serving(answer) as url:
+        found = ls.schemas.from_registry(f"{url.replace('//', '//user:s3cret@')}/apis/ccompat/v7")
+    (schema,) = found
+    assert (schema.id, schema.global_ids) == (7, (20, 22) if api else ())
+    header = {"key": "apicurio.value.globalId", "value": (22).to_bytes(8, "big")}
+    data = ls.encode(pa.table({"value": [b"\x0e"], "headers": [[header]]}))
+    stream = ls.decode(data, values="avro", schemas=found, columns=["valueRecord", "valueSchemaId"], on_error="skip")
+    assert stream.to_pylist() == [{"valueRecord": 7, "valueSchemaId": 7} if api else {"valueRecord": None, "valueSchemaId": None}]
+
+
 def test_credentials_are_sent_and_never_shown():
     basic = "Basic " + b64encode(b"user:s3cret").decode()
 
