@@ -60,6 +60,9 @@ JAVA_SOURCES := $(shell find jvm -type f)
 JAR := python/logsegment/spark/jvm/logsegment-spark.jar
 # What tests and wheels take along: nothing where there is no JDK.
 BUILT_JAR := $(if $(shell command -v javac),$(JAR))
+# Spark's classes as a JVM keeps them: tests start Spark forty times, each time in half of the time.
+SPARK_ARCHIVE := target/jvm/spark.jsa
+BUILT_ARCHIVE := $(if $(shell command -v java),$(SPARK_ARCHIVE))
 SETUP := $(STAMPS)/setup
 BUILD := $(STAMPS)/build
 # The stamp outlives the module when the tree is cleaned: then it counts for nothing.
@@ -143,8 +146,11 @@ test-rust: $(SETUP) ## the core without features (the fence), then with columns,
 	cargo test $(LOCKED) --features io,jvm,values
 
 .PHONY: test-python
-test-python: $(BUILD) $(BUILT_JAR) ## pytest in WORKERS processes (4); ARGS="-k name" selects
+test-python: $(BUILD) $(BUILT_JAR) $(BUILT_ARCHIVE) ## pytest in WORKERS processes (4); ARGS="-k name" selects
 	$(PY) -m pytest $(PARALLEL) -m "not soak and not other_versions" --durations 20 $(ARGS)
+
+$(SPARK_ARCHIVE): $(SETUP) tests/support/spark_archive.py | $(BUILD) $(BUILT_JAR)
+	$(PY) tests/support/spark_archive.py
 
 .PHONY: lint
 lint: $(BUILD) licenses-check ## formats, clippy three times, ruff, mypy, the stub against the module, the language of texts, workflows, issue forms, links, licences

@@ -13,8 +13,8 @@ import short_lived_java
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
 
-for variable in short_lived_java.SPARK_VARIABLES:
-    os.environ.setdefault(variable, " ".join(short_lived_java.OPTIONS))
+for variable, options in short_lived_java.SPARK_VARIABLES.items():
+    os.environ.setdefault(variable, " ".join(options))
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 

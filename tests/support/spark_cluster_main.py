@@ -32,7 +32,7 @@ OPTIONS = {
     "spark.cores.max": "2",
     "spark.executor.cores": "1",
     "spark.executor.memory": "512m",
-    "spark.executor.extraJavaOptions": " ".join(short_lived_java.OPTIONS),
+    "spark.executor.extraJavaOptions": " ".join(short_lived_java.SPARK_OPTIONS),
     "spark.executor.pyspark.memory": "1g",
     "spark.executorEnv.PYTHONPATH": str(PACKAGES),
     # Wait for both executors.
