@@ -138,7 +138,7 @@ test: setup build test-rust test-python ## set up, build and run every test
 check: $(BUILD) ## the loop at the desk: Rust and Python tests without Spark, brokers, browsers and pages
 	cargo test --quiet $(LOCKED) --features io,values
 	$(PY) -m pytest --quiet $(PARALLEL) -m "not spark and not interop and not slow" \
-		--ignore tests/python/test_docs.py tests/python $(ARGS)
+		--ignore tests/python/test_docs.py --ignore tests/python/test_site.py tests/python $(ARGS)
 
 .PHONY: test-rust
 test-rust: $(SETUP) ## the core without features (the fence), then with columns, values, files and the JVM reader
