@@ -56,7 +56,11 @@ def run(*arguments: str | Path, stdin: bytes | None = None, **environment: str) 
     """Run to the end. Standard input is empty unless it is given."""
     words, cleaned = list(map(str, arguments)), clean_environment(**environment)
     if forking_server.takes(cleaned):
-        code, out, err = server().run(words, stdin or b"", cleaned, timeout=60)
+        try:
+            code, out, err = server().run(words, stdin or b"", cleaned, timeout=60)
+        except subprocess.TimeoutExpired:
+            server.cache_clear()
+            raise
         return Done(code, out, err.decode())
     done = subprocess.run([*COMMAND, *words], input=stdin or b"", capture_output=True, env=cleaned, timeout=60, check=False)
     return Done(done.returncode, done.stdout, done.stderr.decode())

@@ -31,7 +31,8 @@ class Server:
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair()
         command = [sys.executable, __file__, str(theirs.fileno())]
-        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        # A group of its own: it and its runs can be ended together.
+        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, process_group=0)
         theirs.close()
         atexit.register(self.close)
 
@@ -44,7 +45,7 @@ class Server:
         """Run to the end; give the exit code and both outputs.
 
         Raises:
-            subprocess.TimeoutExpired: The run took longer than this many seconds. The server is of no use afterwards.
+            subprocess.TimeoutExpired: The run took longer than this many seconds. The server ended with it.
         """
         with ExitStack() as files, ThreadPoolExecutor(3) as pool:
             read_ends, theirs = [], []
@@ -66,7 +67,7 @@ class Server:
             try:
                 code = int.from_bytes(received(self._socket, NUMBER_BYTES), "big", signed=True)
             except TimeoutError:
-                self._process.kill()
+                os.killpg(self._process.pid, signal.SIGKILL)
                 raise subprocess.TimeoutExpired(arguments, timeout) from None
             out, err = (one.result(timeout) or b"" for one in outputs)
         return code, out, err
