@@ -10,6 +10,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pyarrow as pa
 import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient
@@ -21,8 +22,7 @@ from grpc_tools import protoc
 
 import logsegment as ls
 from apicurio import register
-
-httpx = pytest.importorskip("httpx")
+from registry_values import OBJECT, bytes_of, logged
 
 MONEY = {"type": "record", "name": "Money", "namespace": "shop", "fields": [{"name": "units", "type": "long"}]}
 ORDER = {"type": "record", "name": "Order", "namespace": "shop", "fields": [{"name": "total", "type": "shop.Money"}]}
@@ -87,13 +87,6 @@ VALUES = [
     {"n": number, "text": text, "many": [0.5, number], "by_name": {"a": 5}, "state": "DONE", "at": AT, "inner": {"x": b"\x00\xff"}}
     for number, text in ((1, None), (-(2**62), "é"))
 ]
-JSON_SCHEMA = {
-    "$schema": "http://json-schema.org/draft-07/schema#",
-    "title": "Thing",
-    "type": "object",
-    "required": ["n"],
-    "properties": {"n": {"type": "integer"}, "text": {"type": "string"}, "many": {"type": "array", "items": {"type": "number"}}},
-}
 PROTO = """syntax = "proto3";
 message Other { int32 z = 1; }
 message Thing { sint64 n = 1; string text = 2; repeated double many = 3; map<string, int32> by_name = 4; optional bytes maybe = 5; }
@@ -111,14 +104,6 @@ def columns_of(data: bytes, kind: str, url: str) -> list[dict[str, Any]]:
     return [row["valueRecord"] for row in read.to_pyarrow().to_pylist(maps_as_pydicts="strict")]
 
 
-def logged(values: list[bytes | None]) -> bytes:
-    return ls.encode(pa.table({"value": pa.array(values, pa.binary())})) or b""
-
-
-def bytes_of(data: bytes | None) -> list[bytes]:
-    return [row["value"] for row in ls.decode(data or b"", columns=["value"]).to_pylist()]
-
-
 def test_values_of_confluents_serializers_are_read_and_their_deserializers_read_ours(url: str, client: SchemaRegistryClient):
     context = SerializationContext("peer", MessageField.VALUE)
     writer = AvroSerializer(client, json.dumps(RECORD))
@@ -130,12 +115,12 @@ def test_values_of_confluents_serializers_are_read_and_their_deserializers_read_
 
     context = SerializationContext("json-peer", MessageField.VALUE)
     things = [{"n": 1, "text": "é", "many": [0.5, 2.0]}, {"n": 2}]
-    written = [JSONSerializer(json.dumps(JSON_SCHEMA), client)(thing, context) for thing in things]
+    written = [JSONSerializer(json.dumps(OBJECT), client)(thing, context) for thing in things]
     found = columns_of(logged(written), "json", url)
     assert found == [thing | {"text": thing.get("text"), "many": thing.get("many")} for thing in things]
     table = pa.table({"valueRecord": pa.array(found)})
     ours = bytes_of(ls.encode(table, values="json", schemas=ls.schemas.from_registry(url), topic="json-peer"))
-    assert [JSONDeserializer(json.dumps(JSON_SCHEMA))(one, context) for one in ours] == things
+    assert [JSONDeserializer(json.dumps(OBJECT))(one, context) for one in ours] == things
 
 
 def test_messages_of_confluents_serializer_are_read_and_its_deserializer_reads_ours(url: str, client: SchemaRegistryClient, tmp_path: Path):

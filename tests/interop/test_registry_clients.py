@@ -26,6 +26,7 @@ import eras
 import logsegment as ls
 import short_lived_java
 from made_once import made_once
+from registry_values import OBJECT, bytes_of, logged
 
 pytestmark = pytest.mark.interop
 
@@ -66,13 +67,6 @@ RECORDS = [
     }
     for number, text in ((1, None), (-128, "é"))
 ]
-OBJECT = {
-    "$schema": "http://json-schema.org/draft-07/schema#",
-    "title": "Thing",
-    "type": "object",
-    "required": ["n"],
-    "properties": {"n": {"type": "integer"}, "text": {"type": "string"}, "many": {"type": "array", "items": {"type": "number"}}},
-}
 OBJECTS = [{"n": 1, "text": "é", "many": [0.5, 2.0]}, {"n": -(2**50), "text": "", "many": []}]
 PROTO = """syntax = "proto3";
 package shop;
@@ -284,14 +278,6 @@ def test_apicurios_deserializers_read_ours(subjects: str):
         asked.append({"kind": kind, "topic": f"serdes-{kind}", "config": config, "records": ours})
         wanted.append(expected[kind])
     assert apicurio_serdes(3, subjects, asked) == wanted
-
-
-def logged(values: list[bytes]) -> bytes:
-    return ls.encode(pa.table({"value": pa.array(values, pa.binary())})) or b""
-
-
-def bytes_of(data: bytes | None) -> list[bytes]:
-    return [row["value"] for row in ls.decode(data or b"", columns=["value"]).to_pylist()]
 
 
 def decoded(values: list[bytes], kind: Any, schemas: ls.schemas.SchemaSet) -> pa.Table:
