@@ -50,6 +50,7 @@ class _AnyJson:
     framing, type, text, id, guid, context = "auto", "JSON", "{}", None, None, ""
     references: Sequence[Any] = ()
     versions: Sequence[Any] = ()
+    global_ids: Sequence[int] = ()
 
     def __iter__(self) -> Iterator[Any]:
         return iter([self])
@@ -106,7 +107,7 @@ class _Planner:
                 schema.type,
                 bare if isinstance(schema, _AnyJson) else schema.text,
                 self._referenced(schema),
-                list(getattr(schema, "global_ids", ())),
+                list(schema.global_ids),
             )
             for schema in self.ordered
         ]
