@@ -8,7 +8,9 @@ import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -56,14 +58,19 @@ def run(*arguments: str | Path, stdin: bytes | None = None, **environment: str) 
     """Run to the end. Standard input is empty unless it is given."""
     words, cleaned = list(map(str, arguments)), clean_environment(**environment)
     if forking_server.takes(cleaned):
-        try:
-            code, out, err = server().run(words, stdin or b"", cleaned, timeout=60)
-        except subprocess.TimeoutExpired:
-            server.cache_clear()
-            raise
-        return Done(code, out, err.decode())
+        return forked(words, stdin or b"", cleaned)
     done = subprocess.run([*COMMAND, *words], input=stdin or b"", capture_output=True, env=cleaned, timeout=60, check=False)
     return Done(done.returncode, done.stdout, done.stderr.decode())
+
+
+def forked(arguments: list[str], stdin: bytes, environment: dict[str, str], out: int | None = None, err: int | None = None) -> Done:
+    """Run to the end in a process that Python has not started for it; `out` and `err` take an output elsewhere."""
+    try:
+        code, shown, told = server().run(arguments, stdin, environment, 60, out, err)
+    except subprocess.TimeoutExpired:
+        server.cache_clear()
+        raise
+    return Done(code, shown, told.decode())
 
 
 @cache
@@ -83,21 +90,25 @@ def start(*arguments: str | Path, **streams: Any) -> subprocess.Popen[bytes]:
 
 def run_on_terminal(*arguments: str | Path, out: bool, err: bool, **environment: str) -> Done:
     """Run with stdout, stderr or both on a terminal of 120 columns; what went there stands in `out` or `err` (both: in `out`)."""
-    ours, theirs = pty.openpty()
     environment = clean_environment(**({"TERM": "xterm-256color", "COLUMNS": "120"} | environment))
-    process = subprocess.Popen(
-        [*COMMAND, *map(str, arguments)],
-        stdin=subprocess.DEVNULL,
-        stdout=theirs if out else subprocess.PIPE,
-        stderr=theirs if err else subprocess.PIPE,
-        env=environment,
-    )
-    os.close(theirs)
+    assert forking_server.takes(environment)
+    shown: list[bytes] = []
+    with terminal(shown) as place:
+        done = forked(list(map(str, arguments)), b"", environment, place if out else None, place if err else None)
+    return Done(done.code, shown[0] if out else done.out, shown[0].decode() if err else done.err)
+
+
+@contextmanager
+def terminal(shown: list[bytes]) -> Iterator[int]:
+    """A terminal that can be written to. What went there is added to `shown` in the end."""
+    ours, theirs = pty.openpty()
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(read_terminal, ours)
-        piped_out, piped_err = process.communicate(timeout=60)
-        shown = reading.result(timeout=60)
-    return Done(process.returncode, shown if out else piped_out, (shown if err else piped_err).decode())
+        try:
+            yield theirs
+        finally:
+            os.close(theirs)
+        shown.append(reading.result(timeout=60))
 
 
 def read_terminal(terminal: int) -> bytes:

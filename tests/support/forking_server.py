@@ -41,18 +41,19 @@ class Server:
         self._socket.close()
         self._process.wait(60)
 
-    def run(self, arguments: list[str], stdin: bytes, environment: dict[str, str], timeout: float) -> tuple[int, bytes, bytes]:
-        """Run to the end; give the exit code and both outputs.
+    def run(
+        self, arguments: list[str], stdin: bytes, environment: dict[str, str], timeout: float, out: int | None = None, err: int | None = None
+    ) -> tuple[int, bytes, bytes]:
+        """Run to the end; give the exit code and both outputs, of which `out` and `err` take one elsewhere.
 
         Raises:
             subprocess.TimeoutExpired: The run took longer than this many seconds. The server ended with it.
         """
         with ExitStack() as files, ThreadPoolExecutor(3) as pool:
-            read_ends, theirs = [], []
             in_read, in_write = os.pipe()
-            theirs.append(in_read)
-            for _ in range(2):
-                read_end, write_end = os.pipe()
+            theirs, read_ends = [in_read], []
+            for place in (out, err):
+                read_end, write_end = (os.open(os.devnull, os.O_RDONLY), os.dup(place)) if place is not None else os.pipe()
                 read_ends.append(files.enter_context(open(read_end, "rb", buffering=0)))
                 theirs.append(write_end)
             message = json.dumps({"arguments": arguments, "environment": environment, "directory": os.getcwd()}).encode()
@@ -69,8 +70,8 @@ class Server:
             except TimeoutError:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 raise subprocess.TimeoutExpired(arguments, timeout) from None
-            out, err = (one.result(timeout) or b"" for one in outputs)
-        return code, out, err
+            piped_out, piped_err = (one.result(timeout) or b"" for one in outputs)
+        return code, piped_out, piped_err
 
 
 #: The environment of the server, as far as it counts.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import forking_server
-from cli_process import CODEC, COMMAND, DAMAGED, clean_environment, run
+from cli_process import CODEC, COMMAND, DAMAGED, clean_environment, run, run_on_terminal, terminal
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,19 @@ def test_a_forked_run_is_that_of_a_python_that_starts(arguments: list[str | Path
     forked = run(*arguments, stdin=stdin, COLUMNS="70")
     started = subprocess.run([*COMMAND, *map(str, arguments)], input=stdin, capture_output=True, env=environment, timeout=60, check=False)
     assert (forked.code, forked.out, forked.err) == (started.returncode, started.stdout, started.stderr.decode())
+
+
+@pytest.mark.parametrize("verb", ["verify", "batches", "stats"])
+def test_a_forked_run_on_a_terminal_is_that_of_a_python_that_starts(verb: str):
+    """In colours, and as wide as the terminal."""
+    forked = run_on_terminal(verb, DAMAGED, out=True, err=True)
+    shown: list[bytes] = []
+    environment = clean_environment(TERM="xterm-256color", COLUMNS="120")
+    with terminal(shown) as place:
+        command = [*COMMAND, verb, str(DAMAGED)]
+        started = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=place, stderr=place, env=environment, timeout=60, check=False)
+    assert (forked.code, forked.out) == (started.returncode, shown[0])
+    assert b"\x1b[" in forked.out
 
 
 def test_a_run_that_takes_too_long_is_ended_with_its_server():
