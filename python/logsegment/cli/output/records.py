@@ -233,7 +233,9 @@ class RecordTable(RecordSink[Any]):
         """Yield the chosen records of a stream as `pyarrow.RecordBatch`."""
         pa = self._pa
         schema = pa.schema([pa.schema(stream.schema).field(name) for name in self._names])
-        self._file.begin(self._shown(pa.RecordBatch.from_pylist([], schema)).schema)
+        # `pa.array` would import pandas, if there is one, which takes longer than the rest of a short run.
+        empty = pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+        self._file.begin(self._shown(empty).schema)
         for batch in stream:
             chosen = self._chosen(batch.to_pyarrow())
             yield self._shown(chosen.slice(0, self.left).select(self._names))
