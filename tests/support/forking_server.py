@@ -109,6 +109,8 @@ def preload() -> None:
     for verb in VERBS:
         if verb != "completion":
             import_module(f"logsegment.cli.{verb}")
+    for name in ("compute", "ipc", "parquet"):
+        import_module(f"pyarrow.{name}")
 
 
 def serve(connection: socket.socket) -> list[str]:
