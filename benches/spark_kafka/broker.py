@@ -63,7 +63,8 @@ def encoded(codec):
 class FastBroker(Broker):
     """With the whole compiler: the tests' brokers live too short for it."""
 
-    jvm = ("-Xmx1g", "-Djava.awt.headless=true")
+    def java_options(self):
+        return ["-Xmx1g", "-Djava.awt.headless=true"]
 
 
 @contextmanager
