@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
@@ -33,6 +34,8 @@ _HARMLESS = ("endpoint_override", "scheme", "region")
 #: A password with a bare slash, as keys of S3 have them; a port is none.
 _BARE_SLASH = re.compile(r"[^/@?:]*:(?![0-9]+/)[^@?]*@")
 _QUERY = re.compile(r"(?:[^=&]+=[^=&]*(?:&|$))*")
+#: URIs whose parts are kept: a look-up asks for those of a few files again and again.
+_KEPT = 256
 
 
 class StoreUri(str):
@@ -109,6 +112,7 @@ def placed(path: str | os.PathLike[str]) -> str:
     return joined(parts_of(text))
 
 
+@lru_cache(maxsize=_KEPT)
 def parts_of(uri: str) -> Parts:
     """Split a URI, in either form."""
     scheme, _, rest = uri[:].partition("://")
@@ -124,6 +128,7 @@ def parts_of(uri: str) -> Parts:
     return Parts(tier + _ALIASES.get(scheme, scheme), front, query, host, unquote(path) if slash else "")
 
 
+@lru_cache(maxsize=_KEPT)
 def joined(parts: Parts) -> StoreUri:
     """Return the URI of parts, in the form that is used inside the package."""
     front = parts.user + (f"!{quote(parts.query, safe='=&')}" if parts.query or "!" in parts.user else "")
@@ -136,6 +141,7 @@ def is_tiered(path: str) -> bool:
     return path[: len(TIERED)].lower() == TIERED
 
 
+@lru_cache(maxsize=_KEPT)
 def untiered(uri: str) -> str:
     """Return the path or URI of uploaded objects, without the keys and without the offset at which a segment ends."""
     parts = parts_of(uri)
