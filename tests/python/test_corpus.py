@@ -230,7 +230,7 @@ def test_skipping_other_formats_gives_those_of_one_and_accounts_for_the_rest(cas
     """MAP-3."""
     stream = ls.decode(case.read(), columns=RECORD_COLUMNS, control=True, on_error="skip", format=f"v{magic}")
     assert rows_of(stream) == [row for row in corpus.expected_records(case) if row["magic"] == magic]
-    entries = [row for row in corpus.truth_rows(case.truth) if row["type"] == "batch" and row["magic"] != magic]
+    entries = [row for row in corpus.truth_of(case.truth).batches if row["magic"] != magic]
     assert {finding.rule for finding in stream.findings} == {"MAP-3"}
     assert sum(finding.length for finding in stream.findings) == sum(row["size"] for row in entries)
 

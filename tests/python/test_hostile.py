@@ -125,7 +125,7 @@ def test_what_we_read_is_what_kafka_read(case: HostileCase):
             rows_of(case)
         return
     unread = broken_for_kafka(case)
-    assert [row for row in rows_of(case) if row["entryPosition"] not in unread] == corpus.records_of(corpus.truth_rows(case.truth))
+    assert [row for row in rows_of(case) if row["entryPosition"] not in unread] == corpus.truth_of(case.truth).records
 
 
 @all_cases
@@ -236,10 +236,9 @@ def truth_of_intact(case: HostileCase) -> list[corpus.Row]:
     """The truth about records of batches in which Kafka and we found nothing wrong."""
     error = hostile.outcomes()[case.name]["error"]
     broken = broken_for_kafka(case) | ({error["position"]} if error else set())
-    records = corpus.records_of(corpus.truth_rows(case.truth))
-    return [row for row in records if row["entryPosition"] not in broken]
+    return [row for row in corpus.truth_of(case.truth).records if row["entryPosition"] not in broken]
 
 
 def broken_for_kafka(case: HostileCase) -> set[int]:
     """Positions of batches in which reading for the truth failed; one of them on the value of a marker that iterates well."""
-    return {row["position"] for row in corpus.truth_rows(case.truth) if row["type"] == "batch" and "error" in row}
+    return {row["position"] for row in corpus.truth_of(case.truth).batches if "error" in row}

@@ -174,28 +174,34 @@ def seen_all(seen: Iterable[Any], at_least: int) -> None:
 
 def expected_batches(case: Case, *, resolve: bool = False) -> list[Row]:
     """The truth about every entry, with the columns of `ls.batches`; what only unpacking tells is null unless `resolve`d (L8-28)."""
-    rows = [row for row in truth_rows(case.truth) if row["type"] == "batch"]
-    return [batch_row(row, resolve=resolve) for row in rows]
+    return [batch_row(row, resolve=resolve) for row in truth_of(case.truth).batches]
 
 
 def expected_records(case: Case, *, control: bool = True) -> list[Row]:
     """The truth about every record, with `RECORD_COLUMNS`."""
-    rows = records_of(truth_rows(case.truth))
-    return rows if control else [row for row in rows if not row["isControl"]]
+    return [row for row in truth_of(case.truth).records if control or not row["isControl"]]
 
 
-def records_of(truth: Iterable[Row]) -> list[Row]:
-    """The record rows among truth rows, with what their batches say."""
+class Truth(NamedTuple):
+    """What a truth file tells: a row for each batch as it stands there, and a row of `RECORD_COLUMNS` for each record."""
+
+    batches: list[Row]
+    records: list[Row]
+
+
+@cache
+def truth_of(path: Path) -> Truth:
+    """A truth file, read once in a process: nobody may change the rows."""
     batches: dict[int, Row] = {}
     seen: dict[int, int] = {}
     rows = []
-    for row in truth:
+    for row in truth_rows(path):
         if row["type"] == "batch":
             batches[row["batch"]] = row
         elif row["type"] == "record":
             index = seen[row["batch"]] = seen.get(row["batch"], -1) + 1
             rows.append(record_row(row, batches[row["batch"]], index))
-    return rows
+    return Truth(list(batches.values()), rows)
 
 
 def expected_consumed(path: Path) -> list[Row]:
