@@ -9,6 +9,8 @@ import struct
 import zlib
 from collections.abc import Iterable, Sequence
 
+import google_crc32c
+
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 LOG_APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x08, 0x10, 0x20, 0x40
 #: Attributes, lastOffsetDelta, baseTimestamp, maxTimestamp, producerId, producerEpoch, baseSequence, count.
@@ -148,19 +150,7 @@ def varint(number: int) -> bytes:
 
 def crc32c(data: bytes) -> int:
     """CRC-32C; of b"123456789" it is e3069283 (PRM-7)."""
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = TABLE[(crc ^ byte) & 0xFF] ^ (crc >> 8)
-    return crc ^ 0xFFFFFFFF
-
-
-def table_entry(index: int) -> int:
-    for _ in range(8):
-        index = (index >> 1) ^ 0x82F63B78 if index & 1 else index >> 1
-    return index
-
-
-TABLE = [table_entry(index) for index in range(256)]
+    return google_crc32c.value(bytes(data))
 
 
 #: Producers of `TRANSACTIONS`, by what became of their last transaction.

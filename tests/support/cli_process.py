@@ -63,10 +63,10 @@ def run(*arguments: str | Path, stdin: bytes | None = None, **environment: str) 
     return Done(done.returncode, done.stdout, done.stderr.decode())
 
 
-def forked(arguments: list[str], stdin: bytes, environment: dict[str, str], out: int | None = None, err: int | None = None) -> Done:
-    """Run to the end in a process that Python has not started for it; `out` and `err` take an output elsewhere."""
+def forked(arguments: list[str], stdin: bytes, environment: dict[str, str], outputs: tuple[int | None, int | None] = (None, None)) -> Done:
+    """Run to the end in a process that Python has not started for it; `outputs` are other places for stdout and stderr."""
     try:
-        code, shown, told = server().run(arguments, stdin, environment, 60, out, err)
+        code, shown, told = server().run(arguments, stdin, environment, 60, outputs)
     except subprocess.TimeoutExpired:
         server.cache_clear()
         raise
@@ -94,7 +94,7 @@ def run_on_terminal(*arguments: str | Path, out: bool, err: bool, **environment:
     assert forking_server.takes(environment)
     shown: list[bytes] = []
     with terminal(shown) as place:
-        done = forked(list(map(str, arguments)), b"", environment, place if out else None, place if err else None)
+        done = forked(list(map(str, arguments)), b"", environment, (place if out else None, place if err else None))
     return Done(done.code, shown[0] if out else done.out, shown[0].decode() if err else done.err)
 
 

@@ -42,9 +42,14 @@ class Server:
         self._process.wait(60)
 
     def run(
-        self, arguments: list[str], stdin: bytes, environment: dict[str, str], timeout: float, out: int | None = None, err: int | None = None
+        self,
+        arguments: list[str],
+        stdin: bytes,
+        environment: dict[str, str],
+        timeout: float,
+        outputs: tuple[int | None, int | None] = (None, None),
     ) -> tuple[int, bytes, bytes]:
-        """Run to the end; give the exit code and both outputs, of which `out` and `err` take one elsewhere.
+        """Run to the end; give the exit code, and what went to stdout and stderr where `outputs` names no other place for it.
 
         Raises:
             subprocess.TimeoutExpired: The run took longer than this many seconds. The server ended with it.
@@ -52,7 +57,7 @@ class Server:
         with ExitStack() as files, ThreadPoolExecutor(3) as pool:
             in_read, in_write = os.pipe()
             theirs, read_ends = [in_read], []
-            for place in (out, err):
+            for place in outputs:
                 read_end, write_end = (os.open(os.devnull, os.O_RDONLY), os.dup(place)) if place is not None else os.pipe()
                 read_ends.append(files.enter_context(open(read_end, "rb", buffering=0)))
                 theirs.append(write_end)
@@ -64,14 +69,14 @@ class Server:
             for descriptor in theirs:
                 os.close(descriptor)
             pool.submit(write_all, in_write, stdin)
-            outputs = [pool.submit(end.readall) for end in read_ends]
+            reading = [pool.submit(end.readall) for end in read_ends]
             try:
                 code = int.from_bytes(received(self._socket, NUMBER_BYTES), "big", signed=True)
             except TimeoutError:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 raise subprocess.TimeoutExpired(arguments, timeout) from None
-            piped_out, piped_err = (one.result(timeout) or b"" for one in outputs)
-        return code, piped_out, piped_err
+            out, err = (one.result(timeout) or b"" for one in reading)
+        return code, out, err
 
 
 #: The environment of the server, as far as it counts.

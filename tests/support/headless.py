@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import struct
 import subprocess
-import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from PIL import Image
 
 #: Debian's packages, and what others call theirs.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -36,7 +36,9 @@ class Seen:
     @cached_property
     def pixels(self) -> list[list[tuple[int, int, int]]]:
         """Rows of the screenshot."""
-        return png(self.picture.read_bytes())
+        with Image.open(self.picture) as image:
+            pixels, width = list(image.convert("RGB").get_flattened_data()), image.width
+        return [pixels[start : start + width] for start in range(0, len(pixels), width)]
 
 
 def look_at(page: Path, directory: Path, *, is_dark: bool, size: tuple[int, int] = (1000, 1600)) -> Seen:
@@ -73,42 +75,3 @@ def is_of_page(params: dict[str, Any]) -> bool:
     """True of an event that a page opened from a file caused."""
     partition = params.get("network_isolation_key") or params.get("network_anonymization_key") or ""
     return params.get("initiator", BROWSER) != BROWSER or partition.startswith("file:")
-
-
-def png(data: bytes) -> list[list[tuple[int, int, int]]]:
-    """The pixels of a PNG of 8 bits a channel, not interlaced, as browsers write it."""
-    at, packed, width, height, channels = 8, b"", 0, 0, 3
-    while at < len(data):
-        length, kind = struct.unpack_from(">I4s", data, at)
-        body = data[at + 8 : at + 8 + length]
-        if kind == b"IHDR":
-            width, height, _depth, colour = struct.unpack_from(">IIBB", body)
-            channels = {2: 3, 6: 4}[colour]
-        elif kind == b"IDAT":
-            packed += body
-        at += 12 + length
-    plain, stride = zlib.decompress(packed), width * channels
-    before, rows = bytearray(stride), []
-    for row in range(height):
-        start = row * (stride + 1)
-        before = unfiltered(plain[start], bytearray(plain[start + 1 : start + 1 + stride]), before, channels)
-        rows.append([(before[x], before[x + 1], before[x + 2]) for x in range(0, stride, channels)])
-    return rows
-
-
-def unfiltered(kind: int, line: bytearray, above: bytearray, step: int) -> bytearray:
-    """One line without its filter (RFC 2083, section 6)."""
-    for x in range(len(line)):
-        left, up = line[x - step] if x >= step else 0, above[x]
-        corner = above[x - step] if x >= step else 0
-        if kind == 1:
-            line[x] = (line[x] + left) & 255
-        elif kind == 2:
-            line[x] = (line[x] + up) & 255
-        elif kind == 3:
-            line[x] = (line[x] + (left + up) // 2) & 255
-        elif kind == 4:
-            guess = left + up - corner
-            nearest = min((abs(guess - left), 0, left), (abs(guess - up), 1, up), (abs(guess - corner), 2, corner))
-            line[x] = (line[x] + nearest[2]) & 255
-    return line

@@ -8,11 +8,16 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import corpus
 import logsegment as ls
 from logsegment.tiered.keys import KeyRing
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
 
 TIERED = corpus.CORPUS / "tiered"
 BUCKET = TIERED / "bucket"
@@ -185,11 +190,20 @@ def packed_sizes(sizes: list[int]) -> bytes:
     )
 
 
-def wrapped(key_id: str, key: bytes) -> str:
-    """A data key under OAEP with SHA3-512 (TS-30), which `cryptography` does not offer."""
+@cache
+def public_numbers(key_id: str) -> RSAPublicNumbers:
+    """Of a key of `KEYS`. Who loads a private key checks its primes, which takes long."""
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
     from cryptography.hazmat.primitives.serialization import load_der_private_key
 
-    numbers = load_der_private_key(KEYS[key_id], None).public_key().public_numbers()
+    key = load_der_private_key(KEYS[key_id], None)
+    assert isinstance(key, RSAPrivateKey)
+    return key.public_key().public_numbers()
+
+
+def wrapped(key_id: str, key: bytes) -> str:
+    """A data key under OAEP with SHA3-512 (TS-30), which `cryptography` does not offer."""
+    numbers = public_numbers(key_id)
     length = (numbers.n.bit_length() + 7) // 8
     digest = hashlib.sha3_512
     seed = os.urandom(64)
