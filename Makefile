@@ -141,8 +141,8 @@ check: $(BUILD) ## the loop at the desk: Rust and Python tests without Spark, br
 		--ignore tests/python/test_docs.py --ignore tests/python/test_site.py tests/python $(ARGS)
 
 .PHONY: test-rust
-test-rust: $(SETUP) ## the core without features (the fence), then with columns, values, files and the JVM reader
-	cargo test $(LOCKED)
+test-rust: $(SETUP) ## compile the core without features (the fence), then test it with columns, values, files and the JVM reader
+	cargo check --quiet $(LOCKED) --tests
 	cargo test $(LOCKED) --features io,jvm,values
 
 .PHONY: test-python
