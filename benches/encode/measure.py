@@ -37,7 +37,7 @@ def parse_arguments():
     parser.add_argument("--cases", default="*", help="comma separated globs over names such as 'small zstd-3'")
     parser.add_argument("--only", default="*", help="glob over the contestants' ids")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--rounds", type=int, default=6, help="times round the contestants of a case; seconds are pooled")
+    parser.add_argument("--rounds", type=int, default=3, help="times round the contestants of a case; seconds are pooled")
     return parser.parse_args()
 
 

@@ -65,7 +65,7 @@ def validate(path):
 
 def dump_log(path):
     """Kafka's own check of every record; what it prints goes nowhere."""
-    sys.path.insert(0, str(ROOT / "tests" / "interop"))
+    sys.path[:0] = [str(ROOT / "tests" / name) for name in ("interop", "support")]
     import eras
 
     jars = eras.class_path(eras.ERAS[KAFKA])
