@@ -69,6 +69,7 @@ def test_outcome_is_the_one_of_the_table(case: HostileCase, observed: dict[str, 
     assert observed[case.name] == expected(case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BOMBS, ids=str)
 def test_bombs_are_refused_within_the_limits(case: HostileCase):
     """COD-6: what unpacks to more than the limits allow takes no more memory than they say."""

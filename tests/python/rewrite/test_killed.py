@@ -46,6 +46,7 @@ def state(root: Path) -> dict[str, str]:
     return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in root.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_output_is_whole_or_absent(verb: str, source: Path, tmp_path: Path) -> None:
