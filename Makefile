@@ -135,7 +135,7 @@ demo: $(BUILD) ## a tour on a real segment: set up, build, run examples/demo.py
 test: setup build test-rust test-python ## set up, build and run every test
 
 .PHONY: check
-check: $(BUILD) ## the loop at the desk: Rust and Python tests without Spark, brokers, browsers and pages
+check: $(BUILD) ## the loop at the desk: Rust and Python tests without Spark, brokers, the site and what is slow
 	cargo test --quiet $(LOCKED) --features io,values
 	$(PY) -m pytest --quiet $(PARALLEL) -m "not spark and not interop and not slow" \
 		--ignore tests/python/test_docs.py --ignore tests/python/test_site.py tests/python $(ARGS)
@@ -229,7 +229,7 @@ asan: ## the Rust tests under AddressSanitizer (nightly Rust, x86-64 Linux)
 ##@ Figures
 
 .PHONY: bench
-bench: $(BUILD) ## measure everything on a quiet machine (half an hour or more); writes docs/explanation/benchmarks.md
+bench: $(BUILD) ## measure everything on a quiet machine (more than two hours); writes docs/explanation/benchmarks.md
 	$(PY) -m benches.run $(ARGS)
 
 .PHONY: bench-check

@@ -1,6 +1,6 @@
 """`make bench`: runs the benches, merges what they found into benches/results.json, writes docs/explanation/benchmarks.md.
 
-python -m benches.run                       everything, quiet machine wanted, more than an hour
+python -m benches.run                       everything, quiet machine wanted, more than two hours
 python -m benches.run --sections headers,memory
 python -m benches.run --sections peers --only 'large-*'
 python -m benches.run --sections encode --only '* lz4*,* snappy'

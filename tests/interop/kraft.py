@@ -157,9 +157,11 @@ def archive() -> Path:
         if not place.exists():
             with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
                 broker = Archiving(Path(scratch) / "broker")
-                broker.start()
-                broker.create_topics(["archived"])
-                broker.stop()
+                try:
+                    broker.start()
+                    broker.create_topics(["archived"])
+                finally:
+                    broker.stop()
                 (Path(scratch) / "kafka.jsa").rename(place)
     return place
 
