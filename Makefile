@@ -99,7 +99,9 @@ $(SETUP): pyproject.toml | $(PY)
 build: $(BUILD) ## compile the extension (release) into .venv; nothing to do if no Rust source changed
 
 $(BUILD): $(SETUP) pyproject.toml $(RUST_SOURCES)
-	PIP_QUIET=1 $(VENV)/bin/maturin develop --release --quiet $(LOCKED)
+	@# maturin is not quiet when it is told to be: what it says is shown only if it fails.
+	@mkdir -p target
+	PIP_QUIET=1 $(VENV)/bin/maturin develop --release --quiet $(LOCKED) >target/build.log 2>&1 || { cat target/build.log >&2; exit 1; }
 	@mkdir -p $(STAMPS) && touch $@
 
 # A demo prints its own lines only, also the first time, when it sets up and builds.
