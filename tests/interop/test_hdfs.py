@@ -53,8 +53,9 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def answers(server: hdfs_server.Server, here: Path) -> dict[str, Any]:
-    packages = [str(Path(ls.__file__).parents[1]), str(TESTS / "support"), str(TESTS / "interop"), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | server.environment | {"PYTHONPATH": os.pathsep.join(packages), "PYSPARK_PYTHON": sys.executable}
+    from spark_session import program_environment
+
+    environment = program_environment(TESTS / "support", TESTS / "interop") | server.environment
     command = [sys.executable, str(Path(__file__).with_name("hdfs_main.py")), server.uri(), str(here)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=540)
     assert done.returncode == 0, done.stderr[-6000:]

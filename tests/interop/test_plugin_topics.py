@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import subprocess
 import sys
@@ -486,12 +485,12 @@ def secure_options(broker: Broker) -> dict[str, str]:
 def test_executors_of_a_cluster_know_only_the_servers(servers: str, broker: Broker, tmp_path: Path) -> None:
     """Two executors that are processes of their own: settings travel with the tasks, and no batch or task is a connection."""
     from spark_cluster import standalone
+    from spark_session import program_environment
 
     TopicRegistry(servers).register([FAST, Plugin("small", BZIP2, "v1.0")])
     target = tmp_path / "log"
     application = Path(__file__).with_name("plugin_cluster_main.py")
-    packages = os.pathsep.join([str(Path(ls.__file__).parents[1]), *sys.path])
-    environment = os.environ | {"PYTHONPATH": packages, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = program_environment(Path(__file__).resolve().parents[1] / "support")
     with standalone(tmp_path) as master, counting(servers) as proxy:
         known = {"plugins.kafka.bootstrap.servers": proxy.servers}
         command = [sys.executable, str(application), master, str(target), json.dumps(secure_options(broker)), json.dumps(known)]

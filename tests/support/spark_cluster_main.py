@@ -22,7 +22,7 @@ import logsegment
 import short_lived_java
 from logsegment.spark import batch_info_udf, convert_udf, decode_batches, decode_udf, encode_udf, rewrite, validate_udf
 from spark_cluster_plugins import plugins
-from spark_session import columnar_options
+from spark_session import WORKER_MODULES, columnar_options
 
 #: The setting of a session that chooses the reader.
 READER = "spark.logsegment.reader"
@@ -34,7 +34,7 @@ OPTIONS = {
     "spark.executor.memory": "512m",
     "spark.executor.extraJavaOptions": " ".join(short_lived_java.SPARK_OPTIONS),
     "spark.executor.pyspark.memory": "1g",
-    "spark.executorEnv.PYTHONPATH": str(PACKAGES),
+    "spark.executorEnv.PYTHONPATH": f"{WORKER_MODULES}{os.pathsep}{PACKAGES}",
     # Wait for both executors.
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s",

@@ -10,9 +10,11 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 import corpus
+import logsegment
 from logsegment.spark import jar
 
 #: Small, without a web server, in UTC as the columns are.
@@ -24,6 +26,8 @@ OPTIONS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.driver.memory": "1g",
 }
+#: Where Python workers find what they run as they start, and nothing else of the tests.
+WORKER_MODULES = Path(__file__).parent / "spark_worker"
 #: What relative paths in examples lead to, as docs/how-to/README.md lists it: name -> where it is in the corpus.
 PLACES = {
     "00000000000000000000.log": "codec-zstd-0/00000000000000000000.log",
@@ -42,11 +46,18 @@ def spark_session() -> SparkSession:
     for name, value in (OPTIONS | columnar_options()).items():
         builder = builder.config(name, value)
     # A relative path in a query is relative to where the session was started, whatever a test changes to later.
-    with contextlib.chdir(start_directory()):
+    with contextlib.chdir(start_directory()), pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYTHONPATH", str(WORKER_MODULES), prepend=os.pathsep)
         spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     atexit.register(spark.stop)
     return spark
+
+
+def program_environment(*folders: Path) -> dict[str, str]:
+    """The environment of a program that starts a Spark of its own: it and the workers find logsegment, and what is in these folders."""
+    places = (WORKER_MODULES, Path(logsegment.__file__).parents[1], *folders, os.environ.get("PYTHONPATH", ""))
+    return os.environ | {"PYTHONPATH": os.pathsep.join(map(str, places)), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
 def columnar_options() -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ import pytest
 import corpus
 import logsegment as ls
 from spark_cluster import standalone
+from spark_session import program_environment
 
 APPLICATION = corpus.TESTS / "support" / "spark_cluster_main.py"
 #: Far more than it needs alone.
@@ -36,9 +36,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with standalone(directory) as master:
         # Not the session of the other tests: a process can have one cluster only.
         command = [sys.executable, str(APPLICATION), master, str(segments), str(directory)]
-        packages = os.pathsep.join([str(Path(ls.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
-        environment = os.environ | {"PYTHONPATH": packages, "SPARK_LOCAL_IP": "127.0.0.1"}
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment, cwd=directory)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=program_environment(), cwd=directory)
     assert done.returncode == 0, done.stderr[-6000:]
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found | {"place": directory}

@@ -25,6 +25,7 @@ from logsegment.spark import rewrite
 from logsegment.spark.rewriting import _Task
 from logsegment.spark.write import journal
 from made_logs import make_partition
+from spark_session import program_environment
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 
@@ -152,9 +153,8 @@ def driver(script: Path, *arguments: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A driver with its JVM and workers in a process group of their own, about to rewrite."""
     script.write_text(KILLED)
     command = [sys.executable, str(script), *map(str, arguments)]
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(command, env=environment, start_new_session=True, **streams)
+    process = subprocess.Popen(command, env=program_environment(), start_new_session=True, **streams)
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == b"READY\n"

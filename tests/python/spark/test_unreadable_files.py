@@ -7,7 +7,6 @@ test_source.py, one that was cut in read/test_ranges.py, lost offsets of a strea
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
 
 import corpus
-from spark_session import spark_session
+from spark_session import program_environment, spark_session
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -40,7 +39,7 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, A
         directory.chmod(rights)
     try:
         command = [sys.executable, str(corpus.TESTS / "support" / "spark_unprivileged.py"), str(root)]
-        done = subprocess.run(command, env=os.environ | {"PYSPARK_PYTHON": sys.executable}, capture_output=True, text=True, timeout=280)
+        done = subprocess.run(command, env=program_environment(), capture_output=True, text=True, timeout=280)
         assert done.returncode == 0, done.stdout + done.stderr
         return root, json.loads(done.stdout.splitlines()[-1])
     finally:

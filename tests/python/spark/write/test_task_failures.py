@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import pytest
 
 import corpus
 import logsegment as ls
+from spark_session import program_environment
 from spark_write_faults import ROWS
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(660)]
@@ -35,8 +35,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     command = [sys.executable, str(APPLICATION), str(place)]
     if can_mount(full):
         command = [*MOUNT, str(full), *command, str(full)]
-    packages = os.pathsep.join([str(Path(ls.__file__).parents[1]), str(APPLICATION.parent), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=os.environ | {"PYTHONPATH": packages})
+    environment = program_environment(APPLICATION.parent)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
     assert done.returncode == 0, done.stderr[-4000:]
     return {**json.loads(done.stdout.splitlines()[-1]), "place": place}
 
