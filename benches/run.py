@@ -216,11 +216,6 @@ def run_plugins(args):
     return call_json("benches.plugins.measure", *quick)
 
 
-def run_plugins_before(args):
-    quick = ["--codecs", "none,lz4", "--turns", "3"] if args.quick else []
-    return call_json("benches.plugins.before", *quick)
-
-
 def call_json(module, *arguments):
     """Run a bench module in its own process; returns the last line it prints, read as JSON."""
     done = call([sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE, text=True)
@@ -251,7 +246,6 @@ SECTIONS = {
     "avro_values": run_avro_values,
     "rewrite": run_rewrite,
     "plugins": run_plugins,
-    "plugins_before": run_plugins_before,
 }
 
 if __name__ == "__main__":

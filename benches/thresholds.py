@@ -81,7 +81,6 @@ AVRO_VALUES_LIMIT = 1.2
 FASTAVRO_GAIN = 10.0
 #: What a plugin may cost, by the bytes of a batch.
 PLUGIN_LIMITS = {("native", 16 << 10): 1.02, ("native", 1 << 20): 1.02, ("python", 16 << 10): 1.10, ("python", 1 << 20): 1.02}
-BEFORE_LIMIT = 1.02
 
 
 @dataclass
@@ -129,7 +128,6 @@ def checks(results):
         *avro_values(results.get("avro_values", [])),
         *spark_values(results.get("spark_values", [])),
         *plugins(results.get("plugins", [])),
-        *before_plugins(results.get("plugins_before", {})),
     ]
 
 
@@ -369,14 +367,6 @@ def plugins(rows):
         row = next((row for row in rows if (row["codec"], row["batch_bytes"]) == (codec, size)), None)
         for verb in ("decode", "encode"):
             yield Check("plugin / built in", f"{verb}, {codec}, {size >> 10} KiB", row[f"{verb}_ratio"] if row else None, limit)
-
-
-def before_plugins(found):
-    """Decoding and encoding without plugins beside a build that knew none."""
-    for verb in ("decode", "encode"):
-        for codec in CODECS:
-            row = next((row for row in found.get("rows", []) if (row["codec"], row["verb"]) == (codec, verb)), None)
-            yield Check("now / before there were plugins", f"{verb}, {codec}", row["ratio"] if row else None, BEFORE_LIMIT)
 
 
 def ratio(cells, case, above, below):

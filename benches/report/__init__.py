@@ -42,7 +42,6 @@ SECTIONS = {
     "spark_values": spark_kafka.spark_values_section,
     "decode_values": spark.decode_values_section,
     "plugins": plugins.plugins_section,
-    "plugins_before": plugins.plugins_before_section,
     "python": reading.python_section,
 }
 

@@ -51,18 +51,3 @@ def plugins_row(row, built_in):
         more = (row[verb] - built_in[verb]) / row["batches"] * 1e6
         cells += [f"{row[verb] * 1e3:.2f}", f"{row[f'{verb}_ratio']:.3f}" if is_plugin else "", f"{more:.2f}" if is_plugin else ""]
     return cells
-
-
-def plugins_before_section(found):
-    rows = [
-        [f"{row['verb']}, {row['codec']}", f"{row['before'] * 1e3:.2f}", f"{row['now'] * 1e3:.2f}", f"{row['ratio']:.3f}"]
-        for row in sorted(found["rows"], key=lambda row: row["verb"])
-    ]
-    lines = [
-        "## Without plugins",
-        "",
-        f"Decoding and encoding the same records without plugins, by commit {found['name']}, which knew of none, and by this one;",
-        "processes of both take turns, milliseconds, best of all; the ratio is the median of the turns'.",
-        "",
-    ]
-    return "\n".join([*lines, *markdown(["verb, codec", "before", "now", "ratio"], rows), ""])
