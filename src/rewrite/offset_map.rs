@@ -4,19 +4,16 @@ use sha2::{Digest, Sha256};
 
 /// Keys by 128 bits of their SHA-256, and the latest offset of each: 24 bytes a slot, as in Kafka, which takes MD5.
 ///
-/// Memory is reserved once. Nine of ten slots are used at most.
+/// Memory is reserved once, and taken as slots are used: the system gives it as zeros. Nine of ten slots are used at most.
 #[derive(Debug)]
 pub struct OffsetMap {
     slots: Vec<Slot>,
     len: usize,
 }
 
-/// The hash of a key, and the offset after its latest one; 0 there is a free slot.
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    hash: (u64, u64),
-    next: i64,
-}
+/// The hash of a key, and the offset after its latest one; 0 there is a free slot. A tuple: `vec!` asks for zeros of no type that we define.
+type Slot = (Hash, i64);
+type Hash = (u64, u64);
 
 /// 16 bytes of hash and 8 of offset, as in Kafka.
 const SLOT_BYTES: usize = size_of::<Slot>();
@@ -24,7 +21,7 @@ const SLOT_BYTES: usize = size_of::<Slot>();
 impl OffsetMap {
     /// A map of at most so many bytes.
     pub fn new(memory: usize) -> Self {
-        Self { slots: vec![Slot::default(); (memory / SLOT_BYTES).max(2)], len: 0 }
+        Self { slots: vec![((0, 0), 0); (memory / SLOT_BYTES).max(2)], len: 0 }
     }
 
     /// Keys.
@@ -43,31 +40,31 @@ impl OffsetMap {
         let Some(slot) = self.slot(hash) else { return false };
         let most = (self.slots.len() / 10 * 9).max(1);
         let Some(found) = self.slots.get_mut(slot) else { return false };
-        if found.next == 0 {
+        if found.1 == 0 {
             if self.len >= most {
                 return false;
             }
             self.len += 1;
         }
-        *found = Slot { hash, next: offset.saturating_add(1) };
+        *found = (hash, offset.saturating_add(1));
         true
     }
 
     /// The latest offset of a key.
     pub fn get(&self, key: &[u8]) -> Option<i64> {
-        let next = self.slot(hash(key)).and_then(|slot| self.slots.get(slot))?.next;
+        let (_, next) = *self.slot(hash(key)).and_then(|slot| self.slots.get(slot))?;
         (next > 0).then(|| next - 1)
     }
 
     /// The slot of a hash, or the free slot that it would take.
-    fn slot(&self, hash: (u64, u64)) -> Option<usize> {
+    fn slot(&self, hash: Hash) -> Option<usize> {
         let len = self.slots.len();
         let first = usize::try_from(hash.0 % crate::wire::as_u64(len)).ok()?;
-        (0..len).map(|at| (first + at) % len).find(|slot| self.slots.get(*slot).is_some_and(|found| found.next == 0 || found.hash == hash))
+        (0..len).map(|at| (first + at) % len).find(|slot| self.slots.get(*slot).is_some_and(|(taken, next)| *next == 0 || *taken == hash))
     }
 }
 
-fn hash(key: &[u8]) -> (u64, u64) {
+fn hash(key: &[u8]) -> Hash {
     let digest = Sha256::digest(key);
     let half = |at: usize| digest.get(at..).and_then(<[u8]>::first_chunk::<8>).map_or(0, |bytes| u64::from_be_bytes(*bytes));
     (half(0), half(8))
