@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import pytest
 
 import corpus
 import logsegment as ls
+from spark_session import program_environment
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -82,9 +82,8 @@ def test_rows_with_nulls_are_the_same_without_arrows_checks(tmp_path: Path) -> N
     path.parent.mkdir()
     rows = [record(number) for number in range(ROWS)]
     path.write_bytes(ls.encode(pa.Table.from_pylist(rows), compression="lz4"))
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
     command = [sys.executable, "-c", SESSION, str(path), settings()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, env=program_environment())
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert (found["isBoundsChecked"], found["isNullChecked"]) == (False, False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 import corpus
 import logsegment as ls
 from corpus import rows_of
-from spark_session import columnar_options
+from spark_session import columnar_options, program_environment
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(660)]
 
@@ -87,10 +86,9 @@ def test_all_apis_work_over_connect(tmp_path: Path):
     pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
     script = tmp_path / "session.py"
     script.write_text(SESSION)
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(
         [sys.executable, str(script), str(SEGMENT), str(tmp_path), *columnar_options().values()],
-        env=environment,
+        env=program_environment(),
         capture_output=True,
         text=True,
         timeout=600,
