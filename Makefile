@@ -137,9 +137,9 @@ demo: $(BUILD) ## a tour on a real segment: set up, build, run examples/demo.py
 test: setup build test-rust test-python ## set up, build and run every test
 
 .PHONY: check
-check: $(BUILD) ## the loop at the desk: Rust and Python tests without Spark, brokers, the site and what is slow
+check: $(BUILD) ## the loop at the desk: Rust and Python tests without Spark, brokers, the site and what is slow; fewer random cases
 	cargo test --quiet $(LOCKED) --features io,values
-	$(PY) -m pytest --quiet $(PARALLEL) -m "not spark and not interop and not slow" \
+	PROPERTY_EXAMPLES=50 $(PY) -m pytest --quiet $(PARALLEL) -m "not spark and not interop and not slow" \
 		--ignore tests/python/test_docs.py --ignore tests/python/test_site.py tests/python $(ARGS)
 
 .PHONY: test-rust

@@ -206,6 +206,7 @@ class Stopped(Exception):
     """What the signal handler raises."""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no timer of processor time")
 @pytest.mark.parametrize("verb", [name for name in VERBS if name not in ("batches", "scan_transactions")])
 def test_signals_are_noticed_during_native_work(verb: str, much: bytes):

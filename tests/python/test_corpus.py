@@ -170,6 +170,7 @@ def test_every_kind_of_source_gives_the_same(case: Case, kind: str, threads: int
             source.close()
 
 
+@pytest.mark.slow
 @rich_cases
 @pytest.mark.parametrize("binary", ["binary", "binary_view"])
 @pytest.mark.parametrize("cut", [{"batch_size": 1}, {"batch_size": 7}, {"batch_bytes": 1024}, {"batch_bytes": 1}])

@@ -26,6 +26,7 @@ ALL = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("binary", ["binary", "large_binary", "binary_view"])
 def test_rows_equal_those_of_pyarrow(binary: str):
     assert len(SEGMENTS) > 50

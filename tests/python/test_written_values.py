@@ -78,6 +78,7 @@ def comparable(table: pa.Table) -> str:
     return repr([ordered(record) for chunk in table["valueRecord"].chunks for record in rows_of(chunk)])
 
 
+@pytest.mark.slow
 def test_what_was_decoded_is_written_again() -> None:
     seen: dict[str, int] = {}
     for case in SINGLE:

@@ -23,6 +23,16 @@ from typing import Any
 #: What a Python that starts reads of its environment.
 AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "TZ")
 NUMBER_BYTES = 4
+#: What many verbs import when they need it.
+PRELOADED = (
+    "pyarrow.compute",
+    "pyarrow.ipc",
+    "pyarrow.parquet",
+    "logsegment.tiered.filesystem",
+    "cryptography.hazmat.primitives.asymmetric.padding",
+    "cryptography.hazmat.primitives.ciphers.aead",
+    "cryptography.hazmat.primitives.serialization",
+)
 
 
 class Server:
@@ -114,8 +124,8 @@ def preload() -> None:
     for verb in VERBS:
         if verb != "completion":
             import_module(f"logsegment.cli.{verb}")
-    for name in ("compute", "ipc", "parquet"):
-        import_module(f"pyarrow.{name}")
+    for name in PRELOADED:
+        import_module(name)
 
 
 def serve(connection: socket.socket) -> list[str]:

@@ -84,6 +84,7 @@ def test_all_modern_segments_of_the_corpus_are_readable():
     assert sum(line["records"] for line in summaries) == sum(case.records for case in segments)
 
 
+@pytest.mark.slow
 def test_json_lines_are_the_findings_of_validate_for_every_hostile_case():
     """One process for all of them; the largest have one finding too."""
     done = run("verify", "--json", *(case.path for case in HOSTILE))

@@ -169,6 +169,7 @@ def outside(held: dict[int, list[int]], start: int, end: int) -> bool:
     return any(start <= offset < end and not own <= offset < limits[own] for own, offsets in held.items() for offset in offsets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_every_reader_gives_the_records_of_a_range_whatever_the_names_are(partition: Path, seed: int, tmp_path: Path, capfdbinary: Any):
     choices = random.Random(seed)

@@ -80,6 +80,7 @@ def offsets(log: Path, start: int, end: int, transactions: ls.Transactions | Non
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOGS)
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_committed_read_gives_what_markers_say_whatever_the_index_is(tmp_path: Path, name: str, damage: str):

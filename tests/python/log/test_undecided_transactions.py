@@ -268,6 +268,7 @@ def counted(found: dict[int, bytes], offset: int) -> set[int]:
     return {offset + index for index in range(int.from_bytes(found[offset][23:27]) + 1)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("borders", BORDERS.values(), ids=BORDERS)
 @pytest.mark.parametrize("at", entries())
 def test_a_flipped_bit_of_a_base_offset_moves_nothing_but_its_batch(at: int, borders: tuple[int, ...], tmp_path: Path):

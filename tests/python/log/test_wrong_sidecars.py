@@ -145,6 +145,7 @@ def spark_offsets(directory: Path, start: int, isolation: str) -> list[int]:
     return [row["offset"] for task in reader.partitions() for batch in reader.read(task) for row in batch.to_pylist()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 def test_no_sidecar_file_changes_what_a_reader_gives(tmp_path: Path, seed: int):
     choices = random.Random(seed)

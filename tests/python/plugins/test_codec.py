@@ -61,6 +61,7 @@ def shaped(shape, **options) -> tuple[bytes, MemoryRegistry]:
     return data, registry(own=Own)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", [Deflate, Identity, Keeping])
 @pytest.mark.parametrize("binary", ["binary", "large_binary", "binary_view"])
 def test_what_a_plugin_packs_it_unpacks(codec, binary):

@@ -93,6 +93,7 @@ def joined(pair: tuple[pl.Expr, pl.Expr, bool]) -> pl.Expr:
 PREDICATES = st.recursive(leaves(), lambda inner: st.tuples(inner, inner, st.booleans()).map(joined))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tree", TREES)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(predicate=PREDICATES)

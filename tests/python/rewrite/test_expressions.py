@@ -36,6 +36,7 @@ def rows(data: Any, expression: Any = None) -> list[dict[str, Any]]:
     return (table if expression is None else table.filter(expression)).select(["offset", "key", "value"]).to_pylist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expression", EXPRESSIONS, ids=range(len(EXPRESSIONS)))
 def test_the_records_are_those_of_the_filter_of_pyarrow(expression: Any) -> None:
     touched = 0

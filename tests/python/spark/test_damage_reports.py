@@ -150,6 +150,7 @@ def ensure_told_once(root: Path, position: int, options: dict[str, str]) -> None
             assert read.positions == [position] * (start < 10), (query, start)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_indexed", [False, True])
 @pytest.mark.parametrize("cut", CUTS, ids=str)
 @pytest.mark.parametrize("harm", [checksum, length, claim, swallow])
@@ -222,6 +223,7 @@ def is_unseen(how: str, border: str) -> bool:
     return how in damaged_marker.GONE or (border == "last" and how in TORN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "border"), DAMAGED)
 def test_a_stream_goes_on_past_damage_as_a_batch_query_does(how: str, border: str, tmp_path: Path):
     damaged_marker.case(tmp_path, how, border)

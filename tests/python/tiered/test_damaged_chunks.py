@@ -14,7 +14,7 @@ import pytest
 import corpus
 import logsegment as ls
 import tiered_corpus as tiered
-from cli_process import run
+from cli_process import Done
 from logsegment import stores
 from logsegment.analysis.find import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
@@ -131,6 +131,7 @@ def test_what_is_before_the_damage_comes_first(case: Case):
         assert (error.base_offset, error.last_offset) == (case.lost[0], case.lost[-1])
 
 
+@pytest.mark.slow
 def test_every_offset_that_is_not_lost_is_looked_up(case: Case):
     segment = case.segment()
     for offset in OFFSETS:
@@ -173,23 +174,23 @@ def test_all_readers_report_the_same_damage(case: Case):
     assert frame["offset"].to_list() == case.kept
 
 
-def test_the_command_line_has_the_same_judgement(case: Case, key_files: list[str]):
+def test_the_command_line_has_the_same_judgement(case: Case, key_files: list[str], here: Callable[..., Done]):
     for threads in ("1", "2"):
-        done = run("cat", case.folder, "--columns", "offset", "--threads", threads, *key_files)
+        done = here("cat", case.folder, "--columns", "offset", "--threads", threads, *key_files)
         assert (done.code, [line["offset"] for line in done.lines]) == (1, case.before), done.err
-    done = run("cat", case.folder, "--columns", "offset", "--on-error", "skip", *key_files)
+    done = here("cat", case.folder, "--columns", "offset", "--on-error", "skip", *key_files)
     assert [line["offset"] for line in done.lines] == case.kept
-    done = run("verify", case.folder, "--json", *key_files)
+    done = here("verify", case.folder, "--json", *key_files)
     summary = next(line for line in done.lines if line["type"] == "summary")
     safe = [offset for place in summary["safe"] for offset in range(place["firstOffset"], place["lastOffset"] + 1)]
     assert (done.code, summary["state"], safe) == (1, "damaged", case.kept)
     assert sum(place["length"] for place in summary["lost"]) == case.lost_bytes
     for offset, is_there in [(case.lost[0], False), *((offset, True) for offset in (case.kept[:1] + case.kept[-1:]))]:
-        done = run("find", case.folder, "--offset", str(offset), "--json", "--quiet", *key_files)
+        done = here("find", case.folder, "--offset", str(offset), "--json", "--quiet", *key_files)
         assert (done.code, [line["offset"] for line in done.lines]) == ((0, [offset]) if is_there else (2, [])), done.err
 
 
-def test_cat_looks_offsets_up_as_a_log_does(case: Case, key_files: list[str]):
+def test_cat_looks_offsets_up_as_a_log_does(case: Case, key_files: list[str], here: Callable[..., Done]):
     """Damage that no wanted record was in is passed by, as it is in a local segment."""
     first, last = case.lost[0], case.lost[-1]
     around = [(max(first - 3, 1234), first), (first, last + 1), (first - 2, last + 2), (last + 2, last + 5)]
@@ -198,20 +199,20 @@ def test_cat_looks_offsets_up_as_a_log_does(case: Case, key_files: list[str]):
         found, error = given(
             ls.Log(case.folder, decryption_keys=tiered.KEYS).records(columns=["offset"], start_offset=start, end_offset=end)
         )
-        done = run("cat", case.folder, "--offset", offsets, "--columns", "offset", *key_files)
+        done = here("cat", case.folder, "--offset", offsets, "--columns", "offset", *key_files)
         assert [line["offset"] for line in done.lines] == found, offsets
         assert done.code == (0 if error is None else 1), (offsets, done.err)
-    done = run("cat", case.folder, "--offset", f"{first - 2}..{last + 2}", "--columns", "offset", "--on-error", "skip", *key_files)
+    done = here("cat", case.folder, "--offset", f"{first - 2}..{last + 2}", "--columns", "offset", "--on-error", "skip", *key_files)
     assert [line["offset"] for line in done.lines] == [offset for offset in case.kept if first - 2 <= offset < last + 2]
     assert done.code == 1
 
 
-def test_cat_gives_what_is_committed_of_one_damaged_segment(case: Case, key_files: list[str]):
+def test_cat_gives_what_is_committed_of_one_damaged_segment(case: Case, key_files: list[str], here: Callable[..., Done]):
     for on_error in ("raise", "skip"):
         log = ls.Log(case.folder, decryption_keys=tiered.KEYS)
         found, _ = given(log.records(columns=["offset"], isolation="read_committed", on_error=on_error))
         assert len(found) == len(case.before if on_error == "raise" else case.kept)
-        done = run("cat", case.folder, "--isolation", "read_committed", "--on-error", on_error, "--columns", "offset", *key_files)
+        done = here("cat", case.folder, "--isolation", "read_committed", "--on-error", on_error, "--columns", "offset", *key_files)
         assert ([line["offset"] for line in done.lines], done.code) == (found, 1), done.err
 
 
