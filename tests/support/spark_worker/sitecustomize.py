@@ -14,7 +14,7 @@ if len(started) > 1 and started[0] == "-m" and started[1].startswith("pyspark.")
     # when a worker calls importlib.invalidate_caches, and compiles what it imports from there.
     sys.path[:] = [entry for entry in sys.path if not entry.endswith((".zip", ".jar"))]
 if started[:2] == ["-m", "pyspark.daemon"]:
-    for module in (*started[2:], "pandas", "pyarrow.compute", "logsegment.polars", "logsegment.spark"):
+    for module in (*started[2:], "pandas", "pyarrow.compute", "logsegment.spark"):
         import_module(module)
     # A worker collects garbage after each task: what is imported here is none.
     gc.freeze()
