@@ -38,6 +38,8 @@ STREAM_KILLS ?= 10
 STREAM_SECONDS ?= 8
 # Processes that run tests: half of the time they wait for Spark, brokers and browsers.
 WORKERS ?= 4
+# Of the Rust tests; the extension adds what Python needs.
+RUST_FEATURES = io,jvm,values
 # A file is run by one of them, the files that take longest first (tests/conftest.py, tests/support/scheduling.py).
 PARALLEL = --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
@@ -138,14 +140,14 @@ test: setup build test-rust test-python ## set up, build and run every test
 
 .PHONY: check
 check: $(BUILD) ## the loop at the desk: Rust and Python tests without Spark, brokers, the site and what is slow; fewer random cases
-	cargo test --quiet $(LOCKED) --features io,values
+	cargo test --quiet $(LOCKED) --features $(RUST_FEATURES)
 	PROPERTY_EXAMPLES=50 $(PY) -m pytest --quiet $(PARALLEL) -m "not spark and not interop and not slow" \
 		--ignore tests/python/test_docs.py --ignore tests/python/test_site.py tests/python $(ARGS)
 
 .PHONY: test-rust
 test-rust: $(SETUP) ## compile the core without features (the fence), then test it with columns, values, files and the JVM reader
 	cargo check --quiet $(LOCKED) --tests
-	cargo test $(LOCKED) --features io,jvm,values
+	cargo test $(LOCKED) --features $(RUST_FEATURES)
 
 .PHONY: test-python
 test-python: $(BUILD) $(BUILT_JAR) $(BUILT_ARCHIVE) ## pytest in WORKERS processes (4); ARGS="-k name" selects
