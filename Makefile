@@ -38,10 +38,10 @@ STREAM_KILLS ?= 10
 STREAM_SECONDS ?= 8
 # Processes that run tests: half of the time they wait for Spark, brokers and browsers.
 WORKERS ?= 4
-# Of the Rust tests; the extension adds what Python needs.
-RUST_FEATURES = io,jvm,values
 # A file is run by one of them, the files that take longest first (tests/conftest.py, tests/support/scheduling.py).
 PARALLEL = --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+# Of the Rust tests; the extension adds what Python needs.
+RUST_FEATURES = io,jvm,values
 
 # maturin and pyo3 must see this environment and no other that happens to be active.
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
