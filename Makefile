@@ -40,7 +40,7 @@ STREAM_SECONDS ?= 8
 WORKERS ?= 4
 # A file is run by one of them, the files that take longest first (tests/conftest.py, tests/support/scheduling.py).
 PARALLEL = --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
-# Of the Rust tests; the extension adds what Python needs.
+# Of the Rust tests; those of the extension are in pyproject.toml.
 RUST_FEATURES = io,jvm,values
 
 # maturin and pyo3 must see this environment and no other that happens to be active.
@@ -141,7 +141,7 @@ test: setup build test-rust test-python ## set up, build and run every test
 .PHONY: check
 check: $(BUILD) ## the loop at the desk: Rust and Python tests without Spark, brokers, the site and what is slow; fewer random cases
 	cargo test --quiet $(LOCKED) --features $(RUST_FEATURES)
-	PROPERTY_EXAMPLES=50 $(PY) -m pytest --quiet $(PARALLEL) -m "not spark and not interop and not slow" \
+	PROPERTY_EXAMPLES=$(or $(PROPERTY_EXAMPLES),50) $(PY) -m pytest --quiet $(PARALLEL) -m "not spark and not interop and not slow" \
 		--ignore tests/python/test_docs.py --ignore tests/python/test_site.py tests/python $(ARGS)
 
 .PHONY: test-rust

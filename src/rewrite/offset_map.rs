@@ -4,15 +4,17 @@ use sha2::{Digest, Sha256};
 
 /// Keys by 128 bits of their SHA-256, and the latest offset of each: 24 bytes a slot, as in Kafka, which takes MD5.
 ///
-/// Memory is reserved once, and taken as slots are used: the system gives it as zeros. Nine of ten slots are used at most.
+/// Memory is reserved once, as zeros: the system backs a page when a key first uses it. Nine of ten slots are used at most.
 #[derive(Debug)]
 pub struct OffsetMap {
     slots: Vec<Slot>,
     len: usize,
 }
 
-/// The hash of a key, and the offset after its latest one; 0 there is a free slot. A tuple: `vec!` asks for zeros of no type that we define.
+/// The hash of a key, and the offset after its latest one; 0 there is a free slot. A tuple, not a struct: `vec!` reserves zeroed memory
+/// only of types that the standard library knows to be zero.
 type Slot = (Hash, i64);
+/// The first 128 bits of the SHA-256 of a key.
 type Hash = (u64, u64);
 
 /// 16 bytes of hash and 8 of offset, as in Kafka.
@@ -40,7 +42,8 @@ impl OffsetMap {
         let Some(slot) = self.slot(hash) else { return false };
         let most = (self.slots.len() / 10 * 9).max(1);
         let Some(found) = self.slots.get_mut(slot) else { return false };
-        if found.1 == 0 {
+        let (_, next) = *found;
+        if next == 0 {
             if self.len >= most {
                 return false;
             }
@@ -60,7 +63,7 @@ impl OffsetMap {
     fn slot(&self, hash: Hash) -> Option<usize> {
         let len = self.slots.len();
         let first = usize::try_from(hash.0 % crate::wire::as_u64(len)).ok()?;
-        (0..len).map(|at| (first + at) % len).find(|slot| self.slots.get(*slot).is_some_and(|(taken, next)| *next == 0 || *taken == hash))
+        (0..len).map(|at| (first + at) % len).find(|slot| self.slots.get(*slot).is_some_and(|(held, next)| *next == 0 || *held == hash))
     }
 }
 

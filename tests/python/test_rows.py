@@ -17,6 +17,7 @@ import pytest
 import corpus
 import logsegment as ls
 from logsegment.stores import files
+from slow import slow_after
 
 SEGMENTS = sorted(corpus.CORPUS.glob("*/data/*/*.log"))
 ALL = [
@@ -26,8 +27,7 @@ ALL = [
 ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("binary", ["binary", "large_binary", "binary_view"])
+@pytest.mark.parametrize("binary", slow_after(1, ["binary", "large_binary", "binary_view"]))
 def test_rows_equal_those_of_pyarrow(binary: str):
     assert len(SEGMENTS) > 50
     for path in SEGMENTS:

@@ -28,7 +28,7 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 COLUMNS = ["entryPosition", "batchBaseOffset", "offset", "timestampMs", "timestampType", "key", "value", "headersRaw", "attributes"]
 COLUMNS += ["producerId", "sequence", "controlType", "compression"]
 BATCHES = 3
-#: `make check` takes a tenth of them, the first ones; a search by hand may go on longer.
+#: Cases that are tried of each property. `make check` sets 50; set PROPERTY_EXAMPLES for a longer search.
 EXAMPLES = int(os.environ.get("PROPERTY_EXAMPLES", "500"))
 LIMITS = ls.Limits(max_decompressed_bytes=8 << 20, max_records=100_000)
 

@@ -26,7 +26,7 @@ OPTIONS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.driver.memory": "1g",
 }
-#: Where Python workers find what they run as they start, and nothing else of the tests.
+#: The folder of sitecustomize.py, which Python workers run when they start.
 WORKER_MODULES = Path(__file__).parent / "spark_worker"
 #: What relative paths in examples lead to, as docs/how-to/README.md lists it: name -> where it is in the corpus.
 PLACES = {
@@ -55,7 +55,7 @@ def spark_session() -> SparkSession:
 
 
 def program_environment(*folders: Path) -> dict[str, str]:
-    """The environment of a program that starts a Spark of its own: it and the workers find logsegment, and what is in these folders."""
+    """Return the environment of a program that starts a Spark: it and its local workers find logsegment and the modules in `folders`."""
     places = (WORKER_MODULES, Path(logsegment.__file__).parents[1], *folders, os.environ.get("PYTHONPATH", ""))
     return os.environ | {"PYTHONPATH": os.pathsep.join(map(str, places)), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 

@@ -22,6 +22,7 @@ from logsegment.analysis.find import Conditions, Search
 from logsegment.cli.app import program
 from logsegment.segment_files.discovery import find_segments
 from made_logs import make_partition
+from slow import slow_after
 
 HAS_SPARK = importlib.util.find_spec("pyspark") is not None
 #: The index of a renamed segment is that of another one, or there is none.
@@ -169,8 +170,7 @@ def outside(held: dict[int, list[int]], start: int, end: int) -> bool:
     return any(start <= offset < end and not own <= offset < limits[own] for own, offsets in held.items() for offset in offsets)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", slow_after(3, range(40)))
 def test_every_reader_gives_the_records_of_a_range_whatever_the_names_are(partition: Path, seed: int, tmp_path: Path, capfdbinary: Any):
     choices = random.Random(seed)
     log = tmp_path / "orders-0"

@@ -18,6 +18,7 @@ import building
 import logsegment as ls
 from logsegment.analysis.find import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
+from slow import slow_after
 
 HAS_SPARK = importlib.util.find_spec("pyspark") is not None
 pytestmark = pytest.mark.filterwarnings("ignore:indexes are unusable")
@@ -145,8 +146,7 @@ def spark_offsets(directory: Path, start: int, isolation: str) -> list[int]:
     return [row["offset"] for task in reader.partitions() for batch in reader.read(task) for row in batch.to_pylist()]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", slow_after(3, range(30)))
 def test_no_sidecar_file_changes_what_a_reader_gives(tmp_path: Path, seed: int):
     choices = random.Random(seed)
     directory = partition(tmp_path, choices)

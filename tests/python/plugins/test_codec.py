@@ -19,6 +19,7 @@ import logsegment as ls
 import plugin_codecs
 from logsegment.plugins import Entry, FileRegistry, MemoryRegistry, RegistryError
 from plugin_codecs import Deflate, Identity, Incomplete, Keeping, Shaped, Unmakeable, registry
+from slow import slow_after
 
 TABLE = pa.table(
     {
@@ -61,8 +62,7 @@ def shaped(shape, **options) -> tuple[bytes, MemoryRegistry]:
     return data, registry(own=Own)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("codec", [Deflate, Identity, Keeping])
+@pytest.mark.parametrize("codec", slow_after(1, [Deflate, Identity, Keeping]))
 @pytest.mark.parametrize("binary", ["binary", "large_binary", "binary_view"])
 def test_what_a_plugin_packs_it_unpacks(codec, binary):
     """S-P6, for columns that copy and for those that point into what the plugin gave."""

@@ -26,6 +26,7 @@ from logsegment._options import ReadOptions
 from logsegment.polars.predicates import Bounds, condition_of
 from logsegment.polars.scan import _Source
 from made_logs import START, make_partition
+from slow import slow_after
 
 MODERN = corpus.CORPUS / "modern-4.1.0" / "data"
 MULTI = MODERN / "multi-segment-0"
@@ -93,8 +94,7 @@ def joined(pair: tuple[pl.Expr, pl.Expr, bool]) -> pl.Expr:
 PREDICATES = st.recursive(leaves(), lambda inner: st.tuples(inner, inner, st.booleans()).map(joined))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize("tree", slow_after(1, TREES))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(predicate=PREDICATES)
 def test_rows_of_any_predicate_are_those_of_decode(tree: str, predicate: pl.Expr):

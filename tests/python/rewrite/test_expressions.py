@@ -14,6 +14,7 @@ import corpus
 import logsegment as ls
 from made_logs import make_partition
 from rewritten_logs import make_log
+from slow import slow_after
 
 MODERN = corpus.CORPUS / "modern-4.1.0/data"
 COLUMNS = ["offset", "key", "value", "timestamp", "headers", "producerId", "magic", "isTransactional"]
@@ -36,8 +37,7 @@ def rows(data: Any, expression: Any = None) -> list[dict[str, Any]]:
     return (table if expression is None else table.filter(expression)).select(["offset", "key", "value"]).to_pylist()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("expression", EXPRESSIONS, ids=range(len(EXPRESSIONS)))
+@pytest.mark.parametrize("expression", slow_after(1, EXPRESSIONS), ids=range(len(EXPRESSIONS)))
 def test_the_records_are_those_of_the_filter_of_pyarrow(expression: Any) -> None:
     touched = 0
     logs = [path.read_bytes() for path in sorted(MODERN.glob("*/*.log"))[:40]] + [make_log(seed).data for seed in range(30)]
