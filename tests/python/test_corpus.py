@@ -13,6 +13,7 @@ import pytest
 import corpus
 import logsegment as ls
 from corpus import BATCH_COLUMNS, CONSUMED_COLUMNS, RECORD_COLUMNS, Case, Partition, rows_of
+from slow import slow_after
 
 CASES = corpus.cases()
 #: Few cases that have everything: nulls, headers, all codecs, markers, big records, compaction, LogAppendTime, every format.
@@ -144,7 +145,7 @@ def test_records_without_headers_have_null_when_asked_for(case: Case):
     assert [row["headers"] for row in rows] == expected
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", slow_after(1, [2, 1]))
 @pytest.mark.parametrize("binary", ["binary", "large_binary", "binary_view"])
 def test_binary_types_and_threads_change_nothing_but_the_type(binary: str, threads: int):
     import pyarrow as pa

@@ -11,6 +11,7 @@ import sys
 import pytest
 
 import first_attempts
+from slow import slow_after
 
 ATTEMPTS = first_attempts.attempts()
 EXTRAS = sorted({attempt.extra for attempt in ATTEMPTS} - {"spark"})
@@ -38,7 +39,7 @@ def test_there_are_fourteen_tasks_of_at_most_five_lines():
     assert {attempt.title: len(attempt.code_lines) for attempt in ATTEMPTS if not 1 <= len(attempt.code_lines) <= 5} == {}
 
 
-@pytest.mark.parametrize("extra", EXTRAS)
+@pytest.mark.parametrize("extra", slow_after(1, EXTRAS))
 def test_tasks_run(extra: str):
     assert run(extra) == titles(extra) != []
 

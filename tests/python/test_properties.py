@@ -10,13 +10,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import building
 import corpus
 import logsegment as ls
-from damage import assert_unchanged, codecs, contents, flipped, originals, per_codec, place, positions, search, seed, verdicts
+from damage import CODECS, assert_unchanged, codecs, contents, flipped, originals, per_codec, place, positions, search, seed, verdicts
+from slow import slow_after
 
 #: Where the checksum stands; what is before it is covered by none.
 CHECKSUM_START = 17
@@ -25,7 +27,7 @@ CHECKSUM_START = 17
 # Covered fields.
 
 
-@per_codec
+@pytest.mark.parametrize("codec", slow_after(2, CODECS))
 def test_every_bit_of_a_covered_header_field_is_a_checksum_error(codec: str):
     """V2-31: checksum, attributes, lastOffsetDelta, timestamps, producer fields, count."""
     data, spans = seed(codec)

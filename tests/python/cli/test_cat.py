@@ -20,6 +20,7 @@ from cli_process import CODEC, CODEC_FILE, DAMAGED, MODERN, TORN, TRANSACTIONS, 
 from logsegment._options import is_of_keys, is_of_values
 from logsegment.cli.options import RECORD_COLUMNS
 from made_logs import make_partition
+from slow import slow_after
 
 MULTI = MODERN / "multi-segment-0"
 EDGES = MODERN / "edge-records-0"
@@ -359,14 +360,17 @@ def test_a_tree_is_read_by_topic_partition_and_offset(tmp_path: Path):
 @pytest.mark.parametrize("kind", ["arrow", "parquet"])
 @pytest.mark.parametrize(
     "options",
-    [
-        (),
-        ("--since=0", "--until=1700000000100"),
-        ("--key", "", "--key", "user-24"),
-        ("--columns", "offset,key", "--limit", "20", "--since", "0"),
-        ("--offset", "999999999999..", "--columns", "offset,headers"),
-        ("--control", "--columns", "offset,controlType,timestampMs"),
-    ],
+    slow_after(
+        2,
+        [
+            (),
+            ("--since=0", "--until=1700000000100"),
+            ("--key", "", "--key", "user-24"),
+            ("--columns", "offset,key", "--limit", "20", "--since", "0"),
+            ("--offset", "999999999999..", "--columns", "offset,headers"),
+            ("--control", "--columns", "offset,controlType,timestampMs"),
+        ],
+    ),
     ids=" ".join,
 )
 def test_files_hold_the_rows_that_json_lines_have(kind: str, options: tuple[str, ...], tmp_path: Path):

@@ -24,6 +24,7 @@ import corpus
 import logsegment as ls
 from logsegment._validate import validate_sidecars
 from logsegment.segment_files.discovery import find_segments
+from slow import slow_after
 
 MODERN = corpus.CORPUS / "modern-4.1.0"
 DATA, TRUTH = MODERN / "data", MODERN / "truth/segments"
@@ -215,7 +216,7 @@ WOUNDS = st.lists(
 )
 
 
-@pytest.mark.parametrize("name", HURT)
+@pytest.mark.parametrize("name", slow_after(1, HURT))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(wounds=WOUNDS)
 def test_damaged_sidecar_files_change_no_result(name: str, wounds: list[tuple[int, str, int, int]], tmp_path_factory: Any):

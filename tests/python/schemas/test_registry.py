@@ -196,6 +196,7 @@ def test_tls_shows_the_certificate_of_the_client(tmp_path: Path):
     assert pickle.loads(pickle.dumps(schemas)).subjects == schemas.subjects
 
 
+@pytest.mark.slow
 def test_a_url_is_a_path_of_schemas_with_the_user_in_it():
     basic = "Basic " + b64encode(b"user:s3cret").decode()
 

@@ -209,6 +209,7 @@ def test_of_very_many_partitions_the_small_ones_share_tasks(many: Path, isolatio
     assert [(row["partition"], row["offset"]) for row in rows] == [(part, at) for part in range(3 * OWN_TASKS + 8) for at in range(10)]
 
 
+@pytest.mark.slow
 def test_very_many_files_do_not_make_very_many_tasks(tmp_path: Path):
     """Of partitions and of segments of one alike: each task starts a Python worker, and each is one that `limit(n).count()` waits for."""
     small_segments(tmp_path, 1, "orders-0")
