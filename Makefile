@@ -139,6 +139,7 @@ demo: $(BUILD) ## a tour on a real segment: set up, build, run examples/demo.py
 test: setup build test-rust test-python ## set up, build and run every test
 
 .PHONY: check
+check: WORKERS = 3
 check: $(BUILD) ## the loop at the desk: Rust and Python tests without Spark, brokers, the site and what is slow; fewer random cases
 	cargo test --quiet $(LOCKED) --features $(RUST_FEATURES)
 	PROPERTY_EXAMPLES=$(or $(PROPERTY_EXAMPLES),50) $(PY) -m pytest --quiet $(PARALLEL) -m "not spark and not interop and not slow" \
