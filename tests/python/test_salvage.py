@@ -163,6 +163,7 @@ def test_more_disordered_entries_than_are_sorted_are_refused() -> None:
         ls.salvage(messages(offsets), order="offset")
 
 
+@pytest.mark.slow
 def test_what_is_lost_counts_when_the_list_is_full() -> None:
     """Copies lose nothing, however many; one entry behind all that are listed does."""
     offsets = np.full(MOST_LISTED + 3, 5)

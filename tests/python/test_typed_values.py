@@ -86,6 +86,7 @@ def test_a_partition_equals_its_truth(case: dict[str, Any]):
     assert disagreements(case["partition"]) == []
 
 
+@pytest.mark.slow
 def test_partitions_of_random_schemas_equal_their_truth():
     assert len(RANDOM) == 320
     assert {case["partition"]: found for case in RANDOM if (found := disagreements(case["partition"]))} == {}

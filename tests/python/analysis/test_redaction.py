@@ -322,6 +322,7 @@ def headers_gone(kind: str) -> list[bytes]:
 
 
 @pytest.mark.parametrize("kind", ["0.7", "v0", "v1", "v2"])
+@pytest.mark.slow
 def test_a_header_with_a_wrong_checksum_is_not_trusted(kind: str):
     """V2-31, L8-8, L7-12: what stands in the place of a header may be part of a value."""
     seen = bare = 0

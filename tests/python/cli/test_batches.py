@@ -13,6 +13,7 @@ from cli_process import CODEC_FILE, DAMAGED, MODERN, read_table, run, run_on_ter
 CASES = corpus.cases()
 
 
+@pytest.mark.slow
 def test_json_lines_have_the_headers_of_every_case():
     """One process for all of them."""
     done = run("batches", "--json", "--quiet", *(case.path for case in CASES))

@@ -154,6 +154,7 @@ def test_an_endless_row_of_such_lengths_ends_the_search_and_says_so(tmp_path: Pa
     assert "Too many damaged places" in run("verify", path).text
 
 
+@pytest.mark.slow
 def test_findings_that_are_only_counted_leave_no_promise_of_safety(tmp_path: Path):
     """Validation keeps the first hundred thousand; an error behind them is known, but not where it ends."""
     warned = WARNED.read_bytes()[70692:70798]

@@ -19,6 +19,7 @@ def inflated(data: bytes) -> bytes:
     return data + (ls.convert(data, compression="none", to=None, allow_loss=True).data or b"")
 
 
+@pytest.mark.slow
 def test_no_byte_of_300_logs_holds_an_erased_value() -> None:
     searched = 0
     for seed in range(LOGS):

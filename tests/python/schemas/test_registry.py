@@ -95,6 +95,7 @@ def of_log(path: str, parameters: dict[str, str], headers: Any = None) -> Answer
     return 200, json.dumps(kept | ({} if one["schemaType"] == "AVRO" else {"schemaType": one["schemaType"]})).encode()
 
 
+@pytest.mark.slow
 def test_the_answers_equal_the_log():
     with serving(of_log) as url:
         found = ls.schemas.from_registry(url)
