@@ -139,6 +139,7 @@ demo: $(BUILD) ## a tour on a real segment: set up, build, run examples/demo.py
 test: setup build test-rust test-python ## set up, build and run every test
 
 .PHONY: check
+# It waits for nothing, and each process collects all tests once more.
 check: WORKERS = 3
 check: $(BUILD) ## the loop at the desk: Rust and Python tests without Spark, brokers, the site and what is slow; fewer random cases
 	cargo test --quiet $(LOCKED) --features $(RUST_FEATURES)
