@@ -220,7 +220,7 @@ def test_a_browser_shows_pages_at_two_widths_in_light_and_dark(site: Path, tmp_p
                 seen = headless.look_at(copy, place, is_dark=is_dark, size=(width, 900))
                 assert seen.requests == []
                 (measured,) = seen.console
-                assert f'"measured {width} true "' in measured
+                assert measured == f"measured {width} true "
                 corners.append(sum(seen.pixels[450][2]))
             assert corners[0] > 600 > 200 > corners[1], f"{width}: light and dark are {corners}"
     finally:

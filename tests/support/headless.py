@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-import subprocess
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
+from playwright.sync_api import sync_playwright
 
 #: Debian's packages, and what others call theirs.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 def chromium() -> str | None:
-    """The browser of this machine, if there is one."""
-    return next((found for name in NAMES if (found := shutil.which(name))), None)
+    """The browser that TEST_BROWSER names, or else the first of this machine, if there is one."""
+    names = [os.environ["TEST_BROWSER"]] if "TEST_BROWSER" in os.environ else NAMES
+    return next((found for name in names if (found := shutil.which(name))), None)
 
 
 #: The initiator of requests that no page asked for.
 BROWSER = "not an origin"
+#: A full browser makes requests of its own, for updates and accounts, unless these switches are given.
+QUIET = ("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic")
 
 
 @dataclass(frozen=True)
@@ -42,17 +46,24 @@ class Seen:
 
 
 def look_at(page: Path, directory: Path, *, is_dark: bool, size: tuple[int, int] = (1000, 1600)) -> Seen:
-    """Open a page and take a screenshot."""
+    """Open a page and take a screenshot.
+
+    The size is that of the page as the browser emulates it: a window of a full browser cannot be narrower than 500 pixels.
+    """
     name = "dark" if is_dark else "light"
     picture, log = directory / f"{name}.png", directory / f"{name}.netlog.json"
-    scheme = 0 if is_dark else 1
-    command = [chromium() or "", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr"]
-    command += [f"--user-data-dir={directory / name}", f"--log-net-log={log}", f"--blink-settings=preferredColorScheme={scheme}"]
-    command += ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"]
-    command += [f"--window-size={size[0]},{size[1]}", f"--screenshot={picture}", page.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert picture.exists(), done.stderr
-    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    console: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu", "--hide-scrollbars", *QUIET, f"--log-net-log={log}"]
+        )
+        opened = browser.new_page(viewport={"width": size[0], "height": size[1]}, color_scheme=name)
+        # What cannot be loaded is among the requests. A page opened from a file also tries an index of the search that only a server needs.
+        opened.on("console", lambda message: None if message.text.startswith("Failed to load resource") else console.append(message.text))
+        opened.on("pageerror", lambda error: console.append(str(error)))
+        opened.goto(page.as_uri(), wait_until="load")
+        opened.screenshot(path=picture)
+        browser.close()
     return Seen(console, requests_of(log.read_text()), picture)
 
 
@@ -68,7 +79,8 @@ def requests_of(log: str) -> list[str]:
         events = json.loads(log.rstrip().rstrip(",") + "]}")["events"]
     asked = (event.get("params", {}) for event in events)
     urls = {params.get("url") or params.get("host") or "" for params in asked if is_of_page(params)}
-    return sorted(url for url in urls if url.startswith(("http:", "https:", "ws:", "wss:", "ftp:")))
+    # Some browsers name the default port of an origin that they connect to ahead of a request.
+    return sorted(url.removesuffix(":80") for url in urls if url.startswith(("http:", "https:", "ws:", "wss:", "ftp:")))
 
 
 def is_of_page(params: dict[str, Any]) -> bool:
