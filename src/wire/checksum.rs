@@ -22,6 +22,18 @@ fn low(sum: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
+    proptest! {
+        // Lengths on both sides of the widths in which the fast implementations work, and starts at every alignment.
+        #[test]
+        fn properties_crc32c_is_that_of_another_implementation(bytes in prop::collection::vec(any::<u8>(), 0..2048), start in 0_usize..64) {
+            let part = bytes.get(start..).unwrap_or_default();
+            prop_assert_eq!(super::crc32c(part), ::crc32c::crc32c(part));
+            prop_assert_eq!(super::crc32(part), crc32fast::hash(part));
+        }
+    }
+
     #[test]
     fn prm_7_check_value() {
         assert_eq!(super::crc32c(b"123456789"), 0xe306_9283);

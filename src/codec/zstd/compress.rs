@@ -1,8 +1,9 @@
 //! One frame, compressed in one go. It declares its size, which Java's streams do not, and all readers accept (COD-Z2): zstd compresses small
 //! inputs better and faster when it knows how long they are.
 
-use zstd_safe::zstd_sys::ZSTD_EndDirective;
-use zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer, ResetDirective};
+use ::zstd::zstd_safe;
+use ::zstd::zstd_safe::zstd_sys::ZSTD_EndDirective;
+use ::zstd::zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer, ResetDirective};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::{Sink, as_u64};

@@ -14,9 +14,10 @@ use super::output::Output;
 use super::{CodecFinding, bad};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::as_u64;
+use ::zstd::zstd_safe;
+use ::zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
+use ::zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective};
 use frame::{Frame, Part};
-use zstd_safe::zstd_sys::ZSTD_ErrorCode;
-use zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective};
 
 /// Bytes of buffer that a frame gets on the claim of its header alone.
 const TRUSTED: usize = 8 << 20;
