@@ -11,6 +11,8 @@ pub mod committed_entries;
 pub mod headers;
 /// Entries of an index, tried one after the other.
 mod index_search;
+/// Snapshots of the metadata log of KRaft.
+pub mod kraft_snapshot;
 /// The end of a log that grows.
 pub mod log_end;
 /// The batch of an offset or a timestamp, through the indexes.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::committed::Segment;
 use super::sidecar_check::{AbortCheck, EpochCheck, IndexCheck};
-use super::{Headers, ReadAt, sidecar_rebuild};
+use super::{Headers, ReadAt, kraft_snapshot, sidecar_rebuild};
 use crate::decode::transactions::is_marker;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
@@ -28,6 +28,13 @@ pub trait Directory {
     /// # Errors
     /// When it cannot be read.
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>>;
+    /// A file that is read at any position, and its bytes.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    fn open(&self, name: &str) -> Result<(Box<dyn ReadAt>, u64)>;
+    /// True for the directory of the metadata log of KRaft.
+    fn is_metadata_log(&self) -> bool;
     /// The path of a file, as findings name it.
     fn path_of(&self, name: &str) -> String;
 }
@@ -50,11 +57,12 @@ pub fn check<S: Segment>(segments: &[(String, S)], directory: &dyn Directory, sc
     let names = directory.names()?;
     let mut findings = Vec::new();
     let epochs = epochs(directory, &mut findings)?;
+    let lacks_epochs = epochs.is_empty() && directory.read(EPOCHS)?.is_some_and(|bytes| bytes.is_empty());
     let mut check = PartitionCheck {
         directory,
         names: &names,
         has_time_indexes: names.iter().any(|name| name.ends_with(".timeindex")),
-        epochs: EpochCheck::new(&epochs),
+        epochs: EpochCheck::new(&epochs, lacks_epochs),
         producers: segments.first().map(|(_, segment)| Producers::from_snapshot(&segment.snapshot().unwrap_or_default())),
         findings,
     };
@@ -159,12 +167,15 @@ impl PartitionCheck<'_> {
     /// The findings, and those of files that belong to no segment, or to these alone.
     fn finish<S>(mut self, only: Option<&[(String, S)]>) -> Result<Vec<Finding>> {
         let counts_as_listed = |stem: &str| only.is_none_or(|segments| segments.iter().any(|(own, _)| own == stem));
-        let epochs = std::mem::replace(&mut self.epochs, EpochCheck::new(&[])).finish();
+        let epochs = std::mem::replace(&mut self.epochs, EpochCheck::new(&[], false)).finish();
         self.report(EPOCHS, epochs);
         for name in self.names {
             let Some(stem) = name.strip_suffix(".snapshot").filter(|stem| stem.len() == 20 && counts_as_listed(stem)) else { continue };
             let (Ok(end_offset), Some(bytes)) = (stem.parse(), self.directory.read(name)?) else { continue };
             self.report(name, producer_snapshot::parse(&bytes, end_offset).findings);
+        }
+        if only.is_none() {
+            self.snapshots_of_metadata()?;
         }
         if only.is_none()
             && let Some(bytes) = self.directory.read("partition.metadata")?
@@ -174,12 +185,27 @@ impl PartitionCheck<'_> {
         Ok(self.findings)
     }
 
+    /// Checks the ends of the snapshots of a metadata log.
+    fn snapshots_of_metadata(&mut self) -> Result<()> {
+        for name in self.names.iter().filter(|name| kraft_snapshot::end_offset(name).is_some()) {
+            let (log, len) = self.directory.open(name)?;
+            self.report(name, kraft_snapshot::check_ends(&*log, len)?);
+        }
+        let first = self.names.iter().find(|name| name.len() == 24 && name.ends_with(".log"));
+        let offset = first.and_then(|name| name.get(..20)).and_then(|digits| digits.parse().ok());
+        let gap = offset.and_then(|offset| kraft_snapshot::check_start(offset, self.names));
+        if let (Some(name), Some(gap)) = (first, gap.filter(|_| self.directory.is_metadata_log())) {
+            self.report(name, vec![gap]);
+        }
+        Ok(())
+    }
+
     fn report(&mut self, name: &str, findings: Vec<SidecarFinding>) {
         report(self.directory, name, findings, &mut self.findings);
     }
 }
 
-/// Checks the checkpoint files of a directory that holds partitions' directories.
+/// Checks the checkpoint files and the `meta.properties` of a directory that holds partitions' directories.
 ///
 /// # Errors
 /// When a file cannot be read.
@@ -189,6 +215,9 @@ pub fn check_checkpoints(directory: &dyn Directory) -> Result<Vec<Finding>> {
         if let Some(bytes) = directory.read(name)? {
             report(directory, name, checkpoint::parse_offsets(&bytes).findings, &mut findings);
         }
+    }
+    if let Some(bytes) = directory.read(META)? {
+        report(directory, META, checkpoint::check_meta_properties(&bytes), &mut findings);
     }
     Ok(findings)
 }
@@ -221,5 +250,6 @@ fn valid_entries<T>(parsed: Option<&Parsed<T>>) -> &[T] {
 }
 
 const EPOCHS: &str = "leader-epoch-checkpoint";
+const META: &str = "meta.properties";
 const OFFSETS: [&str; 4] =
     ["cleaner-offset-checkpoint", "log-start-offset-checkpoint", "recovery-point-offset-checkpoint", "replication-offset-checkpoint"];

@@ -169,19 +169,25 @@ impl AbortCheck {
 /// Holds a `leader-epoch-checkpoint` against the batches of a partition.
 pub struct EpochCheck<'a> {
     entries: &'a [EpochEntry],
+    /// The file is there, and has no byte.
+    is_empty_file: bool,
     findings: SidecarFindings,
 }
 
 impl<'a> EpochCheck<'a> {
-    /// Against entries that are in order.
-    pub fn new(entries: &'a [EpochEntry]) -> Self {
-        Self { entries, findings: SidecarFindings::default() }
+    /// Against entries that are in order. Kafka 0.11 leaves an empty file where no batch has an epoch, and no broker where one has.
+    pub fn new(entries: &'a [EpochEntry], is_empty_file: bool) -> Self {
+        Self { entries, is_empty_file, findings: SidecarFindings::default() }
     }
 
     /// The next batch. Offsets before the first entry were deleted once.
     pub fn visit(&mut self, header: &BatchHeader) {
         if header.format < RecordFormat::V2 || header.partition_leader_epoch < 0 {
             return;
+        }
+        if std::mem::take(&mut self.is_empty_file) {
+            let (what, offset) = ("the file is empty, and the log has leader epoch", i64::from(header.partition_leader_epoch));
+            self.findings.push(SidecarProblem::Lacks { rule: "SEG-9", what, offset }, 0, 0);
         }
         let after = self.entries.partition_point(|entry| entry.start_offset <= header.base_offset);
         let Some(entry) = after.checked_sub(1).and_then(|index| self.entries.get(index)) else { return };

@@ -1,6 +1,6 @@
 use super::Parsed;
 use super::epochs::EpochEntry;
-use super::finding::{SidecarFindings, SidecarProblem};
+use super::finding::{SidecarFinding, SidecarFindings, SidecarProblem};
 use crate::wire::as_u64;
 
 /// One line of `recovery-point-offset-checkpoint`, `replication-offset-checkpoint` and their like (SEG-9).
@@ -41,8 +41,13 @@ pub fn epochs_to_bytes(entries: &[EpochEntry]) -> Vec<u8> {
     to_text(entries.len(), lines)
 }
 
-/// Parses a file of offsets by topic and partition.
+/// Parses a file of offsets by topic and partition. A broker reads an empty file as one without entries, and never leaves one behind.
 pub fn parse_offsets(bytes: &[u8]) -> Parsed<PartitionOffset> {
+    if bytes.is_empty() {
+        let mut findings = SidecarFindings::default();
+        findings.push(SidecarProblem::Unreadable { rule: RULE, what: "the file is empty" }, 0, 0);
+        return Parsed { entries: Vec::new(), findings: findings.finish() };
+    }
     parse_lines(bytes, |fields, _, _, _| {
         let [topic, partition, offset] = fields else { return None };
         Some(PartitionOffset { topic: (*topic).to_owned(), partition: partition.parse().ok()?, offset: offset.parse().ok()? })
@@ -53,6 +58,29 @@ pub fn parse_offsets(bytes: &[u8]) -> Parsed<PartitionOffset> {
 pub fn offsets_to_bytes(entries: &[PartitionOffset]) -> Vec<u8> {
     let lines = entries.iter().map(|entry| format!("{} {} {}\n", entry.topic, entry.partition, entry.offset));
     to_text(entries.len(), lines)
+}
+
+/// Checks the `meta.properties` of a log directory: a broker needs the version, and what the version has (SEG-21).
+pub fn check_meta_properties(bytes: &[u8]) -> Vec<SidecarFinding> {
+    let text = String::from_utf8_lossy(bytes);
+    let lines = text.lines().map(str::trim_start).filter(|line| !line.starts_with(['#', '!']));
+    let properties: Vec<_> =
+        lines.filter_map(|line| line.split_once(['=', ':'])).map(|(name, value)| (name.trim(), value.trim())).collect();
+    let value = |wanted: &str| properties.iter().rev().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
+    let is_number = |wanted: &str| value(wanted).is_some_and(|value| value.parse::<i32>().is_ok());
+    let what = match value("version") {
+        _ if bytes.is_empty() => Some("the file is empty; a broker does not start with it"),
+        Some("0") if !is_number("broker.id") => Some("version 0 has no number as broker.id; a broker does not start with it"),
+        Some("1") if !is_number("node.id") => Some("version 1 has no number as node.id; a broker does not start with it"),
+        Some("1") if value("cluster.id").is_none_or(str::is_empty) => Some("version 1 has no cluster.id; a broker does not start with it"),
+        Some("0" | "1") => None,
+        _ => Some("the property version is not 0 or 1; a broker does not start with it"),
+    };
+    let mut findings = SidecarFindings::default();
+    if let Some(what) = what {
+        findings.push(SidecarProblem::Unreadable { rule: "SEG-21", what }, 0, as_u64(bytes.len()));
+    }
+    findings.finish()
 }
 
 /// Parses a `partition.metadata` and gives the topic id in its text form (SEG-10).

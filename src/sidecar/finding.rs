@@ -36,6 +36,10 @@ pub enum SidecarProblem {
     Lacks { rule: &'static str, what: &'static str, offset: i64 },
     /// IDX-6: the log has gone on well past the last entry.
     Stale { last: i64, end: i64 },
+    /// SEG-24: a snapshot of the metadata log that a controller cannot load.
+    Snapshot { what: &'static str },
+    /// SEG-24: the metadata log does not continue its newest snapshot.
+    SnapshotGap { start: i64, newest: Option<i64> },
     /// This many more findings of the file, which are not listed.
     More { rule: &'static str, times: u64 },
 }
@@ -76,6 +80,11 @@ impl SidecarFinding {
     pub fn is_harmful(&self) -> bool {
         !matches!(self.problem, SidecarProblem::ZeroTail { .. } | SidecarProblem::Missing | SidecarProblem::Stale { .. })
     }
+
+    /// True for records that no other file has.
+    pub fn is_fatal(&self) -> bool {
+        matches!(self.problem, SidecarProblem::Snapshot { .. } | SidecarProblem::SnapshotGap { .. })
+    }
 }
 
 impl SidecarProblem {
@@ -86,6 +95,7 @@ impl SidecarProblem {
             Self::Checksum { .. } => "SEG-8",
             Self::Missing => "IDX-1",
             Self::Stale { .. } => "IDX-6",
+            Self::Snapshot { .. } | Self::SnapshotGap { .. } => "SEG-24",
             Self::Entry { rule, .. }
             | Self::Unreadable { rule, .. }
             | Self::Contradiction { rule, .. }
@@ -108,6 +118,11 @@ impl fmt::Display for SidecarProblem {
             Self::Contradiction { what, stored, found: None, .. } => write!(f, "{what}: {stored}, the log has none"),
             Self::Lacks { what, offset, .. } => write!(f, "{what} {offset}"),
             Self::Stale { last, end } => write!(f, "the last entry is for {last}, the log continues to {end}"),
+            Self::Snapshot { what } => write!(f, "{what}; a controller that loads it does not start"),
+            Self::SnapshotGap { start, newest: Some(newest) } => {
+                write!(f, "the metadata log begins at offset {start}, and its newest snapshot ends at offset {newest}")
+            }
+            Self::SnapshotGap { start, newest: None } => write!(f, "the metadata log begins at offset {start}, and has no snapshot"),
             Self::More { times, .. } => write!(f, "{times} more errors of the file, only counted"),
         }
     }

@@ -50,7 +50,11 @@ impl Finding {
 
     /// The finding about a sidecar file. It never stops a reader.
     pub fn of_sidecar(problem: SidecarFinding, file: &Arc<str>) -> Self {
-        let severity = if problem.is_harmful() { Severity::Warning } else { Severity::Info };
+        let severity = match problem.is_harmful() {
+            true if problem.is_fatal() => Severity::Error,
+            true => Severity::Warning,
+            false => Severity::Info,
+        };
         let (position, length) = (problem.position, problem.length);
         Self::at_bytes(FindingKind::Sidecar(problem), severity, position, length).in_file(file)
     }

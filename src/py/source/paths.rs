@@ -78,6 +78,15 @@ impl Directory for Folder {
         read(&path, &self.signals).map_err(|error| in_file(error.into(), &path))
     }
 
+    fn open(&self, name: &str) -> Result<(Box<dyn ReadAt>, u64)> {
+        let path = self.path.join(name);
+        open(&path, &self.signals).map_err(|error| in_file(error.into(), &path))
+    }
+
+    fn is_metadata_log(&self) -> bool {
+        self.path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("__cluster_metadata-"))
+    }
+
     fn path_of(&self, name: &str) -> String {
         store::shown(&self.path.join(name))
     }

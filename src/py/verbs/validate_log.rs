@@ -3,10 +3,11 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 
-use crate::decode::Stats;
+use crate::decode::{DecodeOptions, Stats};
 use crate::error::{ErrorKind, Result};
 use crate::interrupt::Interrupt;
-use crate::log::partition::{Scope, check, check_checkpoints};
+use crate::log::kraft_snapshot;
+use crate::log::partition::{Directory, Scope, check, check_checkpoints};
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Signals;
 use crate::py::lost_ranges;
@@ -134,11 +135,33 @@ fn sidecar_findings(
     let mut segments = files.into_iter().filter_map(|(path, base, _)| Some((path, base?))).peekable();
     while let Some(first) = segments.next() {
         let directory = first.0.parent().map(Path::to_owned).unwrap_or_default();
+        if scope == Scope::Directory {
+            findings.extend(snapshot_findings(&folder(directory.clone()), signals, interrupt)?);
+        }
         let mut partition = vec![Segment::named(first, signals)];
         while let Some(next) = segments.next_if(|(path, _)| path.parent() == Some(&*directory)) {
             partition.push(Segment::named(next, signals));
         }
         findings.extend(check(&partition, &folder(directory), scope, interrupt)?);
+    }
+    Ok(findings)
+}
+
+/// The findings in the batches of snapshots of a metadata log, which are read as those of a segment that does not grow.
+fn snapshot_findings(folder: &Folder, signals: &Arc<Signals>, interrupt: &Interrupt) -> Result<Vec<core::Finding>> {
+    let mut findings = Vec::new();
+    if !folder.is_metadata_log() {
+        return Ok(findings);
+    }
+    for name in folder.names()?.into_iter().filter(|name| kraft_snapshot::end_offset(name).is_some()) {
+        let path = folder.path.join(&name);
+        let opened = FileSource::segment_of(path.clone(), None).open(signals).map_err(|error| paths::in_file(error.into(), &path))?;
+        let validator = core::Validator::new(opened.source, DecodeOptions::default(), core::Depth::Full, false);
+        let (own, ..) = validate(validator.with_interrupt(interrupt.clone()), false, interrupt, None)?;
+        let name: Arc<str> = Arc::from(store::shown(&path));
+        // Zeros and a torn end are errors here: the footer record is missing.
+        let errors = own.into_iter().filter(|finding| finding.severity == core::Severity::Error);
+        findings.extend(errors.map(|finding| finding.in_file(&name)));
     }
     Ok(findings)
 }
