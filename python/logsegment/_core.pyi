@@ -421,7 +421,7 @@ class ArrowSchema:
 class BatchCounter:
     def __new__(cls) -> BatchCounter: ...
     def enter(self, file: str, is_of_0_7: bool, is_another_partition: bool) -> None: ...
-    def add(self, rows: ArrowBatch) -> list[tuple[int, str, bool]]: ...
+    def add(self, rows: ArrowBatch, log_start: tuple[int, int] | None = None) -> list[tuple[int, str, bool]]: ...
     def counts(self) -> dict[str, Any]: ...
 
 @final
@@ -851,7 +851,7 @@ _KeptRow: TypeAlias = tuple[int, int, int, int, int]
 _LostRow: TypeAlias = tuple[int, int, str, int | None, int | None]
 _Totals: TypeAlias = tuple[int, int, int, int, int, int, int]
 _Digest: TypeAlias = tuple[str, int]
-_RewrittenRow: TypeAlias = tuple[bytes | None, list[RangeRow], bool, int, _Digest, _Digest, list[Finding]]
+_RewrittenRow: TypeAlias = tuple[bytes | None, list[RangeRow], bool, int, _Digest, _Digest, list[Finding], int]
 _SalvagedRow: TypeAlias = tuple[bytes | None, bytes | None, list[_KeptRow], list[_LostRow], bool, list[Finding], _Totals]
 
 @final

@@ -23,6 +23,7 @@ from logsegment._options import (
     ReadOptions,
     SchemaSource,
     Values,
+    ensure_offsets,
 )
 from logsegment._text import listed
 from logsegment._typed_values import planned
@@ -150,6 +151,7 @@ def decode(
     Source: KIP-98; `DefaultRecordBatch`, `DefaultRecord` and `CompletedFetch` in Kafka's clients.
     """
     arguments = locals()
+    ensure_offsets(start_offset, end_offset)
     return decoded(arguments.pop("source"), ReadOptions(**arguments))
 
 

@@ -30,6 +30,7 @@ Compression: TypeAlias = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 CompressionName: TypeAlias = str
 TimestampType: TypeAlias = Literal["CreateTime", "LogAppendTime"]
 LZ4HeaderChecksum: TypeAlias = Literal["correct", "broken"]
+LogStartOffset: TypeAlias = Literal["honour", "ignore"]
 #: Milliseconds since the epoch, or a datetime with a time zone.
 Timestamp: TypeAlias = int | datetime
 
@@ -216,10 +217,13 @@ class ReadOptions:
 
         Raises:
             TypeError: if an option is not among the keywords.
+            ValueError: as `ensure_offsets`.
         """
         for name in given.keys() - keywords.__annotations__.keys():
             raise TypeError(f"got an unexpected keyword argument {name!r}")
-        return cls(**given, **own)
+        options = cls(**given, **own)
+        ensure_offsets(options.start_offset, options.end_offset)
+        return options
 
     def of_every_format(self) -> Self:
         """Return the options of a read of batches of every format of Kafka 0.8 and later, also of those that never shipped."""
@@ -239,6 +243,24 @@ class ReadOptions:
     def has_internal(self) -> bool:
         """True if the column `internal` is built."""
         return INTERNAL in (self.columns or ())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PartitionOptions:
+    """Options of every reader of partitions, which reads more than one file.
+
+    Attributes:
+        log_start_offset: "honour" starts each partition at the log start offset that the checkpoint file of its log directory has: a broker
+            has deleted the records below it. "ignore" reads these records too.
+
+    Raises:
+        ValueError: if `log_start_offset` is not a known name.
+    """
+
+    log_start_offset: LogStartOffset = "honour"
+
+    def __post_init__(self) -> None:
+        ensure_one_of("log_start_offset", self.log_start_offset, get_args(LogStartOffset))
 
 
 class EncodeKeywords(TypedDict, total=False):
@@ -262,7 +284,7 @@ class EncodeKeywords(TypedDict, total=False):
 
 
 #: The options of `ReadOptions.of_every_format`, and otherwise the defaults.
-EVERY_FORMAT = ReadOptions().of_every_format()
+EVERY_FORMAT: ReadOptions = ReadOptions().of_every_format()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -317,6 +339,45 @@ def is_of_values(column: str) -> bool:
 def is_of_keys(column: str) -> bool:
     """Return True for a column of decoded keys."""
     return column in KEY_COLUMNS or column.startswith(f"{KEY_COLUMNS[0]}.")
+
+
+def ensure_offsets(start: int | None, end: int | None, names: tuple[str, str] = ("start_offset", "end_offset")) -> None:
+    """Raise a ValueError for a range of offsets that starts after its end, or for a negative offset. An empty range is valid.
+
+    Args:
+        start: first offset (inclusive), or None.
+        end: first offset after the range, or None.
+        names: the arguments, for the error.
+    """
+    for name, offset in zip(names, (start, end), strict=True):
+        if offset is not None and offset < 0:
+            raise ValueError(f"{name} must not be negative: {offset}")
+    ensure_ordered(start, end, names)
+
+
+def ensure_ordered(start: int | None, end: int | None, names: tuple[str, str] = ("start_timestamp", "end_timestamp")) -> None:
+    """Raise a ValueError for a range of offsets, or of times in milliseconds, that starts after its end. An empty range is valid.
+
+    Args:
+        start: where it starts (inclusive), or None.
+        end: where it ends (exclusive), or None.
+        names: the arguments, for the error.
+    """
+    if start is not None and end is not None and start > end:
+        raise ValueError(f"{names[0]} must not be after {names[1]}: {start} and {end}")
+
+
+def time_bounds(start: Timestamp | None, end: Timestamp | None) -> tuple[int | None, int | None]:
+    """Return the arguments `start_timestamp` and `end_timestamp` as milliseconds.
+
+    Raises:
+        TypeError: if one is not a time.
+        ValueError: if a datetime has no time zone, or the range starts after its end.
+    """
+    first = None if start is None else milliseconds(start, "start_timestamp")
+    last = None if end is None else milliseconds(end, "end_timestamp")
+    ensure_ordered(first, last)
+    return first, last
 
 
 def milliseconds(time: Timestamp, argument: str = "timestamp", *, rounds_up: bool = True) -> int:

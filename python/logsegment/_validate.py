@@ -262,7 +262,7 @@ def validate_segments(files: Sequence[SegmentFile], directories: Sequence[str], 
 
     Args:
         files: the segments of one directory after the other, in the order of their offsets.
-        directories: other directories whose checkpoints are validated.
+        directories: log directories, whose checkpoint files and `meta.properties` are validated.
         depth: see `validate`.
         options: those of the read.
 
@@ -274,16 +274,17 @@ def validate_segments(files: Sequence[SegmentFile], directories: Sequence[str], 
     return Report(_with_lost_indexes([*findings, *misnamed], files), stats, has_checksums=options.check_crc)
 
 
-def validate_sidecars(files: Sequence[SegmentFile]) -> Report:
+def validate_sidecars(files: Sequence[SegmentFile], directories: Sequence[str] = ()) -> Report:
     """Validate the files next to segments; the logs themselves are not validated.
 
     Args:
         files: as in `validate_segments`.
+        directories: as in `validate_segments`.
 
     Raises:
         OSError: if a file cannot be read.
     """
-    findings, stats = validate_log([_named(file) for file in files], [], None, ReadOptions())
+    findings, stats = validate_log([_named(file) for file in files], directories, None, ReadOptions())
     # Damage of an upload is reported with its log.
     found = [finding for finding in findings if not finding.rule.startswith("TS-")]
     return Report(_with_lost_indexes(found, files), stats)

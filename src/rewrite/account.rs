@@ -54,6 +54,8 @@ pub struct Account {
     pub records: Counts,
     /// Entries that lost all records and stay without any.
     pub emptied: u64,
+    /// Records below the log start offset, which are among the dropped ones.
+    pub below_start: u64,
 }
 
 /// Ranges that are listed, about 100 MB of them.

@@ -9,7 +9,7 @@ use super::plan::{Fate, Filter, WholeFate};
 use super::retention::Retention;
 use crate::codec::{Compression, Compressor};
 use crate::decode::{DecodeOptions, Decoder, Opened, UploadCheck, parse_header, verify};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
 use crate::model::{BatchHeader, CompressionType, NewRecord, RecordFormat};
 use crate::wire::as_u64;
@@ -27,6 +27,8 @@ pub struct RewriteOptions {
     pub allows_loss: bool,
     /// Let the last entry of a partition go where it cannot stay without records (magic 0 and 1).
     pub allows_lower_end: bool,
+    /// The log start offset: records below it are deleted, with the entries that have no others, whatever the filter says of them.
+    pub log_start: Option<i64>,
 }
 
 /// Rewrites the entries of one file of a partition.
@@ -41,6 +43,8 @@ pub struct Rewriter<F> {
     messages: MessageWriter,
     fates: Vec<Fate>,
     account: Account,
+    /// The log start offset until the first entry that ends at or after it was read.
+    start: Option<i64>,
     /// Bytes of the output so far.
     written: u64,
     tail_bytes: u64,
@@ -68,6 +72,7 @@ impl<F: Filter> Rewriter<F> {
         Ok(Self {
             runs: Runs::new(source, decode.limits, RUN_LEN).of(decode.formats).with_source_check(UploadCheck::of(&decode)),
             decoder: Decoder::new(decode),
+            start: options.log_start,
             options,
             filter,
             retention,
@@ -146,11 +151,14 @@ impl<F: Filter> Rewriter<F> {
         let decode = &self.options.decode;
         let header = parse_header(frame, decode.formats, decode.base_position).map_err(|error| error.at_byte(frame.position))?;
         let fate = self.filter.ensure_possible(&header).and_then(|()| self.filter.of_batch(&header, frame.bytes));
-        let done = fate.and_then(|fate| match fate {
-            WholeFate::Keep => self.copy_unseen(frame, &header),
-            WholeFate::Drop => self.drop_unseen(frame, &header, out),
-            WholeFate::Look => self.look(frame, out),
+        let done = fate.and_then(|fate| match (self.start, fate) {
+            (Some(start), _) if header.last_offset < start => self.drop_deleted(frame, &header),
+            (Some(_), fate) => self.look(frame, fate, out),
+            (None, WholeFate::Keep) => self.copy_unseen(frame, &header),
+            (None, WholeFate::Drop) => self.drop_unseen(frame, &header, out),
+            (None, WholeFate::Look) => self.look(frame, WholeFate::Look, out),
         });
+        self.start = self.start.filter(|start| header.last_offset < *start);
         let Done { action, header, records } = done.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))?;
         let bytes = frame.position..frame.position.saturating_add(as_u64(frame.bytes.len()));
         let offsets = Some((header.base_offset, header.last_offset));
@@ -170,6 +178,20 @@ impl<F: Filter> Rewriter<F> {
         Ok(Done { action, header: *header, records: Counts { dropped: records.read, ..records } })
     }
 
+    /// Drops an entry below the log start offset: nothing of it stays, as if a broker had deleted its segment.
+    fn drop_deleted(&mut self, frame: Frame<'_>, header: &BatchHeader) -> Result<Done> {
+        let records = if header.count.is_some() {
+            self.ensure_valid(frame, header)?;
+            let records = counts_of(header);
+            self.account.below_start += if header.is_control() { 0 } else { records.read };
+            Counts { dropped: records.read, ..records }
+        } else {
+            let Some(opened) = self.decoder.open(frame)? else { return Err(unwanted()) };
+            self.decide(&opened, frame, WholeFate::Drop)?.0
+        };
+        Ok(Done { action: Action::Dropped, header: *header, records })
+    }
+
     fn ensure_valid(&self, frame: Frame<'_>, header: &BatchHeader) -> Result<()> {
         if self.options.decode.check_crc {
             verify(frame.bytes, header)?;
@@ -177,13 +199,12 @@ impl<F: Filter> Rewriter<F> {
         self.options.decode.segment.ensure_holds(header)
     }
 
-    fn look(&mut self, frame: Frame<'_>, out: &mut RunOutput) -> Result<Done> {
-        let Some(opened) = self.decoder.open(frame)? else {
-            return Err(ErrorKind::Internal { what: "an entry without an offset that is wanted".to_owned() }.into());
-        };
+    /// Looks at the records of an entry. `fate` is that of the records from the log start offset on.
+    fn look(&mut self, frame: Frame<'_>, fate: WholeFate, out: &mut RunOutput) -> Result<Done> {
+        let Some(opened) = self.decoder.open(frame)? else { return Err(unwanted()) };
         let header = opened.header;
-        let (records, keeps_tombstone) = self.decide(&opened, frame)?;
-        let has_horizon = header.delete_horizon_ms().is_some();
+        let (records, keeps_tombstone) = self.decide(&opened, frame, fate)?;
+        let has_horizon = header.delete_horizon_ms().is_some() || fate != WholeFate::Look;
         let horizon = if has_horizon { None } else { self.filter.delete_horizon_ms(&header, keeps_tombstone) };
         if records.is_unchanged() && horizon.is_none() {
             return Ok(Done { action: Action::Copied, header, records });
@@ -199,15 +220,22 @@ impl<F: Filter> Rewriter<F> {
         Ok(Done { action: Action::Rewritten, header, records })
     }
 
-    /// Asks the filter about every record; true when a record that stays is a tombstone.
-    fn decide(&mut self, opened: &Opened, frame: Frame<'_>) -> Result<(Counts, bool)> {
-        let Self { filter, fates, decoder, options, .. } = self;
+    /// Asks the filter about every record, unless `whole` decides; true when a record that stays is a tombstone.
+    fn decide(&mut self, opened: &Opened, frame: Frame<'_>, whole: WholeFate) -> Result<(Counts, bool)> {
+        let Self { filter, fates, decoder, options, account, start, .. } = self;
         let section = decoder.section(opened, frame.bytes, frame.bytes);
         let (mut counts, mut keeps_tombstone) = (Counts::default(), false);
         fates.clear();
         let reads_headers = filter.reads_headers();
         let mut decide = |record: &NewRecord<'_>| {
-            let mut fate = filter.of_record(&opened.header, record);
+            let is_below = start.is_some_and(|start| record.offset < start);
+            account.below_start += u64::from(is_below);
+            let mut fate = match whole {
+                _ if is_below => Fate::Drop,
+                WholeFate::Keep => Fate::Keep,
+                WholeFate::Drop => Fate::Drop,
+                WholeFate::Look => filter.of_record(&opened.header, record),
+            };
             if fate == Fate::Mask && matches!(options.mask, Mask::Empty) && record.value.is_some_and(<[u8]>::is_empty) {
                 fate = Fate::Keep;
             }
@@ -291,6 +319,10 @@ fn tail_of(tail: Tail) -> Option<(u64, u64)> {
         Tail::Zeros { position, bytes } => Some((position, bytes)),
         Tail::Complete | Tail::Damaged { .. } => None,
     }
+}
+
+fn unwanted() -> Error {
+    ErrorKind::Internal { what: "an entry without an offset that is wanted".to_owned() }.into()
 }
 
 /// The records that a header counts.

@@ -143,8 +143,15 @@ def test_sequences_wrap_at_the_largest():
 # Offsets.
 
 
-@pytest.mark.parametrize("start", [None, -5, 0, 1, 57, 239, 240, 10_000])
-@pytest.mark.parametrize("end", [None, -5, 0, 1, 57, 58, 240, 10_000])
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        (start, end)
+        for start in (None, 0, 1, 57, 239, 240, 10_000)
+        for end in (None, 0, 1, 57, 58, 240, 10_000)
+        if start is None or end is None or start <= end
+    ],
+)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_bounds_are_kept_record_by_record(start: int | None, end: int | None, threads: int):
     """KIP-107: start inclusive, end exclusive, also inside a batch."""

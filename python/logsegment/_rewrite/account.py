@@ -59,6 +59,7 @@ class RewrittenFile:
         emptied: entries that lost all their records and stay without any, as a broker's cleaner keeps them.
         is_listed: False if there were more than 1,048,576 ranges, of which the last are listed as one that is "rewritten".
         findings: of the end of the input, which is left out if it is torn or zeros.
+        below_log_start: records below the log start offset of the partition, which are among the dropped ones.
     """
 
     source: str | None
@@ -71,6 +72,7 @@ class RewrittenFile:
     is_listed: bool
     findings: list[Finding]
     rows: Sequence[RangeRow] = field(repr=False)
+    below_log_start: int = 0
 
     @cached_property
     def ranges(self) -> list[RewriteRange]:
@@ -105,7 +107,7 @@ class RewrittenFile:
     def to_dict(self, *, has_ranges: bool = True) -> dict[str, Any]:
         """Return the account by the names in JSON; it has no keys, values or header values of records."""
         names = ("source", "output", "input_bytes", "input_sha256", "output_bytes", "output_sha256")
-        counts = ("records", "dropped", "tombstoned", "masked", "emptied", "is_listed")
+        counts = ("records", "dropped", "tombstoned", "masked", "below_log_start", "emptied", "is_listed")
         account = {camel_case(name): getattr(self, name) for name in (*names, *counts)}
         return account | ({"ranges": [one.to_dict() for one in self.ranges]} if has_ranges else {})
 
@@ -119,12 +121,14 @@ class Rewrite:
         output: the path of the output; None for memory and with `dry_run`.
         dry_run: nothing was written.
         data: the output, if it was not written to `out`.
+        log_start_findings: log start offsets that do not count, or are not known (SEG-20, SEG-21).
     """
 
     files: list[RewrittenFile]
     output: str | None
     dry_run: bool
     data: bytes | None = field(default=None, repr=False)
+    log_start_findings: list[Finding] = field(default_factory=list, repr=False)
 
     @property
     def records(self) -> int:
@@ -135,6 +139,11 @@ class Rewrite:
     def dropped(self) -> int:
         """Records that are gone."""
         return sum(file.dropped for file in self.files)
+
+    @property
+    def below_log_start(self) -> int:
+        """Records below log start offsets, which are among the dropped ones."""
+        return sum(file.below_log_start for file in self.files)
 
     @property
     def tombstoned(self) -> int:
@@ -148,10 +157,11 @@ class Rewrite:
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings of all files."""
-        return [finding for file in self.files for finding in file.findings]
+        """The findings of all files, and of log start offsets."""
+        return [*self.log_start_findings, *(finding for file in self.files for finding in file.findings)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the account by the names in JSON; it has no keys, values or header values of records."""
-        counts = {name: getattr(self, name) for name in ("records", "dropped", "tombstoned", "masked")}
+        names = ("records", "dropped", "tombstoned", "masked", "below_log_start")
+        counts = {camel_case(name): getattr(self, name) for name in names}
         return {"output": self.output, "dryRun": self.dry_run, **counts, "files": [file.to_dict() for file in self.files]}

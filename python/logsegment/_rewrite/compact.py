@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
 from logsegment._core import CompactionRound, PartitionEnd
-from logsegment._options import CompressionName, EntryKeywords, ReadOptions, Timestamp, milliseconds
+from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions, Timestamp, milliseconds
 from logsegment._output import PATHS, output_directory
 from logsegment._rewrite.account import Rewrite, RewrittenFile
 from logsegment._rewrite.partitions import (
@@ -25,6 +25,7 @@ from logsegment._rewrite.partitions import (
 )
 from logsegment._rewrite.rewrite import ensure_outside
 from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in
+from logsegment.segment_files.log_start import with_log_starts
 from logsegment.segment_files.output_names import directory_name
 from logsegment.stores.listing import is_directory
 from logsegment.stores.uri import absolute
@@ -60,6 +61,7 @@ def compact(
     compression: CompressionName | None = None,
     allow_lower_end: bool = False,
     dry_run: bool = False,
+    log_start_offset: LogStartOffset = "honour",
     **options: Unpack[EntryKeywords],
 ) -> Rewrite:
     """Compact partitions by key, as the log cleaner of a broker does.
@@ -83,6 +85,7 @@ def compact(
         compression: codec of the batches that are written anew; None keeps the codec of each batch.
         allow_lower_end: as in `rewrite`.
         dry_run: return the account, and write nothing but temporary files.
+        log_start_offset: as in `rewrite`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -109,17 +112,18 @@ def compact(
     clock = time.time_ns() // 1_000_000 if now is None else milliseconds(now, "now")
     how = RewriteOptions(compression=compression, allow_lower_end=allow_lower_end)
     work = RewriteWork(ReadOptions.of(EntryKeywords, options), how, dry_run)
-    files, _ = found_in(source, has_patterns=False)
+    found, _ = found_in(source, has_patterns=False)
+    files, findings = with_log_starts(found, PartitionOptions(log_start_offset=log_start_offset))
     deletion = Deletion(memory, clock, delete_retention_ms)
     if dry_run:
-        return Rewrite(compact_partitions(files, work, deletion, None, None), None, True)
+        return Rewrite(compact_partitions(files, work, deletion, None, None), None, True, log_start_findings=findings)
     if not isinstance(out, PATHS):
         raise TypeError("compact needs the path of a new directory as out")
     place = os.fspath(out)
     ensure_outside(place, source)
     with output_directory(place) as hidden:
         done = compact_partitions(files, work, deletion, hidden, place)
-    return Rewrite(done, place, False)
+    return Rewrite(done, place, False, log_start_findings=findings)
 
 
 def compact_partitions(
@@ -149,7 +153,7 @@ def compact_partitions(
 def _compact_partition(files: list[SegmentFile], work: RewriteWork, deletion: Deletion, places: Any) -> list[RewrittenFile]:
     target, output, scratch = places
     done: list[RewrittenFile] = []
-    first_offset = 0
+    first_offset = files[0].log_start or 0
     for number in count():
         sources = sources_of(files)
         end = PartitionEnd(sources, work.read, snapshot_before(files[0]))

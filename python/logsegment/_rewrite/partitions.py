@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from logsegment._core import CompactionRound, FileSource, PartitionEnd, rebuild_indexes
+from logsegment._core import CompactionRound, FileSource, PartitionEnd, SegmentIndex, rebuild_indexes
 from logsegment._core import compact as core_compact
 from logsegment._core import rewrite as core_rewrite
 from logsegment._options import CompressionName, ReadOptions
@@ -18,6 +18,7 @@ from logsegment._rewrite.account import RewrittenFile
 from logsegment._rewrite.predicate import Predicate
 from logsegment._rewrite.selection import CoreSelection
 from logsegment.segment_files.discovery import SegmentFile, size_of
+from logsegment.segment_files.log_start import records_before
 from logsegment.segment_files.output_names import directory_name, file_name
 from logsegment.stores.files import read_file
 from logsegment.stores.uri import absolute, is_tiered, join_path, shown
@@ -34,6 +35,7 @@ class RewriteOptions:
 
     Attributes:
         is_threaded: hash and write in a thread of their own.
+        log_start: records below this offset are deleted, with the batches that hold no others; None for no such offset.
     """
 
     keep: CoreSelection | Predicate | None = None
@@ -46,6 +48,7 @@ class RewriteOptions:
     allow_loss: bool = False
     allow_lower_end: bool = False
     is_threaded: bool = True
+    log_start: int | None = None
 
     def of_file(self, source: Any, read: ReadOptions) -> RewriteOptions:
         """Return the options for one file, where an expression means the offsets of the records that it selects.
@@ -97,8 +100,8 @@ class RewriteWork:
             row = core_rewrite(source, self.read, self.options.of_file(source, self.read), end, out, self.is_dry)
         else:
             row = core_compact(source, self.read, self.options, end, self.round, out, self.is_dry)
-        data, rows, is_listed, emptied, (sha_in, bytes_in), (sha_out, bytes_out), findings = row
-        account = RewrittenFile(*names, bytes_in, sha_in, bytes_out, sha_out, emptied, is_listed, findings, rows)
+        data, rows, is_listed, emptied, (sha_in, bytes_in), (sha_out, bytes_out), findings, below = row
+        account = RewrittenFile(*names, bytes_in, sha_in, bytes_out, sha_out, emptied, is_listed, findings, rows, below)
         self.done(account)
         return data, account
 
@@ -144,6 +147,44 @@ def sources_of(files: Sequence[SegmentFile]) -> list[FileSource]:
     return [file.source(0, None if is_tiered(file.path) else size_of(file)) for file in files]
 
 
+def cut_batch(source: FileSource, log_start: int, read: ReadOptions) -> tuple[bytes, int]:
+    """Return a batch without its records below a log start offset, and the number of these records.
+
+    Args:
+        source: the bytes of the batch.
+        log_start: the offset; the batch ends at or after it.
+        read: how entries are read.
+
+    Raises:
+        RecordBatchError, OSError: if the batch cannot be decoded.
+    """
+    data, account = RewriteWork(read, RewriteOptions(log_start=log_start)).file(source, PartitionEnd([source], read))
+    return data or b"", account.below_log_start
+
+
+def parts_from_log_start(file: SegmentFile, read: ReadOptions) -> tuple[list[bytes | FileSource], int]:
+    """Return the sources of a segment without the records below the log start offset of its partition, and the number of these records.
+
+    Args:
+        file: a segment of a partition with a log start offset.
+        read: how entries are read.
+
+    Raises:
+        RecordBatchError: if headers before the log start offset cannot be read, or the batch around it cannot be decoded.
+        OSError: if the file cannot be read.
+    """
+    log_start = file.log_start or 0
+    below = records_before([file], log_start)
+    position, batch, _ = SegmentIndex(file.path, file.base_offset or 0).find_offset(log_start)
+    if batch is None:
+        return [], below
+    end = position + batch[0]
+    data, cut = cut_batch(FileSource(file.path, position, end), log_start, read)
+    if not cut:
+        return [file.source(position)], below
+    return ([data] if data else []) + [file.source(end)], below
+
+
 def snapshot_before(file: SegmentFile) -> bytes | None:
     """Return the bytes of the `.snapshot` file of the state before a segment; None if there is none."""
     if is_tiered(file.path) or file.base_offset is None:
@@ -152,7 +193,9 @@ def snapshot_before(file: SegmentFile) -> bytes | None:
 
 
 def rewrite_partition(files: Sequence[SegmentFile], work: RewriteWork, target: Path | None, output: str | None) -> Iterator[RewrittenFile]:
-    """Rewrite the segments of one partition; see `rewrite_partitions`."""
+    """Rewrite the segments of one partition; see `rewrite_partitions`. Records below its log start offset are deleted."""
+    log_start = files[0].log_start
+    work = replace(work, options=replace(work.options, log_start=log_start))
     sources = sources_of(files)
     before = snapshot_before(files[0])
     end = PartitionEnd(sources, work.read, before)
@@ -166,8 +209,13 @@ def rewrite_partition(files: Sequence[SegmentFile], work: RewriteWork, target: P
         place = None if output is None else os.path.join(output, name, file_name(file))
         path = None if directory is None else directory / file_name(file)
         account = _written(work, source, end, path, (shown(file.path), place))
+        is_last = number == len(files) - 1
+        if log_start is not None and _is_deleted(account, log_start):
+            account, path = _named_end(account, path, log_start) if is_last and not kept else (_without_output(account, path), None)
+            if path is not None:
+                kept.append((path, log_start, end.snapshots[-1]))
         # Between other segments an empty one says nothing; at the ends its name is the log start offset, or the next offset.
-        if not account.output_bytes and account.input_bytes and 0 < number < len(files) - 1:
+        elif not account.output_bytes and account.input_bytes and number and not is_last:
             account = _without_output(account, path)
         elif path is not None:
             kept.append((path, file.base_offset or 0, end.snapshots[number]))
@@ -183,6 +231,19 @@ def _written(work: RewriteWork, source: FileSource, end: PartitionEnd, path: Pat
         account = work.file(source, end, os.fspath(path), names)[1]
         os.fsync(file.fileno())
     return account
+
+
+def _is_deleted(account: RewrittenFile, log_start: int) -> bool:
+    """Return True if all entries of a segment are below the log start offset."""
+    last_offsets = [row[6] for row in account.rows if row[6] is not None]
+    return bool(last_offsets) and not account.output_bytes and max(last_offsets) < log_start
+
+
+def _named_end(account: RewrittenFile, path: Path | None, log_start: int) -> tuple[RewrittenFile, Path | None]:
+    """Rename the empty segment of a partition without records to its log end offset, so that a broker goes on from there."""
+    name = f"{log_start:020d}.log"
+    output = None if account.output is None else os.path.join(os.path.dirname(account.output), name)
+    return replace(account, output=output), None if path is None else path.rename(path.with_name(name))
 
 
 def _without_output(account: RewrittenFile, path: Path | None) -> RewrittenFile:
@@ -207,7 +268,7 @@ def write_sidecars(
         return
     rebuild_indexes([(path, base_offset) for path, base_offset, _ in kept], directory)
     for number, (_, base_offset, snapshot) in enumerate(kept):
-        if number or before is not None:
+        if number or before is not None or snapshot != end.snapshots[0]:
             (directory / f"{base_offset:020d}.snapshot").write_bytes(snapshot)
     if end.end_offset is not None:
         for stale in directory.glob("*.snapshot"):

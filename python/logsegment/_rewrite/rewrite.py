@@ -6,12 +6,13 @@ import os
 from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
 
 from logsegment._core import FileSource, PartitionEnd, ensure_log_segment
-from logsegment._options import CompressionName, EntryKeywords, ReadOptions
+from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._output import PATHS, ensure_apart, output_directory, staged_output
 from logsegment._rewrite.account import Rewrite
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, rewrite_partitions, snapshot_before, sources_of
 from logsegment._rewrite.selection import Keys, Selection, core_selection
 from logsegment.segment_files.discovery import found_in, segment_at
+from logsegment.segment_files.log_start import with_log_starts
 from logsegment.stores.listing import is_directory
 from logsegment.stores.uri import is_stored, placed, shown
 
@@ -36,6 +37,7 @@ def rewrite(
     allow_lower_end: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
+    log_start_offset: LogStartOffset = "honour",
     **options: Unpack[EntryKeywords],
 ) -> Rewrite:
     """Write a log without some of its records, or without their values, as the log cleaner of a broker would.
@@ -69,6 +71,7 @@ def rewrite(
             entries: the log end offset falls.
         overwrite: replace an existing file. A directory is never replaced.
         dry_run: return the account, and write nothing.
+        log_start_offset: "honour" deletes the records of directories below their log start offsets, as `Log` does; "ignore" keeps them.
         options: options of entries; see `decode`.
 
     Returns:
@@ -107,8 +110,9 @@ def rewrite(
     )
     ensure_meant(how)
     work = RewriteWork(ReadOptions.of(EntryKeywords, options), how, dry_run)
+    partitions = PartitionOptions(log_start_offset=log_start_offset)
     if isinstance(source, PATHS) and is_directory(source):
-        return _directory(source, out, work)
+        return _directory(source, out, work, partitions)
     return _file(source, out, work, overwrite=overwrite)
 
 
@@ -148,17 +152,18 @@ def _file(source: Any, out: Any, work: RewriteWork, *, overwrite: bool) -> Rewri
     return Rewrite([account], place, False, data)
 
 
-def _directory(source: Any, out: Any, work: RewriteWork) -> Rewrite:
-    files, _ = found_in(source, has_patterns=False)
+def _directory(source: Any, out: Any, work: RewriteWork, partitions: PartitionOptions) -> Rewrite:
+    found, _ = found_in(source, has_patterns=False)
+    files, findings = with_log_starts(found, partitions)
     if work.is_dry:
-        return Rewrite(rewrite_partitions(files, work, None, None), None, True)
+        return Rewrite(rewrite_partitions(files, work, None, None), None, True, log_start_findings=findings)
     if not isinstance(out, PATHS):
         raise TypeError("a directory needs the path of a new directory as out")
     place = os.fspath(out)
     ensure_outside(place, source)
     with output_directory(place) as hidden:
         done = rewrite_partitions(files, work, hidden, place)
-    return Rewrite(done, place, False)
+    return Rewrite(done, place, False, log_start_findings=findings)
 
 
 def ensure_outside(out: str, source: str | os.PathLike[str]) -> None:

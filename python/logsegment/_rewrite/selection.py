@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from logsegment._core import KeySet, OffsetSet
-from logsegment._options import Timestamp, milliseconds
+from logsegment._options import Timestamp, ensure_offsets, milliseconds
 from logsegment._rewrite.predicate import Predicate, is_expression, predicate
 
 #: Bytes, or text for its UTF-8 bytes; None for null.
@@ -175,7 +175,10 @@ def _values(values: Any) -> list[bytes | None]:
 def _ranges(given: Any, argument: str) -> list[tuple[int, int | None]] | None:
     if given is None:
         return None
-    return [_bounds(one, argument) for one in (given if isinstance(given, list) else [given])]
+    ranges = [_bounds(one, argument) for one in (given if isinstance(given, list) else [given])]
+    for first, end in ranges:
+        ensure_offsets(None if first == _LOWEST else first, end, (argument, argument))
+    return ranges
 
 
 def _bounds(given: Any, argument: str) -> tuple[int, int | None]:

@@ -7,19 +7,20 @@ import io
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from itertools import groupby
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeAlias, Unpack
 
-from logsegment._core import BatchHeader, FileSource, PartitionEnd, batch_headers, batch_stream
+from logsegment._core import BatchHeader, FileSource, Finding, PartitionEnd, batch_headers, batch_stream
 from logsegment._core import decode as core_decode
-from logsegment._options import EntryKeywords, ReadOptions, Timestamp, milliseconds
+from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions, Timestamp, milliseconds
 from logsegment._output import OutputFile, output_directory
-from logsegment._rewrite.partitions import ensure_own_directories, snapshot_before, sources_of, write_sidecars
+from logsegment._rewrite.partitions import cut_batch, ensure_own_directories, snapshot_before, sources_of, write_sidecars
 from logsegment._rewrite.rewrite import ensure_outside
 from logsegment._text import camel_case
 from logsegment.segment_files.discovery import SegmentFile, found_in
+from logsegment.segment_files.log_start import records_of_batch_before, with_log_starts
 from logsegment.segment_files.output_names import directory_name
 from logsegment.stores.files import open_file
 from logsegment.stores.listing import is_directory
@@ -38,10 +39,13 @@ class SegmentPart:
     Attributes:
         source: the path of the input.
         position, length: the bytes in the input.
-        output: the path of the output; None for bytes after the last whole batch, which are left out.
+        output: the path of the output; None for bytes that are left out: those after the last whole batch, and batches below the log start
+            offset of the partition.
         output_position: where the bytes are in the output.
         first_offset, last_offset: offsets of the batches; None if there are none.
         entries: their number.
+        output_length: the bytes in the output, if they are others than in the input: those of the batch around the log start offset, which
+            loses the records below it. None if they are the same, or there are none.
     """
 
     source: str
@@ -52,6 +56,7 @@ class SegmentPart:
     first_offset: int | None
     last_offset: int | None
     entries: int
+    output_length: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes by their names in JSON."""
@@ -65,16 +70,21 @@ class Arrangement:
     Attributes:
         parts: in the order of the input; of each input file they follow each other and are all of its bytes.
         sha256: of each output file, by its path.
-        input_sha256: of each input file, by its path, with what comes after its last whole batch.
+        input_sha256: of each input file, by its path, with what is left out.
+        below_log_start: records below log start offsets, which are left out.
+        log_start_findings: log start offsets that do not count, or are not known (SEG-20, SEG-21).
     """
 
     parts: list[SegmentPart]
     sha256: dict[str, str]
     input_sha256: dict[str, str]
+    below_log_start: int = 0
+    log_start_findings: list[Finding] = field(default_factory=list, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the account by the names in JSON."""
-        return {"parts": [part.to_dict() for part in self.parts], "sha256": self.sha256, "inputSha256": self.input_sha256}
+        digests = {"sha256": self.sha256, "inputSha256": self.input_sha256}
+        return {"parts": [part.to_dict() for part in self.parts], **digests, "belowLogStart": self.below_log_start}
 
 
 #: Whether a batch begins a new segment; the bytes of the open segment come with it.
@@ -88,6 +98,7 @@ def split(
     offsets: Sequence[int] | int | None = None,
     times: Sequence[Timestamp] | Timestamp | None = None,
     bytes: int | None = None,
+    log_start_offset: LogStartOffset = "honour",
     **options: Unpack[EntryKeywords],
 ) -> Arrangement:
     """Cut segments at offsets, times or sizes. Batches stay byte for byte, so that a cut inside a batch is made after it.
@@ -101,6 +112,8 @@ def split(
         offsets: a segment begins with the first batch at or after each offset.
         times: a segment begins with the first batch whose largest timestamp is at or after each time.
         bytes: a segment begins before it would have more bytes; the broker's `log.segment.bytes`.
+        log_start_offset: "honour" leaves out the records of directories below their log start offsets, as `Log` does; then the batch
+            around such an offset is written anew. "ignore" keeps them.
         options: options of entries; see `decode`.
 
     Returns:
@@ -141,7 +154,8 @@ def split(
 
         return is_cut
 
-    return _arranged(source, out, ReadOptions.of(EntryKeywords, options), (cut_of_partition, True))
+    partitions = PartitionOptions(log_start_offset=log_start_offset)
+    return _arranged(source, out, ReadOptions.of(EntryKeywords, options), (cut_of_partition, True, partitions))
 
 
 def join(
@@ -149,6 +163,7 @@ def join(
     out: str | os.PathLike[str],
     *,
     overwrite: bool = False,
+    log_start_offset: LogStartOffset = "honour",
     **options: Unpack[EntryKeywords],
 ) -> Arrangement:
     """Merge adjacent segments of a partition. Batches stay byte for byte.
@@ -158,6 +173,7 @@ def join(
             only where the one before it could not hold more: 2^31 - 1 bytes or offsets.
         out: a file for files, without sidecar files; a new directory for directories, as in `split`.
         overwrite: replace an existing file. A directory is never replaced.
+        log_start_offset: as in `split`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -176,11 +192,12 @@ def join(
     read = ReadOptions.of(EntryKeywords, options)
     given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     if len(given) == 1 and is_directory(given[0]):
-        return _arranged(given[0], out, read, (lambda: lambda header, held: held + header.size > MOST, False))
+        partitions = PartitionOptions(log_start_offset=log_start_offset)
+        return _arranged(given[0], out, read, (lambda: lambda header, held: held + header.size > MOST, False, partitions))
     files = [file for path in given for file in found_in(path, has_patterns=False)[0]]
     files.sort(key=lambda file: file.base_offset or 0)
     place = os.fspath(out)
-    writer = _Writer(lambda header, held: False, False, lambda base: place)
+    writer = _Writer(lambda header, held: False, False, lambda base: place, read)
     with OutputFile(place, overwrite=overwrite) as output:
         writer.open_file = lambda path: _Shared(output.file)
         for file, source in zip(files, sources_of(files), strict=True):
@@ -188,7 +205,7 @@ def join(
         if len(writer.made) > 1:
             raise ValueError(f"{place}: one segment cannot hold all offsets of these files")
         writer.close()
-    return Arrangement(writer.parts, writer.digests, writer.input_digests)
+    return Arrangement(writer.parts, writer.digests, writer.input_digests, writer.below)
 
 
 @dataclass
@@ -198,11 +215,15 @@ class _Writer:
     is_cut: Cut
     keeps_borders: bool
     path_of: Callable[[int], str]
+    read: ReadOptions
     parts: list[SegmentPart] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)
     input_digests: dict[str, str] = field(default_factory=dict)
     #: Base offset of each segment.
     made: list[int] = field(default_factory=list)
+    #: Records below the log start offset, and the bytes of the files with nothing but these.
+    below: int = 0
+    deleted: list[FileSource] = field(default_factory=list)
     open_file: Callable[[str], BinaryIO] = field(default=lambda path: io.BufferedWriter(io.FileIO(path, "x")))
     _file: BinaryIO | None = None
     _hash: Any = None
@@ -214,8 +235,9 @@ class _Writer:
         """Write the batches of an input segment, in runs that go to the same segment."""
         raw = open_file(file.path)
         self._input_hash = hashlib.sha256()
-        begins = self.keeps_borders
-        at = start = first = last = 0
+        headers, at, is_begun = self._past_deleted(raw, file, headers)
+        begins = self.keeps_borders and not is_begun
+        start, first, last = at, 0, 0
         entries = 0
         for header in headers:
             base = self._last + 1 if header.base_offset is None else header.base_offset
@@ -226,7 +248,8 @@ class _Writer:
                 self._copy(raw, file, (start, at - start), (first, last, entries))
                 start, entries = at, 0
                 # The first segment keeps its name, and so does one whose border stays.
-                self._begin(file.base_offset if at == 0 and file.base_offset is not None and (begins or not self.made) else base)
+                keeps_name = at == 0 and file.base_offset is not None and (begins or not self.made)
+                self._begin(file.base_offset or 0 if keeps_name else self._name_of(file, base))
             first = first if entries else base
             last, entries, begins = header.last_offset, entries + 1, False
             at = header.position + header.size
@@ -234,9 +257,7 @@ class _Writer:
             self._last = header.last_offset
         self._copy(raw, file, (start, at - start), (first, last, entries))
         if at < size:
-            self.parts.append(SegmentPart(shown(file.path), at, size - at, None, 0, None, None, 0))
-            for data in _pieces(raw, at, size):
-                self._input_hash.update(data)
+            self._leave_out(raw, file, (at, size - at), (None, None, 0))
         self.input_digests[shown(file.path)] = self._input_hash.hexdigest()
 
     def close(self) -> None:
@@ -254,6 +275,67 @@ class _Writer:
     def __exit__(self, *_raised: object) -> None:
         if self._file is not None:
             self._file.close()
+
+    def _past_deleted(self, raw: Any, file: SegmentFile, headers: Iterator[BatchHeader]) -> tuple[Iterator[BatchHeader], int, bool]:
+        """Leave out the batches below the log start offset, and write the batch around it without the records below.
+
+        Returns:
+            The headers of the batches that follow, the position of the first of them, and whether a segment begins before it.
+        """
+        log_start, end, entries = file.log_start, 0, 0
+        if log_start is None or self.made:
+            return headers, 0, False
+        found: BatchHeader | None = None
+        offsets: tuple[int | None, int | None] = (None, None)
+        for header in headers:
+            if header.last_offset >= log_start:
+                found = header
+                break
+            self.below += records_of_batch_before(file.path, header.position, header.size, log_start)
+            offsets = header.base_offset if offsets[0] is None else offsets[0], header.last_offset
+            end, entries = header.position + header.size, entries + 1
+        if end:
+            self._leave_out(raw, file, (0, end), (*offsets, entries))
+            self.deleted.append(FileSource(file.path, 0, end))
+            self._last = max(self._last, offsets[1] or 0)
+        if found is None:
+            return headers, end, False
+        if found.base_offset is not None and found.base_offset >= log_start:
+            return chain([found], headers), found.position, False
+        self._begin(file.base_offset if end == 0 and file.base_offset is not None else self._name_of(file, found.base_offset or log_start))
+        self._write_cut(raw, file, found)
+        return headers, found.position + found.size, True
+
+    def _name_of(self, file: SegmentFile, base: int) -> int:
+        """Return the name of a segment that a batch begins: the first segment of a partition begins at the log start offset."""
+        return base if file.log_start is None or self.made else min(base, file.log_start)
+
+    def _leave_out(self, raw: Any, file: SegmentFile, place: tuple[int, int], batches: tuple[int | None, int | None, int]) -> None:
+        """Account for bytes that are not written."""
+        (position, length), (first, last, entries) = place, batches
+        self.parts.append(SegmentPart(shown(file.path), position, length, None, 0, first, last, entries))
+        for data in _pieces(raw, position, position + length):
+            self._input_hash.update(data)
+
+    def _write_cut(self, raw: Any, file: SegmentFile, header: BatchHeader) -> None:
+        """Write the batch around the log start offset without the records below."""
+        assert self._file is not None
+        log_start, end = file.log_start or 0, header.position + header.size
+        data, below = cut_batch(FileSource(file.path, header.position, end), log_start, self.read)
+        output_position = self._file.tell()
+        self._file.write(data)
+        self._hash.update(data)
+        for piece in _pieces(raw, header.position, end):
+            self._input_hash.update(piece)
+        path, place = self.path_of(self.made[-1]), (shown(file.path), header.position, header.size)
+        first = log_start if below or header.base_offset is None else header.base_offset
+        self.parts.append(SegmentPart(*place, path, output_position, first, header.last_offset, 1, len(data) if below else None))
+        self.below += below
+        self._held, self._last = header.size, header.last_offset
+
+    def begin_empty(self, base_offset: int) -> None:
+        """Begin a segment without batches, which names the offset after the deleted ones."""
+        self._begin(base_offset)
 
     def _begin(self, base_offset: int) -> None:
         self.close()
@@ -300,31 +382,34 @@ def _headers(source: FileSource, read: ReadOptions) -> Iterator[BatchHeader]:
             yield header
 
 
-def _arranged(source: Any, out: Any, read: ReadOptions, how: tuple[Callable[[], Cut], bool]) -> Arrangement:
+def _arranged(source: Any, out: Any, read: ReadOptions, how: tuple[Callable[[], Cut], bool, PartitionOptions]) -> Arrangement:
     """Write the partitions of a source to a new directory.
 
     Args:
         source: a file or a directory.
         out: the new directory.
         read: how entries are read.
-        how: makes what decides where a segment of a partition begins; and whether the borders of the source stay.
+        how: makes what decides where a segment of a partition begins; whether the borders of the source stay; and how partitions are read.
     """
     place, is_tree = os.fspath(out), is_directory(source)
-    files, _ = found_in(source, has_patterns=False)
+    make_cut, keeps_borders, partitions = how
+    found, _ = found_in(source, has_patterns=False)
+    files, findings = with_log_starts(found, partitions)
     if is_tree:
         ensure_own_directories(files)
     ensure_outside(place, source)
-    done = Arrangement([], {}, {})
+    done, below = Arrangement([], {}, {}, 0, findings), 0
     with output_directory(place) as hidden:
         for _, group in groupby(files, lambda file: absolute(file.directory)):
             segments = list(group)
             name = directory_name(segments[0]) if is_tree else ""
-            made = _arrange_partition(segments, read, how, hidden / name)
+            made = _arrange_partition(segments, read, (make_cut, keeps_borders), hidden / name)
+            below += made.below_log_start
             final = os.path.join(place, name)
             done.parts.extend(_moved(part, final) for part in made.parts)
             done.input_sha256.update(made.input_sha256)
             done.sha256.update({os.path.join(final, os.path.basename(path)): digest for path, digest in made.sha256.items()})
-    return done
+    return replace(done, below_log_start=below)
 
 
 def _moved(part: SegmentPart, directory: str) -> SegmentPart:
@@ -337,15 +422,21 @@ def _arrange_partition(
 ) -> Arrangement:
     directory.mkdir(parents=True, exist_ok=True)
     make_cut, keeps_borders = how
-    writer = _Writer(make_cut(), keeps_borders, lambda base: os.fspath(directory / f"{base:020d}.log"))
+    writer = _Writer(make_cut(), keeps_borders, lambda base: os.fspath(directory / f"{base:020d}.log"), read)
     with writer:
         for file, source in zip(files, sources_of(files), strict=True):
             writer.add(file, _headers(source, read), source.end or 0)
+        if not writer.made and files[0].log_start is not None:
+            # An empty segment keeps the log end offset.
+            writer.begin_empty(files[0].log_start)
         writer.close()
     before = snapshot_before(files[0])
+    if writer.deleted:
+        # The state of the producers of batches that are left out is in the snapshot before the first segment.
+        before = PartitionEnd(writer.deleted, read, before).snapshots[-1]
     paths = [directory / f"{base:020d}.log" for base in writer.made]
     end = PartitionEnd([os.fspath(path) for path in paths], read, before)
     kept = [(path, base, snapshot) for path, base, snapshot in zip(paths, writer.made, end.snapshots, strict=False)]
     if kept:
         write_sidecars(files[0], directory, kept, (before, end))
-    return Arrangement(writer.parts, writer.digests, writer.input_digests)
+    return Arrangement(writer.parts, writer.digests, writer.input_digests, writer.below)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from logsegment._core import BatchHeader, FileSource, Finding, compare_records, different_columns, equal_rows
-from logsegment._options import EntryKeywords, ReadOptions
+from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._validate import ensure_segment, is_unopened
 from logsegment.analysis.diff_sides import (
     BATCHING,
@@ -28,6 +28,7 @@ from logsegment.analysis.diff_sides import (
 from logsegment.analysis.results import Results, place_of
 from logsegment.log.log import Log
 from logsegment.segment_files.discovery import SegmentFile, found_in, of_partition
+from logsegment.segment_files.log_start import UNREADABLE, deleted_records, with_log_starts
 from logsegment.stores.memory import MemoryFile
 from logsegment.stores.uri import absolute, directory_of, is_tiered, placed, shown, untiered
 from logsegment.tiered.keys import Keys
@@ -57,6 +58,7 @@ def diff(
     deep: bool = False,
     check_crc: bool = True,
     decryption_keys: Keys | None = None,
+    log_start_offset: LogStartOffset = "honour",
     **options: Unpack[EntryKeywords],
 ) -> Diff:
     """Compare the records of two segments, two partition directories, or two trees of them, partition by partition.
@@ -76,6 +78,7 @@ def diff(
         deep: decode every batch, so that nothing depends on the 32 bits of a checksum.
         check_crc: verify the checksums of both sides. Without it, records are read only where the stored checksums differ.
         decryption_keys: private keys of tiered storage by their ids, for both sides.
+        log_start_offset: see `Log`, which has its own; for both sides.
         options: options of entries; see `decode`. Offsets of Kafka 0.7 are positions, which only the same batches share.
 
     Returns:
@@ -97,7 +100,7 @@ def diff(
     """
     own = DiffOptions(ReadOptions.of(EntryKeywords, options, check_crc=check_crc), with_batches=batches, is_deep=deep)
     (ours, held), (theirs, other) = (_side(one, decryption_keys) for one in (a, b))
-    pairs = chosen_pairs(pairs_of(ours, theirs), topic, partition)
+    pairs = chosen_pairs(pairs_of(ours, theirs, PartitionOptions(log_start_offset=log_start_offset)), topic, partition)
     return Diff(Comparison(pair, own, [*held, *other]) for pair in pairs)
 
 
@@ -116,7 +119,8 @@ class Comparison(Results[Difference]):
         name (str): the partition, or the directory where its name contains no partition.
         topic (str or None), partition (int or None): from the name of the directory.
         a (list[SegmentFile]), b (list[SegmentFile]): the files of both sides; none where a side lacks the partition.
-        left_out (list[Finding]): uploads of tiered storage on either side that are not read, as in `Log.left_out`.
+        left_out (list[Finding]): uploads of tiered storage on either side that are not read, as in `Log.left_out`; records below log
+            start offsets, which are not compared (SEG-19), and log start offsets that do not count or are not known (SEG-20, SEG-21).
         totals (Totals): counts so far.
     """
 
@@ -250,7 +254,7 @@ class Comparing:
 
     def _same_batches(self, most: int | None = None) -> int:
         """Return how many of the next batches agree."""
-        if self._options.is_deep or self.a.batches is None or self.b.batches is None:
+        if self._options.is_deep or self.a.batches is None or self.b.batches is None or self.a.has_deleted or self.b.has_deleted:
             return 0
         fields = self._options.fields
         return equal_rows(self.a.rows(most).select(fields), self.b.rows(most).select(fields))
@@ -261,7 +265,7 @@ class Comparing:
             return None
         x, y = self.a.header(), self.b.header()
         for header, other, has, lacks in ((x, y, self.a, self.b), (y, x, self.b, self.a)):
-            if header is None or header.base_offset is None or header.count is None:
+            if header is None or header.base_offset is None or header.count is None or has.has_deleted:
                 continue
             first, last = header.base_offset, header.last_offset
             is_before = other is None or (other.base_offset is not None and last < other.base_offset)
@@ -399,14 +403,14 @@ def chosen_pairs(pairs: list[Pair], topic: str | None, partition: int | None) ->
     return chosen
 
 
-def pairs_of(a: str | os.PathLike[str] | Log, b: str | os.PathLike[str] | Log) -> list[Pair]:
+def pairs_of(a: str | os.PathLike[str] | Log, b: str | os.PathLike[str] | Log, options: PartitionOptions | None = None) -> list[Pair]:
     """Pair the partitions of two paths, in order. Two files or partition directories are a pair, whatever their names.
 
     Raises:
         ValueError: when one is a partition and the other a tree without it, or two directories of a tree are the same partition.
         OSError: when there is no such path, or no segment in it.
     """
-    ours, theirs = _partitions(a), _partitions(b)
+    ours, theirs = (_partitions(one, options or PartitionOptions()) for one in (a, b))
     if (not ours.is_tree and not theirs.is_tree) or (len(ours.names) == len(theirs.names) == 1 and not (ours.topic and theirs.topic)):
         name = ours.names[0] if ours.topic or not theirs.topic else theirs.names[0]
         return [_pair(name, ours.files, theirs.files, [*ours.left_out, *theirs.left_out])]
@@ -437,14 +441,22 @@ class _Partitions:
 
     def left_out_of(self, name: str) -> list[Finding]:
         directories = {shown(file.directory) for file in self.of(name)}
-        return [finding for finding in self.left_out if directory_of(finding.path) in directories]
+        is_first = name == self.names[0]
+        return [
+            finding
+            for finding in self.left_out
+            # A checkpoint file is about all partitions of its directory.
+            if directory_of(finding.path) in directories or (is_first and finding.rule == UNREADABLE)
+        ]
 
 
-def _partitions(path: str | os.PathLike[str] | Log) -> _Partitions:
+def _partitions(path: str | os.PathLike[str] | Log, options: PartitionOptions) -> _Partitions:
     if isinstance(path, Log):
-        place, files, left_out = ", ".join(path.paths), path._files, path.left_out
+        place, files, left_out, starts = ", ".join(path.paths), path._files, path.left_out, path._log_start_findings
     else:
-        place, (files, left_out) = placed(path), found_in(path)
+        place, (found, left_out) = placed(path), found_in(path)
+        files, starts = with_log_starts(found, options)
+    left_out = [*left_out, *starts, *deleted_records(files)]
     directories: dict[str, str] = {}
     for file in files:
         if directories.setdefault(_name(file), file.directory[:]) != file.directory[:]:

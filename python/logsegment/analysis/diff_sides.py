@@ -15,6 +15,7 @@ from logsegment._decode import decoded, with_findings
 from logsegment._errors import naming_file
 from logsegment._options import ReadOptions
 from logsegment._validate import TORN, is_damage, validated
+from logsegment.analysis.counted_part import counted_part
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import shown
@@ -154,10 +155,12 @@ class Side:
         self.at = 0
         self._options = options
         self._files = arranged(files, reports=True)
+        self._log_start = next((file.log_start for file in files if file.log_start is not None), None)
         self.damage += [Difference.damage(name, file.path, file.finding) for file in self._files if file.finding is not None]
         self._last = FIRST
         self._torn: tuple[str, Finding] | None = None
         self._is_lost = False
+        self._is_begun = False
         self._chunks = self._read()
         self._next()
 
@@ -169,6 +172,14 @@ class Side:
         """Return the header of the next batch, or None at the end."""
         return None if self.batches is None else self.batches.headers[self.at]
 
+    @property
+    def has_deleted(self) -> bool:
+        """Return True if the next batch has records below the log start offset, or may have: only its records can be compared."""
+        header = self.header()
+        if header is None or self._log_start is None or self._is_begun:
+            return False
+        return header.base_offset is None or header.base_offset < self._log_start
+
     def rows(self, count: int | None = None) -> ArrowBatch:
         """Return the next batches as rows, before the end."""
         assert self.batches is not None
@@ -179,6 +190,7 @@ class Side:
         assert self.batches is not None
         passed = self.batches.headers[self.at : self.at + count]
         self.at += count
+        self._is_begun = True
         if self.at >= len(self.batches.headers):
             self._next()
         return passed
@@ -195,7 +207,12 @@ class Side:
             source = FileSource(path, start, end)
             # A batch whose checksum was verified is not verified again.
             read = replace(
-                self._options.read, columns=tuple(RECORD), check_crc=not self._options.read.check_crc, on_error="skip", control=True
+                self._options.read,
+                columns=tuple(RECORD),
+                check_crc=not self._options.read.check_crc,
+                on_error="skip",
+                control=True,
+                start_offset=self._log_start,
             )
             with naming_file(path), decoded(source, read) as stream:
                 for rows, findings in with_findings(stream):
@@ -211,8 +228,9 @@ class Side:
 
     def _read(self) -> Generator[Batches]:
         gaps = deque[Finding]()
-        read = replace(self._options.read, on_error="skip", batch_size=CHUNK)
-        with closing(headers_of([file.path for file in self._files], read)) as chunks:
+        read = replace(self._options.read, on_error="skip", batch_size=CHUNK, start_offset=self._log_start)
+        parts = [(file.path, part.start) for file in self._files if (part := counted_part(file)) is not None]
+        with closing(headers_of(parts, read)) as chunks:
             for one in chunks:
                 gaps.extend(filter(_is_damage, one.findings))
                 if one.batches is None:
@@ -327,17 +345,17 @@ class Headers:
     findings: list[Finding]
 
 
-def headers_of(paths: Sequence[str], read: ReadOptions) -> Generator[Headers]:
+def headers_of(files: Sequence[tuple[str, int]], read: ReadOptions) -> Generator[Headers]:
     """Read the headers of files, one after the other; each file ends with an item without batches.
 
     Args:
-        paths: the files.
+        files: the files, each with the position of its first batch to read.
         read: options of the read.
 
     Raises:
         RecordBatchError, OSError: if a file cannot be read, where its turn has come.
     """
-    chunks = _read(paths, read)
+    chunks = _read(files, read)
     # Before there is much to read, a thread costs more than it gains.
     for one in chunks:
         yield one
@@ -352,9 +370,9 @@ def headers_of(paths: Sequence[str], read: ReadOptions) -> Generator[Headers]:
             yield taken
 
 
-def _read(paths: Sequence[str], read: ReadOptions) -> Iterator[Headers]:
-    for path in paths:
-        with naming_file(path), batch_stream(FileSource(path), read) as stream:
+def _read(files: Sequence[tuple[str, int]], read: ReadOptions) -> Iterator[Headers]:
+    for path, position in files:
+        with naming_file(path), batch_stream(FileSource(path, position), read) as stream:
             for rows, findings in with_findings(stream):
                 yield Headers(path, None if rows is None else Batches(path, batch_headers(rows), rows), findings)
 

@@ -13,14 +13,25 @@ from logsegment._core import ArrowBatch, FileSource, Finding, RecordBatchError
 from logsegment._decode import decoded
 from logsegment._errors import naming_file
 from logsegment._log_paths import is_of_0_7
-from logsegment._options import EntryKeywords, OnError, ReadOptions, Timestamp, milliseconds
+from logsegment._options import (
+    EntryKeywords,
+    LogStartOffset,
+    OnError,
+    PartitionOptions,
+    ReadOptions,
+    Timestamp,
+    ensure_offsets,
+    milliseconds,
+    time_bounds,
+)
 from logsegment._text import camel_case
 from logsegment._validate import TORN, damage_in, error_of, validated
-from logsegment.analysis.results import LogSource, Results, partitions_of
+from logsegment.analysis.results import LogSource, Partitions, Results, partitions_of
 from logsegment.log.piece import Part
 from logsegment.log.reader import PartitionReader, arranged
 from logsegment.log.segment_lookup import FoundBatch, SegmentLookup
 from logsegment.segment_files.discovery import SegmentFile
+from logsegment.segment_files.log_start import deleted_records
 from logsegment.stores.uri import is_stored, shown
 from logsegment.tiered.keys import Keys
 
@@ -59,6 +70,7 @@ def find(
     limit: int | None = None,
     on_error: OnError = "raise",
     decryption_keys: Keys | None = None,
+    log_start_offset: LogStartOffset = "honour",
     **options: Unpack[EntryKeywords],
 ) -> Places:
     """Find the places of the records that meet all conditions.
@@ -79,13 +91,14 @@ def find(
         limit: the number of places after which the search ends.
         on_error: "raise", or "skip" to search the valid batches past damage.
         decryption_keys: private keys of tiered storage by their ids.
+        log_start_offset: see `Log`, which has its own.
         options: options of entries; see `decode`.
 
     Returns:
         `Places`, which searches while it is iterated.
 
     Raises:
-        ValueError: if no condition is given, or conditions contradict each other.
+        ValueError: if no condition is given, conditions contradict each other, a range starts after its end, or an offset is negative.
         FileNotFoundError: if a path does not exist, or contains no segments.
         RecordBatchError: while iterating, if bytes on the way to the records cannot be read.
         OSError: if a file cannot be read.
@@ -101,16 +114,18 @@ def find(
     if offset is not None:
         if start_offset is not None or end_offset is not None:
             raise ValueError("offset cannot be combined with start_offset and end_offset")
+        ensure_offsets(offset, None, ("offset", "end_offset"))
         start_offset, end_offset = offset, offset + 1
-    times = (timestamp, "timestamp"), (start_timestamp, "start_timestamp"), (end_timestamp, "end_timestamp")
-    at, since, until = (None if time is None else milliseconds(time, name) for time, name in times)
+    ensure_offsets(start_offset, end_offset)
+    at, (since, until) = None if timestamp is None else milliseconds(timestamp), time_bounds(start_timestamp, end_timestamp)
     wanted = Conditions(start_offset, end_offset, at, since, until, _keys(key), _headers(header))
     if wanted == Conditions():
         raise ValueError("find needs a condition; pass an offset, a timestamp, a key or a header")
     if at is not None and wanted != Conditions(at=at):
         raise ValueError("timestamp cannot be combined with other conditions; pass start_timestamp")
     search = Search(wanted, ReadOptions.of(EntryKeywords, options, on_error=on_error))
-    return Places(search, partitions_of(source, decryption_keys), limit)
+    partitions = partitions_of(source, decryption_keys, PartitionOptions(log_start_offset=log_start_offset))
+    return Places(search, partitions, limit)
 
 
 def _keys(given: Key | Sequence[Key] | None) -> list[bytes] | None:
@@ -360,15 +375,17 @@ class Places(Results[RecordPlace]):
         counters (Counters): what was read so far.
     """
 
-    def __init__(self, search: Search, partitions: Sequence[tuple[str, Sequence[SegmentFile]]], limit: int | None) -> None:
+    def __init__(self, search: Search, partitions: Partitions, limit: int | None) -> None:
         super().__init__(islice((place for _, files in partitions for place in search.places(files)), limit))
         self._search = search
+        self._partitions = partitions
         self.counters = search.counters
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings so far: skipped damage, tails, and segments that contradict their names."""
-        return [finding for _, finding in (*self._search.misnamed, *self._search.findings)]
+        """The findings so far: skipped damage, tails, segments that contradict their names, and records below a log start offset."""
+        deleted = deleted_records((file for _, files in self._partitions for file in files), self._search.wanted.start_offset)
+        return [*self._partitions.findings, *deleted, *(finding for _, finding in (*self._search.misnamed, *self._search.findings))]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the places, the counters and the findings, ready for JSON."""

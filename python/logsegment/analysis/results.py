@@ -7,10 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
-from logsegment._core import FileSource
+from logsegment._core import FileSource, Finding
+from logsegment._options import PartitionOptions
 from logsegment._validate import ensure_segment
 from logsegment.log.log import Log
 from logsegment.segment_files.discovery import SegmentFile, by_partition, found_in
+from logsegment.segment_files.log_start import warn_of_log_starts, with_log_starts, without_log_starts
 from logsegment.stores.memory import MemoryFile, buffer_file
 from logsegment.stores.uri import absolute
 from logsegment.tiered.keys import Keys
@@ -81,9 +83,14 @@ class Results(ABC, Generic[T]):
 
 
 class Partitions(list[tuple[str, list[SegmentFile]]]):
-    """The name and the segments of each partition of a source. The list keeps the buffers of the source readable."""
+    """The name and the segments of each partition of a source. The list keeps the buffers of the source readable.
+
+    Attributes:
+        findings: about log start offsets that do not count, or are not known.
+    """
 
     buffers: Sequence[MemoryFile] = ()
+    findings: Sequence[Finding] = ()
 
 
 def place_of(source: str | os.PathLike[str] | FileSource | Buffer) -> tuple[str | os.PathLike[str], list[MemoryFile]]:
@@ -106,12 +113,13 @@ def place_of(source: str | os.PathLike[str] | FileSource | Buffer) -> tuple[str 
     return uri, [file]
 
 
-def partitions_of(source: LogSource, decryption_keys: Keys | None = None) -> Partitions:
+def partitions_of(source: LogSource, decryption_keys: Keys | None = None, options: PartitionOptions | None = None) -> Partitions:
     """Return the name and the segments of each partition of a source, as `by_partition` does.
 
     Args:
         source: paths, URIs, patterns, logs, files and buffers.
         decryption_keys: private keys of tiered storage by their ids.
+        options: how partitions are read; None to read also records below a log start offset. A `Log` has its own options.
 
     Raises:
         FileNotFoundError: if a path does not exist, or contains no segments.
@@ -121,9 +129,11 @@ def partitions_of(source: LogSource, decryption_keys: Keys | None = None) -> Par
     several: Sequence[OneSource] = source if isinstance(source, (list, tuple)) else [cast(OneSource, source)]
     files: list[SegmentFile] = []
     buffers: list[MemoryFile] = []
+    findings: list[Finding] = []
     for one in several:
         if isinstance(one, Log):
-            files += one._files
+            files += without_log_starts(one._files) if options is None else one._files
+            findings += [] if options is None else one._log_start_findings
             continue
         place, held = place_of(one)
         buffers += held
@@ -131,7 +141,11 @@ def partitions_of(source: LogSource, decryption_keys: Keys | None = None) -> Par
         for file in found:
             if not file.is_listed:
                 ensure_segment(file)
-        files += found
+        placed, of_starts = (found, []) if options is None else with_log_starts(found, options)
+        warn_of_log_starts(of_starts, stacklevel=4)
+        files += placed
+        findings += of_starts
     partitions = Partitions(by_partition(files))
     partitions.buffers = buffers
+    partitions.findings = findings
     return partitions

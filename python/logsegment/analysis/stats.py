@@ -6,18 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
-from logsegment._core import BatchCounter, Finding
-from logsegment._decode import batch_stream
+from logsegment._core import BatchCounter, FileSource, Finding
+from logsegment._core import batch_stream as core_batch_stream
 from logsegment._inspect import Field, inspect
 from logsegment._log_paths import is_of_0_7
-from logsegment._options import CodecRegistry, EntryKeywords, ReadOptions
+from logsegment._options import CodecRegistry, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._text import camel_case, plain_values
 from logsegment._validate import UNOPENED, is_experimental
+from logsegment.analysis.counted_part import counted_part, finding_row, records_below
 from logsegment.analysis.recompression import Recompression, Recompressor
 from logsegment.analysis.results import LogSource, partitions_of
+from logsegment.analysis.series import Histogram, Series, histogram_of, series_of
 from logsegment.analysis.v3_savings import V3Savings, v3_savings
 from logsegment.log.reader import arranged
 from logsegment.plugins.registry import is_given
+from logsegment.segment_files.log_start import deleted_records
 from logsegment.stores.uri import shown
 from logsegment.tiered.keys import Keys
 
@@ -26,8 +29,6 @@ if TYPE_CHECKING:
 
 #: "v3", or a codec with or without a level: `zstd:19`.
 WhatIf: TypeAlias = str
-#: As `BatchCounter.counts` gives a bucket: start, bytes, records, earliest and latest time, late batches.
-_Counted: TypeAlias = tuple[int, int, int, tuple[int, int] | None, int]
 #: Directory or file, topic and partition.
 Place: TypeAlias = tuple[str, str | None, int | None]
 
@@ -39,6 +40,7 @@ def stats(
     sample: float = 1.0,
     ratios: bool = True,
     decryption_keys: Keys | None = None,
+    log_start_offset: LogStartOffset = "honour",
     **options: Unpack[EntryKeywords],
 ) -> Stats:
     """Count what the headers of all batches say, past every damage, in bounded memory.
@@ -52,6 +54,8 @@ def stats(
         sample: the share of the bytes that is compressed again for a codec, above 0 and at most 1; the sizes are estimates below 1.
         ratios: decompress some batches of each codec for its ratio.
         decryption_keys: private keys of tiered storage by their ids.
+        log_start_offset: see `Log`, which has its own. A batch around a log start offset counts with the records from there on, and with
+            all its bytes.
         options: options of entries; see `decode`.
 
     Returns:
@@ -71,61 +75,15 @@ def stats(
     """
     codecs = [what_if] if isinstance(what_if, str) else what_if or ()
     collector = Collector(is_sampling=ratios, what_if=codecs, sample=sample, codecs=options.get("codecs"))
-    for name, files in partitions_of(source, decryption_keys):
+    partitions = partitions_of(source, decryption_keys, PartitionOptions(log_start_offset=log_start_offset))
+    collector.log_start_findings += partitions.findings
+    for name, files in partitions:
+        collector.log_start_findings += deleted_records(files)
         for file in arranged(files, reports=True):
             place = name, file.topic, file.partition
-            collector.add(file.source(), shown(file.path), place, is_repeatable=True, **options)
+            if (part := counted_part(file)) is not None:
+                collector.add(part, shown(file.path), place, is_repeatable=True, log_start=file.log_start, **options)
     return collector.stats
-
-
-@dataclass(frozen=True)
-class Point:
-    """A bucket of a series.
-
-    Attributes:
-        start: its first offset, or its time in ms.
-        bytes, records: of its batches.
-        first_time, last_time: the earliest and the latest of their largest timestamps, in ms; None where there is none, and over times.
-        late: batches whose time is before that of an earlier one; 0 over times.
-    """
-
-    start: int
-    bytes: int
-    records: int
-    first_time: int | None
-    last_time: int | None
-    late: int
-
-
-@dataclass(frozen=True)
-class Series:
-    """Batches over offsets or times, in at most 120 buckets; the empty ones in between are there too.
-
-    Attributes:
-        width: of a bucket, in offsets or ms.
-        points: the buckets.
-        outliers: the buckets of a few batches (at most a twentieth) that lie so far from all others that one axis cannot show both.
-    """
-
-    width: int = 1
-    points: list[Point] = field(default_factory=list)
-    outliers: list[Point] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Histogram:
-    """How many of which size, by powers of two: bucket n counts sizes from 2**(n-1) to before 2**n, bucket 0 those of 0."""
-
-    counts: dict[int, int] = field(default_factory=dict)
-    total: int = 0
-    sum: int = 0
-    least: int | None = None
-    most: int | None = None
-
-    @property
-    def mean(self) -> float | None:
-        """The mean size."""
-        return self.sum / self.total if self.total else None
 
 
 @dataclass
@@ -221,6 +179,8 @@ class Stats:
         markers: control records by type.
         damage: the first findings of what was stepped over: severity, rule, file, position, message.
         damage_counts: all of them, by severity.
+        log_start_findings: records below log start offsets, which are not counted (SEG-19), and log start offsets that do not count or
+            are not known (SEG-20, SEG-21): severity, rule, file, message.
         what_if: what the logs would be with other codecs.
         what_if_v3: the sizes of the batches in format v3, if they were asked for.
     """
@@ -258,6 +218,7 @@ class Stats:
     markers: dict[str, int] = field(default_factory=dict)
     damage: list[dict[str, Any]] = field(default_factory=list)
     damage_counts: dict[str, int] = field(default_factory=dict)
+    log_start_findings: list[dict[str, Any]] = field(default_factory=list)
     what_if: list[Recompression] = field(default_factory=list)
     what_if_v3: V3Savings | None = None
 
@@ -283,10 +244,10 @@ class Stats:
             ],
             "gaps": [Gap(*gap) for gap in counts["gaps"]],
             "producers": {producer_id: ProducerStats(*row) for producer_id, row in counts["producers"]},
-            "sizes": _histogram(*counts["sizes"]),
-            "counts": _histogram(*counts["counts"]),
-            "by_offset": _series(*counts["by_offset"]),
-            "by_time": _series(*counts["by_time"]),
+            "sizes": histogram_of(*counts["sizes"]),
+            "counts": histogram_of(*counts["counts"]),
+            "by_offset": series_of(*counts["by_offset"]),
+            "by_time": series_of(*counts["by_time"]),
         }
         return cls(**counts | parts | seen)
 
@@ -345,25 +306,12 @@ def _arrow_schema(pa: Any) -> Any:
         "byTime": struct("width", points=pa.list_(point[0]), outliers=pa.list_(point[0])),
         "gaps": pa.list_(struct("first", "last", log=text)),
         "damage": pa.list_(struct("position", "length", severity=text, rule=text, file=text, message=text)),
+        "logStartFindings": pa.list_(struct(severity=text, rule=text, file=text, message=text)),
         "partitions": pa.list_(struct_of(PartitionStats)),
         "whatIf": pa.list_(struct_of(Recompression)),
         "whatIfV3": struct_of(V3Savings),
     }
     return pa.schema([(name, types.get(name, number)) for name in (camel_case(one.name) for one in fields(Stats))])
-
-
-def _histogram(counts: list[tuple[int, int]], total: int, sum_: int, least: int | None, most: int | None) -> Histogram:
-    return Histogram(dict(counts), total, sum_, least, most)
-
-
-def _series(width: int, points: list[_Counted], outliers: list[_Counted]) -> Series:
-    return Series(width, list(map(_point, points)), list(map(_point, outliers)))
-
-
-def _point(counted: _Counted) -> Point:
-    start, size, records, times, late = counted
-    first, last = times or (None, None)
-    return Point(start, size, records, first, last, late)
 
 
 #: Batches of each codec that are unpacked for its ratio.
@@ -385,11 +333,15 @@ class Collector:
 
     Raises:
         ValueError: if there is no such codec or level, or the sample is not a share.
+
+    Attributes:
+        log_start_findings (list[Finding]): what the caller reports about log start offsets.
     """
 
     def __init__(
         self, *, is_sampling: bool = True, what_if: Sequence[WhatIf] = (), sample: float = 1.0, codecs: CodecRegistry | None = None
     ) -> None:
+        self.log_start_findings: list[Finding] = []
         self._counter = BatchCounter()
         self._is_sampling = is_sampling
         self._places: list[Place] = []
@@ -407,10 +359,20 @@ class Collector:
         """Return what was counted so far."""
         damage = {"damage": list(self._damage), "damage_counts": dict(self._damage_counts)}
         what_if = {"what_if": self._recompressor.results, "what_if_v3": self._v3}
-        seen = {"files": self._files, "markers": dict(self._markers), **what_if}
+        starts = list(map(finding_row, self.log_start_findings))
+        seen = {"files": self._files, "markers": dict(self._markers), "log_start_findings": starts, **what_if}
         return Stats.of(self._counter.counts(), self._sampled, self._places, **damage, **seen)
 
-    def add(self, source: Any, name: str, place: Place, *, is_repeatable: bool, **options: Unpack[EntryKeywords]) -> None:
+    def add(
+        self,
+        source: Any,
+        name: str,
+        place: Place,
+        *,
+        is_repeatable: bool,
+        log_start: int | None = None,
+        **options: Unpack[EntryKeywords],
+    ) -> None:
         """Count the batches of one file.
 
         Args:
@@ -418,6 +380,7 @@ class Collector:
             name: the path of the file, whose ending says whether it is a segment of Kafka 0.7.
             place: its partition. Files of the same place, one after the other, are of one partition.
             is_repeatable: the source can be read twice.
+            log_start: records before this offset are not counted; then the source is a FileSource.
             options: options of entries; see `logsegment.decode`.
 
         Raises:
@@ -431,14 +394,17 @@ class Collector:
         if is_another:
             self._places.append(place)
         self._files += 1
-        with batch_stream(source, check_crc=False, on_error="skip", **options) as stream:
+        # The position of a batch counts in the file.
+        whole = source if log_start is None else FileSource(source.path)
+        read = ReadOptions.of(EntryKeywords, options, check_crc=False, on_error="skip", start_offset=log_start)
+        with core_batch_stream(source, read) as stream:
             for rows in stream:
-                looks = self._counter.add(rows)
+                looks = self._counter.add(rows, None if log_start is None else (log_start, records_below(rows, source, log_start)))
                 for position, codec, is_control in looks if is_repeatable else ():
                     if is_control:
-                        self._look_for_type(position, source, options)
+                        self._look_for_type(position, whole, options)
                     elif self._is_sampling:
-                        self._sample(position, codec, name, source, options)
+                        self._sample(position, codec, name, whole, options)
             self._add_findings(stream.findings, name)
         if self._v3 is not None:
             self._v3 += v3_savings(source, **options)

@@ -26,6 +26,7 @@ from logsegment.cli.options import (
     Offsets,
     OffsetsType,
     Reading,
+    ensure_times,
     examples,
     file_options,
     iso_option,
@@ -33,6 +34,7 @@ from logsegment.cli.options import (
     now_option,
     on_error_option,
     output_of,
+    partition_options,
     paths_argument,
     quiet_option,
     reading_options,
@@ -112,6 +114,7 @@ class CatArguments:
     ),
 )
 @paths_argument
+@partition_options
 @click.option("--offset", "offsets", type=OffsetsType(), default=Offsets(), help="Keep offsets A..B (B exclusive), A.., ..B, or one.")
 @click.option("--since", type=InstantType(), help="Keep records at or after TIME: ISO 8601 (UTC without a zone), ms since 1970, or -2h.")
 @click.option("--until", type=InstantType(), help="Keep records before TIME.")
@@ -154,6 +157,7 @@ def cat(options: CatArguments) -> int:
         raise click.UsageError("--bytes needs JSON output; Arrow and Parquet contain the bytes themselves")
     if output.kind and options.iso:
         raise click.UsageError("--iso needs JSON output; Arrow and Parquet contain timestamps")
+    ensure_times(options.since, options.until)
     redactor = redactor_of(options.is_redacted, options.redact_key, quiet=options.quiet)
     if redactor and options.form:
         raise click.UsageError("--bytes and --redact cannot be combined: redacted records have no bytes")

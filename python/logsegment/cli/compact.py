@@ -13,12 +13,14 @@ from logsegment._rewrite.compact import compact as compact_source
 from logsegment.cli.codec_types import CodecType
 from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
 from logsegment.cli.help import Verb
+from logsegment.cli.inputs import below_text, log_start_offset, show_log_starts
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.options import (
     InstantType,
     Reading,
     examples,
     json_option,
+    partition_options,
     path_argument,
     quiet_option,
     reading_options,
@@ -54,6 +56,7 @@ class CompactArguments:
     epilog=examples("logsegment compact /backup/users-0 --output compacted", "logsegment compact /backup --dry-run --json"),
 )
 @path_argument
+@partition_options
 @click.option("-o", "--output", metavar="DIRECTORY", help="A new directory, with a directory for each partition.")
 @click.option(
     "--memory", "memory_mib", type=click.IntRange(min=1), default=MEMORY >> 20, show_default=True, metavar="MIB", help="For the offset map."
@@ -96,6 +99,7 @@ def compact(options: CompactArguments) -> int:
             compression=options.compression,
             allow_lower_end=options.allow_lower_end,
             dry_run=options.dry_run,
+            log_start_offset=log_start_offset(),
             **options.reading,
         )
     except RecordBatchError as error:
@@ -107,10 +111,12 @@ def compact(options: CompactArguments) -> int:
     if options.is_json:
         for file in done.files:
             show_json({"type": "compact", "file": file.source} | file.to_dict())
+    show_log_starts(done.log_start_findings)
     if not options.quiet:
         before, after = sum(file.input_bytes for file in done.files), sum(file.output_bytes for file in done.files)
         place = "" if options.output is None else f" to {os.fspath(options.output)}"
         sizes = f"{before:,} bytes before, {after:,} bytes after"
         verb = "would compact" if options.dry_run else "compacted"
-        say(f"{verb} {count(len(done.files), 'segment')}{place}: {done.dropped:,} of {done.records:,} records dropped; {sizes}")
+        dropped = f"{done.dropped:,} of {done.records:,} records dropped{below_text(done.below_log_start)}"
+        say(f"{verb} {count(len(done.files), 'segment')}{place}: {dropped}; {sizes}")
     return CLEAN

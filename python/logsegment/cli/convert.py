@@ -9,7 +9,7 @@ import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 import click
@@ -17,6 +17,8 @@ import click
 from logsegment._convert import Converted, MapTaker
 from logsegment._convert import convert as convert_source
 from logsegment._core import Finding, LossError, RecordBatchError
+from logsegment._options import ReadOptions
+from logsegment._rewrite.partitions import parts_from_log_start
 from logsegment.cli.codec_types import CodecType
 from logsegment.cli.exit_codes import CLEAN, LOST, DamagedInput, ending
 from logsegment.cli.help import Verb
@@ -26,6 +28,7 @@ from logsegment.cli.options import (
     Reading,
     examples,
     overwrite_option,
+    partition_options,
     paths_argument,
     quiet_option,
     reading_options,
@@ -67,6 +70,12 @@ class Conversion:
     has_sizes: bool = True
     #: The rules among them that were reported.
     reported: set[str] = field(default_factory=set)
+    #: Records below log start offsets, which the output does not have.
+    below: int = 0
+    #: How the batch around a log start offset is read.
+    read: ReadOptions = field(default_factory=ReadOptions)
+    #: Segments of the output.
+    written: int = 0
 
     def name_of(self, segment: InputSegment) -> str:
         """Name of the converted segment: after its first offset, which is another one than that of Kafka 0.7."""
@@ -151,6 +160,7 @@ class ConvertArguments:
     ),
 )
 @paths_argument
+@partition_options
 @click.option("-o", "--output", required=True, metavar="PATH", help="Write a new file (- is stdout), or for directories a new directory.")
 @overwrite_option
 @click.option("--to", type=click.Choice(["v2", "v1", "v0", "0.7", "v3"]), help="Write this format. [default: v2]")
@@ -201,7 +211,9 @@ def convert(options: ConvertArguments) -> int:
     }
     segments = segments_of(options.paths)
     _ensure_named(segments)
-    job = Conversion(how, options.overwrite, quiet=options.quiet)
+    dictionaries: Any = how["zstd_dictionaries"]
+    read = replace(ReadOptions(check_crc=not options.no_crc, **options.reading), zstd_dictionaries=dictionaries)
+    job = Conversion(how, options.overwrite, quiet=options.quiet, read=read)
     _ensure_map(options.map_path, options.output, segments, job)
     with offset_map(options.map_path, options.overwrite) as job.map, Progress(segments, is_wanted=not options.quiet) as progress:
         if any(segment.is_listed for segment in segments):
@@ -209,7 +221,8 @@ def convert(options: ConvertArguments) -> int:
         else:
             _to_file(segments, options.output, job, progress)
     if options.output != STDIN and not options.quiet:
-        say(f"wrote {count(len(segments), 'segment')} to {options.output}{job.sizes_text}")
+        left = f"; {count(job.below, 'record')} below the log start offset left out" if job.below else ""
+        say(f"wrote {count(job.written, 'segment')} to {options.output}{job.sizes_text}{left}")
     return _told(job)
 
 
@@ -231,6 +244,7 @@ def _ensure_map(path: str | None, output: str, segments: Sequence[InputSegment],
 def _to_file(segments: Sequence[InputSegment], output: str, job: Conversion, progress: Progress) -> None:
     if len(segments) > 1:
         raise click.UsageError("several files cannot become one file; pass a directory, or one file at a time")
+    job.written = 1
     if output == STDIN:
         _convert(segments[0], sys.stdout.buffer, job, progress)
         return
@@ -244,7 +258,7 @@ def _to_directory(segments: Sequence[InputSegment], output: str, job: Conversion
     asked = dict(job.options)
     with whole_directory(output) as hidden:
         begun: set[str] = set()
-        for segment in segments:
+        for number, segment in enumerate(segments):
             if segment.directory not in begun:
                 # Each partition begins anew.
                 begun.add(segment.directory)
@@ -252,28 +266,65 @@ def _to_directory(segments: Sequence[InputSegment], output: str, job: Conversion
             if segment.is_of_0_7 and not segment.size:
                 continue
             target = begun_directory(segment, hidden)
-            with (target / job.name_of(segment)).open("xb") as file:
-                _convert(segment, file, job, progress)
+            place = target / job.name_of(segment)
+            with place.open("xb") as file:
+                is_deleted = _convert_live(segment, file, job, progress)
                 os.fsync(file.fileno())
+            if not is_deleted:
+                job.written += 1
+                continue
+            place.unlink()
+            is_last = not any(one.place == segment.place for one in segments[number + 1 :])
+            if is_last and segment.file is not None and not any(target.glob("*.log")):
+                # An empty segment keeps the log end offset.
+                (target / f"{segment.file.log_start or 0:020d}.log").touch()
+                job.written += 1
         rebuild_sidecars(hidden)
+
+
+def _convert_live(segment: InputSegment, file: Any, job: Conversion, progress: Progress) -> bool:
+    """Convert a segment without the records below the log start offset of its partition; return True if it has no others."""
+    if segment.file is None or segment.file.log_start is None:
+        _convert(segment, file, job, progress)
+        return False
+    progress.begin(segment)
+    with _errors(segment):
+        parts, below = parts_from_log_start(segment.file, job.read)
+    job.below += below
+    for part in parts:
+        _convert_source(part, segment, file, (job, progress))
+    job.note_sizes(segment, file)
+    return not parts and segment.size > 0
 
 
 def _convert(segment: InputSegment, file: Any, job: Conversion, progress: Progress) -> None:
     progress.begin(segment)
     with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
-        try:
-            converted = convert_source(source, out=file, **job.options_of(segment))
-        except LossError as refused:
-            raise DamagedInput(segment.name, refused, "pass --allow-loss to convert and to report each loss") from refused
-        except RecordBatchError as error:
-            raise DamagedInput(segment.name, error, _advice(error)) from error
-        except SegmentKeyError:
-            raise
-        except ValueError as mistake:
-            raise click.UsageError(str(mistake)) from None
+        _convert_source(source, segment, file, (job, progress))
+    job.note_sizes(segment, file)
+
+
+def _convert_source(source: Any, segment: InputSegment, file: Any, where: tuple[Conversion, Progress]) -> None:
+    job, progress = where
+    with _errors(segment):
+        converted = convert_source(source, out=file, **job.options_of(segment))
     report(job.unreported(converted.findings), segment.name, progress, quiet=job.quiet)
     job.note(segment, converted)
-    job.note_sizes(segment, file)
+
+
+@contextmanager
+def _errors(segment: InputSegment) -> Iterator[None]:
+    """Name the segment in errors about its bytes."""
+    try:
+        yield
+    except LossError as refused:
+        raise DamagedInput(segment.name, refused, "pass --allow-loss to convert and to report each loss") from refused
+    except RecordBatchError as error:
+        raise DamagedInput(segment.name, error, _advice(error)) from error
+    except SegmentKeyError:
+        raise
+    except ValueError as mistake:
+        raise click.UsageError(str(mistake)) from None
 
 
 def _ensure_named(segments: Sequence[InputSegment]) -> None:

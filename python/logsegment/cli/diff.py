@@ -16,7 +16,7 @@ from logsegment.analysis.diff_sides import Difference
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, selection, show_gaps
+from logsegment.cli.inputs import STDIN, log_start_offset, selection, show_gaps, show_log_starts
 from logsegment.cli.messages import count, say, show, show_json
 from logsegment.cli.options import (
     Reading,
@@ -24,6 +24,7 @@ from logsegment.cli.options import (
     json_option,
     key_file_option,
     keyed,
+    partition_options,
     quiet_option,
     reading_options,
     redact_messages_option,
@@ -33,6 +34,7 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.output.findings import more_like_it
 from logsegment.segment_files.discovery import is_gap
+from logsegment.segment_files.log_start import RULES
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
 
@@ -74,6 +76,7 @@ class DiffArguments:
 @click.argument("b", metavar="B", type=PATH)
 @key_file_option
 @selection_options
+@partition_options
 @click.option("--batches", "with_batches", is_flag=True, help="Report different batches or batch headers of the same records too.")
 @click.option("--deep", is_flag=True, help="Decode batches with equal headers and checksums too.")
 @click.option("--no-crc", is_flag=True, help="Trust stored checksums; where they agree, read headers only.")
@@ -94,7 +97,13 @@ def diff(options: DiffArguments) -> int:
     ctx = click.get_current_context()
     topic, partition = selection()
     how: dict[str, Any] = {"topic": topic, "partition": partition}
-    how |= {"batches": options.with_batches, "deep": options.deep, "check_crc": not options.no_crc, **options.reading}
+    how |= {
+        "log_start_offset": log_start_offset(),
+        "batches": options.with_batches,
+        "deep": options.deep,
+        "check_crc": not options.no_crc,
+        **options.reading,
+    }
     redactor = withholding(options.is_redacted)
     try:
         states = [_written(one, options, redactor) for one in compare(keyed(ctx, options.a), keyed(ctx, options.b), **how)]
@@ -113,6 +122,7 @@ def diff(options: DiffArguments) -> int:
 def _written(partition: Comparison, options: DiffArguments, redactor: Redactor | None) -> str:
     """Write a partition after the gaps of its uploads; return its state."""
     show_gaps(filter(is_gap, partition.left_out))
+    show_log_starts(one for one in partition.left_out if one.rule in RULES)
     shown_differences = 0
     lines = JsonDifferences(partition, redactor) if options.is_json else TextDifferences(partition, redactor)
     for found in partition.once():

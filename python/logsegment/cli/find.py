@@ -28,11 +28,13 @@ from logsegment.cli.options import (
     ParamType,
     Reading,
     ensure_iso_of_json,
+    ensure_times,
     examples,
     iso_option,
     json_option,
     now_option,
     on_error_option,
+    partition_options,
     paths_argument,
     quiet_option,
     reading_options,
@@ -93,6 +95,7 @@ class FindArguments:
     ),
 )
 @paths_argument
+@partition_options
 @click.option("--offset", "offsets", type=OffsetsType(), help="Find the record of this offset; or A..B (B exclusive), A.., ..B.")
 @click.option("--time", "at", type=InstantType(), help="Find each partition's first record at or after TIME: ISO 8601, or ms since 1970.")
 @click.option("--since", type=InstantType(), help="Keep records from the first one at or after TIME on; also -2h.")
@@ -119,6 +122,7 @@ def find(options: FindArguments) -> int:
     """
     ensure_iso_of_json(options.iso, options.is_json)
     begun = time.perf_counter()
+    ensure_times(options.since, options.until)
     bounds = options.offsets or Offsets()
     wanted_keys = [key.encode("utf-8", "surrogateescape") for key in options.keys] + list(options.raw_keys)
     wanted = Conditions(bounds.start, bounds.end, options.at, options.since, options.until, wanted_keys or None, options.headers)

@@ -14,11 +14,11 @@ import click
 
 from logsegment._core import Finding, RecordBatchError
 from logsegment._decode import decoded
-from logsegment._options import KeyValues, OnError, ReadOptions, Values
+from logsegment._options import KeyValues, OnError, PartitionOptions, ReadOptions, Values
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, words_of
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, ensure_segments, input_of, selection, show_gaps
+from logsegment.cli.inputs import STDIN, ensure_segments, input_of, partition_options_of, selection, show_gaps, show_log_starts
 from logsegment.cli.messages import say
 from logsegment.cli.options import (
     ColumnsType,
@@ -27,6 +27,7 @@ from logsegment.cli.options import (
     examples,
     iso_option,
     on_error_option,
+    partition_options,
     paths_argument,
     quiet_option,
     redact_options,
@@ -39,6 +40,7 @@ from logsegment.cli.output.records import Form, JsonForm, JsonLines, RowFilter, 
 from logsegment.cli.values import typed, values_options
 from logsegment.log.follow import Follower, Piece
 from logsegment.segment_files.discovery import SegmentFile, expanded, found_in, is_gap, of_partition
+from logsegment.segment_files.log_start import with_log_starts
 from logsegment.stores.uri import directory_of, here, is_stored, placed, shown
 from logsegment.tiered import SegmentKeyError
 
@@ -110,6 +112,11 @@ class Following:
             # The partition is in another path, or comes later.
             return False
         self.uploaded |= {path} if any(is_stored(one.path) for one in files) else set()
+        if not any(is_stored(one.path) for one in files):
+            # In a store the checkpoint would cost a request with each look, and uploads begin where the log begins.
+            chosen, findings = with_log_starts(chosen, partition_options_of() or PartitionOptions())
+            show_log_starts([one for one in findings if one.path not in self.reported])
+            self.reported.update(one.path for one in findings)
         found = [self._look(directory, segments, start, left_out) for directory, segments in by_partition(path, chosen)]
         return any(found)
 
@@ -196,6 +203,7 @@ class Following:
     ),
 )
 @paths_argument
+@partition_options
 @click.option("--offset", type=click.IntRange(min=0), metavar="N", help="Start at this offset. [default: the end of the log]")
 @click.option("--columns", type=ColumnsType(), help="Select record columns, in this order.")
 @click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Write bytes in JSON so; auto: text or base64.")

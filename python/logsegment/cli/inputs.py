@@ -18,12 +18,14 @@ import click
 
 from logsegment._core import FileSource, Finding, RecordBatchError
 from logsegment._log_paths import is_of_0_7
-from logsegment._options import EntryKeywords, ReadOptions
+from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._validate import ensure_segment
 from logsegment.cli.exit_codes import DamagedInput
 from logsegment.cli.messages import say
+from logsegment.cli.options import LOG_START
 from logsegment.log.reader import PartitionReader, alone, arranged
 from logsegment.segment_files.discovery import SegmentFile, found_in, is_gap, of_partition, size_of
+from logsegment.segment_files.log_start import deleted_records, with_log_starts
 from logsegment.stores.uri import directory_of, is_stored, shown
 from logsegment.tiered.errors import SegmentKeyError
 
@@ -119,11 +121,43 @@ def segments_of(
         show_gaps(filter(is_gap, skipped))
     else:
         left_out += skipped
-    return segments
+    options = partition_options_of()
+    return segments if options is None else _from_log_start(segments, options)
+
+
+def partition_options_of() -> PartitionOptions | None:
+    """Return the options of the verb that is called for partitions; None for a verb that reads every record of a file."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(LOG_START)
+
+
+def log_start_offset() -> LogStartOffset:
+    """Return what the verb that is called does with log start offsets."""
+    return (partition_options_of() or PartitionOptions()).log_start_offset
+
+
+def below_text(below: int) -> str:
+    """Return a remark about records below log start offsets that an output does not have."""
+    return f" ({below:,} below the log start offset)" if below else ""
+
+
+def show_log_starts(findings: Iterable[Finding]) -> None:
+    """Show findings about log start offsets, unless the verb is quiet."""
+    context = click.get_current_context(silent=True)
+    if context is None or not context.params.get("quiet"):
+        show_gaps(findings)
+
+
+def _from_log_start(segments: list[InputSegment], options: PartitionOptions) -> list[InputSegment]:
+    """Return the inputs with the log start offsets of their partitions; show what that leaves out."""
+    files, findings = with_log_starts([one.file for one in segments if one.file is not None], options)
+    show_log_starts([*findings, *deleted_records(files)])
+    placed = iter(files)
+    return [one if one.file is None else replace(one, file=next(placed)) for one in segments]
 
 
 def show_gaps(findings: Iterable[Finding]) -> None:
-    """Show the uploads of tiered storage that are not read although no other upload has their offsets."""
+    """Show findings of files, such as uploads of tiered storage that are not read although no other upload has their offsets."""
     for finding in findings:
         say(f"{finding.path.rpartition('@')[0]}: {finding.severity} [{finding.rule}]: {finding.message}")
 

@@ -9,11 +9,13 @@ import click
 from logsegment._rewrite.split_join import join as join_sources
 from logsegment.cli.exit_codes import ending
 from logsegment.cli.help import Verb
+from logsegment.cli.inputs import log_start_offset
 from logsegment.cli.options import (
     Reading,
     examples,
     json_option,
     overwrite_option,
+    partition_options,
     paths_argument,
     quiet_option,
     reading_options,
@@ -40,6 +42,7 @@ class JoinArguments:
     epilog=examples("logsegment join orders-0 --output joined", "logsegment join first.log second.log --output both.log"),
 )
 @paths_argument
+@partition_options
 @click.option("-o", "--output", required=True, metavar="PATH", help="A new file for files, a new directory for a directory.")
 @overwrite_option
 @reading_options
@@ -57,6 +60,8 @@ def join(options: JoinArguments) -> int:
     """
 
     def work() -> object:
-        return join_sources(options.paths, options.output, overwrite=options.overwrite, **options.reading)
+        return join_sources(
+            options.paths, options.output, overwrite=options.overwrite, log_start_offset=log_start_offset(), **options.reading
+        )
 
     return print_account(work, options.paths, options.output, is_json=options.is_json, quiet=options.quiet)

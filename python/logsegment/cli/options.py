@@ -19,7 +19,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 import click
 from click.shell_completion import CompletionItem
 
-from logsegment._options import INTERNAL, KEY_COLUMNS, RAW_COLUMNS, VALUE_COLUMNS, EntryKeywords, is_of_keys, is_of_values
+from logsegment._options import (
+    INTERNAL,
+    KEY_COLUMNS,
+    RAW_COLUMNS,
+    VALUE_COLUMNS,
+    EntryKeywords,
+    PartitionOptions,
+    ensure_ordered,
+    is_of_keys,
+    is_of_values,
+)
 from logsegment.analysis.redaction import LEAST_KEY_BYTES, Redactor
 from logsegment.cli.messages import say
 from logsegment.cli.plugin_registries import codecs_options
@@ -188,6 +198,14 @@ def _kept_now(ctx: click.Context, param: click.Parameter, given: int | None) -> 
     ctx.meta[_NOW] = given
 
 
+def ensure_times(since: int | None, until: int | None) -> None:
+    """Fail for --since after --until."""
+    try:
+        ensure_ordered(since, until, ("--since", "--until"))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
 def selection_options(function: F) -> F:
     """Add --topic and --partition, which stay in the context, where `inputs.selection` takes them."""
     kept: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _kept_selection}
@@ -195,6 +213,13 @@ def selection_options(function: F) -> F:
     number = click.IntRange(min=0)
     partition = click.option("--partition", type=number, metavar="N", help="Read only this partition number; see --topic.", **kept)
     return topic(partition(function))
+
+
+def partition_options(function: F) -> F:
+    """Add --ignore-log-start-offset, which stays in the context, where `inputs.partition_options_of` takes it."""
+    kept: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _kept_log_start}
+    text = "Include records below the log start offset, which were deleted (log-start-offset-checkpoint)."
+    return click.option("--ignore-log-start-offset", is_flag=True, help=text, **kept)(function)
 
 
 def path_argument(function: F) -> F:
@@ -336,6 +361,10 @@ def _kept_selection(ctx: click.Context, param: click.Parameter, given: str | int
     ctx.meta[f"logsegment.{param.name}"] = given
 
 
+def _kept_log_start(ctx: click.Context, param: click.Parameter, is_ignored: bool) -> None:
+    ctx.meta[LOG_START] = PartitionOptions(log_start_offset="ignore" if is_ignored else "honour")
+
+
 def _keyed_path(ctx: click.Context, param: click.Parameter, path: str) -> str:
     return keyed(ctx, path)
 
@@ -367,6 +396,8 @@ _NOW = "logsegment.now"
 #: Milliseconds of the units of relative times.
 _UNITS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _KEYS = "logsegment.keys"
+#: The key of --ignore-log-start-offset, for verbs that have it.
+LOG_START = "logsegment.partition_options"
 
 
 #: Where a key is looked for that no file gives.

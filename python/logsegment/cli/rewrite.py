@@ -21,7 +21,7 @@ from logsegment.analysis.redaction import Redactor
 from logsegment.cli.codec_types import CodecType
 from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, InputSegment, ensure_segments, opened, segments_of
+from logsegment.cli.inputs import STDIN, InputSegment, below_text, ensure_segments, opened, segments_of
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.options import (
     InstantType,
@@ -32,6 +32,7 @@ from logsegment.cli.options import (
     json_option,
     now_option,
     overwrite_option,
+    partition_options,
     paths_argument,
     quiet_option,
     reading_options,
@@ -112,6 +113,7 @@ CONDITION = ConditionType()
     ),
 )
 @paths_argument
+@partition_options
 @click.option("-o", "--output", metavar="PATH", help="A new file for one segment (- is stdout), a new directory for directories.")
 @overwrite_option
 @click.option("--keep", type=CONDITION, multiple=True, help=f"Drop all other records: {KINDS}. May be given more than once.")
@@ -300,6 +302,7 @@ def _summary(done: Sequence[RewrittenFile], options: RewriteArguments) -> str:
     counts = {name: sum(getattr(file, name) for file in done) for name in ("dropped", "tombstoned", "masked")}
     changes = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
     changes = changes or ("none changed" if options.keep else "no record matched")
+    changes += below_text(sum(file.below_log_start for file in done))
     before, after = sum(file.input_bytes for file in done), sum(file.output_bytes for file in done)
     verb = "would write" if options.dry_run else "wrote"
     place = "" if options.output is None else f" to {options.output}"

@@ -9,12 +9,14 @@ import click
 from logsegment._rewrite.split_join import split as split_source
 from logsegment.cli.exit_codes import ending
 from logsegment.cli.help import Verb
+from logsegment.cli.inputs import log_start_offset
 from logsegment.cli.options import (
     InstantType,
     Reading,
     examples,
     json_option,
     now_option,
+    partition_options,
     path_argument,
     quiet_option,
     reading_options,
@@ -43,6 +45,7 @@ class SplitArguments:
     epilog=examples("logsegment split orders-0 --bytes 104857600 --output cut", "logsegment split big.log --at-offset 5000 --output cut"),
 )
 @path_argument
+@partition_options
 @click.option("-o", "--output", required=True, metavar="DIRECTORY", help="A new directory.")
 @click.option(
     "--at-offset", "offsets", type=click.IntRange(min=0), multiple=True, help="Begin a segment with the first batch from here on."
@@ -67,7 +70,13 @@ def split(options: SplitArguments) -> int:
 
     def work() -> object:
         return split_source(
-            options.path, options.output, offsets=options.offsets, times=options.times, bytes=options.size, **options.reading
+            options.path,
+            options.output,
+            offsets=options.offsets,
+            times=options.times,
+            bytes=options.size,
+            log_start_offset=log_start_offset(),
+            **options.reading,
         )
 
     return print_account(work, [options.path], options.output, is_json=options.is_json, quiet=options.quiet)

@@ -11,7 +11,7 @@ import click
 
 from logsegment._core import RecordBatchError
 from logsegment.cli.exit_codes import CLEAN, DamagedInput
-from logsegment.cli.inputs import STDIN
+from logsegment.cli.inputs import STDIN, show_log_starts
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.output.files import say_space
 from logsegment.stores.uri import shown
@@ -42,12 +42,14 @@ def print_account(work: Callable[[], Any], paths: Sequence[str], output: str, *,
         raise
     except (TypeError, ValueError) as mistake:
         raise click.UsageError(str(mistake)) from None
+    show_log_starts(done.log_start_findings)
     if is_json:
         show_json({"type": "arrangement"} | done.to_dict())
     if not quiet:
-        batches = sum(part.entries for part in done.parts)
-        left = sum(part.length for part in done.parts if part.output is None)
+        batches = sum(part.entries for part in done.parts if part.output is not None)
+        left = sum(part.length for part in done.parts if part.output is None and not part.entries)
         ends = f"; {count(left, 'byte')} after the last batches left out" if left else ""
+        ends += f"; {count(done.below_log_start, 'record')} below the log start offset left out" if done.below_log_start else ""
         say(f"wrote {count(len(done.sha256), 'segment')} to {output}: {count(batches, 'batch')}{ends}")
         for line in _segments(done.parts, output):
             say(line)

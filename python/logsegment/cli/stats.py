@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from logsegment._core import UnsupportedError
+from logsegment.analysis.counted_part import counted_part
 from logsegment.analysis.stats import Collector, Stats, WhatIf
 from logsegment.cli.codec_types import WhatIfType
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
@@ -22,6 +23,7 @@ from logsegment.cli.options import (
     iso_option,
     json_option,
     overwrite_option,
+    partition_options,
     paths_argument,
     quiet_option,
     reading_options,
@@ -62,6 +64,7 @@ class StatsArguments:
     ),
 )
 @paths_argument
+@partition_options
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write an HTML page with plots; it needs no network.")
 @overwrite_option
 @click.option("--no-ratios", is_flag=True, help="Decompress nothing, and show no ratios.")
@@ -133,9 +136,19 @@ def _collector(options: StatsArguments) -> Collector:
 
 
 def _collect(collector: Collector, segment: InputSegment, reading: Reading, *, is_read_twice: bool) -> None:
-    place = segment.name if segment.file is None else shown(segment.place), segment.topic, segment.partition
+    if segment.file is not None and segment.file.log_start is not None:
+        part = counted_part(segment.file)
+        if part is not None:
+            _add(collector, part, segment, reading, is_repeatable=True)
+        return
     with opened(segment, is_read_twice=is_read_twice) as source:
-        try:
-            collector.add(source, segment.name, place, is_repeatable=segment.is_regular or is_read_twice, **reading)
-        except UnsupportedError as error:
-            raise DamagedInput(segment.name, error) from error
+        _add(collector, source, segment, reading, is_repeatable=segment.is_regular or is_read_twice)
+
+
+def _add(collector: Collector, source: Any, segment: InputSegment, reading: Reading, *, is_repeatable: bool) -> None:
+    place = segment.name if segment.file is None else shown(segment.place), segment.topic, segment.partition
+    log_start = None if segment.file is None else segment.file.log_start
+    try:
+        collector.add(source, segment.name, place, is_repeatable=is_repeatable, log_start=log_start, **reading)
+    except UnsupportedError as error:
+        raise DamagedInput(segment.name, error) from error

@@ -14,13 +14,13 @@ from typing import Any
 import click
 
 from logsegment._core import FileSource, Finding
-from logsegment._options import Depth, ReadOptions
+from logsegment._options import Depth, PartitionOptions, ReadOptions
 from logsegment._salvage import LostRange
 from logsegment._text import camel_case
 from logsegment._validate import SWALLOWED, TORN, Report, Why, is_unopened, validate_sidecars, validated, why
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import InputSegment, in_range, opened, segments_of
+from logsegment.cli.inputs import STDIN, InputSegment, in_range, opened, segments_of
 from logsegment.cli.messages import Paper, count, say, show_json, show_json_lines
 from logsegment.cli.options import (
     Reading,
@@ -34,7 +34,9 @@ from logsegment.cli.options import (
 from logsegment.cli.output.findings import folded, more_like_it
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.verify_survey import Survey, ValidRun, border_findings, survey
-from logsegment.stores.uri import directory_of, shown
+from logsegment.segment_files.checkpoints import log_directories
+from logsegment.segment_files.log_start import deleted_records, with_log_starts
+from logsegment.stores.uri import absolute, directory_of, shown
 from logsegment.tiered import SegmentKeyError
 
 _NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflated": 0}
@@ -114,7 +116,7 @@ def verify(options: VerifyArguments) -> int:
             if not (options.quiet and verdict.state == "clean"):
                 with progress.aside():
                     _write(verdict, paper)
-        for verdict in chain(_beside(segments), _uploads(left_out)):
+        for verdict in chain(_beside(segments), _above(segments, options.paths), _by_directory([*left_out, *_log_starts(segments)])):
             seen.update(verdict.counts)
             if not (options.quiet and verdict.state == "clean"):
                 with progress.aside():
@@ -189,9 +191,32 @@ def _beside(segments: list[InputSegment]) -> Iterator[FileVerdict]:
             yield FileVerdict(shown(directory), report, None, is_of_directory=True)
 
 
-def _uploads(left_out: list[Finding]) -> Iterator[FileVerdict]:
-    """Yield the findings about uploads in tiered storage that are not read, by directory."""
-    for directory, findings in groupby(left_out, lambda finding: directory_of(finding.path)):
+def _above(segments: list[InputSegment], paths: Sequence[str]) -> Iterator[FileVerdict]:
+    """Yield the findings about the files of log directories, which hold the directories of partitions."""
+    files = [segment.file for segment in segments if segment.file is not None]
+    for directory in log_directories(files, [absolute(path) for path in paths if path != STDIN]):
+        try:
+            report = validate_sidecars([], [directory])
+        except OSError as error:
+            say(f"{shown(directory)}: checkpoint files not checked: {words_of(error)}")
+            continue
+        if report.findings:
+            yield FileVerdict(shown(directory), report, None, is_of_directory=True)
+
+
+def _log_starts(segments: list[InputSegment]) -> list[Finding]:
+    """Return the findings about the log start offsets of partitions, below which readers read nothing."""
+    files, findings = with_log_starts([segment.file for segment in segments if segment.file is not None], PartitionOptions())
+    try:
+        return [*findings, *deleted_records(files)]
+    except (OSError, SegmentKeyError):
+        # The log was reported already.
+        return findings
+
+
+def _by_directory(found: list[Finding]) -> Iterator[FileVerdict]:
+    """Yield findings about files that are not read, or not whole, by directory."""
+    for directory, findings in groupby(found, lambda finding: directory_of(finding.path)):
         yield FileVerdict(directory, Report(list(findings), _NOTHING_READ), None, is_of_directory=True)
 
 
@@ -351,7 +376,7 @@ def _offsets(runs: list[ValidRun]) -> str:
 
 def _damage(verdict: FileVerdict) -> Iterable[str]:
     survey = verdict.survey
-    if _is_foreign(verdict):
+    if _is_foreign(verdict) or verdict.is_of_directory:
         return
     if survey is None:
         yield "Safe offsets are listed for files only; this input was a stream."
@@ -409,5 +434,5 @@ def _row(finding: Finding, batches: int = 1) -> tuple[str, ...]:
     record = f"record {finding.record_index}: " if finding.record_index is not None else ""
     # Findings of several files name theirs.
     path, at, _ = finding.path.rpartition("@")
-    file = f"{os.path.basename(path)}: " if at and not finding.path.startswith("entry@") else ""
+    file = f"{os.path.basename(path.removesuffix('/entry'))}: " if at and not finding.path.startswith("entry@") else ""
     return (finding.severity, finding.rule, str(finding.position), offset, f"{file}{record}{finding.message}{where}{more_like_it(batches)}")

@@ -121,7 +121,7 @@ class Follower:
     def _new_of(self, segments: Sequence[SegmentFile]) -> Iterator[Piece | str | SegmentKeyError]:
         yield from self._cut(segments)
         assert self._next is not None
-        first = _base(segments[0])
+        first = max(_base(segments[0]), segments[0].log_start or 0)
         if self._next < first:
             yield f"offsets {self._next:,} to {first - 1:,} were deleted"
             self._next = first

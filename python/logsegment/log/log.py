@@ -11,14 +11,27 @@ from typing import Any, Unpack
 from logsegment._core import Finding, RecordStream, batch_files, decode_files, read_producer_snapshot
 from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import SNAPSHOT
-from logsegment._options import EVERY_FORMAT, Depth, EntryKeywords, Isolation, ReadKeywords, ReadOptions, Timestamp
+from logsegment._options import (
+    EVERY_FORMAT,
+    Depth,
+    EntryKeywords,
+    Isolation,
+    LogStartOffset,
+    PartitionOptions,
+    ReadKeywords,
+    ReadOptions,
+    Timestamp,
+    time_bounds,
+)
 from logsegment._text import count, listed
 from logsegment._typed_values import planned
 from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, arranged, committed_transactions
 from logsegment.log.segment import Entries, Segment, aborted_transactions
 from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.segment_files.discovery import Paths, expanded, found_in, is_gap, segments_of_directory
+from logsegment.segment_files.checkpoints import log_directories
+from logsegment.segment_files.discovery import Paths, SegmentFile, expanded, found_in, is_gap, segments_of_directory
+from logsegment.segment_files.log_start import deleted_records, warn_of_log_starts, with_log_starts, without_log_starts
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.listing import is_directory, names_in
 from logsegment.stores.uri import absolute, directory_of
@@ -39,6 +52,8 @@ class Log(Entries):
         partition: read only partitions of this number, likewise.
         mmap: as in `Segment`.
         decryption_keys: see `Segment`.
+        log_start_offset: "honour" starts each partition at the log start offset in `log-start-offset-checkpoint`, in the directory above:
+            a broker deleted the records below it. "ignore" reads them. `batches` and `validate` read them in any case.
 
     Attributes:
         paths (list[str]): as given, absolute, without patterns.
@@ -67,12 +82,16 @@ class Log(Entries):
         partition: int | None = None,
         mmap: bool = False,
         decryption_keys: Keys | None = None,
+        log_start_offset: LogStartOffset = "honour",
     ) -> None:
         places = map(absolute, expanded(path))
         self.paths = [place if decryption_keys is None else tiered(place, decryption_keys) for place in places]
-        self._files, self.left_out = found_in(self.paths, topic=topic, partition=partition, has_patterns=False)
+        options = PartitionOptions(log_start_offset=log_start_offset)
+        files, self.left_out = found_in(self.paths, topic=topic, partition=partition, has_patterns=False)
+        self._files, self._log_start_findings = with_log_starts(files, options)
+        warn_of_log_starts(self._log_start_findings)
         self._mmap = mmap
-        self.segments = [Segment(file, mmap=mmap) for file in self._files]
+        self.segments = [Segment(file, mmap=mmap) for file in without_log_starts(files)]
 
     @property
     def partitions(self) -> list[tuple[str | None, int | None]]:
@@ -87,24 +106,28 @@ class Log(Entries):
         start_timestamp: Timestamp | None = None,
         end_timestamp: Timestamp | None = None,
         isolation: Isolation = "read_uncommitted",
+        log_start_offset: LogStartOffset | None = None,
         **options: Unpack[ReadKeywords],
     ) -> RecordStream:
         """Decode the records of all segments, one after the other; bounds hold in each partition.
 
         Args:
-            start_offset: first offset wanted (inclusive).
+            start_offset: first offset wanted (inclusive). Records below the log start offset are deleted; see `log_start_offset` of `Log`.
             end_offset: first offset not wanted (exclusive).
             start_timestamp: begin at the first record of this time or later; with `on_error="skip"` as in `Segment.records`.
             end_timestamp: end before the first record of this time or later.
             isolation: "read_committed" is right across the borders of segments.
+            log_start_offset: as in `Log`, for this read; None is that of the log.
             options: options of records; see `decode`. With `values="internal"`, records of other topics have null, and a warning is
                 raised if no topic is internal.
 
         Returns:
             A `RecordStream`. The `path` of its findings begins with the file; `entryPosition` counts in the file of the record.
-            Offsets that only an upload of tiered storage has that cannot be read are a finding.
+            Offsets that only an upload of tiered storage has that cannot be read are a finding, and so are records below a log start
+            offset (SEG-19).
 
         Raises:
+            ValueError: if a range starts after its end, or an offset is negative.
             RecordBatchError: from the stream, as in `decode`. The text of an error begins with its file, and `path` is it.
 
         Example:
@@ -116,9 +139,12 @@ class Log(Entries):
         ensure_topic_names(read, self._files)
         warn_of_other_topics(read, (file.topic for file in self._files))
         read = self._planned(read)
-        times = start_timestamp, end_timestamp
-        parts = [part for one in self._arranged(read) for part in PartitionReader.plan(one, read, times).parts()]
-        return decode_files(parts, read, self._gaps(read))
+        times = time_bounds(start_timestamp, end_timestamp)
+        files, findings = self._files, self._log_start_findings
+        if log_start_offset is not None:
+            files, findings = with_log_starts(files, PartitionOptions(log_start_offset=log_start_offset))
+        parts = [part for one in self._arranged(read, files) for part in PartitionReader.plan(one, read, times).parts()]
+        return decode_files(parts, read, [*self._gaps(read), *findings, *deleted_records(files, start_offset)])
 
     def offset_for_timestamp(self, timestamp: Timestamp, **options: Unpack[EntryKeywords]) -> int | None:
         """Find the offset of the first record of this time or later in a log of one partition; None when there is none.
@@ -186,13 +212,14 @@ class Log(Entries):
         return f"Log({', '.join(map(repr, self.paths))}, {count(len(self.segments), 'segment')})"
 
     def _batch_stream(self, options: ReadOptions) -> RecordStream:
-        parts = [part for one in self._arranged(options) for part in PartitionReader(one, options).parts()]
+        segments = self._arranged(options, without_log_starts(self._files))
+        parts = [part for one in segments for part in PartitionReader(one, options).parts()]
         return batch_files([source for source, _ in parts], options, self._gaps(options))
 
     def _validated(self, depth: Depth, options: ReadOptions) -> Report:
-        above = [path for path in self.paths if is_directory(path)]
+        above = log_directories(self._files, filter(is_directory, self.paths))
         report = validate_segments(arranged(self._files, reports=True), above, depth, options)
-        report.findings += self.left_out
+        report.findings += [*self.left_out, *self._log_start_findings, *deleted_records(self._files)]
         return report
 
     def _planned(self, options: ReadOptions) -> ReadOptions:
@@ -206,9 +233,9 @@ class Log(Entries):
     def _by_directory(self) -> list[list[Segment]]:
         return [list(group) for _, group in groupby(self.segments, lambda one: os.path.dirname(one.path))]
 
-    def _arranged(self, options: ReadOptions) -> list[list[SegmentLookup]]:
-        """Return the segments of each partition in the order of the offsets that they hold."""
-        files = arranged(self._files, reports=options.skips_damage)
+    def _arranged(self, options: ReadOptions, files: Sequence[SegmentFile] | None = None) -> list[list[SegmentLookup]]:
+        """Return the segments of each partition in the order of the offsets that they hold; None for the segments of the log."""
+        files = arranged(self._files if files is None else files, reports=options.skips_damage)
         return [list(map(SegmentLookup, group)) for _, group in groupby(files, lambda file: os.path.dirname(file.path))]
 
     def _one_partition(self) -> list[Segment]:

@@ -26,7 +26,7 @@ from logsegment._log_paths import is_of_0_7
 from logsegment._options import EVERY_FORMAT, EntryKeywords, OnError, ReadOptions, Timestamp
 from logsegment.log.piece import Part, PartitionPiece
 from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.log.time_lookup import bounds, first_offset_at
+from logsegment.log.time_lookup import bounds, first_offset_at, from_log_start
 from logsegment.segment_files.discovery import SegmentFile, segments_of_directory
 from logsegment.stores.uri import is_stored
 
@@ -42,13 +42,17 @@ class PartitionReader:
 
     Attributes:
         segments: all segments that may be read, in the order of their offsets.
-        options: those of the read, with the offsets that are wanted, topic and partition.
+        options: those of the read, with the offsets that are wanted, topic and partition. Records below the log start offset of the
+            partition are never wanted; see `SegmentFile.log_start`.
         timestamp: ms; batches whose headers say that all of their records are earlier may be left out. None for no such time.
     """
 
     segments: Sequence[SegmentLookup]
     options: ReadOptions
     timestamp: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", from_log_start(self.segments, self.options))
 
     @classmethod
     def plan(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from logsegment._core import FileSource
 from logsegment._core import first_offset_at as core_first_offset_at
 from logsegment._log_paths import is_of_0_7
-from logsegment._options import ReadOptions, Timestamp, milliseconds
+from logsegment._options import ReadOptions, Timestamp, milliseconds, time_bounds
 from logsegment.log.segment_lookup import SegmentLookup
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
@@ -44,16 +44,28 @@ def bounds(
         segments: those of a log, in the order of their offsets.
         times: the times at which the read begins and ends, if they are given. If no record is late enough, it is the end of the log.
         options: those of the read, with the offsets at which it begins and ends, if they are given.
+
+    Raises:
+        ValueError: if the first time is after the second one.
     """
     start, end = options.start_offset, options.end_offset
-    anywhere = replace(options, start_offset=None, end_offset=None)
-    if times[0] is not None:
-        found = first_offset_at(segments, milliseconds(times[0], "start_timestamp"), anywhere)
+    anywhere = from_log_start(segments, replace(options, start_offset=None, end_offset=None))
+    since, until = time_bounds(*times)
+    if since is not None:
+        found = first_offset_at(segments, since, anywhere)
         start = _MOST if found is None else found if start is None else max(found, start)
-    if times[1] is not None:
-        found = first_offset_at(segments, milliseconds(times[1], "end_timestamp"), anywhere)
+    if until is not None:
+        found = first_offset_at(segments, until, anywhere)
         end = end if found is None else found if end is None else min(found, end)
     return start, end
+
+
+def from_log_start(segments: Sequence[SegmentLookup], options: ReadOptions) -> ReadOptions:
+    """Return the options of a read without the records below the log start offset of its partition, which were deleted."""
+    starts = [one.file.log_start for one in segments if one.file.log_start is not None]
+    start = max(starts, default=None)
+    is_needed = start is not None and (options.start_offset is None or options.start_offset < start)
+    return replace(options, start_offset=start) if is_needed else options
 
 
 def _found_in(segment: SegmentLookup, timestamp: int, options: ReadOptions) -> int | None:

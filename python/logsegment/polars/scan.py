@@ -6,18 +6,19 @@ import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 from logsegment._core import ArrowBatch, Finding, decode
 from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import is_of_0_7
-from logsegment._options import COLUMNS, INTERNAL, Isolation, ReadKeywords, ReadOptions
+from logsegment._options import COLUMNS, INTERNAL, Isolation, LogStartOffset, ReadKeywords, ReadOptions, ensure_one_of
 from logsegment._text import listed
 from logsegment.log.log import Log
 from logsegment.log.reader import PartitionReader
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.polars.predicates import ANYTHING, Bounds, condition_of
 from logsegment.segment_files.discovery import Paths, is_gap
+from logsegment.segment_files.log_start import deleted_records
 from logsegment.stores.uri import absolute, shown
 from logsegment.tiered.keys import Keys
 
@@ -31,6 +32,7 @@ def scan(
     topic: str | None = None,
     partition: int | None = None,
     decryption_keys: Keys | None = None,
+    log_start_offset: LogStartOffset = "honour",
     isolation: Isolation = "read_uncommitted",
     io_stats: dict[str, int] | None = None,
     findings: list[Finding] | None = None,
@@ -49,10 +51,11 @@ def scan(
         topic: see `Log`.
         partition: see `Log`.
         decryption_keys: see `Segment`.
+        log_start_offset: see `Log`.
         isolation: see `Log.records`.
         io_stats: counters that each read increases; see `RecordStream.io_stats`.
-        findings: a list that gets the findings of each read (`RecordStream.findings`), and offsets of unreadable uploads of tiered
-            storage.
+        findings: a list that gets the findings of each read (`RecordStream.findings`), offsets of unreadable uploads of tiered
+            storage, and records below a log start offset.
         options: see `decode`. `columns` limits the columns of the frame; `binary` is "binary_view" by default, as in
             Polars. With `values="internal"` the fields are decoded when a query names `internal`, with `values="avro"` when it names
             `valueRecord`; the segments are opened to find the schemas of values.
@@ -77,7 +80,8 @@ def scan(
     register = _register()
     places = [absolute(one) for one in ([path] if isinstance(path, str | os.PathLike) else path)]
     read = ReadOptions.of(ReadKeywords, {"binary": "binary_view", "columns": COLUMNS, **options}, isolation=isolation)
-    log = partial(Log, places, topic=topic, partition=partition, decryption_keys=decryption_keys)
+    ensure_one_of("log_start_offset", log_start_offset, get_args(LogStartOffset))
+    log = partial(Log, places, topic=topic, partition=partition, decryption_keys=decryption_keys, log_start_offset=log_start_offset)
     if read.is_typed:
         read = log()._planned(read)
     source = _Source(log, read, {} if io_stats is None else io_stats, [] if findings is None else findings)
@@ -132,11 +136,13 @@ class _Source:
         self.findings += filter(is_gap, log.left_out)
         if INTERNAL in needed:
             warn_of_other_topics(self.options, (one.topic for one in log))
+        self.findings += log._log_start_findings
         for segments in log._arranged(self.options):
             file = segments[0].file
             bounds = condition((file.topic, file.partition))
             if bounds is None or n_rows == 0:
                 continue
+            self.findings += deleted_records([one.file for one in segments], bounds.start)
             if INTERNAL in needed:
                 ensure_topic_names(self.options, [one.file for one in segments])
             # `values` adds a column, which a query may not have named.

@@ -44,6 +44,8 @@ class SegmentFile:
         held: the first and last offset of its batches, if they contradict its name; see `logsegment.log.reader`.
         finding: a finding that each read of the file reports, or None.
         is_listed: True if it was found in a directory, False if it was named itself.
+        log_start: the log start offset of its partition, if records below it are in the segments: they were deleted, and
+            `PartitionReader` does not read them. None for no such offset; see `logsegment.segment_files.log_start`.
     """
 
     path: str
@@ -55,6 +57,7 @@ class SegmentFile:
     held: tuple[int, int] | None = field(default=None, compare=False, repr=False)
     finding: Finding | None = field(default=None, compare=False, repr=False)
     is_listed: bool = field(default=False, compare=False, repr=False)
+    log_start: int | None = field(default=None, compare=False, repr=False)
 
     @property
     def place(self) -> str:

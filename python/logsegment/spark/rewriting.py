@@ -14,12 +14,13 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
-from logsegment._options import CompressionName, EntryKeywords, ReadOptions
+from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._rewrite.account import Rewrite, RewrittenFile
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, ensure_own_directories, rewrite_partition
 from logsegment._rewrite.rewrite import MaskWith, ensure_meant, ensure_outside
 from logsegment._rewrite.selection import Selection, core_selection
 from logsegment.segment_files.discovery import SegmentFile, found_in
+from logsegment.segment_files.log_start import with_log_starts
 from logsegment.segment_files.output_names import directory_name
 from logsegment.spark.write import journal, places
 from logsegment.spark.write.journal import Move
@@ -48,6 +49,7 @@ def rewrite(
     compression: CompressionName | None = None,
     allow_loss: bool = False,
     allow_lower_end: bool = False,
+    log_start_offset: LogStartOffset = "honour",
     **options: Unpack[EntryKeywords],
 ) -> Rewrite:
     """Rewrite the partitions of a tree, as `logsegment.rewrite` does, with one task for each partition.
@@ -60,7 +62,7 @@ def rewrite(
         src: a partition directory or a tree of them, also in a store or in tiered storage.
         dst: a directory, which is made. It must not hold the partitions that are written.
         keep, drop, tombstone, mask: as in `logsegment.rewrite`; also a DataFrame with the keys in its column `key`, or in its only column.
-        mask_with, mask_key, compression, allow_loss, allow_lower_end: as in `logsegment.rewrite`.
+        mask_with, mask_key, compression, allow_loss, allow_lower_end, log_start_offset: as in `logsegment.rewrite`.
         options: options of entries; see `logsegment.decode`.
 
     Returns:
@@ -79,7 +81,8 @@ def rewrite(
         >>> done.records
         240
     """
-    files, _ = found_in(src, has_patterns=False)
+    found, _ = found_in(src, has_patterns=False)
+    files, findings = with_log_starts(found, PartitionOptions(log_start_offset=log_start_offset))
     target = os.path.abspath(os.fspath(dst))
     if is_stored(os.fspath(dst)):
         raise ValueError(f"{shown(os.fspath(dst))}: a rewrite writes to a directory of this machine, or of a shared file system")
@@ -112,7 +115,7 @@ def rewrite(
         if not journal.is_pending(target):
             places.remove_leftovers(target, job)
     done = [pickle.loads(row["account"]) for row in sorted(rows, key=lambda row: row["partition"])]
-    return Rewrite(done, os.fspath(dst), False)
+    return Rewrite(done, os.fspath(dst), False, log_start_findings=findings)
 
 
 @dataclass(frozen=True)

@@ -148,11 +148,18 @@ impl Counter {
 
     /// Counts rows of a view over batches. Gives the batches that are worth looking into: the first control batches, and of each codec
     /// one of 2**n, which spreads over the whole log. `None` when a column is missing.
-    pub fn add(&mut self, rows: &RecordBatch) -> Option<Vec<Look>> {
+    ///
+    /// `log_start` is an offset, and the number of records of the first batch before it, which are not counted.
+    pub fn add(&mut self, rows: &RecordBatch, log_start: Option<(i64, i32)>) -> Option<Vec<Look>> {
         let compressions = rows.column_by_name("compression")?.as_string_opt::<i32>()?;
         let timestamp_types = rows.column_by_name("timestampType")?.as_string_opt::<i32>()?;
         let mut looks = Vec::new();
-        for (at, row) in batch_rows(rows)?.iter().enumerate() {
+        let mut found = batch_rows(rows)?;
+        if let (Some(first), Some((start, below))) = (found.first_mut(), log_start) {
+            first.header.count = first.header.count.map(|count| count.saturating_sub(below));
+            first.base_offset = first.base_offset.map(|base| base.max(start));
+        }
+        for (at, row) in found.iter().enumerate() {
             self.add_row(row, compressions.value(at), timestamp_types.value(at), &mut looks);
         }
         Some(looks)

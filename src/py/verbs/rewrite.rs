@@ -30,8 +30,9 @@ use crate::wire::{Sink, as_u64};
 type RangeRow = (&'static str, u64, u64, u64, u64, Option<i64>, Option<i64>, u64, u64, u64, u64, u64);
 /// SHA-256 and bytes.
 type DigestRow = (String, u64);
-/// The bytes in memory, the ranges, whether all are listed, entries that stay without records, digests of input and output, findings.
-pub type Row<'py> = (Option<Bound<'py, PyBytes>>, Vec<RangeRow>, bool, u64, DigestRow, DigestRow, Vec<Finding>);
+/// The bytes in memory, the ranges, whether all are listed, entries that stay without records, digests of input and output, findings, records
+/// below the log start offset.
+pub type Row<'py> = (Option<Bound<'py, PyBytes>>, Vec<RangeRow>, bool, u64, DigestRow, DigestRow, Vec<Finding>, u64);
 
 /// Rewrite one file of a partition; see `logsegment.rewrite`. `how` is a `logsegment._rewrite.RewriteOptions`; without `out` and with
 /// `is_dry` nothing is written.
@@ -80,7 +81,8 @@ impl<'py> Work<'_, 'py> {
         let is_in_memory = out.is_none() && !self.is_dry;
         let data = is_in_memory.then(|| bytes_writer::copied(py, written.memory.bytes())).transpose()?;
         let (input, output, findings) = (written.input, written.output, finding::to_py(&written.findings));
-        let row = (data, rows(&account), !account.is_cut, account.emptied, digest_row(input), digest_row(output), findings);
+        let digests = (digest_row(input), digest_row(output));
+        let row = (data, rows(&account), !account.is_cut, account.emptied, digests.0, digests.1, findings, account.below_start);
         Ok((row, filter))
     }
 }
@@ -113,6 +115,7 @@ fn arguments_of(options: &ReadOptions, how: &Bound<'_, PyAny>) -> PyResult<Rewri
         compression: compression.as_deref().map(codec).transpose()?,
         allows_loss: option!(how, "allow_loss"),
         allows_lower_end: option!(how, "allow_lower_end"),
+        log_start: option!(how, "log_start"),
     })
 }
 

@@ -32,10 +32,12 @@ impl BatchCounter {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).enter(file, is_of_0_7, is_another_partition);
     }
 
-    /// Counts rows; gives the batches that are worth looking into.
-    fn add(&self, py: Python<'_>, rows: &ArrowBatch) -> PyResult<Vec<Look>> {
+    /// Counts rows; gives the batches that are worth looking into. `log_start` is an offset, and the number of records of the first batch
+    /// before it, which are not counted.
+    #[pyo3(signature = (rows, log_start=None))]
+    fn add(&self, py: Python<'_>, rows: &ArrowBatch, log_start: Option<(i64, i32)>) -> PyResult<Vec<Look>> {
         let rows = &rows.0;
-        let looks = py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).add(rows));
+        let looks = py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).add(rows, log_start));
         let looks = looks.ok_or_else(|| PyValueError::new_err("rows must be those of batches()"))?;
         Ok(looks.into_iter().map(|look| (look.position, look.compression, look.is_control)).collect())
     }

@@ -21,7 +21,8 @@ import logsegment as ls
 from cli_process import CODEC_FILE, DAMAGED, MODERN, TRANSACTIONS, run
 from logsegment._options import ReadOptions
 from logsegment.analysis.recompression import Recompressor
-from logsegment.analysis.stats import Collector, Point, Series, Stats
+from logsegment.analysis.series import Point, Series
+from logsegment.analysis.stats import Collector, Stats
 from logsegment.analysis.v3_savings import v3_savings
 from logsegment.cli import stats as stats_verb
 from logsegment.cli.output.stats_page import STYLE, axis_top, page, plots_of

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from html import escape
 
 from logsegment._text import count as counted
-from logsegment.analysis.stats import Histogram, Point, Series, Stats
+from logsegment.analysis.series import Histogram, Point, Series
+from logsegment.analysis.stats import Stats
 from logsegment.analysis.v3_savings import V3Savings
 from logsegment.cli.output import stats_text as text
 

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 from logsegment._text import count as counted
 from logsegment.analysis.recompression import Recompression
-from logsegment.analysis.stats import Histogram, PartitionStats, Series, Stats
+from logsegment.analysis.series import Histogram, Series
+from logsegment.analysis.stats import PartitionStats, Stats
 from logsegment.analysis.v3_savings import V2_HEADER, V3Savings
 
 #: Rows of a table that people are shown.

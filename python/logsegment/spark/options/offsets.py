@@ -177,6 +177,12 @@ def ensure_assigned(limit: OffsetLimit, assigned: Mapping[TopicPartition, object
 
 def _ensure_ordered(starting: OffsetLimit, ending: OffsetLimit) -> None:
     """Refuse limits of different topic-partitions, and a start after its end."""
+    names = starting.option("starting"), ending.option("ending")
+    befores, afters = (_times(one) for one in (starting, ending))
+    for one in befores.keys() | afters.keys() if None in befores or None in afters else ():
+        since, until = (times.get(one, times.get(None)) for times in (befores, afters))
+        if since is not None and until is not None and since > until >= 0:
+            raise ValueError(f"option {names[0]} must not be after {names[1]}: {since} and {until}")
     for what, before, after in (
         ("Offsets", starting.offsets, ending.offsets),
         ("OffsetsByTimestamp", starting.timestamps, ending.timestamps),
@@ -188,6 +194,13 @@ def _ensure_ordered(starting: OffsetLimit, ending: OffsetLimit) -> None:
         for one, start in before.items():
             if start > after[one] >= 0:
                 raise ValueError(f"option starting{what} must not be after ending{what}: {start} and {after[one]} for {one}")
+
+
+def _times(limit: OffsetLimit) -> dict[TopicPartition | None, int]:
+    """Return the times of a limit by topic-partition; None stands for all."""
+    times: dict[TopicPartition | None, int] = {} if limit.timestamp is None else {None: limit.timestamp}
+    times.update((limit.timestamps or {}).items())
+    return times
 
 
 def _numbers(text: str, option: str, example: str) -> Offsets:

@@ -10,10 +10,10 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from logsegment._core import Limits
-from logsegment._options import Depth, Isolation, OnError, ReadOptions
+from logsegment._options import Depth, Isolation, LogStartOffset, OnError, PartitionOptions, ReadOptions
 from logsegment.spark.options.names import (
     BATCH,
     CORRUPT_RECORD,
@@ -22,6 +22,7 @@ from logsegment.spark.options.names import (
     KEYS,
     LIMIT_NAMES,
     LIMIT_PREFIX,
+    LOG_START,
     NO_TABLES,
     STREAM,
     VIEWS,
@@ -110,6 +111,7 @@ class RecordQuery(SourceOptions):
         max_records: most offsets of a task.
         max_partition_bytes: about how many bytes of segments a task reads.
         fails_on_data_loss: missing offsets end the query.
+        partitions: how partitions are read.
     """
 
     starting: OffsetLimit = field(default_factory=OffsetLimit)
@@ -117,6 +119,7 @@ class RecordQuery(SourceOptions):
     max_records: int | None = None
     max_partition_bytes: int = PARTITION_BYTES
     fails_on_data_loss: bool = True
+    partitions: PartitionOptions = field(default_factory=PartitionOptions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -369,6 +372,7 @@ def _of_records(options: Mapping[str, str]) -> dict[str, Any]:
         "max_records": _large(options, "maxRecordsPerPartition"),
         "max_partition_bytes": _large(options, "maxPartitionBytes") or PARTITION_BYTES,
         "fails_on_data_loss": boolean(options, "failOnDataLoss", True),
+        "partitions": PartitionOptions(log_start_offset=_log_start(options.get(LOG_START.lower(), "honour"))),
     }
 
 
@@ -383,6 +387,13 @@ def _isolation(options: Mapping[str, str]) -> Isolation:
         return _LEVELS[text.lower()]
     except KeyError:
         raise ValueError(f"option isolation must be read_uncommitted or read_committed, not {text!r}") from None
+
+
+def _log_start(text: str) -> LogStartOffset:
+    name: LogStartOffset | None = next((one for one in get_args(LogStartOffset) if one == text.strip().lower()), None)
+    if name is None:
+        raise ValueError(f"option {LOG_START} must be honour or ignore, not {text!r}")
+    return name
 
 
 def _reader(text: str) -> ReaderName:

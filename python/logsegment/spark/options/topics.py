@@ -6,15 +6,16 @@ import json
 import re
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from logsegment._core import Finding, internal_topics
 from logsegment._decode import other_topics
-from logsegment._options import INTERNAL
+from logsegment._options import INTERNAL, PartitionOptions
 from logsegment._text import listed
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile, found_in, is_gap
+from logsegment.segment_files.log_start import with_log_starts
 from logsegment.stores.listing import matching
 from logsegment.stores.uri import absolute, directory_of, shown
 
@@ -119,10 +120,19 @@ class Discovered:
     Attributes:
         logs: the segments of each selected topic-partition, in the order of their offsets.
         left_out: findings of the files of these partitions that are not read.
+        log_starts: log start offsets of these partitions that do not count or are not known (SEG-20, SEG-21).
     """
 
     logs: dict[TopicPartition, list[SegmentFile]]
     left_out: list[Finding]
+    log_starts: list[Finding] = field(default_factory=list)
+
+    def from_log_starts(self, options: PartitionOptions) -> Discovered:
+        """Return the segments with the log start offsets of their partitions."""
+        placed, findings = with_log_starts([segment for segments in self.logs.values() for segment in segments], options)
+        following = iter(placed)
+        logs = {name: [next(following) for _ in segments] for name, segments in self.logs.items()}
+        return replace(self, logs=logs, log_starts=findings)
 
 
 def discover(

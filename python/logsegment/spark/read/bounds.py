@@ -1,17 +1,14 @@
 """Where queries begin and end: limits and the segments of topic-partitions go in, offsets come out.
 
-A time is looked up in the segments. A log begins after what retention or a request deleted, which a broker writes to a checkpoint file.
+A time is looked up in the segments. A log begins after the records that retention or a request deleted; see `segment_files.log_start`.
 """
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
-from logsegment._core import read_offset_checkpoint
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment.log.reader import PartitionReader
@@ -20,14 +17,6 @@ from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
 from logsegment.spark.options.read import BatchOptions
 from logsegment.spark.options.topics import TopicPartition
-from logsegment.stores.uri import directory_of, shown
-
-#: The high watermarks of partitions: no leader change cuts off offsets below them (SEG-9).
-HIGH_WATERMARKS = "replication-offset-checkpoint"
-#: The log start offsets of partitions: retention or a request deleted the offsets below them (SEG-9).
-LOG_STARTS = "log-start-offset-checkpoint"
-
-Checkpoint: TypeAlias = dict[TopicPartition, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +54,7 @@ def ranges_of(logs: Mapping[TopicPartition, Sequence[SegmentFile]], options: Bat
     """
     ensure_assigned(options.starting, logs, "starting")
     ensure_assigned(options.ending, logs, "ending")
-    checkpoints = Checkpoints()
-    found = [_range(name, segments, checkpoints, options) for name, segments in logs.items()]
+    found = [_range(name, segments, options) for name, segments in logs.items()]
     return [one for one in found if one is not None]
 
 
@@ -101,24 +89,9 @@ def resolved(name: TopicPartition, limit: OffsetLimit, edge: Edge, find: Callabl
     return LATEST if found is None else found
 
 
-class Checkpoints:
-    """Checkpoint files of brokers' log directories, each read once."""
-
-    def __init__(self) -> None:
-        self._read: dict[str, Checkpoint | None] = {}
-
-    def of(self, name: str, segment: SegmentFile) -> Checkpoint | None:
-        """Return the offsets in the file of that name in the log directory of a segment; None without such a file."""
-        path = os.path.join(directory_of(segment.directory), name)
-        if path not in self._read:
-            self._read[path] = _read_checkpoint(path)
-        return self._read[path]
-
-
-def earliest(name: TopicPartition, segments: Sequence[SegmentFile], checkpoints: Checkpoints | None = None) -> int:
-    """Return the log start offset of a partition."""
-    starts = (checkpoints or Checkpoints()).of(LOG_STARTS, segments[0]) or {}
-    return max(base_of(segments[0]), starts.get(name, 0))
+def earliest(segments: Sequence[SegmentFile]) -> int:
+    """Return the log start offset of a partition, whose segments `discover` found."""
+    return max(base_of(segments[0]), segments[0].log_start or 0)
 
 
 def base_of(segment: SegmentFile) -> int:
@@ -127,8 +100,8 @@ def base_of(segment: SegmentFile) -> int:
     return segment.base_offset
 
 
-def _range(name: TopicPartition, files: Sequence[SegmentFile], checkpoints: Checkpoints, options: BatchOptions) -> LogRange | None:
-    first = None if files[0].base_offset is None else earliest(name, files, checkpoints)
+def _range(name: TopicPartition, files: Sequence[SegmentFile], options: BatchOptions) -> LogRange | None:
+    first = None if files[0].base_offset is None else earliest(files)
     # Deleted records stay in the file until all of its segment is deleted.
     after_deleted = first if first is not None and first > base_of(files[0]) else None
     segments = list(map(SegmentLookup, files))
@@ -191,14 +164,3 @@ def _ensure_boundary(name: TopicPartition, segments: Sequence[SegmentLookup], of
         if entry is not None:
             starts = f"no entry of {name} starts at {offset}; the nearest are {base + entry[0]} and {base + entry[1]}"
             raise ValueError(f"option {edge}Offsets: {starts}; offsets of Kafka 0.7 are positions")
-
-
-def _read_checkpoint(path: str) -> Checkpoint | None:
-    found = read_offset_checkpoint(path)
-    if found is None:
-        return None
-    rows, findings = found
-    if findings:
-        advice = "upTo=logEnd reads without it" if path.endswith(HIGH_WATERMARKS) else "a broker rewrites it when it starts"
-        raise ValueError(f"{shown(path)}: {findings[0].message} ({findings[0].rule}); {advice}")
-    return {TopicPartition(topic, partition): offset for topic, partition, offset in rows}

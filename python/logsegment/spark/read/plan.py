@@ -28,6 +28,7 @@ from logsegment.log.piece import Part, PartitionPiece
 from logsegment.log.reader import PartitionReader
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.segment_files.discovery import is_gap
+from logsegment.segment_files.log_start import warn_of_log_starts
 from logsegment.spark.options.read import BatchOptions
 from logsegment.spark.options.topics import NAMED, TopicPartition, discover, warn_of_gaps
 from logsegment.spark.read.bounds import LogRange, ranges_of
@@ -81,7 +82,8 @@ class WantedRows:
 
 def plan_tasks(options: BatchOptions, wanted: WantedRows) -> list[SegmentTask]:
     """Return the tasks of a query. Rows that are not wanted may be left out."""
-    found = discover(options.paths, options.selection, reports=options.read.skips_damage)
+    found = discover(options.paths, options.selection, reports=options.read.skips_damage).from_log_starts(options.partitions)
+    warn_of_log_starts(found.log_starts)
     _ensure_none_skipped(found.left_out, options)
     warn_of_gaps(found.left_out)
     ranges = [one for one in ranges_of(found.logs, options) if wanted.has(one.name)]

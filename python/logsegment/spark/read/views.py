@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
@@ -15,9 +15,11 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from logsegment._core import FileSource, Finding, RecordBatchError, batch_stream, findings_table
 from logsegment._decode import batches
+from logsegment._options import PartitionOptions
 from logsegment._validate import Surroundings, validate_segment, validated
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile
+from logsegment.segment_files.log_start import deleted_records
 from logsegment.spark.options.names import VIEWS, View, warn_of_ignored
 from logsegment.spark.options.read import ViewOptions, parse_view
 from logsegment.spark.options.topics import Discovered, TopicPartition, discover, warn_of_gaps
@@ -114,6 +116,10 @@ class ViewReader(DataSourceReader):
         reports = options.view == "findings" or options.read.skips_damage
         # A user may ask which replica of a partition is damaged.
         found = discover(options.paths, options.selection, has_replicas=True, reports=reports)
+        if options.view == "findings":
+            starts = found.from_log_starts(PartitionOptions())
+            below = [finding for files in starts.logs.values() for finding in deleted_records(files)]
+            found = replace(found, left_out=[*found.left_out, *starts.log_starts, *below])
         if options.view == "batches":
             # The view of findings has a row for each.
             warn_of_gaps(found.left_out)

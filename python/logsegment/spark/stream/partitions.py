@@ -15,10 +15,11 @@ from typing import TypeAlias, TypeVar
 from logsegment._core import RecordBatchError
 from logsegment.log.log_end import GrowingLog
 from logsegment.log.reader import arranged
+from logsegment.segment_files.checkpoints import HIGH_WATERMARKS, Checkpoints, OffsetCheckpoint, shown_problem
 from logsegment.segment_files.discovery import SegmentFile, segments_of_directory
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import TopicPartition
-from logsegment.spark.read.bounds import HIGH_WATERMARKS, Checkpoint, Checkpoints, earliest
+from logsegment.spark.read.bounds import earliest
 from logsegment.spark.read.damage import failed
 from logsegment.stores.errors import ChangedError
 from logsegment.stores.files import version_of as stored_version
@@ -89,19 +90,19 @@ class Reaches:
         Raises:
             FileNotFoundError: if a segment is gone.
             OSError: if one cannot be read.
-            ValueError: if a checkpoint of a broker is damaged.
+            ValueError: if the query waits for high watermarks and their checkpoint file is empty or cannot be read.
             RecordBatchError: if the log cannot be read.
         """
         # Logs may be ahead of checkpoints, never the other way round: so checkpoints are read first.
         checkpoints = Checkpoints()
         counts = self._options.up_to == "highWatermark"
-        marks = {name: checkpoints.of(HIGH_WATERMARKS, segments[0]) if counts else None for name, segments in logs.items()}
-        firsts = {name: earliest(name, segments, checkpoints) for name, segments in logs.items()}
+        marks = {name: _high_watermarks(checkpoints, segments) if counts else None for name, segments in logs.items()}
+        firsts = {name: earliest(segments) for name, segments in logs.items()}
         for forgotten in self._logs.keys() - logs.keys():
             del self._logs[forgotten]
         return {name: self._reach(name, segments, marks[name], firsts[name]) for name, segments in logs.items()}
 
-    def _reach(self, name: TopicPartition, segments: Sequence[SegmentFile], marks: Checkpoint | None, first: int) -> Reach:
+    def _reach(self, name: TopicPartition, segments: Sequence[SegmentFile], marks: OffsetCheckpoint | None, first: int) -> Reach:
         read = self._options.read
         log = self._logs.setdefault(name, GrowingLog(read))
         log.forget_others(segments)
@@ -110,12 +111,25 @@ class Reaches:
         except RecordBatchError as error:
             raise failed(error, self._options) from None
         if marks is not None:
-            if name not in marks:
+            known = None if name.topic is None or name.partition is None else marks.offsets.get((name.topic, name.partition))
+            if known is None:
                 return Reach(first, None, end)
-            latest = min(end, marks[name])
+            latest = min(end, known)
         if read.isolation == "read_committed":
             latest = log.stable_offset(segments, latest)
         return Reach(first, max(latest, first), max(end, first))
+
+
+def _high_watermarks(checkpoints: Checkpoints, segments: Sequence[SegmentFile]) -> OffsetCheckpoint | None:
+    """Return the file with the high watermarks; None without one, as in a copy of a partition.
+
+    Raises:
+        ValueError: if the file is empty or cannot be read: the query would wait for ever.
+    """
+    found = checkpoints.of(HIGH_WATERMARKS, segments[0])
+    if found is not None and found.problem is not None:
+        raise ValueError(f"{shown_problem(found)}; a broker rewrites this file; set upTo to logEnd to read without it")
+    return found
 
 
 def settled_segments(segment: SegmentFile, *, reports: bool = False) -> list[SegmentFile]:

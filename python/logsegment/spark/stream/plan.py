@@ -109,10 +109,11 @@ def _first(name: TopicPartition, segments: Sequence[SegmentFile] | None, start: 
     if start is not None and until < start:
         report_loss(f"{name} was truncated at offset {until}, and offsets up to {start - 1} were read before", fails=fails)
         return None
-    known = earliest(name, segments)
+    known = earliest(segments)
     if known > (start or 0):
         # A cleaner may be in the middle of a swap.
-        known = earliest(name, settled_segments(segments[0]) or segments)
+        settled = [replace(one, log_start=segments[0].log_start) for one in settled_segments(segments[0])]
+        known = earliest(settled or segments)
     if start is None:
         if known > 0:
             report_loss(f"{name} is new and starts at offset {known}, not at 0", fails=fails)

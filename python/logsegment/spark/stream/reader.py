@@ -17,6 +17,7 @@ from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment.log.reader import PartitionReader
 from logsegment.segment_files.discovery import SegmentFile
+from logsegment.segment_files.log_start import warn_of_log_starts
 from logsegment.spark.options.names import TRIGGERS
 from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit, Offsets, by_topic, ensure_assigned, offsets_of
 from logsegment.spark.options.read import StreamOptions, parse_stream_options
@@ -150,7 +151,8 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _discovered(self, *, requires_topics: bool = False) -> Discovered:
         found = discover(
             self.options.paths, self.options.selection, reports=self.options.read.skips_damage, requires_topics=requires_topics
-        )
+        ).from_log_starts(self.options.partitions)
+        warn_of_log_starts(found.log_starts)
         for name, segments in found.logs.items():
             _ensure_followed(name, segments)
         return found
