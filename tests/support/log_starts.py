@@ -23,7 +23,7 @@ def offsets_of(log: ls.Log, **options: Any) -> list[int]:
 
 
 def read_by_every_api(root: Path) -> dict[str, list[int]]:
-    """Return the offsets of the data records, by the name of the API."""
+    """Return the offsets of the data records of one partition, whose directory `root` is or holds, by the name of the API."""
     import duckdb
 
     with warnings.catch_warnings():
@@ -31,7 +31,7 @@ def read_by_every_api(root: Path) -> dict[str, list[int]]:
         log = ls.Log(root)
         return {
             "Log": offsets_of(log),
-            "Log of the partition": offsets_of(ls.Log(next(one for one in root.iterdir() if one.is_dir()))),
+            **{f"Log of {path.name}": offsets_of(ls.Log(path)) for path in root.iterdir() if path.is_dir()},
             "Log, skipping damage": offsets_of(log, on_error="skip"),
             "polars.scan": ls.polars.scan(root).select("offset").collect()["offset"].to_list(),
             "DuckDB": [row[0] for row in duckdb.sql('select "offset" from log').fetchall()],

@@ -201,5 +201,5 @@ def _above(files: Sequence[SegmentFile], start: int, end: int) -> Finding:
 
 
 def _unreadable(checkpoint: OffsetCheckpoint) -> Finding:
-    text = f"{checkpoint.problem}; each partition is read from its first segment, as a broker does that starts with this file"
+    text = f"{checkpoint.problem}; the log start offsets are unknown, so each partition is read from its first segment"
     return Finding(UNREADABLE, "warning", text, f"{shown(checkpoint.path)}@0", 0, 0)

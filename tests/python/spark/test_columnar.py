@@ -24,10 +24,12 @@ from pyspark.sql.pandas.types import to_arrow_schema
 import corpus
 import hostile
 import logsegment as ls
+from log_starts import write_checkpoint
 from logsegment.spark import LogSegmentSource, jar, record_schema
 from logsegment.spark.jvm.tasks import task_bytes
 from logsegment.spark.options.read import parse_options
 from logsegment.spark.read.reader import SegmentReader
+from made_logs import make_partition
 from spark_session import columnar_options
 
 pytestmark = [
@@ -60,6 +62,17 @@ def outcome(frame: DataFrame) -> str:
     except (PythonException, AnalysisException) as error:
         lines = [line.strip() for line in str(error).splitlines() if "Error: " in line]
         return f"{type(error).__name__}: {lines[0] if lines else error}"
+
+
+def test_both_readers_start_at_the_log_start_offset(spark: SparkSession, tmp_path: Path):
+    make_partition(tmp_path, "orders", 0, [list(range(20)), list(range(20, 40))])
+    for start in (7, 20, 33):
+        write_checkpoint(tmp_path, "orders-0", start)
+        for reader in READERS:
+            frames = load(spark, tmp_path, reader=reader), load(spark, tmp_path, reader=reader, logStartOffset="ignore")
+            assert sorted(row.offset for row in frames[0].collect()) == list(range(start, 40))
+            assert frames[1].count() == 40
+            assert frames[0].filter("offset < 5").count() == 0
 
 
 def test_both_readers_give_equal_rows_of_the_corpus(spark: SparkSession, tmp_path: Path):

@@ -128,7 +128,7 @@ def _high_watermarks(checkpoints: Checkpoints, segments: Sequence[SegmentFile]) 
     """
     found = checkpoints.of(HIGH_WATERMARKS, segments[0])
     if found is not None and found.problem is not None:
-        raise ValueError(f"{shown_problem(found)}; a broker rewrites this file; set upTo to logEnd to read without it")
+        raise ValueError(f"{shown_problem(found)} (SEG-9); upTo=logEnd reads without it")
     return found
 
 

@@ -198,10 +198,10 @@ def test_minus_one_and_minus_two_mean_latest_and_earliest_among_times_too(
     ("options", "start", "end", "names"),
     [
         (
-            {"startingTimestamp": str(START + 1100), "endingTimestamp": str(START + 1020)},
+            {"startingTimestamp": str(START + 1100), "endingOffsets": '{"late":{"0":1020}}'},
             1100,
             1020,
-            ("startingTimestamp", "endingTimestamp"),
+            ("startingTimestamp", "endingOffsets"),
         ),
         (
             {"startingOffsets": '{"late":{"0":1100}}', "endingOffsetsByTimestamp": times_of_late(START + 1099)},
