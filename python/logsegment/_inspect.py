@@ -9,7 +9,7 @@ from html import escape
 from typing import Any, NamedTuple, Unpack
 
 from logsegment._core import inspect_entry
-from logsegment._options import Depth, EntryKeywords, ReadOptions
+from logsegment._options import Depth, EntryKeywords, ReadOptions, ensure_offsets
 from logsegment._text import count
 
 #: Records that are shown one by one, and bytes of a key, value or packed block.
@@ -167,6 +167,7 @@ def inspect(
     """
     if at is not None and at < 0:
         raise ValueError(f"at must not be negative, not {at}")
+    ensure_offsets(offset, None, ("offset", "offset"))
     if records is not None and records < 0:
         raise ValueError(f"records must not be negative, not {records}")
     shown = InspectOptions(at=at or 0, offset=offset, depth=depth, records=records, value_bytes=value_bytes)

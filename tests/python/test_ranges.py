@@ -67,6 +67,12 @@ def test_a_negative_offset_of_a_search(log: Path):
         ls.find(log, offset=-1)
     with pytest.raises(ValueError, match="start_offset must not be negative"):
         ls.Segment(segment_of(log)).offset_for_timestamp(0, start_offset=-1)
+    with pytest.raises(ValueError, match="offset must not be negative"):
+        ls.inspect(segment_of(log).read_bytes(), offset=-1)
+    with pytest.raises(ValueError, match="offsets must not be negative"):
+        ls.split(log, log.parent / "cut", offsets=[5, -1])
+    with pytest.raises(ValueError, match="offsets must not be negative"):
+        ls.rewrite(log, drop=ls.Selection(offsets=-1), dry_run=True)
 
 
 @pytest.mark.parametrize("read", ["decode", "Segment.records", "Log.records"])

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Self, TypeAlias, Unpack
 
 from logsegment._core import BatchHeader, FileSource, Finding, PartitionEnd, batch_headers, batch_stream
 from logsegment._core import decode as core_decode
-from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions, Timestamp, milliseconds
+from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions, Timestamp, ensure_offsets, milliseconds
 from logsegment._output import OutputFile, output_directory
 from logsegment._rewrite.partitions import cut_batch, ensure_own_directories, snapshot_before, sources_of, write_sidecars
 from logsegment._rewrite.rewrite import ensure_outside
@@ -138,6 +138,8 @@ def split(
         raise ValueError("nothing to do: give offsets, times or bytes")
     if size is not None and size < 1:
         raise ValueError("bytes must be at least 1")
+    for offset in [offsets] if isinstance(offsets, int) else offsets or ():
+        ensure_offsets(offset, None, ("offsets", "offsets"))
     by_offset = sorted([offsets] if isinstance(offsets, int) else offsets or ())
     given = times if isinstance(times, Sequence) else () if times is None else (times,)
     by_time = sorted(milliseconds(time, "times") for time in given)

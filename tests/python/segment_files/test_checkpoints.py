@@ -12,7 +12,7 @@ import cli_process
 import corpus
 import logsegment as ls
 from growing import GrowingLog
-from log_starts import CHECKPOINT, offsets_of, read_by_every_api, read_by_spark, write_by_every_verb
+from log_starts import CHECKPOINT, offsets_of, read_by_every_api, read_by_spark, write_by_every_verb, write_checkpoint
 from made_logs import make_partition
 
 FIND = corpus.TESTS / "finds/checkpoint-garbage"
@@ -64,6 +64,23 @@ def test_the_find_of_a_trial(tmp_path: Path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert read_by_spark(FIND / f"pay-0/{0:020}.log")["Spark batch"] == list(range(10))
+
+
+def test_the_findings_of_spark_have_a_row(disk: Path):
+    from logsegment.spark import LogSegmentSource
+
+    def findings() -> list[tuple[str, str]]:
+        source = LogSegmentSource({"path": str(disk), "view": "findings"})
+        reader = source.reader(source.schema())
+        rows = [row for task in reader.partitions() for batch in reader.read(task) for row in batch.to_pylist()]
+        return [(row["rule"], row["severity"]) for row in rows if row["rule"].startswith("SEG-")]
+
+    write_checkpoint(disk, "orders-0", 4)
+    assert findings() == [("SEG-19", "info")]
+    write_checkpoint(disk, "orders-0", 44)
+    assert findings() == [("SEG-20", "warning")]
+    (disk / CHECKPOINT).write_bytes(b"")
+    assert findings() == [("SEG-21", "warning")]
 
 
 @pytest.mark.parametrize("garbage", GARBAGE)
