@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from logsegment._core import Limits, Lz4Rewriter, lz4_survey
 from logsegment._core import lz4_header_checksum as core_lz4_header_checksum
+from logsegment._options import ensure_one_of
 
 Form: TypeAlias = Literal["correct", "broken"]
+#: The form of each entry's header checksum: the same in all, or that of its magic.
+FixedForm: TypeAlias = Literal["correct", "magic"]
 
 
 @dataclass(frozen=True)
@@ -60,22 +63,25 @@ def lz4_header_checksum(frame: Any, *, form: Form) -> int:
     return core_lz4_header_checksum(frame, form)
 
 
-def fix_lz4(source: Any, *, limits: Limits | None = None) -> bytes:
-    """Write the correct header checksum into every LZ4 frame of a message set.
+def fix_lz4(source: Any, *, form: FixedForm = "correct", limits: Limits | None = None) -> bytes:
+    """Write the correct header checksum into every LZ4 frame of a message set, or that of the entry's magic.
 
     One byte of each frame changes, and the checksum of its entry. Nothing is decompressed; all other bytes stay, also a torn tail. Kafka
-    0.8.2 and 0.9 reject the result: in magic 0 it is for other tools that read LZ4 frames.
+    0.8.2 and 0.9 reject the correct form: in magic 0 it is for other tools that read LZ4 frames.
 
     Args:
         source: entries of magic 0, 1 and 2, in any mixture; as in `decode`.
+        form: "correct" in all entries; or "magic": what brokers of each magic expect, as `break_lz4` writes it in magic 0 and correct in
+            magic 1 and 2.
         limits: see `decode`.
 
     Returns:
-        The rewritten entries, of the same size as the input.
+        The rewritten entries, of the same size as the input; fewer bytes if "magic" removed a content size or content checksum.
 
     Raises:
         ChecksumError: if the checksum of an LZ4 entry is wrong: a new one would hide the damage.
         CodecError: if a frame is invalid.
+        ValueError: if `form` is invalid.
         RecordBatchError: if the length of an entry is invalid.
 
     Example:
@@ -86,7 +92,8 @@ def fix_lz4(source: Any, *, limits: Limits | None = None) -> bytes:
 
     Source: KIP-57; `rd_kafka_lz4_decompress` of librdkafka repairs frames the same way.
     """
-    return b"".join(Lz4Rewriter(source, "correct", limits, True))
+    ensure_one_of("form", form, get_args(FixedForm))
+    return b"".join(Lz4Rewriter(source, form, limits, True))
 
 
 def break_lz4(source: Any, *, limits: Limits | None = None) -> bytes:

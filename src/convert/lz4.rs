@@ -17,6 +17,25 @@ use crate::limits::Limits;
 use crate::model::{Attributes, CompressionType, Formats};
 use crate::wire::{Cursor, Sink, checksum};
 
+/// The form of the header checksums that are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WrittenForm {
+    /// The same in every magic.
+    Of(ChecksumForm),
+    /// As brokers of each magic expect: broken in magic 0, correct in magic 1 and 2.
+    OfMagic,
+}
+
+impl WrittenForm {
+    fn of(self, magic: i8) -> ChecksumForm {
+        match self {
+            Self::Of(form) => form,
+            Self::OfMagic if magic == 0 => ChecksumForm::Broken,
+            Self::OfMagic => ChecksumForm::Correct,
+        }
+    }
+}
+
 /// Rewrites entries from the front of `input` after what `to` holds, until that has `enough` bytes; gives the bytes read. Fewer bytes are
 /// written only when something was stripped.
 ///
@@ -25,14 +44,14 @@ use crate::wire::{Cursor, Sink, checksum};
 ///
 /// # Errors
 /// What framing met, `Checksum` for an entry that is damaged already, `Codec` for a frame that is none; with their positions.
-pub fn rewrite(input: &[u8], form: ChecksumForm, limits: &Limits, to: &mut Sink, enough: usize) -> Result<usize> {
+pub fn rewrite(input: &[u8], form: WrittenForm, limits: &Limits, to: &mut Sink, enough: usize) -> Result<usize> {
     let mut read = 0;
     while let Some(tail) = input.get(read..).filter(|tail| !tail.is_empty() && to.len() < enough) {
         let Some(frame) = next(tail, read, limits)? else {
             to.put(tail);
             return Ok(input.len());
         };
-        rewrite_entry(&frame, form, to).map_err(|error| error.at_byte(frame.position))?;
+        rewrite_entry(&frame, form.of(frame.magic), to).map_err(|error| error.at_byte(frame.position))?;
         read += frame.bytes.len();
     }
     Ok(read)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from logsegment._core import Lz4Rewriter, RecordBatchError
+from logsegment._core import Limits, Lz4Rewriter, RecordBatchError
 from logsegment._lz4 import Lz4Frames, check_lz4
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
 from logsegment.cli.help import VerbGroup
 from logsegment.cli.inputs import InputSegment, opened, segments_of
 from logsegment.cli.messages import Paper, count, say
-from logsegment.cli.options import examples, overwrite_option, path_argument, paths_argument, quiet_option
+from logsegment.cli.options import examples, limits_option, overwrite_option, path_argument, paths_argument, quiet_option, taking
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
 
@@ -26,12 +27,25 @@ output_option = click.option(
 )
 
 
+@dataclass(frozen=True)
+class FixArguments:
+    """The arguments of `lz4 fix`."""
+
+    path: str
+    output: str
+    form: str
+    limits: Limits | None
+    overwrite: bool
+    quiet: bool
+
+
 @click.group(
     cls=VerbGroup,
     short_help="Check, fix or break the header checksums of LZ4 frames (KIP-57).",
     epilog=examples(
         "logsegment lz4 check 00000000000000000000.log",
         "logsegment lz4 fix 00000000000000000000.log -o fixed/00000000000000000000.log",
+        "logsegment lz4 fix --form magic 00000000000000000000.log -o fixed/00000000000000000000.log",
     ),
 )
 def lz4() -> None:
@@ -44,9 +58,10 @@ def lz4() -> None:
 
 @lz4.command(short_help="Show which checksums the frames have.")
 @paths_argument
+@limits_option
 @quiet_option
 @ending
-def check(paths: tuple[str, ...], quiet: bool) -> int:
+def check(paths: tuple[str, ...], limits: Limits | None, quiet: bool) -> int:
     """Show which checksums the frames of every PATH have.
 
     Exit with 1 if a reader rejects a frame: magic 0 needs "broken" (Kafka 0.8.2 and 0.9), magic 1 and 2 need "correct".
@@ -58,44 +73,54 @@ def check(paths: tuple[str, ...], quiet: bool) -> int:
         for segment in segments:
             progress.begin(segment)
             with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
-                frames = _survey(segment, source)
+                frames = _survey(segment, source, limits)
             is_good &= all(row.ok for row in frames)
             with progress.aside():
                 _write(segment, frames, paper, quiet=quiet)
     return CLEAN if is_good else FOUND
 
 
-@lz4.command(short_help="Write a copy with correct checksums.")
+@lz4.command(short_help="Write a copy with correct checksums, or with those that brokers expect.")
 @path_argument
 @output_option
+@click.option(
+    "--form",
+    type=click.Choice(["correct", "magic"]),
+    default="correct",
+    show_default=True,
+    help="Write correct checksums everywhere, or what brokers of each magic expect: broken in 0, correct in 1 and 2.",
+)
+@limits_option
 @overwrite_option
 @quiet_option
 @ending
-def fix(path: str, output: str, overwrite: bool, quiet: bool) -> int:
+@taking(FixArguments)
+def fix(options: FixArguments) -> int:
     """Write PATH with correct checksums into FILE, for readers that require them.
 
     FILE appears when it is complete. PATH is never changed.
     """
-    return _rewrite(path, output, overwrite, "correct", quiet=quiet)
+    return _rewrite(options)
 
 
 @lz4.command(name="break", short_help="Write a copy for Kafka 0.8.2 and 0.9.")
 @path_argument
 @output_option
+@limits_option
 @overwrite_option
 @quiet_option
 @ending
-def break_(path: str, output: str, overwrite: bool, quiet: bool) -> int:
+def break_(path: str, output: str, limits: Limits | None, overwrite: bool, quiet: bool) -> int:
     """Write PATH with the checksums of Kafka 0.8.2 and 0.9 into FILE, without content sizes and content checksums.
 
     These clients read magic 0 only. FILE appears when it is complete. PATH is never changed.
     """
-    return _rewrite(path, output, overwrite, "broken", quiet=quiet)
+    return _rewrite(FixArguments(path, output, "broken", limits, overwrite, quiet))
 
 
-def _survey(segment: InputSegment, source: Any) -> list[Lz4Frames]:
+def _survey(segment: InputSegment, source: Any, limits: Limits | None) -> list[Lz4Frames]:
     try:
-        return check_lz4(source)
+        return check_lz4(source, limits=limits)
     except RecordBatchError as error:
         raise DamagedInput(segment.name, error, ADVICE) from error
 
@@ -116,34 +141,34 @@ def _write(segment: InputSegment, frames: list[Lz4Frames], paper: Paper, *, quie
 def _words(row: Lz4Frames) -> str:
     if row.ok:
         return "ok"
-    if row.magic:
-        return "rejected by every reader; `logsegment lz4 fix` rewrites it"
-    return "rejected by Kafka 0.8.2 and 0.9; `logsegment lz4 break` rewrites it"
+    readers = "every reader" if row.magic else "Kafka 0.8.2 and 0.9"
+    return f"rejected by {readers}; `logsegment lz4 fix --form magic` rewrites it"
 
 
-def _rewrite(path: str, output: str, overwrite: bool, form: str, *, quiet: bool) -> int:
-    segments = segments_of([path])
+def _rewrite(options: FixArguments) -> int:
+    output = options.output
+    segments = segments_of([options.path])
     if len(segments) > 1:
         raise click.UsageError("PATH must be one segment; a directory of several is not rewritten")
     segment = segments[0]
     if output == "-":
         with opened(segment) as source:
-            _pour(_pieces(segment, source, form), sys.stdout.buffer)
+            _pour(_pieces(segment, source, options), sys.stdout.buffer)
         return CLEAN
-    ensure_output(output, segments, overwrite)
-    with Progress(segments, is_wanted=not quiet) as progress:
+    ensure_output(output, segments, options.overwrite)
+    with Progress(segments, is_wanted=not options.quiet) as progress:
         progress.begin(segment)
         seen = progress.seen if progress.is_shown else None
-        with opened(segment, seen=seen) as source, whole_file(output, overwrite) as file:
-            written = _pour(_pieces(segment, source, form), file)
-    if not quiet:
+        with opened(segment, seen=seen) as source, whole_file(output, options.overwrite) as file:
+            written = _pour(_pieces(segment, source, options), file)
+    if not options.quiet:
         say(f"{output}: {count(written, 'byte')}")
     return CLEAN
 
 
-def _pieces(segment: InputSegment, source: Any, form: str) -> Iterator[bytes]:
+def _pieces(segment: InputSegment, source: Any, options: FixArguments) -> Iterator[bytes]:
     try:
-        yield from Lz4Rewriter(source, form, None, False)
+        yield from Lz4Rewriter(source, options.form, options.limits, False)
     except RecordBatchError as error:
         raise DamagedInput(segment.name, error, ADVICE) from error
 

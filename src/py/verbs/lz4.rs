@@ -6,7 +6,7 @@ use pyo3::types::PyBytes;
 
 use crate::codec::ChecksumForm;
 use crate::codec::lz4::descriptor::Descriptor;
-use crate::convert::lz4::{Survey, rewrite};
+use crate::convert::lz4::{Survey, WrittenForm, rewrite};
 use crate::error::Result;
 use crate::framing::{Piece, Run, Runs, Tail};
 use crate::interrupt::Interrupt;
@@ -15,7 +15,7 @@ use crate::py::bytes_writer::{self, BytesWriter};
 use crate::py::errors;
 use crate::py::interrupt::Signals;
 use crate::py::limits::Limits;
-use crate::py::options::checksum_form;
+use crate::py::options::{checksum_form, choice};
 use crate::py::source;
 use crate::py::source::buffer;
 use crate::wire::Sink;
@@ -42,7 +42,7 @@ pub fn lz4_header_checksum(py: Python<'_>, frame: &Bound<'_, PyAny>, form: &str)
 #[pyclass(frozen, module = "logsegment._core")]
 pub struct Lz4Rewriter {
     state: Mutex<State>,
-    form: ChecksumForm,
+    form: WrittenForm,
     limits: CoreLimits,
     signals: Arc<Signals>,
     interrupt: Interrupt,
@@ -72,7 +72,7 @@ impl Lz4Rewriter {
         let opened = source::open_alone(source, &signals)?;
         let target = if is_whole && opened.source.is_memory() { usize::MAX } else { PIECE };
         let state = State { runs: Runs::new(opened.source, limits, target), rest: None, is_over: false };
-        Ok(Self { state: Mutex::new(state), form: checksum_form("form", form)?, limits, signals, interrupt })
+        Ok(Self { state: Mutex::new(state), form: written_form(form)?, limits, signals, interrupt })
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -92,6 +92,11 @@ impl Lz4Rewriter {
             Some(Part::Entries(run)) => self.rewritten(py, &run).map(Some),
         }
     }
+}
+
+fn written_form(name: &str) -> PyResult<WrittenForm> {
+    let forms = [ChecksumForm::Correct, ChecksumForm::Broken].map(WrittenForm::Of);
+    choice("form", name, ["correct", "broken"].into_iter().zip(forms).chain([("magic", WrittenForm::OfMagic)]))
 }
 
 impl Lz4Rewriter {

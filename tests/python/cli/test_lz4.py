@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
+import lz4.frame
 import pytest
 
+import building
 import logsegment as ls
 from cli_process import CODEC_FILE, run
 from lz4_frames import PLAIN, frame, message
@@ -28,7 +31,7 @@ def test_check_reports_forms_and_exit_codes(files: Path):
     done = run("lz4", "check", files / "wrong.log")
     assert done.code == 1
     assert "REJECTED" in done.text
-    assert "`logsegment lz4 break`" in done.text
+    assert done.text.count("`logsegment lz4 fix --form magic` rewrites it") == 1
     assert run("lz4", "check", files / "missing.log").code == 2
     assert run("lz4", "check", files / "bad.log").code == 1
     assert "no LZ4 frames" in run("lz4", "check", "-", stdin=message(0, b"x", codec=0)).text
@@ -63,3 +66,45 @@ def test_several_segments_are_refused(files: Path):
     for name in ("00000000000000000000.log", "00000000000000000010.log"):
         (directory / name).write_bytes(GOOD)
     assert run("lz4", "break", directory, "-o", files / "out.log").code == 2
+
+
+def test_the_form_of_the_magic_is_what_brokers_of_each_magic_expect(files: Path):
+    done = run("lz4", "fix", "--form", "magic", files / "wrong.log", "-o", files / "out.log")
+    assert (done.code, run("lz4", "check", files / "out.log").code) == (0, 0)
+    assert (files / "out.log").read_bytes() == ls.fix_lz4(WRONG, form="magic") == GOOD
+    assert ls.fix_lz4(GOOD, form="magic") == GOOD
+    assert {(row.magic, row.form) for row in ls.check_lz4(ls.fix_lz4(GOOD))} == {(0, "correct"), (1, "correct")}
+    assert run("lz4", "fix", "--form", "broken", files / "wrong.log", "-o", files / "no.log").code == 2
+    with pytest.raises(ValueError, match='form must be "correct" or "magic"'):
+        ls.fix_lz4(GOOD, form="broken")
+
+
+@pytest.mark.parametrize("option", ["ignore_lz4_header_checksum", "allow_dependent_lz4_blocks"])
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_convert_encodes_again_what_it_tolerates(option: str, magic: int, files: Path):
+    """Its output has no frame that readers without the option refuse, whatever the codec of the output is."""
+    is_linked = option == "allow_dependent_lz4_blocks"
+    # In magic 0 every checksum is read, so that there is nothing to tolerate.
+    is_tolerated = is_linked or magic > 0
+    # Of one block alone the library says that it depends on no other.
+    value = random.Random(25).randbytes(200_000)
+    inner = building.record(value=value) if magic == 2 else message(magic, value, codec=0, offset=0)
+    packed = lz4.frame.compress(inner, block_linked=is_linked)
+    if not is_linked:
+        at = 6 + (8 if packed[4] & 8 else 0)
+        packed = packed[:at] + bytes([packed[at] ^ 0x33]) + packed[at + 1 :]
+    data = building.batch(packed, count=1, attributes=building.LZ4) if magic == 2 else message(magic, packed, offset=0)
+    path = files / "00000000000000000000.log"
+    path.write_bytes(data)
+    if is_tolerated:
+        with pytest.raises(ls.CodecError):
+            ls.decode(data).read_all()
+    wanted = ls.decode(data, **{option: True}).to_pylist()
+    made = ls.convert(data, to=f"v{magic}", **{option: True}).data
+    assert (made != data) == is_tolerated
+    assert ls.decode(made).to_pylist() == wanted
+    done = run("convert", "--to", f"v{magic}", f"--{option.replace('_', '-')}", path, "-o", files / "out.log")
+    assert (done.code, (files / "out.log").read_bytes()) == (0, made)
+    if magic == 2:
+        again = ls.convert(data, to="v3", **{option: True}).data
+        assert [row["value"] for row in ls.decode(again, experimental=True).to_pylist()] == [row["value"] for row in wanted]
