@@ -14,12 +14,13 @@ import click
 
 from logsegment._core import Finding, RecordBatchError
 from logsegment._decode import decoded
-from logsegment._options import KeyValues, OnError, PartitionOptions, ReadOptions, Values
+from logsegment._options import KeyValues, OnError, PartitionOptions, ReadOptions, Unreadable, Values
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, words_of
+from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, ensure_segments, input_of, partition_options_of, selection, show_gaps, show_log_starts
 from logsegment.cli.messages import say
+from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     ColumnsType,
     Reading,
@@ -33,6 +34,7 @@ from logsegment.cli.options import (
     redact_options,
     redactor_of,
     taking,
+    unreadable_option,
 )
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
@@ -48,6 +50,10 @@ from logsegment.tiered import SegmentKeyError
 INTERVAL = 0.5
 STORE_INTERVAL = 10.0
 BETWEEN = f"Look for new records every SECONDS; {INTERVAL} by default, {STORE_INTERVAL:g} if a PATH is in a store."
+
+#: Seconds for which what is gone may come back.
+WAIT = 10.0
+WAITING = "Wait this long for a file or directory that is gone or cut, and go on if it comes back unchanged."
 
 
 @dataclass(frozen=True)
@@ -65,10 +71,12 @@ class FollowArguments:
     reader_schema: str | None
     interval: float | None
     idle_exit: float | None
+    wait: float
     iso: bool
     is_redacted: bool
     redact_key: str | None
     on_error: OnError
+    unreadable: Unreadable
     reading: Reading
     quiet: bool
 
@@ -88,6 +96,8 @@ class Following:
     code: int = CLEAN
     followers: dict[str, Follower] = field(default_factory=dict)
     uploaded: set[str] = field(default_factory=set)
+    #: Paths that are gone, and since when by the clock.
+    gone: dict[str, tuple[float, FileNotFoundError]] = field(default_factory=dict)
     reported: set[str] = field(default_factory=set)
 
     def look(self, paths: Sequence[str]) -> bool:
@@ -101,11 +111,14 @@ class Following:
     def _look_at(self, path: str, start: int | None) -> bool:
         try:
             files, left_out = found_in(path, has_patterns=False)
-        except FileNotFoundError:
+        except FileNotFoundError as error:
             # Retention may leave nothing of what was uploaded until the next segment comes.
             if path not in self.uploaded:
-                raise
+                since, _ = self.gone.setdefault(path, (time.monotonic(), error))
+                if time.monotonic() - since >= self.options.wait:
+                    raise
             return False
+        self.gone.pop(path, None)
         try:
             chosen = of_partition(files, *selection())
         except ValueError:
@@ -124,7 +137,7 @@ class Following:
         ensure_topics(self.sink.columns, [(directory, segments[0].topic)], control=self.options.control)
         if directory not in self.followers:
             ensure_segments([input_of(one) for one in segments if not one.is_listed], self.options.reading)
-        follower = self.followers.setdefault(directory, Follower(start, self._read(segments[0])))
+        follower = self.followers.setdefault(directory, Follower(start, self._read(segments[0]), self.options.wait))
         self._report_gaps([one for one in left_out if directory_of(one.path) == shown(segments[0].directory)], follower)
         found = False
         try:
@@ -145,6 +158,7 @@ class Following:
         return replace(
             self.typed,
             on_error=self.options.on_error,
+            unreadable=self.options.unreadable,
             control=self.options.control,
             topic=segment.topic,
             partition=segment.partition,
@@ -188,8 +202,8 @@ class Following:
         finally:
             sys.stdout.buffer.flush()
         own = [one for one in stream.findings if piece.known is None or one.position <= piece.known]
-        if report(own, shown(piece.segment.path), Progress([], is_wanted=False), quiet=self.options.quiet, redactor=self.redactor):
-            self.code = max(self.code, FOUND)
+        found = report(own, shown(piece.segment.path), Progress([], is_wanted=False), quiet=self.options.quiet, redactor=self.redactor)
+        self.code = worst(self.code, found)
 
 
 @click.command(
@@ -204,16 +218,18 @@ class Following:
 )
 @paths_argument
 @partition_options
-@click.option("--offset", type=click.IntRange(min=0), metavar="N", help="Start at this offset. [default: the end of the log]")
+@click.option("--offset", type=whole(0), metavar="N", help="Start at this offset. [default: the end of the log]")
 @click.option("--columns", type=ColumnsType(), help="Select record columns, in this order.")
 @click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Write bytes in JSON so; auto: text or base64.")
 @click.option("--control", is_flag=True, help="Include control records, such as transaction markers.")
 @values_options
 @click.option("--interval", type=click.FloatRange(min=0.01), help=BETWEEN)
 @click.option("--idle-exit", type=click.FloatRange(min=0), metavar="SECONDS", help="Exit after this many seconds without a new record.")
+@click.option("--wait", type=click.FloatRange(min=0), default=WAIT, show_default=True, metavar="SECONDS", help=WAITING)
 @iso_option
 @redact_options
 @on_error_option
+@unreadable_option
 @batch_reading_options
 @quiet_option
 @ending
@@ -223,7 +239,8 @@ def follow(options: FollowArguments) -> int:
 
     PATH is a partition directory, a tree of them, or a segment, here or in a store. A record is shown when
     its batch is complete. After a roll, the next segment is followed. If a log is truncated below the last shown record, stderr reports
-    it, and the new records are shown. In tiered storage and in stores, a record is shown once its segment is uploaded.
+    it, and the new records are shown. A file or directory that is gone or cut for a moment is waited for (--wait). In tiered storage
+    and in stores, a record is shown once its segment is uploaded.
     """
     if STDIN in options.paths:
         raise click.UsageError(f"{STDIN}: a pipe does not grow; `logsegment cat` reads it")
@@ -254,6 +271,8 @@ def _until_idle(following: Following, paths: Sequence[str], interval: float, idl
             since = time.monotonic()
         left = math.inf if idle_exit is None else since + idle_exit - time.monotonic()
         if left <= 0:
+            for _, error in following.gone.values():
+                raise error
             return
         time.sleep(min(interval, left))
 

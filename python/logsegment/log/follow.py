@@ -6,21 +6,24 @@ matches. Uploads do not grow: segments are added and removed. After a change of 
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from logsegment._core import RecordBatchError
+from logsegment._core import FileSource, RecordBatchError, torn_offsets
 from logsegment._options import ReadOptions
 from logsegment.log.log_end import GrowingLog, Last
 from logsegment.log.piece import Part
 from logsegment.log.reader import PartitionReader, arranged, lower_bounded
 from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.segment_files.discovery import SegmentFile
+from logsegment.segment_files.discovery import SegmentFile, size_of
 from logsegment.stores.uri import cut_of, is_stored, is_tiered, untiered
 from logsegment.tiered.errors import SegmentKeyError
 
+#: Bytes of a batch by which it is known again.
+HEADER_LEN = 61
 #: Batches that are remembered, one for each look that found new records, to know how far back a log was cut.
 REMEMBERED = 1000
 
@@ -69,9 +72,11 @@ class Follower:
     Args:
         start: the first offset that is wanted; None for records that are appended from now on.
         options: those of the read. With `on_error="raise"` it ends at damage, after the records before it.
+        wait: seconds for which a segment that is gone, or shorter than it was, may come back unchanged. A copy that replaces a file
+            looks like that. Then the log counts as truncated.
     """
 
-    def __init__(self, start: int | None, options: ReadOptions) -> None:
+    def __init__(self, start: int | None, options: ReadOptions, wait: float = 0.0) -> None:
         self._next = start
         self._options = options
         self._skips = options.skips_damage
@@ -80,6 +85,9 @@ class Follower:
         #: Closed segments that were shown to their end.
         self._done: set[tuple[str, int | None]] = set()
         self._listed: list[tuple[str, int | None]] = []
+        self._wait = wait
+        #: Since when the newest batch is missing, by the clock.
+        self._missing_since: float | None = None
 
     @property
     def next_offset(self) -> int | None:
@@ -100,7 +108,7 @@ class Follower:
         # A cleaner may merge the next segment into one since the directory was listed, so that only first offsets count.
         segments = [lower_bounded(segment) for segment in arranged(segments, reports=self._skips)]
         listed = [_name(segment) for segment in segments]
-        if listed == self._listed:
+        if listed == self._listed or self._is_waiting(segments):
             return
         self._done &= {*listed}
         self._log.forget_others(segments)
@@ -172,6 +180,33 @@ class Follower:
         is_first = known is None and (self._next is None or self._next <= _base(segment))
         begin = known[0] if known else 0 if is_first else None
         return PartitionReader.of([segment], replace(self._options, start_offset=self._next, end_offset=end)).part_in(begin, stop)
+
+    def _is_waiting(self, segments: Sequence[SegmentFile]) -> bool:
+        """Return True while the segment of the newest batch may come back as it was."""
+        if self._wait <= 0 or not self._shown or not self._is_missing(self._shown[-1], segments):
+            self._missing_since = None
+            return False
+        now = time.monotonic()
+        if self._missing_since is None:
+            self._missing_since = now
+        return now - self._missing_since < self._wait
+
+    def _is_missing(self, newest: _Shown, segments: Sequence[SegmentFile]) -> bool:
+        """Return True if bytes of a batch are gone and no other bytes are in their place."""
+        position, _, last_offset = newest.last
+        own = next((segment for segment in segments if segment.path == newest.path), None)
+        if own is None:
+            # Retention deletes from the oldest segment on: what is missing after others was moved or cut.
+            return _base(segments[0]) <= last_offset and self._found(newest, segments) is None
+        if self._log.has(own, newest.last):
+            return False
+        if size_of(own) < position + HEADER_LEN:
+            return True
+        try:
+            offsets = torn_offsets(FileSource(own.path, position), self._options)
+        except RecordBatchError:
+            return False
+        return offsets is not None and offsets[1] == last_offset
 
     def _cut(self, segments: Sequence[SegmentFile]) -> Iterator[str]:
         """Go back to the last remembered batch that is still there, if the newest one is not."""

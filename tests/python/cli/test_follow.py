@@ -34,8 +34,8 @@ def log(tmp_path: Path) -> GrowingLog:
 class Watched:
     """A follower in the test's own process, looked with when the test says so."""
 
-    def __init__(self, log: GrowingLog, start: int | None) -> None:
-        self.log, self.follower = log, Follower(start, ReadOptions())
+    def __init__(self, log: GrowingLog, start: int | None, wait: float = 0.0) -> None:
+        self.log, self.follower = log, Follower(start, ReadOptions(), wait)
 
     def look(self) -> tuple[list[tuple[int | None, int | None]], list[str]]:
         told = list(self.follower.look(find_segments(self.log.directory)))
@@ -133,6 +133,80 @@ def test_a_cut_below_the_shown_offsets_is_reported_and_later_records_are_shown(l
     assert len(notes) == 1
     assert "offsets 5 to 6" in notes[0]
     assert watched.look() == ([], [])
+
+
+def test_a_segment_that_is_gone_and_comes_back_unchanged_gives_nothing_twice(log: GrowingLog):
+    """With `wait`; as where a copy replaces the file, or a link is moved."""
+    log.roll()
+    log.append(2)
+    watched = Watched(log, 0, wait=PATIENCE)
+    assert watched.look()[0] == [(0, 5), (5, 7)]
+    aside = log.root / "aside"
+    log.segment.rename(aside)
+    assert [watched.look(), watched.look()] == [([], [])] * 2
+    aside.rename(log.segment)
+    assert watched.look() == ([], [])
+    # A copy that begins again grows from nothing.
+    data = log.segment.read_bytes()
+    for length in (0, 20, 61, 70, len(data) - 1):
+        log.segment.write_bytes(data[:length])
+        assert watched.look() == ([], []), length
+    log.segment.write_bytes(data)
+    log.append(1)
+    assert watched.look() == ([(7, 8)], [])
+
+
+def test_a_segment_that_stays_away_was_truncated(log: GrowingLog):
+    log.roll()
+    log.append(2)
+    watched = Watched(log, 0, wait=0.01)
+    watched.look()
+    log.segment.unlink()
+    assert watched.look() == ([], [])
+    time.sleep(0.02)
+    _, notes = watched.look()
+    assert len(notes) == 1
+    assert "truncated" in notes[0]
+
+
+def test_other_records_in_the_place_of_the_shown_ones_are_not_waited_for(log: GrowingLog):
+    watched = Watched(log, 0, wait=PATIENCE)
+    watched.look()
+    log.cut(3)
+    log.append(4)
+    pieces, notes = watched.look()
+    assert (pieces, len(notes)) == ([(5, 7)], 1)
+
+
+@pytest.mark.parametrize("named", ["directory", "tree"])
+def test_a_directory_that_is_gone_for_a_moment_is_waited_for(log: GrowingLog, named: str, tmp_path: Path):
+    path = log.directory if named == "directory" else log.root
+    process = start(
+        "follow", path, "--offset", "0", "--columns", "offset", "--interval", "0.05", stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    shown = [json.loads(process.stdout.readline())["offset"] for _ in range(5)]
+    aside = log.root.with_name("aside")
+    path.rename(aside)
+    time.sleep(0.5)
+    aside.rename(path)
+    log.append(2)
+    shown += [json.loads(process.stdout.readline())["offset"] for _ in range(2)]
+    process.send_signal(signal.SIGINT)
+    rest, told = process.communicate(timeout=PATIENCE)
+    assert (shown, rest, told) == ([*range(7)], b"", b"")
+
+
+def test_a_directory_that_stays_away_is_an_error(log: GrowingLog):
+    process = start(
+        "follow", log.directory, "--offset", "0", "--interval", "0.05", "--wait", "0.2", stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    for _ in range(5):
+        process.stdout.readline()
+    log.directory.rename(log.root / "gone")
+    _, told = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, str(log.directory) in told.decode()) == (2, True)
 
 
 def test_a_cut_below_all_that_is_remembered_goes_on_at_the_end(log: GrowingLog):
