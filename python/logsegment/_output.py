@@ -6,6 +6,7 @@ of the output is atomic.
 
 from __future__ import annotations
 
+import atexit
 import errno
 import io
 import os
@@ -13,6 +14,7 @@ import re
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -73,9 +75,11 @@ class OutputFile:
         self._place = os.path.realpath(self._path, strict=status is not None)
         self._replaced = status
         self._hidden = self.target = _hidden_name(self._place)
+        _unfinished[self._hidden] = os.getpid()
         try:
             descriptor = os.open(self._hidden, _NEW, 0o666 if status is None else 0o600)
         except OSError as error:
+            _unfinished.pop(self._hidden, None)
             raise OSError(error.errno, error.strerror, self._path) from None
         self.file = open(descriptor, "wb")
         try:
@@ -125,6 +129,7 @@ class OutputFile:
         if self._hidden is not None:
             with suppress(FileNotFoundError):
                 os.unlink(self._hidden)
+            _unfinished.pop(self._hidden, None)
 
 
 class _Opened:
@@ -228,8 +233,9 @@ def output_directory(path: StrPath, *, may_be_empty: bool = False) -> Iterator[P
         raise _directory_exists(path, may_be_empty)
     target = Path(os.path.abspath(place))
     hidden = Path(_hidden_name(str(target)))
-    hidden.mkdir(parents=True)
+    _unfinished[str(hidden)] = os.getpid()
     try:
+        hidden.mkdir(parents=True)
         yield hidden
         if is_reserved:
             shutil.copymode(target, hidden)
@@ -243,8 +249,8 @@ def output_directory(path: StrPath, *, may_be_empty: bool = False) -> Iterator[P
             raise _directory_exists(path, may_be_empty) from None
         raise
     finally:
-        with suppress(FileNotFoundError):
-            shutil.rmtree(hidden)
+        _remove_tree(str(hidden))
+        _unfinished.pop(str(hidden), None)
 
 
 def local_path(path: StrPath) -> str:
@@ -259,6 +265,44 @@ def local_path(path: StrPath) -> str:
     return place
 
 
+#: Hidden files and directories that this process has made or is about to make, by their paths, with the process. A signal may be noticed
+#: between the making and the `try` that removes them.
+_unfinished: dict[str, int] = {}
+
+
+@atexit.register
+def _remove_unfinished() -> None:
+    """Remove at the end of the process what a signal has left."""
+    for hidden, process in [*_unfinished.items()]:
+        # A forked child has the list of its parent.
+        if process != os.getpid():
+            continue
+        with suppress(OSError):
+            if os.path.isdir(hidden):
+                _remove_tree(hidden)
+            elif os.path.lexists(hidden):
+                os.unlink(hidden)
+
+
+def _remove_tree(path: str) -> None:
+    """Remove a directory, also while threads that are about to end still add files to it or remove some."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            shutil.rmtree(path)
+        except FileNotFoundError:
+            # Of the directory, or of a file in it that is gone already.
+            pass
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY or attempt + 1 == _ATTEMPTS:
+                raise
+            time.sleep(_BETWEEN)
+        if not os.path.lexists(path):
+            return
+
+
+#: Attempts to remove a directory, and the seconds between them.
+_ATTEMPTS = 50
+_BETWEEN = 0.02
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 #: Errors of a file system without hard links.
 _UNLINKABLE = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)

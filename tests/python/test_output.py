@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,6 +24,7 @@ import corpus
 import logsegment as ls
 import tiered_corpus
 from cli_process import CODEC_FILE, clean_environment, run, start
+from logsegment import _output
 
 NAME = "00000000000000000000.log"
 Verb = Callable[..., Any]
@@ -490,3 +492,71 @@ def test_an_open_file_of_the_process_is_written_after_what_is_in_it(tmp_path: Pa
         data = ls.encode(pa.table({"value": [b"v"]}))
         ls.encode(pa.table({"value": [b"v"]}), out=f"/dev/fd/{file.fileno()}")
     assert kept.read_bytes() == b"precious" + data
+
+
+def interrupted(name: str, monkeypatch: pytest.MonkeyPatch, module: Any) -> None:
+    """Raise after a call, as a signal does that is noticed there."""
+    real = getattr(module, name)
+
+    def call(*arguments: Any, **options: Any) -> None:
+        real(*arguments, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, name, call)
+
+
+def test_a_signal_between_the_making_of_a_directory_and_its_use_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    interrupted("mkdir", monkeypatch, Path)
+    with pytest.raises(KeyboardInterrupt), _output.output_directory(tmp_path / "out"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+    assert not _output._unfinished
+
+
+def test_what_a_signal_left_is_removed_when_the_process_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Noticed after the file is made, before its `with` block begins; or while the directory is removed."""
+    output = _output.OutputFile(tmp_path / "out.log", overwrite=False)
+    output.__enter__()
+    output.file.close()
+
+    def interrupted_at_once(_: str) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_output.shutil, "rmtree", interrupted_at_once)
+        with pytest.raises(KeyboardInterrupt), _output.output_directory(tmp_path / "out"):
+            raise ValueError
+    assert len(list(tmp_path.iterdir())) == 2
+    _output._unfinished[str(tmp_path / "of another process")] = os.getpid() + 1
+    (tmp_path / "of another process").touch()
+    _output._remove_unfinished()
+    assert [path.name for path in tmp_path.iterdir()] == ["of another process"]
+    _output._unfinished.clear()
+
+
+def test_a_directory_that_threads_still_write_into_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Files appear and vanish below `rmtree`, as those of a writer that has not noticed the signal yet."""
+    path, real, calls = tmp_path / "part", _output.shutil.rmtree, []
+
+    def racing(place: str) -> None:
+        calls.append(place)
+        if len(calls) == 1:
+            raise FileNotFoundError(errno.ENOENT, "no such file", f"{place}/inner")
+        if len(calls) == 2:
+            raise OSError(errno.ENOTEMPTY, "directory not empty", place)
+        real(place)
+
+    (path / "inner").mkdir(parents=True)
+    monkeypatch.setattr(_output.shutil, "rmtree", racing)
+    _output._remove_tree(str(path))
+    assert (len(calls), path.exists()) == (3, False)
+
+
+@pytest.mark.slow
+def test_sigterm_at_any_time_leaves_no_part_of_a_directory(log: Path, tmp_path: Path):
+    for attempt in range(20):
+        process = start("salvage", log.parent, "-o", tmp_path / f"out-{attempt}", "-q", stderr=subprocess.PIPE)
+        time.sleep(0.15 + attempt / 100)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".part")] == [], attempt
