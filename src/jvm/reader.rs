@@ -10,7 +10,7 @@ use arrow_array::RecordBatch;
 use crate::columns::source_chain::{Open, SourceChain};
 use crate::columns::{BatchSource, StreamOptions, stream};
 use crate::decode::Stats;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, grouped};
 use crate::framing::Source;
 use crate::io::{FileRange, ensure_segment, position_07};
 use crate::jvm::columns::layout;
@@ -152,6 +152,9 @@ fn lost(what: String, kind: io::ErrorKind) -> Error {
     ErrorKind::Io { kind, os_code: None, message: format!("{what}; set failOnDataLoss to false to read what is left") }.into()
 }
 
+/// What to do about an undamaged batch that cannot be read here. `logsegment.spark.read.damage` has the same texts.
+const LEAVING_OUT: &str = "set the option unreadable to skip to leave out such batches";
+
 /// An error as the Python reader raises it: the class, the file, what is wrong, and the option that skips damage.
 fn text(error: &Error, hint: &str) -> String {
     let class = error.kind().class();
@@ -163,6 +166,14 @@ fn text(error: &Error, hint: &str) -> String {
         }
         ErrorKind::Io { kind, message, .. } => format!("{}: {message}", io_class(*kind)),
         ErrorKind::NotASegment { .. } | ErrorKind::Internal { .. } => format!("logsegment.{class}: {error}"),
+        ErrorKind::Limit { limit, .. } if error.is_unreadable() => {
+            let leaving_out = LEAVING_OUT.trim_start_matches("set ");
+            format!("logsegment.{class}: {error}; set the option limits.{limit} to raise the limit, or {leaving_out}")
+        }
+        _ if error.is_unreadable() => format!("logsegment.{class}: {error}; {LEAVING_OUT}"),
+        ErrorKind::OutsideSegment { .. } => {
+            format!("logsegment.{class}: {error}; {}", hint.replace("skip damage", "read the segment all the same"))
+        }
         _ if class == "UnsupportedError" || class == "UnknownCompressionError" => format!("logsegment.{class}: {error}"),
         _ => format!("logsegment.{class}: {error}; {hint}"),
     }
@@ -183,26 +194,12 @@ fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
-/// `15,480,000`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn numbers_are_written_as_python_writes_them() {
-        assert_eq!([0, 999, 1000, 15_480_000].map(grouped), ["0", "999", "1,000", "15,480,000"]);
         assert_eq!([count(1, "byte"), count(2048, "byte")], ["1 byte", "2,048 bytes"]);
     }
 }

@@ -22,6 +22,7 @@ from logsegment._encode import encode_array
 from logsegment._options import Depth, OnBadValue
 from logsegment.spark.options.plugins import carrying
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, type_of
+from logsegment.spark.task_errors import shown_alone
 
 Kind = Literal["arrow", "pandas"]
 #: An Arrow array in, one with a result for each value out.
@@ -241,4 +242,4 @@ def located(error: RecordBatchError, where: str, first_row: int = 0) -> RecordBa
     same = type(error)(f"{where}: {text}")
     same.__dict__.update(error.__dict__)
     same.row = None if error.row is None else error.row + first_row
-    return same
+    return shown_alone(same)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from itertools import groupby
@@ -269,17 +270,44 @@ def zeros(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_limits_are_options_of_every_read(spark: SparkSession, zeros: Path):
-    """COD-6: the writer writes what the default limits of a reader refuse."""
-    with pytest.raises(PythonException, match=r"LimitError: .* is over the limit max_ratio"):
-        load(spark, zeros).count()
-    for text in ("unlimited", "1000000"):
+    """COD-6: a limit is not damage, so that no mode skips it, and the error names the options that help."""
+    low = {"limits.max_ratio": "10000"}
+    for mode in ("FAILFAST", "PERMISSIVE", "DROPMALFORMED"):
+        with pytest.raises(PythonException, match=r"LimitError: .* is over the limit max_ratio = 10000") as raised:
+            load(spark, zeros, mode=mode, **low).count()
+        assert "set the option limits.max_ratio to raise the limit, or the option unreadable to skip" in str(raised.value)
+        assert "PERMISSIVE" not in str(raised.value)
+        assert load(spark, zeros, mode=mode, unreadable="skip", **low).where("value is not null").count() == 2
+    skipped = load(spark, zeros, mode="PERMISSIVE", unreadable="skip", **low).where("_corrupt_record is not null")
+    assert [json.loads(row["_corrupt_record"])["rule"] for row in skipped.collect()] == ["COD-6"]
+    for text in ("unlimited", "1000000", "40000"):
         assert load(spark, zeros, **{"limits.max_ratio": text}).selectExpr("sum(length(value))").first()[0] == (50 << 20) + 12
-    refused = load(spark, zeros, view="findings").where("rule = 'COD-6'")
+    refused = load(spark, zeros, view="findings", **low).where("rule = 'COD-6' and severity = 'error'")
     assert [row["message"].split(" limit ")[1].split()[0] for row in refused.collect()] == ["max_ratio"]
+    assert load(spark, zeros, view="findings", **low, unreadable="skip").where("severity = 'error'").count() == 0
     assert load(spark, zeros, view="findings", **{"limits.max_ratio": "unlimited"}).where("rule = 'COD-6'").count() == 0
     assert load(spark, zeros, view="batches").count() == 3
     with pytest.raises(PythonException, match=r"LimitError: .* is over the limit max_batch_bytes = 80"):
         load(spark, zeros, view="batches", **{"limits.max_batch_bytes": "80"}).count()
+
+
+def test_the_error_of_a_task_begins_with_what_is_wrong(spark: SparkSession, zeros: Path, tmp_path: Path):
+    """And not with the traceback of a worker."""
+    damaged = tmp_path / "orders-0" / f"{0:020}.log"
+    damaged.parent.mkdir()
+    content = bytearray(next(zeros.glob("*.log")).read_bytes())
+    content[-1] ^= 1
+    damaged.write_bytes(content)
+    for path, options, told in (
+        (zeros, {"limits.max_ratio": "10000"}, "logsegment.LimitError: "),
+        (damaged, {}, "logsegment.ChecksumError: "),
+    ):
+        with pytest.raises(PythonException) as raised:
+            load(spark, path, reader="python", **options).count()
+        text = str(raised.value)
+        assert "Traceback" not in text
+        assert next(line for line in text.splitlines() if line.startswith("logsegment.")).startswith(told)
+    assert "set the option mode to PERMISSIVE or DROPMALFORMED to skip damage" in text
 
 
 def test_limits_are_options_of_a_stream(spark: SparkSession, zeros: Path, tmp_path: Path):
@@ -325,7 +353,7 @@ def test_a_time_is_looked_up_under_the_limits_of_the_query(zeros: Path):
     (path,) = zeros.glob("*.log")
     segment = ls.Segment(path)
     with pytest.raises(ls.LimitError, match="max_ratio"):
-        segment.offset_for_timestamp(1001)
+        segment.offset_for_timestamp(1001, limits=ls.Limits(max_ratio=10_000))
     assert segment.offset_for_timestamp(1001, limits=ls.Limits(max_ratio="unlimited")) == 1
     source = LogSegmentSource({"path": str(path), "startingTimestamp": "1001", "columns": "offset", "limits.max_ratio": "unlimited"})
     reader = source.reader(source.schema())

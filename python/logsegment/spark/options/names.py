@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from logsegment._options import LIMIT_NAMES
 from logsegment.spark.options.plugins import PLUGINS, is_plugin_setting
 from logsegment.spark.options.topics import STRATEGIES
 
@@ -41,12 +42,11 @@ MODE = ("mode", "columnNameOfCorruptRecord")
 CORRUPT_RECORD = "_corrupt_record"
 #: The arguments of `logsegment.Limits`, with a prefix.
 LIMIT_PREFIX = "limits."
-LIMIT_NAMES = ("max_batch_bytes", "max_decompressed_bytes", "max_ratio", "max_records", "max_headers", "max_nesting")
 ENTRY_LIMITS = tuple(f"{LIMIT_PREFIX}{name}" for name in LIMIT_NAMES)
 #: How keys and values are decoded.
 VALUES = ("values", "keyValues", "schemas.path", "schemas.framing", "readerSchema")
 _COLUMNS = ("includeHeaders", "columns", *VALUES)
-_BATCHES = ("isolation", "topic", "partition", "batchSize", "batchBytes", "experimental")
+_BATCHES = ("isolation", "topic", "partition", "batchSize", "batchBytes", "experimental", "unreadable")
 #: How a partition is read.
 LOG_START = "logStartOffset"
 RECORDS = (*STRATEGIES, LOG_START, *_COLUMNS, *_BATCHES, *MODE, IO_STATS, *ENTRY_LIMITS, *PLUGINS)
@@ -81,7 +81,7 @@ class EntryPoint:
 
 _ISOLATION = ((KAFKA_ISOLATION, ("isolation",)),)
 BATCH = EntryPoint("a batch query", (*PATHS, *RECORDS, *STARTS, *TASKS, *ENDS, "pushFilters", "reader", "view"), TRIGGERS, _ISOLATION)
-VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc", "experimental", *ENTRY_LIMITS)
+VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc", "experimental", "unreadable", *ENTRY_LIMITS)
 #: Views of anything but records.
 VIEWS: dict[View, EntryPoint] = {
     "batches": EntryPoint("the view batches", (*VIEWED, "batchSize", *MODE, IO_STATS, *PLUGINS)),

@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from logsegment._core import Limits
-from logsegment._options import Depth, Isolation, LogStartOffset, OnError, PartitionOptions, ReadOptions
+from logsegment._options import LIMIT_NAMES, Depth, Isolation, LogStartOffset, OnError, PartitionOptions, ReadOptions, Unreadable
 from logsegment.spark.options.names import (
     BATCH,
     CORRUPT_RECORD,
     IO_STATS,
     KAFKA_ISOLATION,
     KEYS,
-    LIMIT_NAMES,
     LIMIT_PREFIX,
     LOG_START,
     NO_TABLES,
@@ -344,6 +343,7 @@ def _shared(options: Mapping[str, str], own: Mapping[str, Any]) -> dict[str, Any
     mode = parse_mode(options)
     read = ReadOptions(
         on_error=mode.on_error,
+        unreadable=_unreadable(options),
         batch_size=integer(options, "batchSize", at_least=1) or 65536,
         experimental=boolean(options, "experimental", False),
         codecs=plugins_option(options),
@@ -393,6 +393,14 @@ def _log_start(text: str) -> LogStartOffset:
     name: LogStartOffset | None = next((one for one in get_args(LogStartOffset) if one == text.strip().lower()), None)
     if name is None:
         raise ValueError(f"option {LOG_START} must be honour or ignore, not {text!r}")
+    return name
+
+
+def _unreadable(options: Mapping[str, str]) -> Unreadable:
+    text = options.get("unreadable", "raise").strip().lower()
+    name: Unreadable | None = next((one for one in get_args(Unreadable) if one == text), None)
+    if name is None:
+        raise ValueError(f"option unreadable must be raise or skip, not {options['unreadable']!r}")
     return name
 
 

@@ -10,6 +10,7 @@ its own offsets. The task that has the first of these offsets reports the place,
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,13 +23,25 @@ from logsegment._core import ArrowBatch, FileSource, Finding, InternalError, Rec
 from logsegment._decode import with_findings
 from logsegment._errors import hinting, in_file
 from logsegment._options import ReadOptions
+from logsegment._validate import FAILED, is_unreadable
 from logsegment.spark.options.read import ReadMode, SourceOptions, StreamOptions
+from logsegment.spark.task_errors import shown_alone
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+#: What to do about an undamaged batch that cannot be read here. `src/jvm/reader.rs` has the same texts.
+LEAVING_OUT = "set the option unreadable to skip to leave out such batches"
 #: What to do about an error of damage.
 SKIPPING = "set the option mode to PERMISSIVE or DROPMALFORMED to skip damage"
+#: The same of errors without damage, by their code or rule.
+HINTS = {
+    "value": "set the option mode to PERMISSIVE to read such values as null",
+    "outside_segment": SKIPPING.replace("skip damage", "read the segment all the same"),
+    FAILED: SKIPPING.replace("skip damage", "skip batches on which a plugin fails"),
+}
+
+_LIMIT = re.compile(r"over the limit (max_\w+)")
 
 Shape: TypeAlias = Callable[["pa.RecordBatch"], "pa.RecordBatch"]
 Choice: TypeAlias = Callable[[list[Finding]], list[Finding]]
@@ -37,10 +50,22 @@ Choice: TypeAlias = Callable[[list[Finding]], list[Finding]]
 def failed(error: RecordBatchError, options: SourceOptions, path: str | None = None) -> RecordBatchError:
     """Return the error of a read with the name of the file and, if another mode would skip the damage, with the option that does so."""
     named = error if path is None else in_file(error, path)
+    hint = _hint(error, options)
+    return shown_alone(named if hint is None else hinting(named, hint))
+
+
+def _hint(error: RecordBatchError, options: SourceOptions) -> str | None:
+    """Return the option that helps with an error, if there is one."""
+    if is_unreadable(error):
+        limit = _LIMIT.search(str(error))
+        return f"set the option limits.{limit[1]} to raise the limit, or {LEAVING_OUT.removeprefix('set ')}" if limit else LEAVING_OUT
     # A committed stream takes FAILFAST only.
     is_fixed = isinstance(options, StreamOptions) and options.read.isolation == "read_committed"
-    is_damage = error.code != "not_a_segment" and not isinstance(error, (UnsupportedError, InternalError))
-    return hinting(named, SKIPPING) if is_damage and options.mode.on_error == "raise" and not is_fixed else named
+    if error.code == "not_a_segment" or isinstance(error, (UnsupportedError, InternalError)):
+        return None
+    if options.mode.on_error != "raise" or is_fixed:
+        return None
+    return HINTS.get(error.rule if error.rule == FAILED else error.code, SKIPPING)
 
 
 def widened(schema: StructType, mode: ReadMode) -> StructType:
@@ -256,4 +281,4 @@ class _ValidBatches:
 
 
 def _reading(options: SourceOptions, batch_size: int = 65536) -> ReadOptions:
-    return replace(options.read, on_error="skip", batch_size=batch_size, codecs=None)
+    return replace(options.read, on_error="skip", unreadable="skip", batch_size=batch_size, codecs=None)

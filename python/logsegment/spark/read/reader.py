@@ -25,6 +25,7 @@ from logsegment.spark.read.damage import CorruptColumn, Share, failed, reported_
 from logsegment.spark.read.decoding import Columns, with_schemas
 from logsegment.spark.read.plan import SegmentTask, WantedRows, plan_tasks, wanted_by
 from logsegment.spark.read.task_stats import TaskStats
+from logsegment.spark.task_errors import shown_alone
 from logsegment.stores.uri import is_stored
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class SegmentReader(DataSourceReader):
 
     def _report_loss(self, lost: OSError) -> None:
         if self.options.fails_on_data_loss:
-            raise type(lost)(f"{lost}; set failOnDataLoss to false to read the remaining records") from None
+            raise shown_alone(type(lost)(f"{lost}; set failOnDataLoss to false to read the remaining records")) from None
         warnings.warn(f"{lost}: its records are left out", UserWarning, stacklevel=2)
 
 
