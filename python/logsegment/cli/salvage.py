@@ -75,7 +75,7 @@ class SalvageJob:
         with progress.aside():
             if self.options.is_json:
                 _write_json(segment.name, found)
-            elif not (self.options.quiet and found.ok):
+            elif not (_is_healthy(found) or (self.options.quiet and found.ok)):
                 for line in _lines(segment.name, found):
                     say(line)
 
@@ -253,6 +253,11 @@ def _salvage(segment: InputSegment, outputs: tuple[Any, Any], place: OutputPlace
     is_written = place.base_offset is not None and (bool(found.entries) or found.ok)
     job.written += is_written
     return is_written
+
+
+def _is_healthy(found: Salvage) -> bool:
+    """Return True if every byte was kept, and nothing is to be said of the file."""
+    return not (found.lost or found.findings or found.aside_bytes)
 
 
 def _lines(name: str, found: Salvage) -> Iterator[str]:
