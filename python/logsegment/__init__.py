@@ -10,6 +10,7 @@ Bytes are parsed by a native core (`logsegment._core`); this package holds argum
 command line. pyarrow, pyspark, polars and pandas are imported only by what needs them.
 """
 
+from logsegment import _early_signals as _early_signals  # isort: skip
 from logsegment._core import (
     ArrowArray,
     ArrowBatch,

@@ -1,8 +1,8 @@
 """The command line `logsegment`, also `python -m logsegment`: batches, cat, convert, lz4, verify.
 
 Files, directories and standard input go in; data comes out on stdout, everything else on stderr. Exit codes: 0 clean, 1 findings or
-bad data, 2 usage or unreadable input, 3 finished but something was lost. This package parses no Kafka bytes: it names sources, calls
-`logsegment` and writes.
+bad data, 2 usage or unreadable input, 3 finished but something was lost, 70 a bug of this program. This package parses no Kafka
+bytes: it names sources, calls `logsegment` and writes.
 
 click (arguments) and rich (colour, progress) are imported by the modules of this package alone, when a command runs.
 """
@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import importlib
 import sys
+
+from logsegment._early_signals import INTERRUPTED, leave_at_once, unwind
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -29,7 +31,10 @@ def main(arguments: list[str] | None = None) -> int:
     """
     try:
         # `import logsegment.cli` alone must not import click.
-        code: int = importlib.import_module("logsegment.cli.app").run(sys.argv[1:] if arguments is None else arguments)
+        app = importlib.import_module("logsegment.cli.app")
+        unwind()
+        code: int = app.run(sys.argv[1:] if arguments is None else arguments)
+        leave_at_once()
         return code
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import traceback
 from difflib import get_close_matches
 from importlib import import_module
 
@@ -11,8 +12,8 @@ import click
 from click.shell_completion import get_completion_class
 
 from logsegment._core import __version__
-from logsegment.cli.exit_codes import UNREADABLE, Ended, stop_on_signals
-from logsegment.cli.help import ExamplesFirst, Verb
+from logsegment.cli.exit_codes import BUG, REPORT, UNREADABLE, Ended, stop_on_signals
+from logsegment.cli.help import TRACEBACK, ExamplesFirst, Verb
 from logsegment.cli.messages import printable, say
 from logsegment.cli.options import examples
 
@@ -66,7 +67,8 @@ def program() -> None:
     PATH is a log segment, a partition directory (TOPIC-PARTITION, with segments in the order of their offsets), a tree of such
     directories, or - for standard input. Inputs are never changed.
 
-    Exit codes: 0 clean, 1 findings or bad data, 2 usage or unreadable input, 3 finished but something was lost.
+    Exit codes: 0 clean, 1 findings or bad data, 2 usage or unreadable input, 3 finished but something was lost,
+    70 a bug of this program.
     """
 
 
@@ -90,6 +92,9 @@ def completion(shell: str) -> None:
 def run(arguments: list[str]) -> int:
     """Run the program with these arguments and return its exit code."""
     stop_on_signals()
+    if hasattr(sys.stdout, "reconfigure"):
+        # A name may have letters that the encoding of the terminal or the pipe lacks.
+        sys.stdout.reconfigure(errors="backslashreplace")
     if sys.stdout is None:
         say("standard output is closed")
         return UNREADABLE
@@ -102,7 +107,23 @@ def run(arguments: list[str]) -> int:
         return ended.code
     except (click.Abort, KeyboardInterrupt):
         return Ended.INTERRUPTED
+    except (SystemExit, GeneratorExit):
+        raise
+    except BaseException as bug:
+        # A panic of the core is no `Exception`.
+        return _report(bug, shows_traceback=TRACEBACK in arguments)
     return code if isinstance(code, int) else 0
+
+
+def _report(bug: BaseException, *, shows_traceback: bool) -> int:
+    """Write one line about an unexpected exception; return the exit code of a bug."""
+    if shows_traceback:
+        for line in "".join(traceback.format_exception(bug)).splitlines():
+            click.echo(printable(line), err=True)
+    text = " ".join(str(bug).split())
+    hint = "" if shows_traceback else f", with what {TRACEBACK} shows"
+    say(f"{type(bug).__name__}{f': {text}' if text else ''}; {REPORT}{hint}")
+    return BUG
 
 
 def _show_mistake(mistake: click.ClickException) -> None:

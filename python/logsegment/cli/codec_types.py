@@ -62,3 +62,14 @@ class WhatIfType(CodecType):
             self.fail(str(error).removeprefix("what_if: "), param, ctx)
         super().convert(codec, param, ctx)
         return value
+
+
+class LevelType(click.types.IntParamType):
+    """A level of a codec, which knows its own levels; all of them fit 32 bits."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse the text."""
+        level = super().convert(value, param, ctx)
+        if not -(2**31) <= level < 2**31:
+            self.fail(f"{value} is not a level of any codec", param, ctx)
+        return level

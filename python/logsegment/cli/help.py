@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import click
 
@@ -11,13 +12,23 @@ GROUPS = {
     "Plugin codecs": ("registry", "bootstrap_servers", "command_config", "settings", "timeout", "allow_plugin", "replication_factor"),
     "Redaction": ("is_redacted", "redact_key"),
     "Tiered storage": ("key_file",),
+    "Bugs": ("traceback",),
 }
 #: The heading of all other options.
 OTHERS = "Options"
 
 
+#: Shows the traceback of a bug; `app.run` looks for it among the arguments, since a bug may be met before they are parsed.
+TRACEBACK = "--traceback"
+
+
 class ExamplesFirst(click.Command):
-    """A command with its examples after the first sentence of its help."""
+    """A command with its examples after the first sentence of its help, and with --traceback."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        text = "Show the traceback of a bug of this program (exit code 70)."
+        self.params.append(click.Option([TRACEBACK], is_flag=True, expose_value=False, help=text))
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the first paragraph, the examples, and the other paragraphs."""

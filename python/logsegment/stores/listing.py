@@ -142,7 +142,7 @@ def walk_directories(path: str, is_skipped: Callable[[str], bool] = lambda name:
         OSError: if a directory cannot be listed.
     """
     if not is_stored(path) or implementation(path):
-        yield from _walk_each(path, frozenset(), is_skipped)
+        yield from _walk_each(path, is_skipped)
         return
     directories: dict[str, Listing] = {}
     for file in _listed(path, recursive=True):
@@ -263,19 +263,27 @@ def _matching_in(place: str, name: str) -> list[str]:
         return []
 
 
-def _walk_each(path: str, above: frozenset[object], is_skipped: Callable[[str], bool]) -> Iterator[tuple[str, Listing]]:
-    """Yield directories; `above` identifies those on the way here, so that a link cannot lead in a circle."""
-    here: object = path
-    if not is_stored(path):
-        status = os.stat(path)
-        here = status.st_dev, status.st_ino
-    if here in above:
-        return
-    listing = list_directory(path)
-    yield path, listing
-    for entry in listing.directories:
-        if not is_skipped(entry.name):
-            yield from _walk_each(entry.path, above | {here}, is_skipped)
+def _walk_each(path: str, is_skipped: Callable[[str], bool]) -> Iterator[tuple[str, Listing]]:
+    """Yield directories, each before those in it. A link cannot lead in a circle; the depth of a tree is bounded by the system alone."""
+    # The directories on the way down, and for each the directories in it that are still to come.
+    above: list[object] = []
+    waiting = [iter([path])]
+    while waiting:
+        place = next(waiting[-1], None)
+        if place is None:
+            waiting.pop()
+            del above[len(waiting) - 1 :]
+            continue
+        here: object = place
+        if not is_stored(place):
+            status = os.stat(place)
+            here = status.st_dev, status.st_ino
+        if here in above:
+            continue
+        listing = list_directory(place)
+        yield place, listing
+        above.append(here)
+        waiting.append(iter([entry.path for entry in listing.directories if not is_skipped(entry.name)]))
 
 
 def _add(local: os.DirEntry[str], listing: Listing) -> None:
