@@ -229,9 +229,11 @@ impl Decoder {
         }
         let count = header.count.unwrap_or(0);
         self.options.limits.ensure_records(u64::try_from(count).unwrap_or(0)).map_err(|error| error.in_field("recordsCount"))?;
-        let records_at = records_at(header, frame.bytes);
+        // Kafka's readers decompress nothing of a batch without records (V2-10).
+        let records_at = if is_empty_compressed(header) { frame.bytes.len() } else { records_at(header, frame.bytes) };
         let records = frame.bytes.get(records_at..).unwrap_or_default();
-        let records_source = self.decompress_batch(header, records, findings)?;
+        let records_source =
+            if is_empty_compressed(header) { RecordsSource::Input } else { self.decompress_batch(header, records, findings)? };
         let section = match records_source {
             RecordsSource::Decompressed => Section::new(self.decompressed.readable(), self.decompressed.bytes().len()),
             RecordsSource::Input => Section::new(records, records.len()),
@@ -393,6 +395,11 @@ impl Decoder {
         let section = self.section(opened, entry, entry);
         opened.rewrite::<false>(&section, |_, record| ControlType::parse(record.key).map(drop))
     }
+}
+
+/// True for a batch that counts no records and names a codec.
+pub(crate) fn is_empty_compressed(header: &BatchHeader) -> bool {
+    header.count == Some(0) && header.compression() != CompressionType::None
 }
 
 /// The codec of a batch that no plugin compressed.

@@ -75,6 +75,10 @@ fn write_records<'a>(
             writer.rest("records");
             writer.note("not checked");
         }
+        // Readers decompress nothing of a batch without records (V2-10).
+        compression if compression != CompressionType::None && base.count == 0 => {
+            writer.rest("compressed");
+        }
         CompressionType::None if wanted.is_deep() => writer.group("records", |inner| write_decompressed(inner, header, base, wanted)),
         CompressionType::None => {
             writer.rest("records");

@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::model::{BatchHeader, ControlType, Discard, HeaderRef, RecordRef, RecordSink, Section, control};
 use crate::wire::as_u64;
 
-/// Of a batch.
-pub(super) fn walk(opened: &mut Opened, section: &Section<'_>, depth: Depth, findings: &mut Vec<Finding>) -> Result<()> {
+/// Of a batch, whose records take `stored` bytes in the entry.
+pub(super) fn walk(opened: &mut Opened, section: &Section<'_>, stored: usize, depth: Depth, findings: &mut Vec<Finding>) -> Result<()> {
     let header = opened.header;
     let before = findings.len();
     let mut rules = RecordRules::new(&header, *section, findings, depth == Depth::Full);
@@ -23,8 +23,8 @@ pub(super) fn walk(opened: &mut Opened, section: &Section<'_>, depth: Depth, fin
         findings.truncate(before);
         return Err(error);
     }
-    if header.count == Some(0) && !section.is_empty() {
-        let kind = FindingKind::UncountedBytes { bytes: as_u64(section.len()) };
+    if header.count == Some(0) && stored > 0 {
+        let kind = FindingKind::UncountedBytes { bytes: as_u64(stored) };
         findings.push(Finding::in_batch(kind, Severity::Warning, &header).at_field("recordsCount"));
     }
     max_timestamp_rule(&header, max_timestamp, findings);

@@ -194,8 +194,8 @@ MISCOUNTED = {"golden_produce_lod_2_count_6", "golden_produce_lod_5_count_6", "g
 
 @of(PAYLOADS)
 def test_payloads_unpack_to_the_length_of_the_vector_or_fail(vector: Vector):
-    """COD-G, COD-S, COD-L, COD-Z: a batch that counts no records is unpacked all the same, and its bytes are counted."""
-    data = building.batch(stored(vector, "data"), count=0, attributes=CODECS[vector["codec"]])
+    """COD-G, COD-S, COD-L, COD-Z: the bytes are counted, whether they are a record or not."""
+    data = building.batch(stored(vector, "data"), count=1, attributes=CODECS[vector["codec"]])
     report = ls.validate(data)
     if vector["expected"]["error"]:
         assert [finding.rule.split("-")[0] for finding in report.findings] == ["COD"]
@@ -203,8 +203,22 @@ def test_payloads_unpack_to_the_length_of_the_vector_or_fail(vector: Vector):
         assert isinstance(error, ls.CodecError)
         assert error.kafka_error_code == -1
         return
-    assert report.ok
+    assert not [finding.rule for finding in report.findings if finding.severity == "error" and finding.rule.startswith("COD")]
     assert report.io_stats["bytes_inflated"] == len(stored(vector["expected"], "plain"))
+
+
+@of(PAYLOADS)
+def test_a_batch_that_counts_no_records_is_not_decompressed(vector: Vector):
+    """V2-10: whatever its bytes are, Kafka gives no records; they are a warning."""
+    data = building.batch(stored(vector, "data"), count=0, attributes=CODECS[vector["codec"]])
+    rows, error = decode(data)
+    report = ls.validate(data)
+    assert (rows, error, report.ok, report.io_stats["bytes_inflated"]) == ([], None, True, 0)
+    expected = [("FND-1", "warning")] if stored(vector, "data") else []
+    assert [(one.rule, one.severity) for one in report.findings] == expected
+    assert ls.validate(data, depth="headers").ok
+    assert ls.convert(data, to="v2", compression="gzip").data == data
+    assert ls.inspect(data).ok
 
 
 @of([vector for vector in PAYLOADS if not vector["expected"]["error"]])
@@ -221,7 +235,7 @@ def test_payloads_unpack_to_the_content_of_the_vector(vector: Vector):
 @of([vector for vector in PAYLOADS if "strict mode reports" in vector.get("note", "")])
 def test_leftovers_that_java_passes_over_are_findings(vector: Vector):
     """FND-8."""
-    report = ls.validate(building.batch(stored(vector, "data"), count=0, attributes=CODECS[vector["codec"]]))
+    report = ls.validate(building.batch(stored(vector, "data"), count=1, attributes=CODECS[vector["codec"]]))
     assert "FND-8" in {finding.rule for finding in report.findings}
 
 
