@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub use escape::escaped;
 pub use kind::ErrorKind;
-pub use plural::{Plural, plural};
+pub use plural::{Plural, grouped, plural};
 pub use position::Position;
 
 /// Shorthand for results of this crate.

@@ -11,8 +11,8 @@ pub struct Limits {
     pub max_batch_bytes: u64,
     /// Bytes of one entry when decompressed.
     pub max_decompressed_bytes: u64,
-    /// Decompressed bytes per compressed byte, of which at least 512 are counted. Zeros under zstd reach about 10,000 in larger batches that a
-    /// producer would send.
+    /// Decompressed bytes per compressed byte, of which at least 512 are counted. The best block of zstd is 128 KiB from 4 bytes, 32,768 to 1,
+    /// and a producer can send a batch of such blocks.
     pub max_ratio: u64,
     /// Records of one entry.
     pub max_records: u64,
@@ -27,7 +27,7 @@ impl Default for Limits {
         Self {
             max_batch_bytes: 256 << 20,
             max_decompressed_bytes: 1 << 30,
-            max_ratio: 10_000,
+            max_ratio: 40_000,
             max_records: 1 << 24,
             max_headers: 100_000,
             max_nesting: 8,
@@ -75,6 +75,8 @@ impl Limits {
 pub struct Budget {
     allowed: u64,
     limit: &'static str,
+    /// The limit itself, from which `allowed` follows.
+    value: u64,
 }
 
 impl Budget {
@@ -87,9 +89,10 @@ impl Budget {
         let compressed = u64::try_from(compressed).unwrap_or(u64::MAX).max(LEAST);
         let by_ratio = limits.max_ratio.saturating_mul(compressed).max(FREE);
         if by_ratio < limits.max_decompressed_bytes {
-            Self { allowed: by_ratio, limit: "max_ratio" }
+            Self { allowed: by_ratio, limit: "max_ratio", value: limits.max_ratio }
         } else {
-            Self { allowed: limits.max_decompressed_bytes, limit: "max_decompressed_bytes" }
+            let allowed = limits.max_decompressed_bytes;
+            Self { allowed, limit: "max_decompressed_bytes", value: allowed }
         }
     }
 
@@ -109,7 +112,8 @@ impl Budget {
     /// # Errors
     /// `Limit` naming `max_decompressed_bytes` or `max_ratio`.
     pub fn ensure(&self, bytes: usize) -> Result<()> {
-        ensure(self.limit, u64::try_from(bytes).unwrap_or(u64::MAX), self.allowed)
+        let asked = u64::try_from(bytes).unwrap_or(u64::MAX);
+        if asked <= self.allowed { Ok(()) } else { Err(ErrorKind::Limit { limit: self.limit, asked, allowed: self.value }.into()) }
     }
 }
 

@@ -11,7 +11,7 @@ from logsegment._core import decode_array as core_decode_array
 from logsegment._core import decode_values_array as core_decode_values_array
 from logsegment._core import explode_array as core_explode_array
 from logsegment._core import validate_array as core_validate_array
-from logsegment._options import ArrayKeywords, Depth, EntryKeywords, OnBadValue, ReadOptions
+from logsegment._options import ArrayKeywords, Depth, EntryKeywords, OnBadValue, ReadOptions, SkippingKeywords
 
 
 def decode_array(array: Any, *, on_error: OnBadValue = "raise", **options: Unpack[ArrayKeywords]) -> ArrowArray:
@@ -20,7 +20,8 @@ def decode_array(array: Any, *, on_error: OnBadValue = "raise", **options: Unpac
     Args:
         array: an Arrow array of type binary, large_binary or binary_view, whole or in chunks: any object with ``__arrow_c_array__`` or
             ``__arrow_c_stream__``, such as a pyarrow.Array, a pyarrow.ChunkedArray, a polars.Series or a pandas.Series; borrowed.
-        on_error: "raise"; "skip" leaves out what is damaged in a value; "null" gives null for a value that cannot be decoded.
+        on_error: "raise"; "skip" leaves out what is damaged in a value; "null" gives null for a value that cannot be decoded. A valid batch
+            that cannot be read here raises unless `unreadable` is "skip".
         options: options of records; see `decode`. A committed read needs `transactions`.
 
     Returns:
@@ -94,7 +95,7 @@ def batch_info_array(array: Any, *, check_crc: bool = True, on_error: OnBadValue
     return core_batch_info_array(array, ReadOptions.of(EntryKeywords, options, check_crc=check_crc, on_error=on_error))
 
 
-def validate_array(array: Any, *, depth: Depth = "full", check_crc: bool = True, **options: Unpack[EntryKeywords]) -> ArrowArray:
+def validate_array(array: Any, *, depth: Depth = "full", check_crc: bool = True, **options: Unpack[SkippingKeywords]) -> ArrowArray:
     """Validate the raw batches in every value of a binary column. Bad bytes never raise.
 
     Args:
@@ -117,7 +118,7 @@ def validate_array(array: Any, *, depth: Depth = "full", check_crc: bool = True,
 
     Source: docs/reference/findings.md.
     """
-    return core_validate_array(array, depth, ReadOptions.of(EntryKeywords, options, check_crc=check_crc))
+    return core_validate_array(array, depth, ReadOptions.of(SkippingKeywords, options, check_crc=check_crc))
 
 
 def decode_values_array(

@@ -204,7 +204,7 @@ class Limits:
         *,
         max_batch_bytes: _Limit = 268435456,
         max_decompressed_bytes: _Limit = 1073741824,
-        max_ratio: _Limit = 10000,
+        max_ratio: _Limit = 40000,
         max_records: _Limit = 16777216,
         max_headers: _Limit = 100000,
         max_nesting: _Limit = 8,

@@ -15,13 +15,14 @@ from logsegment._core import decode as core_decode
 from logsegment._options import (
     Binary,
     CodecRegistry,
-    EntryKeywords,
     Format,
     Isolation,
     KeyValues,
     OnError,
     ReadOptions,
     SchemaSource,
+    SkippingKeywords,
+    Unreadable,
     Values,
     ensure_offsets,
 )
@@ -41,6 +42,7 @@ def decode(
     binary: Binary = "binary",
     check_crc: bool = True,
     on_error: OnError = "raise",
+    unreadable: Unreadable = "raise",
     strict_tail: bool = False,
     isolation: Isolation = "read_uncommitted",
     control: bool = False,
@@ -83,6 +85,9 @@ def decode(
         check_crc: compare the checksum of every entry.
         on_error: "raise" ends the stream at the first damage, after the records before it. "skip" continues at the next valid entry
             and reports a finding.
+        unreadable: "raise" ends the stream at a valid batch that cannot be read here, also with `on_error="skip"`: its plugin or its zstd
+            dictionary is missing, it is over one of the `limits`, or it is of magic 3 and `experimental` is not set. "skip" leaves such
+            batches out, and reports each as a finding of severity "warning".
         strict_tail: raise TruncatedError if the source ends inside an entry; otherwise that is a finding.
         isolation: "read_committed" leaves out aborted transactions, and all records from the first open transaction on. It needs a
             source that can be read twice, or `transactions`. A marker counts if its checksum matches, also without `check_crc`. A batch
@@ -174,7 +179,7 @@ def batches(
     on_error: OnError = "raise",
     strict_tail: bool = False,
     resolve: bool = False,
-    **options: Unpack[EntryKeywords],
+    **options: Unpack[SkippingKeywords],
 ) -> BatchTable:
     """Read the headers of all entries into an Arrow table, one row per entry. Nothing is decompressed.
 
@@ -204,7 +209,7 @@ def batches(
     Source: `DumpLogSegments` in Kafka's tools.
     """
     own = {"check_crc": check_crc, "on_error": on_error, "strict_tail": strict_tail, "resolve": resolve}
-    return core_batch_stream(source, ReadOptions.of(EntryKeywords, options, **own)).read_all()
+    return core_batch_stream(source, ReadOptions.of(SkippingKeywords, options, **own)).read_all()
 
 
 def batch_stream(
@@ -215,7 +220,7 @@ def batch_stream(
     strict_tail: bool = False,
     batch_size: int = 65536,
     resolve: bool = False,
-    **options: Unpack[EntryKeywords],
+    **options: Unpack[SkippingKeywords],
 ) -> RecordStream:
     """Read the headers of all entries as a stream: the rows of `batches`, in bounded memory.
 
@@ -243,7 +248,7 @@ def batch_stream(
     Source: `DumpLogSegments` in Kafka's tools.
     """
     own = {"check_crc": check_crc, "on_error": on_error, "strict_tail": strict_tail, "batch_size": batch_size, "resolve": resolve}
-    return core_batch_stream(source, ReadOptions.of(EntryKeywords, options, **own))
+    return core_batch_stream(source, ReadOptions.of(SkippingKeywords, options, **own))
 
 
 def with_findings(stream: RecordStream) -> Iterator[tuple[ArrowBatch | None, list[Finding]]]:

@@ -17,6 +17,7 @@ from logsegment._core import Limits, Transactions, ValueSchemas
 Binary: TypeAlias = Literal["binary", "large_binary", "binary_view"]
 Isolation: TypeAlias = Literal["read_uncommitted", "read_committed"]
 OnError: TypeAlias = Literal["raise", "skip"]
+Unreadable: TypeAlias = Literal["raise", "skip"]
 #: For one value of an Arrow column.
 OnBadValue: TypeAlias = Literal["raise", "skip", "null"]
 Depth: TypeAlias = Literal["headers", "metadata", "full"]
@@ -55,6 +56,8 @@ RAW_COLUMNS = (
     "entryPosition",
     "indexInEntry",
 )
+#: The attributes of `Limits`.
+LIMIT_NAMES = ("max_batch_bytes", "max_decompressed_bytes", "max_ratio", "max_records", "max_headers", "max_nesting")
 #: The column that `values="internal"` adds.
 INTERNAL = "internal"
 #: The columns that decoded values and keys add: what they say, and the ids of their schemas.
@@ -113,7 +116,13 @@ class EntryKeywords(TypedDict, total=False):
     limits: Limits | None
 
 
-class ReadKeywords(EntryKeywords, total=False):
+class SkippingKeywords(EntryKeywords, total=False):
+    """Options of entries of calls that can skip them; `decode` documents them."""
+
+    unreadable: Unreadable
+
+
+class ReadKeywords(SkippingKeywords, total=False):
     """Options of every call that reads records of segments; `decode` documents them."""
 
     columns: Sequence[str] | None
@@ -132,7 +141,7 @@ class ReadKeywords(EntryKeywords, total=False):
     reader_schema: Any
 
 
-class ArrayKeywords(EntryKeywords, total=False):
+class ArrayKeywords(SkippingKeywords, total=False):
     """Options of every call that reads records of an Arrow column; `decode` documents them."""
 
     columns: Sequence[str] | None
@@ -165,6 +174,7 @@ class ReadOptions:
     binary: Binary = "binary"
     check_crc: bool = True
     on_error: OnBadValue = "raise"
+    unreadable: Unreadable = "raise"
     strict_tail: bool = False
     isolation: Isolation = "read_uncommitted"
     control: bool = False

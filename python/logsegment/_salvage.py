@@ -437,7 +437,7 @@ def _span(*ranges: tuple[int, int] | None) -> tuple[int, int]:
 
 def _batches(file: SegmentFile, read: ReadOptions) -> Iterator[tuple[int, int]]:
     """Yield first and last offset of each batch, up to the first batch that must be decompressed for them."""
-    with valid_batches(FileSource(file.path), replace(read, on_error="skip")) as headers:
+    with valid_batches(FileSource(file.path), replace(read, on_error="skip", unreadable="skip")) as headers:
         for header in headers:
             if header.base_offset is None:
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from logsegment._core import (
 )
 from logsegment._errors import in_file
 from logsegment._log_paths import is_of_0_7
-from logsegment._options import Depth, EntryKeywords, ReadOptions
+from logsegment._options import Depth, EntryKeywords, ReadOptions, SkippingKeywords
 from logsegment._text import count
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import is_tiered
@@ -44,12 +45,21 @@ _OFFSETS = ("TS-23", "ORD-1")
 MISSING_PLUGIN = frozenset({"S-P19", "S-P20"})
 #: The rule of batches on which their plugin failed.
 FAILED = "S-P6"
-#: Rules of batches that were not decompressed, with a valid checksum and without known damage.
+#: Rules of batches that need a plugin and were not decompressed.
 UNOPENED = MISSING_PLUGIN | {FAILED}
-Why: TypeAlias = Literal["missing_plugin", "failed", "experimental"]
+#: The rule of a claim over a limit of the caller.
+LIMIT = "COD-6"
+#: The rule of a zstd frame whose dictionary was not supplied.
+NO_DICTIONARY = "COD-Z5"
+#: Rules of batches that cannot be read here, if the finding has the base offset of a whole batch. Other bytes may claim the same.
+_UNREADABLE = MISSING_PLUGIN | {LIMIT, NO_DICTIONARY, "MAP-3"}
+_OVER_LIMIT = re.compile(r"over the limit (\w+) = (\d+)")
+Why: TypeAlias = Literal["missing_plugin", "failed", "limit", "dictionary", "experimental"]
 _REASONS: dict[Why, str] = {
     "missing_plugin": "without their plugin",
     "failed": "of a plugin that failed",
+    "limit": "over a limit",
+    "dictionary": "without their zstd dictionary",
     "experimental": "of the experimental format v3",
 }
 
@@ -61,8 +71,8 @@ class Report:
         ok (bool): True without a finding of severity "error"; then `decode` with the same options does not raise.
         findings (list[Finding]): all findings.
         counts (dict[str, int]): findings by severity: "error", "warning", "info".
-        unopened (list[Finding]): errors without damage: batches of missing plugins (S-P19, S-P20) or failed plugins (S-P6), and valid
-            batches of magic 3 without `experimental` (MAP-3).
+        unopened (list[Finding]): findings about batches that are not damaged and were not opened: of missing plugins (S-P19, S-P20) or
+            failed plugins (S-P6), over a limit (COD-6), without their zstd dictionary (COD-Z5), of magic 3 without `experimental` (MAP-3).
         io_stats: counters of the read.
 
     Example:
@@ -82,7 +92,7 @@ class Report:
         self.findings = findings
         self.io_stats = io_stats
         # Without checksums, a plugin may have failed on damaged bytes.
-        self._unopened = UNOPENED if has_checksums else MISSING_PLUGIN
+        self._has_checksums = has_checksums
         # First and last offset, entries and records by all headers, for the command line; None if a header does not have them.
         self._totals = totals
 
@@ -99,15 +109,15 @@ class Report:
 
     @property
     def unopened(self) -> list[Finding]:
-        """Return the errors of batches that were not decompressed, and have no known damage.
+        """Return the findings about batches that were not opened, and have no known damage.
 
-        Their plugin is missing or failed, or they are of magic 3 without `experimental`. Without `check_crc`, a batch with a failed
-        plugin is not included, because it may be damaged.
+        Their plugin is missing or failed, they are over a limit, they need a zstd dictionary that was not supplied, or they are of magic 3
+        without `experimental`. Without `check_crc`, a batch with a failed plugin is not included, because it may be damaged.
         """
         return [finding for finding in self.findings if self._is_unopened(finding)]
 
     def _is_unopened(self, finding: Finding) -> bool:
-        return finding.severity == "error" and (finding.rule in self._unopened or is_experimental(finding))
+        return is_unreadable(finding) or (finding.rule == FAILED and finding.severity == "error" and self._has_checksums)
 
     def to_arrow(self) -> ArrowTable:
         """Return the findings as an Arrow table, one row each."""
@@ -143,7 +153,8 @@ class Report:
 
     def _summary(self) -> str:
         unopened = Counter(why(finding) for finding in self.unopened)
-        verdict = "ok" if self.ok else "damaged" if unopened.total() < self.counts["error"] else "not decompressed"
+        has_damage = any(finding.severity == "error" and not self._is_unopened(finding) for finding in self.findings)
+        verdict = "damaged" if has_damage else "not decompressed" if unopened else "ok"
         counts = ", ".join(f"{number} {severity}" for severity, number in self.counts.items())
         counts += "".join(f", {unopened[reason]} of them {text}" for reason, text in _REASONS.items() if unopened[reason])
         return f"Report({verdict}: {counts}; {count(self.io_stats['entries_read'], 'entry')}, {count(self.io_stats['records'], 'record')})"
@@ -151,7 +162,12 @@ class Report:
 
 def is_unopened(finding: Finding) -> bool:
     """Return True for the error of a batch that was not decompressed; if its checksum was verified, the batch is not damaged."""
-    return finding.severity == "error" and (finding.rule in UNOPENED or is_experimental(finding))
+    return is_unreadable(finding) or (finding.severity == "error" and finding.rule == FAILED)
+
+
+def is_unreadable(problem: Finding | RecordBatchError) -> bool:
+    """Return True for a batch without known damage that cannot be read here, at which `unreadable` decides."""
+    return problem.rule in _UNREADABLE and problem.base_offset is not None
 
 
 def is_experimental(finding: Finding) -> bool:
@@ -161,7 +177,16 @@ def is_experimental(finding: Finding) -> bool:
 
 def why(finding: Finding) -> Why:
     """Return the reason why a batch was not decompressed."""
-    return "experimental" if is_experimental(finding) else "missing_plugin" if finding.rule in MISSING_PLUGIN else "failed"
+    if finding.rule in MISSING_PLUGIN:
+        return "missing_plugin"
+    reasons: dict[str, Why] = {LIMIT: "limit", NO_DICTIONARY: "dictionary", FAILED: "failed"}
+    return reasons.get(finding.rule, "experimental")
+
+
+def limit_of(finding: Finding) -> str:
+    """Return the limit that a batch is over, with its value: `max_ratio 40,000`."""
+    found = _OVER_LIMIT.search(finding.message)
+    return f"{found[1]} {int(found[2]):,}" if found else finding.message
 
 
 def validate(
@@ -170,7 +195,7 @@ def validate(
     depth: Depth = "full",
     check_crc: bool = True,
     strict_tail: bool = False,
-    **options: Unpack[EntryKeywords],
+    **options: Unpack[SkippingKeywords],
 ) -> Report:
     """Validate everything in a source, past damage. Never raises on invalid bytes.
 
@@ -181,7 +206,7 @@ def validate(
             decompresses only the metadata; then only "full" finds damage in keys, values, headers and the rest of the stream.
         check_crc: verify the checksum of every entry.
         strict_tail: report a source that ends inside an entry as an error, not as an information.
-        options: options of entries; see `decode`.
+        options: options of entries; see `decode`. With `unreadable="skip"` a valid batch that cannot be read here is a warning.
 
     Returns:
         A `Report`. At full depth it has a finding of severity "error" if and only if `decode` with the same options raises.
@@ -197,7 +222,7 @@ def validate(
 
     Source: docs/reference/findings.md; `LogValidator` and `DumpLogSegments` in Kafka.
     """
-    return validated(source, depth, ReadOptions.of(EntryKeywords, options, check_crc=check_crc, strict_tail=strict_tail))
+    return validated(source, depth, ReadOptions.of(SkippingKeywords, options, check_crc=check_crc, strict_tail=strict_tail))
 
 
 def validated(source: Any, depth: Depth, options: ReadOptions, *, file: FileSource | None = None, is_followed: bool = False) -> Report:
@@ -322,7 +347,7 @@ def ensure_segment(file: SegmentFile, options: EntryKeywords | None = None) -> N
     try:
         ensure_log_segment(file.path)
     except InvalidError:
-        with valid_batches(file.source(), ReadOptions(on_error="skip", **(options or {}))) as batches:
+        with valid_batches(file.source(), ReadOptions(on_error="skip", unreadable="skip", **(options or {}))) as batches:
             if next(iter(batches), None) is None:
                 raise
 
@@ -360,6 +385,7 @@ def error_of(path: str, finding: Finding, options: ReadOptions) -> RecordBatchEr
         strict_tail=options.strict_tail and finding.rule != SWALLOWED,
         format=options.format,
         experimental=options.experimental,
+        limits=options.limits,
     )
     try:
         next(decode(FileSource(path, finding.position), asked), None)

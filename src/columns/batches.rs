@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::batch_columns::{BatchColumns, batch_fields};
-use super::stream::{BatchSource, RUN_LEN, StreamOptions, runs_of, step_over, tail_finding};
+use super::stream::{BatchSource, RUN_LEN, StreamOptions, leave_out, runs_of, step_over, tail_finding};
 use crate::decode::{DecodeOptions, Decoder, Stats, checksummed, parse_header, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, step};
@@ -96,7 +96,7 @@ impl BatchRows {
             self.options.interrupt.ensure_wanted()?;
             match self.runs.next_piece()? {
                 Some(Piece::Run(run) | Piece::Broken(run)) => self.visit_run(&run)?,
-                Some(other) => self.findings.extend(Finding::of_piece(&other)),
+                Some(other) => leave_out(&self.options, &mut self.findings, &other)?,
                 None => {
                     self.gathered.is_done = true;
                     return tail_finding(self.runs.tail(), &self.options, &mut self.findings);
@@ -116,7 +116,7 @@ impl BatchRows {
             self.stats.entries_read += 1;
             match parse_header(frame, formats, base).and_then(|header| self.held(header)).and_then(|header| self.resolved(header, frame)) {
                 Ok(header) => self.push(&header, bytes),
-                Err(error) => step_over(self.options.on_error, &mut self.findings, error.at_byte(position), position, len)?,
+                Err(error) => step_over(&self.options, &mut self.findings, error.at_byte(position), position, len)?,
             }
             rest = after;
             position += as_u64(len);

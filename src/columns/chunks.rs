@@ -143,7 +143,7 @@ impl<B: BytesColumn> ChunkBuilder<B> {
                     self.entry = Some(entry);
                     return Ok(true);
                 }
-                Err(error) => step_over(self.options.on_error, &mut self.findings, error, frame.position, len)?,
+                Err(error) => step_over(&self.options, &mut self.findings, error, frame.position, len)?,
             }
         }
         self.run = None;
@@ -178,7 +178,7 @@ impl<B: BytesColumn> ChunkBuilder<B> {
             Err(error) => {
                 let error = self.decoder.blame_plugin(&entry.opened.header, error);
                 let error = error.in_batch(entry.opened.header.base_offset).at_byte(position);
-                step_over(self.options.on_error, &mut self.findings, error, position, entry.end - entry.start)?;
+                step_over(&self.options, &mut self.findings, error, position, entry.end - entry.start)?;
                 Ok(None)
             }
         }

@@ -5,7 +5,7 @@ use arrow_schema::SchemaRef;
 
 use super::batches::{BatchRows, Gathered};
 use super::stream::{BatchSource, OnError, StreamOptions, step_over, tail_finding};
-use crate::decode::Stats;
+use crate::decode::{Stats, Unreadable};
 use crate::error::Result;
 use crate::framing::{Source, Tail};
 use crate::model::BatchHeader;
@@ -70,7 +70,7 @@ impl HeaderRows {
                         Ok(()) => self.gathered.push(&header, None, &mut self.findings),
                         Err(error) => {
                             let len = usize::try_from(header.size).unwrap_or(usize::MAX);
-                            step_over(self.options.on_error, &mut self.findings, error, header.position, len)?;
+                            step_over(&self.options, &mut self.findings, error, header.position, len)?;
                         }
                     }
                 }
@@ -87,7 +87,7 @@ impl HeaderRows {
     }
 
     fn recovers(&self) -> bool {
-        self.options.on_error == OnError::Skip
+        self.options.on_error == OnError::Skip || self.options.decode.unreadable == Unreadable::Skip
     }
 
     /// Reads everything from where nothing can be framed.

@@ -10,7 +10,7 @@ use super::chunks::ChunkBuilder;
 use super::parallel::Parallel;
 use super::schema::{BinaryKind, Projection};
 use super::views::Views;
-use crate::decode::{ChecksumVerifier, DecodeOptions, Stats, UploadCheck};
+use crate::decode::{ChecksumVerifier, DecodeOptions, Stats, Unreadable, UploadCheck};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Damage, Piece, Runs, Source, Tail};
 use crate::interrupt::Interrupt;
@@ -137,11 +137,14 @@ fn open_as<B: BytesColumn>(source: Source, options: StreamOptions) -> Box<dyn Ba
 
 /// The runs of a source, recovering when damage is to be skipped.
 pub fn runs_of(source: Source, options: &StreamOptions, run_len: usize) -> Runs {
-    let runs =
-        Runs::new(source, options.decode.limits, run_len).of(options.decode.formats).with_source_check(UploadCheck::of(&options.decode));
+    let verifier = ChecksumVerifier::of(&options.decode);
+    let runs = Runs::new(source, options.decode.limits, run_len)
+        .of(options.decode.formats)
+        .with_source_check(UploadCheck::of(&options.decode))
+        .checking_oversized(Box::new(verifier));
     match options.on_error {
         OnError::Raise => runs,
-        OnError::Skip => runs.with_recovery(Box::new(ChecksumVerifier::of(&options.decode))).with_interrupt(options.interrupt.clone()),
+        OnError::Skip => runs.with_recovery(Box::new(verifier)).with_interrupt(options.interrupt.clone()),
     }
 }
 
@@ -173,7 +176,7 @@ impl<B: BytesColumn> Sequential<B> {
             }
             match self.runs.next_piece()? {
                 Some(Piece::Run(run)) => self.chunks.feed(run),
-                Some(other) => self.chunks.findings.extend(Finding::of_piece(&other)),
+                Some(other) => leave_out(&self.chunks.options, &mut self.chunks.findings, &other)?,
                 None => {
                     self.is_done = true;
                     tail_finding(self.runs.tail(), &self.chunks.options, &mut self.chunks.findings)?;
@@ -222,11 +225,27 @@ impl<B: BytesColumn> BatchSource for Sequential<B> {
 }
 
 /// Fails with the error, or turns it into a finding.
-pub(super) fn step_over(on_error: OnError, findings: &mut Findings, error: Error, position: u64, len: usize) -> Result<()> {
-    if on_error == OnError::Raise || !error.is_about_data() {
+pub(super) fn step_over(options: &StreamOptions, findings: &mut Findings, error: Error, position: u64, len: usize) -> Result<()> {
+    let raises = if error.is_unreadable() { options.decode.unreadable == Unreadable::Raise } else { options.on_error == OnError::Raise };
+    if raises || !error.is_about_data() {
         return Err(error);
     }
-    findings.push(Finding::of_damage(&Damage { error, bytes: position..position + as_u64(len) }));
+    findings.push(Finding::of_damage(&Damage { error, bytes: position..position + as_u64(len) }).unless_raised(options.decode.unreadable));
+    Ok(())
+}
+
+/// Remembers what framing left out.
+///
+/// # Errors
+/// The error of a batch that cannot be read here, unless such batches are skipped.
+pub(super) fn leave_out(options: &StreamOptions, findings: &mut Findings, piece: &Piece) -> Result<()> {
+    if let Piece::Damage(Damage { error, .. }) = piece
+        && error.is_unreadable()
+        && options.decode.unreadable == Unreadable::Raise
+    {
+        return Err(error.clone());
+    }
+    findings.extend(Finding::of_piece(piece).map(|finding| finding.unless_raised(options.decode.unreadable)));
     Ok(())
 }
 
@@ -238,8 +257,10 @@ pub(super) fn tail_finding(tail: Option<Tail>, options: &StreamOptions, findings
     let tail = tail.unwrap_or(Tail::Complete);
     if let (Tail::Torn { position, needed, available }, true) = (tail, options.is_tail_strict || options.is_closed) {
         let error = Error::from(ErrorKind::Truncated { rule: "L8-14", needed, available }).at_byte(position);
-        let on_error = if options.is_tail_strict { OnError::Raise } else { options.on_error };
-        return step_over(on_error, findings, error, position, usize::try_from(available).unwrap_or(usize::MAX));
+        if options.is_tail_strict {
+            return Err(error);
+        }
+        return step_over(options, findings, error, position, usize::try_from(available).unwrap_or(usize::MAX));
     }
     findings.extend(Finding::of_tail(tail));
     Ok(())

@@ -17,9 +17,9 @@ use super::bitmap;
 use super::chunks::ChunkBuilder;
 use super::findings::{FindingRow, finding_fields, findings_array};
 use super::schema::BinaryKind;
-use super::stream::{ASK_EVERY, OnError, StreamOptions, runs_of, tail_finding};
+use super::stream::{ASK_EVERY, OnError, StreamOptions, leave_out, runs_of, tail_finding};
 use super::views::Views;
-use crate::decode::{DecodeOptions, parse_header, sniff, verify};
+use crate::decode::{DecodeOptions, Unreadable, parse_header, sniff, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Source, Step, step};
 use crate::interrupt::Interrupt;
@@ -172,7 +172,8 @@ impl Values {
             };
             if let Err(error) = decoded {
                 // A result that does not fit is not the fault of the value: its rows are gone with the chunk that was closed.
-                if on_bad != OnBadValue::Null || !error.is_about_data() || error.kind() == too_much().kind() {
+                let raises = error.is_unreadable() && chunks.options.decode.unreadable == Unreadable::Raise;
+                if on_bad != OnBadValue::Null || raises || !error.is_about_data() || error.kind() == too_much().kind() {
                     return Err(error.in_row(index));
                 }
                 chunks.drop_run();
@@ -232,7 +233,10 @@ fn decode_value<B: BytesColumn>(chunks: &mut ChunkBuilder<B>, value: Bytes) -> R
         if pieces.is_multiple_of(ASK_EVERY) {
             chunks.options.interrupt.ensure_wanted()?;
         }
-        let Piece::Run(run) = piece else { continue };
+        let Piece::Run(run) = piece else {
+            leave_out(&chunks.options, &mut chunks.findings, &piece)?;
+            continue;
+        };
         chunks.feed(run);
         if chunks.next_full()?.is_some() {
             return Err(too_much());

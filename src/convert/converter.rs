@@ -6,7 +6,7 @@ use super::loss::Losses;
 use super::rebuild::{Rebuilder, Target};
 use super::relayout::{Relayout, Wanted, recompress};
 use crate::codec::Compression;
-use crate::decode::{Bundle, DecodeOptions, Decoder, OffsetRange, Opened, UploadCheck, parse_header};
+use crate::decode::{Bundle, ChecksumVerifier, CodecOptions, DecodeOptions, Decoder, OffsetRange, Opened, UploadCheck, parse_header};
 use crate::encode::BatchSettings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
@@ -18,6 +18,8 @@ pub struct Converter {
     options: ConvertOptions,
     runs: Runs,
     decoder: Decoder,
+    /// Where the options tolerate LZ4 frames that readers without them refuse: opens entries without that tolerance.
+    strict: Option<Decoder>,
     rebuilder: Rebuilder,
     relayout: Relayout,
     losses: Losses,
@@ -72,7 +74,9 @@ impl Converter {
         Ok(Self {
             runs: Runs::new(source, options.decode.limits, RUN_LEN)
                 .of(options.decode.formats)
-                .with_source_check(UploadCheck::of(&options.decode)),
+                .with_source_check(UploadCheck::of(&options.decode))
+                .checking_oversized(Box::new(ChecksumVerifier::of(&options.decode))),
+            strict: strict_decoder(&decode),
             decoder: Decoder::new(decode),
             rebuilder,
             relayout: Relayout::default(),
@@ -101,6 +105,7 @@ impl Converter {
         }
         match self.runs.next_piece()? {
             Some(Piece::Run(run)) => self.convert_run(&run, out)?,
+            Some(Piece::Damage(damage)) => return Err(damage.error),
             Some(_) => {}
             None => return Ok(false),
         }
@@ -157,7 +162,12 @@ impl Converter {
         if header.format == RecordFormat::V3 {
             self.experimental_at.get_or_insert(frame.position);
         }
-        let action = action(&header, &self.options);
+        let is_tolerated = self.is_tolerated(frame, &header);
+        let action = match action(&header, &self.options) {
+            Action::Copy if is_tolerated && header.format.is_batch() => Action::Recompress,
+            Action::Copy if is_tolerated => Action::Rebuild,
+            action => action,
+        };
         if action != Action::Rebuild {
             count_losses(&header, action, &self.options, &mut self.losses);
         }
@@ -166,10 +176,16 @@ impl Converter {
             Action::Drop => Ok(frame.bytes.len()),
             Action::Stop => self.stop(&header),
             Action::Recompress => self.recompress(frame, &header, out),
-            Action::Relayout => self.relayout(frame, &header, out),
+            Action::Relayout => self.relayout(frame, &header, is_tolerated, out),
             Action::Rebuild => self.rebuild(frame, entries, out),
         };
         taken.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
+    }
+
+    /// True for an entry that is read only because the options tolerate its LZ4 frame: readers without these options refuse a copy of it.
+    fn is_tolerated(&mut self, frame: Frame<'_>, header: &BatchHeader) -> bool {
+        let Some(strict) = self.strict.as_mut().filter(|_| header.compression() == CompressionType::Lz4) else { return false };
+        matches!(strict.open(frame), Err(error) if error.is_about_codec())
     }
 
     fn copy(&mut self, frame: Frame<'_>, out: &mut Sink) -> Result<usize> {
@@ -197,10 +213,11 @@ impl Converter {
         Ok(frame.bytes.len())
     }
 
-    fn relayout(&mut self, frame: Frame<'_>, header: &BatchHeader, out: &mut Sink) -> Result<usize> {
+    fn relayout(&mut self, frame: Frame<'_>, header: &BatchHeader, is_tolerated: bool, out: &mut Sink) -> Result<usize> {
         // Control batches and empty ones are never compressed (CTL-9, V2-9).
         let keeps_codec = self.options.compression.is_none() || header.is_control() || header.count == Some(0);
-        let is_recompressed = !keeps_codec && (self.options.compression != Some(header.compression()) || self.options.level.is_some());
+        let is_recompressed =
+            is_tolerated || !keeps_codec && (self.options.compression != Some(header.compression()) || self.options.level.is_some());
         let compression = if keeps_codec { Compression::new(header.compression(), None)? } else { self.compression_of(header)? };
         if let Some(opened) = self.decoder.open(frame)? {
             let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
@@ -262,6 +279,13 @@ impl Converter {
             _ => settings,
         }
     }
+}
+
+/// A decoder without tolerance for LZ4 frames, where the options have any.
+fn strict_decoder(decode: &DecodeOptions) -> Option<Decoder> {
+    let has_tolerance = decode.codecs.ignore_lz4_header_checksum || decode.codecs.allow_dependent_lz4_blocks;
+    let codecs = CodecOptions { ignore_lz4_header_checksum: false, allow_dependent_lz4_blocks: false, ..decode.codecs.clone() };
+    has_tolerance.then(|| Decoder::new(DecodeOptions { codecs, ..decode.clone() }))
 }
 
 /// On the way down, records of uncompressed batches below the first offset are left out (CNV-5).

@@ -17,11 +17,12 @@ mod v07;
 mod walk;
 
 pub use checksum_verifier::{ChecksumVerifier, Checksums};
+pub(crate) use entry::is_empty_compressed;
 pub use entry::{Decoder, MOST_AHEAD, Opened, RecordsSource};
 pub(crate) use header::ensure_codec;
 pub use header::{checksummed, ensure_count, parse_header, records_at, verify};
 pub use message_bundle::Bundle;
-pub use options::{CodecOptions, DecodeOptions, Isolation, OffsetRange};
+pub use options::{CodecOptions, DecodeOptions, Isolation, OffsetRange, Unreadable};
 pub use sniff::sniff;
 pub use stats::Stats;
 pub use torn_header::torn_offsets;

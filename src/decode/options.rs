@@ -34,6 +34,8 @@ pub struct DecodeOptions {
     pub isolation: Isolation,
     /// What an entry may claim.
     pub limits: Limits,
+    /// What to do at a batch without damage that cannot be read here.
+    pub unreadable: Unreadable,
 }
 
 impl Default for DecodeOptions {
@@ -51,6 +53,7 @@ impl Default for DecodeOptions {
             segment: OffsetRange::default(),
             isolation: Isolation::ReadUncommitted,
             limits: Limits::default(),
+            unreadable: Unreadable::default(),
         }
     }
 }
@@ -74,6 +77,16 @@ impl DecodeOptions {
             }
         }
     }
+}
+
+/// What to do at a batch without damage that cannot be read here; see `Error::is_unreadable`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unreadable {
+    /// Fail, also where damage is skipped.
+    #[default]
+    Raise,
+    /// Leave the batch out, and remember a finding of severity warning.
+    Skip,
 }
 
 /// What codecs take only when they are told to, and codecs that are not built in.

@@ -10,6 +10,12 @@ impl Error {
         matches!(self.0.kind, ErrorKind::UnsupportedFormat { .. }) && self.0.position.base_offset.is_some()
     }
 
+    /// True for a batch without known damage that cannot be read here: its plugin or its zstd dictionary is missing, it is over a limit, or it
+    /// is of a format that is not read without asking for it. Invalid bytes have no base offset.
+    pub fn is_unreadable(&self) -> bool {
+        self.0.position.base_offset.is_some() && self.0.kind.is_of_reader()
+    }
+
     /// True when the bytes are to blame, not the machine, the caller or this library.
     pub fn is_about_data(&self) -> bool {
         !matches!(
@@ -46,5 +52,16 @@ impl Error {
     /// True when a compressed stream is to blame.
     pub fn is_about_codec(&self) -> bool {
         matches!(self.kind(), ErrorKind::Codec { .. })
+    }
+}
+
+impl ErrorKind {
+    /// True where another reader, with more codecs, higher limits or other options, could read a valid batch.
+    pub fn is_of_reader(&self) -> bool {
+        match self {
+            Self::UnknownPlugin { .. } | Self::PluginMissing { .. } | Self::Limit { .. } | Self::UnsupportedFormat { .. } => true,
+            Self::Codec { rule, .. } => *rule == "COD-Z5",
+            _ => false,
+        }
     }
 }

@@ -52,7 +52,8 @@ pub enum ErrorKind {
     Loss { rule: &'static str, work: &'static str, losses: String },
     /// What a broker refuses, with its error code and the records that are to blame.
     Rejected { rule: &'static str, code: i16, name: &'static str, reason: String, records: Vec<u64> },
-    /// A claim over a limit of the caller.
+    /// A claim over a limit: of the caller, whose names are those of `Limits`, or of a format or an array. `allowed` is the limit, and
+    /// `asked` what the entry needs, as far as that is known: for `max_ratio` its decompressed bytes.
     Limit { limit: &'static str, asked: u64, allowed: u64 },
     /// The bytes before this entry claim to be entries so often that it was not looked into; only when damage is stepped over.
     Unsearched,

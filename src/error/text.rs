@@ -61,6 +61,9 @@ impl fmt::Display for ErrorKind {
             Self::Loss { work, losses, .. } => write!(f, "the {work} would lose {losses}"),
             Self::Rejected { code, name, reason, .. } => write!(f, "{reason} (Kafka error {code}, {name})"),
             Self::Codec { codec, problem, .. } => write!(f, "{codec} stream is bad: {problem}"),
+            Self::Limit { limit: limit @ "max_ratio", asked, allowed } => {
+                write!(f, "a decompressed size of {} is over the limit {limit} = {allowed}", plural(*asked, "byte"))
+            }
             Self::Limit { limit, asked, allowed } => write!(f, "{asked} is over the limit {limit} = {allowed}"),
             Self::Unsearched => write!(f, "too many overlapping batch headers: this one was not searched"),
             Self::LostBytes { message, .. } => write!(f, "{message}"),

@@ -57,6 +57,8 @@ pub enum Piece {
     Swallowed(Range<u64>),
     /// A whole entry that the verifier does not trust, but whose length fits; only when asked for.
     Broken(Run),
+    /// A valid entry over `max_batch_bytes`; only when asked for.
+    Oversized(Run),
     /// Bytes that claim to be entries so often that not all of the claims were looked into; only when recovering, at the end.
     Unsearched(Range<u64>),
 }
@@ -76,11 +78,24 @@ pub struct Runs {
     target: usize,
     search: Option<Search>,
     source_check: Option<Box<dyn SourceCheck>>,
+    oversized: Option<OversizedCheck>,
     gives_broken: bool,
     gives_enclosed: bool,
     is_skimmed: bool,
     tail: Option<Tail>,
 }
+
+/// The check of entries over `max_batch_bytes`: a damaged length is over the limit too.
+struct OversizedCheck {
+    verifier: Box<dyn Verifier>,
+    /// Give valid ones as `Oversized`.
+    gives: bool,
+    /// Bytes that were compared with a checksum that did not match.
+    in_vain: u64,
+}
+
+/// Entries up to this size are read into memory for the check. The check of memory has no such bound.
+const MOST_CHECKED: usize = 256 << 20;
 
 enum Cut {
     Entries(usize),
@@ -115,6 +130,7 @@ impl Runs {
             target: target.max(1),
             search: None,
             source_check: None,
+            oversized: None,
             gives_broken: false,
             gives_enclosed: false,
             is_skimmed: false,
@@ -140,6 +156,22 @@ impl Runs {
     #[must_use]
     pub fn with_source_check(self, source_check: Option<Box<dyn SourceCheck>>) -> Self {
         Self { source_check, ..self }
+    }
+
+    /// Leaves out an entry over `max_batch_bytes` as `Damage` if its checksum matches, also without recovery: its error has the base offset.
+    #[must_use]
+    pub fn checking_oversized(mut self, verifier: Box<dyn Verifier>) -> Self {
+        self.oversized = Some(OversizedCheck { verifier, gives: false, in_vain: 0 });
+        self
+    }
+
+    /// Gives valid entries over `max_batch_bytes`, which are to be kept and not opened.
+    #[must_use]
+    pub fn giving_oversized(mut self) -> Self {
+        if let Some(check) = &mut self.oversized {
+            check.gives = true;
+        }
+        self
     }
 
     /// Asked now and then while a valid entry is searched for.
@@ -200,7 +232,13 @@ impl Runs {
             return Ok(self.search.as_mut().and_then(Search::take_unsearched).map(Piece::Unsearched));
         }
         let position = self.source.position();
-        match self.cut()? {
+        let cut = self.cut()?;
+        if let Cut::Error(error) = &cut
+            && let Some(len) = self.oversized_at_front(error)?
+        {
+            return Ok(Some(self.leave_out_oversized(error.clone(), len)));
+        }
+        match cut {
             Cut::Entries(len) => Ok(Some(Piece::Run(self.take(len)))),
             Cut::Error(error) if self.search.is_none() => {
                 self.tail = Some(Tail::Damaged { position });
@@ -290,6 +328,42 @@ impl Runs {
             source_check.pass(entry, magic);
         }
         error
+    }
+
+    /// The length of the entry at the front, if it is over `max_batch_bytes` and its checksum matches.
+    fn oversized_at_front(&mut self, error: &Error) -> Result<Option<usize>> {
+        let ErrorKind::Limit { limit: "max_batch_bytes", asked, .. } = error.kind() else { return Ok(None) };
+        let (asked, passed) = (*asked, self.source.position());
+        let Some(check) = &mut self.oversized else { return Ok(None) };
+        let len = usize::try_from(asked).unwrap_or(usize::MAX);
+        let allowed = passed.saturating_mul(4).saturating_add(as_u64(MOST_CHECKED).saturating_mul(8));
+        if (len > MOST_CHECKED && !self.source.is_memory()) || check.in_vain.saturating_add(asked) > allowed {
+            return Ok(None);
+        }
+        while self.source.front().len() < len {
+            if !self.source.fill(len)? {
+                return Ok(None);
+            }
+        }
+        let is_valid = self.source.front().get(..len).is_some_and(|entry| check.verifier.is_valid(entry));
+        if !is_valid {
+            check.in_vain = check.in_vain.saturating_add(asked);
+        }
+        Ok(is_valid.then_some(len))
+    }
+
+    fn leave_out_oversized(&mut self, error: Error, len: usize) -> Piece {
+        let position = self.source.position();
+        if self.oversized.as_ref().is_some_and(|check| check.gives) {
+            return Piece::Oversized(self.take(len));
+        }
+        let stored = self.source.front().first_chunk::<8>().map_or(0, |offset| i64::from_be_bytes(*offset));
+        let base_offset = if self.formats.is_v07() { i64::try_from(position).unwrap_or(i64::MAX) } else { stored };
+        self.source.discard(len);
+        Piece::Damage(Damage {
+            error: error.at_byte(position).in_batch(base_offset),
+            bytes: position..position.saturating_add(as_u64(len)),
+        })
     }
 
     fn take(&mut self, len: usize) -> Run {

@@ -35,8 +35,8 @@ pub struct Committed<'a> {
     pub wanted: OffsetRange,
     /// What is trusted. When it compares all checksums, every entry is read; else headers and markers are.
     pub verifier: ChecksumVerifier,
-    /// The decode that follows skips damage and reports it, also batches of magic 3 where they are not read; without it they are refused.
-    pub is_recovering: bool,
+    /// The decode that follows skips batches of magic 3 where they are not read; without it they are refused.
+    pub skips_unreadable: bool,
     /// Asked between batches.
     pub interrupt: &'a Interrupt,
 }

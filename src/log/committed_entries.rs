@@ -89,7 +89,7 @@ impl Committed<'_> {
     /// `UnsupportedFormat` (MAP-3) for a valid batch of magic 3 where they are not read: a transaction may begin or end in it. `Io`, and
     /// when the work is to stop.
     pub fn visit_source(&self, source: Source, scan: &mut Scan) -> Result<u64> {
-        let refuses_v3 = !self.is_recovering && self.verifier.formats == Formats::Auto;
+        let refuses_v3 = !self.skips_unreadable && self.verifier.formats == Formats::Auto;
         // One that is refused must be found first.
         let formats = if refuses_v3 { Formats::Experimental } else { self.verifier.formats };
         let verifier = ChecksumVerifier { formats, ..self.verifier };

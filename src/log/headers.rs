@@ -8,7 +8,7 @@ use super::ReadAt;
 use super::lookup::is_valid;
 use crate::decode::parse_header;
 use crate::decode::transactions::marker;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::{v0_v1, v2, v3};
 use crate::framing::{Frame, Step, Tail, step};
 use crate::limits::Limits;
@@ -39,6 +39,8 @@ const MAGIC_AT: usize = v0_v1::layout::MAGIC;
 const LEAST_WINDOW: usize = 4 << 10;
 /// Smallest read when nothing but the headers is wanted: the largest header fits.
 const SPARING_WINDOW: usize = 64;
+/// Entries up to this size are read into memory to find out whether their checksum matches.
+const MOST_CHECKED: u64 = 256 << 20;
 /// Largest read, when batches are so small that they come one after the other.
 const MOST_WINDOW: usize = 256 << 10;
 
@@ -122,7 +124,7 @@ impl<L: ReadAt> Headers<L> {
                 self.tail = Some(Tail::Zeros { position, bytes: self.end - position });
                 return Ok(None);
             }
-            Step::Error(error) => return Err(error.at_byte(position)),
+            Step::Error(error) => return Err(self.in_valid_batch(error).at_byte(position)),
         };
         // Bytes after an entry that is too short for a header are not part of it.
         let bytes = self.front(position);
@@ -131,6 +133,24 @@ impl<L: ReadAt> Headers<L> {
         let header = header.map_err(|error| lost.unwrap_or_else(|| error.at_byte(position)))?;
         self.position = position.saturating_add(len);
         Ok(Some(BatchHeader { size: len, ..header }))
+    }
+
+    /// Adds the base offset of an entry over `max_batch_bytes` whose checksum matches: it is not damaged.
+    #[cold]
+    fn in_valid_batch(&self, error: Error) -> Error {
+        let ErrorKind::Limit { limit: "max_batch_bytes", asked, .. } = error.kind() else { return error };
+        let is_there = self.position.checked_add(*asked).is_some_and(|end| end <= self.end);
+        if !is_there || *asked > MOST_CHECKED {
+            return error;
+        }
+        let mut bytes = vec![0; usize::try_from(*asked).unwrap_or(0)];
+        let is_read = self.log.fill_at(&mut bytes, self.position).is_ok_and(|len| len == bytes.len());
+        let Some(magic) = bytes.get(MAGIC_AT).filter(|_| is_read) else { return error };
+        let frame = Frame { position: self.position, magic: magic.cast_signed(), bytes: &bytes };
+        match parse_header(frame, self.formats, 0) {
+            Ok(header) if is_valid(&header, &bytes) => error.in_batch(header.base_offset),
+            _ => error,
+        }
     }
 
     /// The bytes of the entry that a header belongs to.

@@ -60,9 +60,9 @@ impl Limits {
 #[pymethods]
 impl Limits {
     #[new]
-    #[pyo3(signature = (*, max_batch_bytes=Limit(268_435_456), max_decompressed_bytes=Limit(1_073_741_824), max_ratio=Limit(10_000),
+    #[pyo3(signature = (*, max_batch_bytes=Limit(268_435_456), max_decompressed_bytes=Limit(1_073_741_824), max_ratio=Limit(40_000),
         max_records=Limit(16_777_216), max_headers=Limit(100_000), max_nesting=Limit(8)),
-        text_signature = "(*, max_batch_bytes=268435456, max_decompressed_bytes=1073741824, max_ratio=10000, max_records=16777216, max_headers=100000, max_nesting=8)")]
+        text_signature = "(*, max_batch_bytes=268435456, max_decompressed_bytes=1073741824, max_ratio=40000, max_records=16777216, max_headers=100000, max_nesting=8)")]
     fn new(
         max_batch_bytes: Limit,
         max_decompressed_bytes: Limit,

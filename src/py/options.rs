@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::codec::zstd::Dictionaries;
 use crate::codec::{ChecksumForm, Plugins};
 use crate::columns::{BinaryKind, OnError, Projection, StreamOptions};
-use crate::decode::{ChecksumVerifier, Checksums, CodecOptions, DecodeOptions, Isolation, OffsetRange, sniff};
+use crate::decode::{ChecksumVerifier, Checksums, CodecOptions, DecodeOptions, Isolation, OffsetRange, Unreadable, sniff};
 use crate::interrupt::Interrupt;
 use crate::model::{Formats, RecordFormat, TimestampType, UploadOffsets};
 use crate::py::limits::Limits;
@@ -75,6 +75,7 @@ options! {
         pub resolves: bool = |options| option!(options, "resolve"),
         pub reading: Reading = |options| options.extract()?,
         limits: Option<Limits>,
+        unreadable: String,
         null_headers: bool,
         pub transactions: Option<Transactions>,
         value_schemas: Option<ValueSchemas>,
@@ -180,7 +181,7 @@ impl ReadOptions {
         let decode = DecodeOptions {
             is_control_wanted: self.control,
             offsets: OffsetRange { start: self.start_offset.unwrap_or(i64::MIN), end: self.end_offset },
-            ..self.reading.to_decode(self.check_crc, self.limits.as_ref())?
+            ..self.to_decode()?
         };
         Ok(StreamOptions {
             decode,
@@ -238,7 +239,8 @@ impl ReadOptions {
 
     /// The core's options for a validation.
     pub fn to_decode(&self) -> PyResult<DecodeOptions> {
-        self.reading.to_decode(self.check_crc, self.limits.as_ref())
+        let unreadable = choice("unreadable", &self.unreadable, [("raise", Unreadable::Raise), ("skip", Unreadable::Skip)])?;
+        Ok(DecodeOptions { unreadable, ..self.reading.to_decode(self.check_crc, self.limits.as_ref())? })
     }
 
     /// True if headers have all requested columns. The walk checks every entry against a named format.
@@ -254,6 +256,11 @@ impl ReadOptions {
     /// True if the read goes on after damage.
     pub fn skips_damage(&self) -> PyResult<bool> {
         Ok(on_error(&self.on_error)? == OnError::Skip)
+    }
+
+    /// True if the read leaves out batches that cannot be read here.
+    pub fn skips_unreadable(&self) -> bool {
+        self.unreadable == "skip"
     }
 
     /// The checksums that a scan for transactions compares for this read.

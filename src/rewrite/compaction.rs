@@ -6,7 +6,7 @@ use super::cleaned_transactions::CleanedTransactions;
 use super::offset_map::OffsetMap;
 use super::plan::{Fate, Filter, WholeFate};
 use crate::decode::transactions::marker;
-use crate::decode::{DecodeOptions, Decoder, UploadCheck, parse_header};
+use crate::decode::{ChecksumVerifier, DecodeOptions, Decoder, UploadCheck, parse_header};
 use crate::error::{ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, step};
 use crate::interrupt::Interrupt;
@@ -60,12 +60,13 @@ impl MapBuilder {
     /// What framing and decoding meet, with the position of the entry.
     pub fn visit(&mut self, source: Source, decode: DecodeOptions, interrupt: &Interrupt) -> Result<()> {
         let runs = Runs::new(source, decode.limits, RUN_LEN).of(decode.formats);
-        let mut runs = runs.with_source_check(UploadCheck::of(&decode));
+        let mut runs = runs.with_source_check(UploadCheck::of(&decode)).checking_oversized(Box::new(ChecksumVerifier::of(&decode)));
         let mut decoder = Decoder::new(DecodeOptions { is_control_wanted: true, ..decode });
         while !self.is_full {
             interrupt.ensure_wanted()?;
             match runs.next_piece()? {
                 Some(Piece::Run(run)) => self.visit_run(&run, &mut decoder)?,
+                Some(Piece::Damage(damage)) => return Err(damage.error),
                 Some(_) => {}
                 None => break,
             }

@@ -8,7 +8,7 @@ use super::output::RunOutput;
 use super::plan::{Fate, Filter, WholeFate};
 use super::retention::Retention;
 use crate::codec::{Compression, Compressor};
-use crate::decode::{DecodeOptions, Decoder, Opened, UploadCheck, parse_header, verify};
+use crate::decode::{ChecksumVerifier, DecodeOptions, Decoder, Opened, UploadCheck, parse_header, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
 use crate::model::{BatchHeader, CompressionType, NewRecord, RecordFormat};
@@ -70,7 +70,10 @@ impl<F: Filter> Rewriter<F> {
         let mut compressor = Compressor::default();
         compressor.set_plugins(decode.codecs.plugins.clone());
         Ok(Self {
-            runs: Runs::new(source, decode.limits, RUN_LEN).of(decode.formats).with_source_check(UploadCheck::of(&decode)),
+            runs: Runs::new(source, decode.limits, RUN_LEN)
+                .of(decode.formats)
+                .with_source_check(UploadCheck::of(&decode))
+                .checking_oversized(Box::new(ChecksumVerifier::of(&decode))),
             decoder: Decoder::new(decode),
             start: options.log_start,
             options,
@@ -98,6 +101,7 @@ impl<F: Filter> Rewriter<F> {
                 self.written = self.written.saturating_add(as_u64(out.len()));
                 Ok(Some(run))
             }
+            Some(Piece::Damage(damage)) => Err(damage.error),
             // Only a recovering walk gives other pieces.
             Some(_) => Err(ErrorKind::Internal { what: "a piece of damage in a walk that stops there".to_owned() }.into()),
             None => {

@@ -7,6 +7,7 @@ use crate::decode::{ChecksumVerifier, DecodeOptions, parse_header};
 use crate::error::Result;
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, Verifier, step};
 use crate::interrupt::Interrupt;
+use crate::limits::Limits;
 use crate::model::{Formats, RecordFormat};
 use crate::validate::{Finding, Findings, Neighbours};
 use crate::wire::{Sink, as_u64};
@@ -69,6 +70,8 @@ impl Salvager {
         let runs = Runs::new(source, decode.limits, RUN_LEN)
             .of(decode.formats)
             .with_recovery(Box::new(verifier))
+            .checking_oversized(Box::new(verifier))
+            .giving_oversized()
             .giving_broken()
             .giving_enclosed();
         let options = SalvageOptions { decode, ..options };
@@ -97,7 +100,8 @@ impl Salvager {
     /// `UnsupportedFormat` for a valid batch of magic 3 where they are not read, `Io` and `Interrupted`: bad bytes are findings.
     pub fn advance(&mut self, out: &mut Sink, aside: &mut Sink) -> Result<bool> {
         match self.runs.next_piece()? {
-            Some(Piece::Run(run)) => {
+            // A limit is not damage: what is too large to be opened here is kept.
+            Some(Piece::Run(run) | Piece::Oversized(run)) => {
                 out.put(run.bytes.get(..run.len).unwrap_or_default());
                 self.keep(&run);
             }
@@ -124,7 +128,8 @@ impl Salvager {
     fn keep(&mut self, run: &Run) {
         let mut at = 0;
         let mut fresh = Vec::new();
-        while let Step::Entry { len, magic } = step(run.entries_from(at), self.formats, &self.options.decode.limits) {
+        let limits = Limits { max_batch_bytes: u64::MAX, ..self.options.decode.limits };
+        while let Step::Entry { len, magic } = step(run.entries_from(at), self.formats, &limits) {
             let bytes = run.entries_from(at).get(..len).unwrap_or_default();
             let frame = Frame { position: run.position.saturating_add(as_u64(at)), magic, bytes };
             at += len;
@@ -177,7 +182,7 @@ impl Salvager {
             Piece::Damage(damage) => self.found.account.lose(damage.bytes.clone(), finding.rule()),
             Piece::Swallowed(bytes) => self.found.account.lose(bytes.clone(), finding.rule()),
             // These bytes were left out already, by what could not be trusted without a search.
-            Piece::Run(_) | Piece::Broken(_) | Piece::Unsearched(_) => {}
+            Piece::Run(_) | Piece::Broken(_) | Piece::Oversized(_) | Piece::Unsearched(_) => {}
         }
         self.found.findings.push(finding);
     }

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use super::kind::{FindingKind, Misplaced};
 pub use super::severity::Severity;
+use crate::decode::Unreadable;
 use crate::error::{Error, ErrorKind, Position};
 use crate::framing::{Damage, Piece, Tail};
 use crate::model::{BatchHeader, RecordFormat};
@@ -41,7 +42,7 @@ impl Finding {
     /// The finding that a piece of framing is; none for entries.
     pub fn of_piece(piece: &Piece) -> Option<Self> {
         match piece {
-            Piece::Run(_) | Piece::Broken(_) => None,
+            Piece::Run(_) | Piece::Broken(_) | Piece::Oversized(_) => None,
             Piece::Damage(damage) => Some(Self::of_damage(damage)),
             Piece::Swallowed(bytes) => Some(Self::of_hidden(FindingKind::Swallowed { at: bytes.end }, bytes)),
             Piece::Unsearched(bytes) => Some(Self::of_hidden(FindingKind::Unsearched, bytes)),
@@ -125,6 +126,20 @@ impl Finding {
             Tail::Zeros { position, bytes } => (FindingKind::ZeroTail { bytes }, position, bytes),
         };
         Some(Self::at_bytes(kind, Severity::Info, position, length))
+    }
+
+    /// The same finding. It is a warning if it is about a batch that cannot be read here and `unreadable` skips such batches.
+    #[must_use]
+    pub fn unless_raised(mut self, unreadable: Unreadable) -> Self {
+        if unreadable == Unreadable::Skip && self.is_unreadable() {
+            self.severity = self.severity.min(Severity::Warning);
+        }
+        self
+    }
+
+    /// True for a batch without known damage that cannot be read here; see `Error::is_unreadable`.
+    pub fn is_unreadable(&self) -> bool {
+        matches!(&self.kind, FindingKind::Failure(kind) if self.base_offset.is_some() && kind.is_of_reader())
     }
 
     /// The same finding, about one record.

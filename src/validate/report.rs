@@ -14,7 +14,8 @@ use super::walk::{cut_set_rule, walk, walk_messages};
 use crate::codec::CodecFinding;
 use crate::decode::transactions::{is_marker, marker};
 use crate::decode::{
-    ChecksumVerifier, DecodeOptions, Decoder, OffsetRange, Stats, UploadCheck, checksummed, ensure_codec, ensure_count, records_at,
+    ChecksumVerifier, DecodeOptions, Decoder, OffsetRange, Stats, UploadCheck, checksummed, ensure_codec, ensure_count,
+    is_empty_compressed, records_at,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
@@ -93,7 +94,7 @@ impl Validator {
         let verifier = ChecksumVerifier::of(&options);
         let reports_experimental = options.reports_experimental;
         let runs = Runs::new(source, options.limits, RUN_LEN).of(options.formats).with_recovery(Box::new(verifier));
-        let runs = runs.with_source_check(UploadCheck::of(&options));
+        let runs = runs.with_source_check(UploadCheck::of(&options)).checking_oversized(Box::new(verifier));
         let segment = options.segment;
         let decode = DecodeOptions { is_control_wanted: true, segment: OffsetRange::default(), ..options };
         let decoder = Decoder::new(decode).trusting_framing();
@@ -192,7 +193,9 @@ impl Validator {
     fn move_fresh(&mut self) {
         // A decode that does not recover ends at the torn entry and never fails after it.
         let most = if self.is_beyond { Severity::Warning } else { Severity::Error };
-        self.findings.extend(self.fresh.drain(..).map(|finding| Finding { severity: finding.severity.min(most), ..finding }));
+        let unreadable = self.decoder.options().unreadable;
+        let findings = self.fresh.drain(..).map(|finding| finding.unless_raised(unreadable));
+        self.findings.extend(findings.map(|finding| Finding { severity: finding.severity.min(most), ..finding }));
     }
 
     fn visit_run(&mut self, run: &Run) -> Result<()> {
@@ -245,8 +248,9 @@ impl Validator {
         }
         let Some(mut opened) = opened? else { return Ok(()) };
         let section = self.decoder.section(&opened, frame.bytes, after);
+        let stored = if header.format.is_batch() { frame.bytes.len().saturating_sub(records_at(&header, frame.bytes)) } else { 0 };
         match header.format {
-            RecordFormat::V2 | RecordFormat::V3 => walk(&mut opened, &section, self.depth, &mut self.fresh)
+            RecordFormat::V2 | RecordFormat::V3 => walk(&mut opened, &section, stored, self.depth, &mut self.fresh)
                 .map_err(|error| in_batch(self.decoder.blame_plugin(&header, error)))?,
             RecordFormat::V0 | RecordFormat::V1 => walk_messages(&mut opened, &section, &mut self.fresh).map_err(in_batch)?,
             RecordFormat::V07 => cut_set_rule(&mut opened, &section, &mut self.fresh).map_err(in_batch)?,
@@ -305,6 +309,7 @@ impl Validator {
         let limited = self.decoder.options().limits.ensure_records(count);
         let plural = match header.compression() {
             CompressionType::None => ensure_count(header, stored, false).map(|_| ()),
+            _ if is_empty_compressed(header) => Ok(()),
             CompressionType::Unknown(id) => Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id }).in_field("attributes")),
             _ => ensure_count(header, usize::MAX, true).map(|_| ()),
         };

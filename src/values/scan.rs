@@ -11,6 +11,7 @@ use super::protobuf::message_of;
 use super::record_parts::RecordParts;
 use super::schemas::Schemas;
 use crate::columns::{BatchSource, BinaryKind, Column, OnError, Projection, StreamOptions, stream};
+use crate::decode::Unreadable;
 use crate::error::Result;
 use crate::framing::Source;
 
@@ -31,10 +32,12 @@ pub struct Met {
 ///
 /// # Errors
 /// Those of the storage.
-pub fn scan(source: Source, options: StreamOptions, schemas: &Arc<Schemas>, met: &mut Met) -> Result<()> {
+pub fn scan(source: Source, mut options: StreamOptions, schemas: &Arc<Schemas>, met: &mut Met) -> Result<()> {
     let mut columns = vec![Column::Key, Column::Value, Column::HeadersRaw, Column::Offset, Column::EntryPosition];
     columns.extend(options.decode.is_control_wanted.then_some(Column::IsControl));
     let projection = Projection { columns, binary: BinaryKind::BinaryView, has_null_headers: false };
+    // The read itself reports what cannot be read.
+    options.decode.unreadable = Unreadable::Skip;
     let mut records = stream::open(source, StreamOptions { projection, on_error: OnError::Skip, is_tail_strict: false, ..options });
     while let Some(batch) = next(&mut records)? {
         let parts = RecordParts::of(&batch)?;

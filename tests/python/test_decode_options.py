@@ -241,7 +241,7 @@ def test_a_record_that_a_producer_with_default_settings_may_send_is_under_the_li
 
 def test_limits_have_the_documented_defaults_and_compare_and_pickle():
     limits = ls.Limits()
-    documented = {"max_batch_bytes": 256 << 20, "max_decompressed_bytes": 1 << 30, "max_ratio": 10_000}
+    documented = {"max_batch_bytes": 256 << 20, "max_decompressed_bytes": 1 << 30, "max_ratio": 40_000}
     documented |= {"max_records": 1 << 24, "max_headers": 100_000, "max_nesting": 8}
     assert {name: getattr(limits, name) for name in documented} == documented
     assert limits == ls.Limits(**documented)

@@ -154,7 +154,7 @@ def test_records_before_the_damage_are_given_first(case: HostileCase, threads: i
 @pytest.mark.parametrize("threads", [1, 2])
 def test_skipping_gives_all_records_of_valid_batches(case: HostileCase, threads: int):
     """`on_error="skip"` never raises; what Kafka read of intact batches is there, in order, and more only past its last step."""
-    rows = rows_of(case, on_error="skip", threads=threads)
+    rows = rows_of(case, on_error="skip", unreadable="skip", threads=threads)
     known = truth_of_intact(case)
     last = max((record["entryPosition"] for record in known), default=-1)
     unread = broken_for_kafka(case)
@@ -168,7 +168,7 @@ def test_skipping_gives_all_records_of_valid_batches(case: HostileCase, threads:
 def test_skipping_accounts_for_what_it_left_out(case: HostileCase):
     """Findings name the bytes that are lost: with the entries that were read they add up to the file."""
     data = case.read()
-    stream = ls.decode(data, columns=["entryPosition"], control=True, on_error="skip", **case.options)
+    stream = ls.decode(data, columns=["entryPosition"], control=True, on_error="skip", unreadable="skip", **case.options)
     read = {row["entryPosition"] for row in corpus.rows_of(stream)}
     lost = [(finding.position, finding.position + finding.length) for finding in stream.findings]
     assert all(not start <= position < end for position in read for start, end in lost)
@@ -185,7 +185,7 @@ def test_skipping_and_validating_share_one_judgement(case: HostileCase):
     """What is stepped over is what `validate` calls an error: the same rules at the same bytes. (`verify` and Spark's view show what
     `validate` finds: cli/test_verify.py, spark/read/test_views.py.)"""
     data = case.read()
-    stream = ls.decode(data, columns=["offset"], control=True, on_error="skip", **case.options)
+    stream = ls.decode(data, columns=["offset"], control=True, on_error="skip", unreadable="skip", **case.options)
     drained = sum(batch.num_rows for batch in stream)
     found = [place_of(one) for one in ls.validate(data, **case.options).findings]
     skipped = [place_of(one) for one in stream.findings]

@@ -170,14 +170,16 @@ def test_inputs_are_opened_read_only_and_stay_as_they_are(segment: Path, verb: s
 
 
 def test_a_batch_over_a_limit_is_left_out_with_its_bytes_and_offset_and_scanning_goes_on():
-    """COD-6: the reader goes on with the next batch; what is left out is told by position and offset."""
+    """COD-6: with `unreadable="skip"` the reader goes on with the next batch; what is left out is told by position and offset."""
     large = building.batch(b"".join(building.record(offset_delta=delta) for delta in range(50)), count=50, base_offset=2)
     data = b"".join([batch_of_two(0), large, batch_of_two(52)])
     limits = ls.Limits(max_records=10)
     with pytest.raises(ls.LimitError, match="50 is over the limit max_records = 10") as raised:
         ls.decode(data, limits=limits).read_all()
     assert (raised.value.position, raised.value.base_offset) == (len(batch_of_two(0)), 2)
-    stream = ls.decode(data, columns=["offset"], limits=limits, on_error="skip")
+    with pytest.raises(ls.LimitError):
+        ls.decode(data, limits=limits, on_error="skip").read_all()
+    stream = ls.decode(data, columns=["offset"], limits=limits, unreadable="skip")
     assert [row["offset"] for row in corpus.rows_of(stream)] == [0, 1, 52, 53]
     (finding,) = stream.findings
     assert (finding.position, finding.length) == (len(batch_of_two(0)), len(large))

@@ -104,7 +104,7 @@ class TestSwitch:
         assert [row["offset"] for row in rows(mixed, format="sniff")] == list(range(12))
         with pytest.raises(ls.UnsupportedError, match="magic 1"):
             rows(mixed, format="v3")
-        skipped = ls.decode(mixed, columns=["offset"], on_error="skip")
+        skipped = ls.decode(mixed, columns=["offset"], unreadable="skip")
         assert [row["offset"] for row in corpus.rows_of(skipped)] == list(range(7))
 
     def test_every_reader_takes_it(self, tmp_path: Path):

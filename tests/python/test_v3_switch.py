@@ -52,7 +52,7 @@ def test_every_verb_takes_the_switch(segment: Path, switch: list[str], tmp_path:
 def test_without_it_every_verb_fails_and_names_it(segment: Path, tmp_path: Path):
     for arguments in (["cat"], ["batches"], ["verify"], ["convert", "-o", str(tmp_path / "new.log")], ["explain"], ["stats"]):
         done = run(*arguments, segment)
-        assert done.code == 1, arguments
+        assert done.code == (1 if arguments == ["explain"] else 2), arguments
         assert "experimental" in done.err + done.text
     for arguments in (
         ["salvage", "-o", str(tmp_path / "saved.log")],
@@ -61,7 +61,7 @@ def test_without_it_every_verb_fails_and_names_it(segment: Path, tmp_path: Path)
         ["convert", "-o", str(tmp_path / "new.log")],
     ):
         done = run(*arguments, segment)
-        assert (done.code, "Traceback" in done.err) == (1, False), arguments
+        assert (done.code, "Traceback" in done.err) == (2, False), arguments
         assert "the batch is not damaged; --experimental reads it" in done.err
     assert not (tmp_path / "saved.log").exists()
 
@@ -78,7 +78,7 @@ def test_what_is_only_not_allowed_is_not_damaged(tmp_path: Path):
     assert (report.counts["error"], len(report.unopened), report.io_stats["records"]) == (21, 21, 0)
     assert "not decompressed: 21 error, 0 warning, 0 info, 21 of them of the experimental format v3" in repr(report)
     done = run("verify", path)
-    assert done.code == 1
+    assert done.code == 2
     words = "NOT DECOMPRESSED, 21 batches of the experimental format v3 (--experimental reads them); no damage found"
     assert f"{words}. Valid: 21 batches with 240 records, offsets 0 to 239" in done.text
     assert "20 batches more like it" in done.text
@@ -148,7 +148,7 @@ def test_behind_damage_it_is_not_unpacked_and_not_lost(codec: str, tmp_path: Pat
     ]
     damage = next(one for one in report.findings if one.severity == "error")
     assert (damage.rule, damage.position, damage.length) == ("L8-11", len(modern), 200)
-    skipping = ls.decode(data, columns=["offset"], on_error="skip")
+    skipping = ls.decode(data, columns=["offset"], on_error="skip", unreadable="skip")
     assert [row["offset"] for row in rows_of(skipping)] == [0, 1, 2]
     assert [one.rule for one in skipping.findings] == ["L8-11", "MAP-3", "MAP-3", "MAP-3"]
     path = tmp_path / "00000000000000000000.log"

@@ -32,7 +32,7 @@ _STEP_BYTES = 8 << 20
 _SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
 _OTHERS = ("leader-epoch-checkpoint", "partition.metadata")
 #: Reads all of a log; bytes after its last entry are an error.
-_STRICT = replace(EVERY_FORMAT, strict_tail=True)
+_STRICT = replace(EVERY_FORMAT, strict_tail=True, unreadable="skip")
 
 
 @dataclass(frozen=True, slots=True)

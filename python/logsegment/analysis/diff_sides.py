@@ -7,14 +7,13 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from logsegment._core import ArrowBatch, BatchHeader, FileSource, Finding, RecordBatchError, batch_headers, batch_stream, torn_offsets
 from logsegment._decode import decoded, with_findings
 from logsegment._errors import naming_file
 from logsegment._options import ReadOptions
-from logsegment._validate import TORN, is_damage, validated
+from logsegment._validate import TORN, is_damage, is_unreadable, validated
 from logsegment.analysis.counted_part import counted_part
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile
@@ -211,6 +210,7 @@ class Side:
                 columns=tuple(RECORD),
                 check_crc=not self._options.read.check_crc,
                 on_error="skip",
+                unreadable="skip",
                 control=True,
                 start_offset=self._log_start,
             )
@@ -228,7 +228,7 @@ class Side:
 
     def _read(self) -> Generator[Batches]:
         gaps = deque[Finding]()
-        read = replace(self._options.read, on_error="skip", batch_size=CHUNK, start_offset=self._log_start)
+        read = replace(self._options.read, on_error="skip", unreadable="skip", batch_size=CHUNK, start_offset=self._log_start)
         parts = [(file.path, part.start) for file in self._files if (part := counted_part(file)) is not None]
         with closing(headers_of(parts, read)) as chunks:
             for one in chunks:
@@ -322,8 +322,9 @@ def first_offset_of(header: BatchHeader) -> int:
     return header.last_offset if header.base_offset is None else header.base_offset
 
 
-#: True for a finding about bytes that were skipped, or that the file ends before.
-_is_damage = partial(is_damage, has_torn=True)
+def _is_damage(finding: Finding) -> bool:
+    """Return True for a finding about bytes that were skipped, or that the file ends before."""
+    return is_damage(finding, has_torn=True) or is_unreadable(finding)
 
 
 #: About how many headers are read at a time.

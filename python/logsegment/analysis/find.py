@@ -14,11 +14,11 @@ from logsegment._decode import decoded
 from logsegment._errors import naming_file
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import (
-    EntryKeywords,
     LogStartOffset,
     OnError,
     PartitionOptions,
     ReadOptions,
+    SkippingKeywords,
     Timestamp,
     ensure_offsets,
     milliseconds,
@@ -71,7 +71,7 @@ def find(
     on_error: OnError = "raise",
     decryption_keys: Keys | None = None,
     log_start_offset: LogStartOffset = "honour",
-    **options: Unpack[EntryKeywords],
+    **options: Unpack[SkippingKeywords],
 ) -> Places:
     """Find the places of the records that meet all conditions.
 
@@ -123,7 +123,7 @@ def find(
         raise ValueError("find needs a condition; pass an offset, a timestamp, a key or a header")
     if at is not None and wanted != Conditions(at=at):
         raise ValueError("timestamp cannot be combined with other conditions; pass start_timestamp")
-    search = Search(wanted, ReadOptions.of(EntryKeywords, options, on_error=on_error))
+    search = Search(wanted, ReadOptions.of(SkippingKeywords, options, on_error=on_error))
     partitions = partitions_of(source, decryption_keys, PartitionOptions(log_start_offset=log_start_offset))
     return Places(search, partitions, limit)
 

@@ -12,7 +12,7 @@ from logsegment._inspect import Field, inspect
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import CodecRegistry, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._text import camel_case, plain_values
-from logsegment._validate import UNOPENED, is_experimental
+from logsegment._validate import UNOPENED, is_experimental, is_unreadable
 from logsegment.analysis.counted_part import counted_part, finding_row, records_below
 from logsegment.analysis.recompression import Recompression, Recompressor
 from logsegment.analysis.results import LogSource, partitions_of
@@ -331,6 +331,9 @@ class Collector:
         sample: as in `stats`.
         codecs: the registry of plugins among the codecs of `what_if`.
 
+    Attributes:
+        unread: number of undamaged batches that are not counted because they cannot be read here.
+
     Raises:
         ValueError: if there is no such codec or level, or the sample is not a share.
 
@@ -342,6 +345,7 @@ class Collector:
         self, *, is_sampling: bool = True, what_if: Sequence[WhatIf] = (), sample: float = 1.0, codecs: CodecRegistry | None = None
     ) -> None:
         self.log_start_findings: list[Finding] = []
+        self.unread = 0
         self._counter = BatchCounter()
         self._is_sampling = is_sampling
         self._places: list[Place] = []
@@ -396,7 +400,7 @@ class Collector:
         self._files += 1
         # The position of a batch counts in the file.
         whole = source if log_start is None else FileSource(source.path)
-        read = ReadOptions.of(EntryKeywords, options, check_crc=False, on_error="skip", start_offset=log_start)
+        read = ReadOptions.of(EntryKeywords, options, check_crc=False, on_error="skip", unreadable="skip", start_offset=log_start)
         with core_batch_stream(source, read) as stream:
             for rows in stream:
                 looks = self._counter.add(rows, None if log_start is None else (log_start, records_below(rows, source, log_start)))
@@ -418,11 +422,13 @@ class Collector:
                 if self._has_experimental:
                     continue
                 self._has_experimental = True
+            self.unread += is_unreadable(finding)
+            severity = "error" if is_unreadable(finding) else finding.severity
             if is_experimental(finding) and has_refused:
-                _add(self._damage_counts, finding.severity)
+                _add(self._damage_counts, severity)
                 continue
             has_refused |= is_experimental(finding)
-            self._report(finding, name, {"position": finding.position, "length": finding.length, "message": finding.message})
+            self._report(finding, severity, name, (finding.position, finding.length))
 
     def _look_for_type(self, position: int, source: Any, options: EntryKeywords) -> None:
         entry = inspect(source, at=position, records=1, value_bytes=0, **options)
@@ -448,13 +454,14 @@ class Collector:
         """Report why a plugin of the registry has no ratio; `validate` reports other damage."""
         for problem in (problem for _, part in entry.walk() for problem in part.problems):
             if problem.rule in UNOPENED:
-                self._report(problem, name, {"position": position, "length": entry.length, "message": problem.message})
+                self._report(problem, problem.severity, name, (position, entry.length))
                 return
 
-    def _report(self, found: Any, name: str, place: dict[str, Any]) -> None:
-        _add(self._damage_counts, found.severity)
+    def _report(self, found: Any, severity: str, name: str, place: tuple[int, int]) -> None:
+        _add(self._damage_counts, severity)
         if len(self._damage) < MOST_DAMAGE:
-            self._damage.append({"severity": found.severity, "rule": found.rule, "file": name} | place)
+            where = dict(zip(("position", "length"), place, strict=True)) | {"message": found.message}
+            self._damage.append({"severity": severity, "rule": found.rule, "file": name} | where)
 
 
 def _add(counts: dict[str, int], name: str) -> None:

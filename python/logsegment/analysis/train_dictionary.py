@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from logsegment._core import RecordSections
+from logsegment._core import Limits, RecordSections
 from logsegment._options import ReadOptions
 from logsegment._text import count
 from logsegment.plugins.entry import Plugin
@@ -64,7 +64,13 @@ class TrainedDictionary:
 
 
 def train_dictionary(
-    sources: Iterable[Any], *, size: int | None = None, samples: int = 1000, level: int = 3, codecs: Registry | None = None
+    sources: Iterable[Any],
+    *,
+    size: int | None = None,
+    samples: int = 1000,
+    level: int = 3,
+    codecs: Registry | None = None,
+    limits: Limits | None = None,
 ) -> TrainedDictionary:
     """Make a zstd dictionary from segments. The same segments give the same dictionary.
 
@@ -77,6 +83,7 @@ def train_dictionary(
         samples: batches to keep at most, 20 or more; 64 MiB of them. Every fifth is only measured.
         level: of zstd, at which the dictionary is made and measured.
         codecs: as in `decode`, for batches that plugins packed.
+        limits: as in `decode`.
 
     Returns:
         A `TrainedDictionary`.
@@ -105,7 +112,7 @@ def train_dictionary(
         raise ValueError(f"a dictionary needs {LEAST_SAMPLES} samples and {LEAST_SIZE} bytes at least, not {samples} and {size}")
     kept = _Samples(samples)
     for source in sources:
-        for sections in RecordSections(source, ReadOptions(codecs=codecs)):
+        for sections in RecordSections(source, ReadOptions(codecs=codecs, limits=limits)):
             for records in sections:
                 kept.add(records)
     if len(kept.records) < LEAST_BATCHES:

@@ -119,7 +119,7 @@ def _savings_of_valid(data: bytes, read: ReadOptions) -> V3Savings:
     try:
         return _savings(data, read)
     except RecordBatchError:
-        starts = [one.position for one in valid_batches(data, replace(read, check_crc=False, on_error="skip"))]
+        starts = [one.position for one in valid_batches(data, replace(read, check_crc=False, on_error="skip", unreadable="skip"))]
         if len(starts) < 2:
             return V3Savings(left_out=len(data))
         middle = starts[len(starts) // 2]

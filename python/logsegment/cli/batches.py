@@ -12,7 +12,7 @@ import click
 
 from logsegment._core import ArrowBatch, RecordBatchError, RecordStream, batch_headers
 from logsegment._decode import batch_stream
-from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
+from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import InputSegment, in_range, opened, segments_of
 from logsegment.cli.messages import Paper, count, instant, say, show_json_lines
@@ -30,6 +30,7 @@ from logsegment.cli.options import (
     quiet_option,
     reading_options,
     taking,
+    unreadable_option,
 )
 from logsegment.cli.output.files import TableFile, ensure_output, pyarrow_for
 from logsegment.cli.output.findings import report
@@ -69,6 +70,7 @@ class BatchesArguments:
     overwrite: bool
     no_crc: bool
     on_error: str
+    unreadable: str
     reading: Reading
     quiet: bool
 
@@ -88,6 +90,7 @@ class BatchesArguments:
 @file_options
 @click.option("--no-crc", is_flag=True, help="Skip checksums and read headers only.")
 @on_error_option
+@unreadable_option
 @reading_options
 @quiet_option
 @ending
@@ -106,12 +109,12 @@ def batches(options: BatchesArguments) -> int:
             sink = BatchLines(options.iso) if options.is_json else BatchText()
         progress = stack.enter_context(Progress(segments, is_wanted=not options.quiet and sink.leaves_terminal))
         reading = noting_errors(options.reading)
-        how = {"check_crc": not options.no_crc, "on_error": options.on_error} | reading
+        how = {"check_crc": not options.no_crc, "on_error": options.on_error, "unreadable": options.unreadable} | reading
         codes = [_write(segment, sink, progress, how, quiet=options.quiet) for segment in segments]
     if output.kind and not options.quiet:
         say(f"wrote {count(sink.written, 'row')} to {output.path}")
     _report_invalid(sink.invalid)
-    return code_after(reading, FOUND if sink.invalid or FOUND in codes else CLEAN)
+    return code_after(reading, worst(FOUND if sink.invalid else CLEAN, *codes))
 
 
 def _write(segment: InputSegment, sink: BatchSink, progress: Progress, how: dict[str, Any], *, quiet: bool) -> int:
@@ -125,7 +128,7 @@ def _write(segment: InputSegment, sink: BatchSink, progress: Progress, how: dict
                     progress.seen(stream.io_stats.bytes_read)
         except RecordBatchError as error:
             raise DamagedInput(segment.name, error) from None
-        return FOUND if report(stream.findings, segment.name, progress, quiet=quiet) else CLEAN
+        return report(stream.findings, segment.name, progress, quiet=quiet)
 
 
 def _report_invalid(invalid: int) -> None:

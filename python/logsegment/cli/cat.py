@@ -13,12 +13,13 @@ import click
 
 from logsegment._core import RecordBatchError, RecordStream, Transactions, scan_transactions
 from logsegment._decode import decoded
-from logsegment._options import COLUMNS, Isolation, KeyValues, OnError, ReadOptions, Values, with_values
+from logsegment._options import COLUMNS, Isolation, KeyValues, OnError, ReadOptions, Unreadable, Values, with_values
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, words_of
+from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import InputSegment, in_range, opened, partitions, segments_of
 from logsegment.cli.messages import count, say
+from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     Base64Type,
     ColumnsType,
@@ -41,6 +42,7 @@ from logsegment.cli.options import (
     redact_options,
     redactor_of,
     taking,
+    unreadable_option,
 )
 from logsegment.cli.output.files import ensure_output
 from logsegment.cli.output.findings import report
@@ -90,6 +92,7 @@ class CatArguments:
     is_redacted: bool
     redact_key: str | None
     on_error: OnError
+    unreadable: Unreadable
     reading: Reading
     is_json: bool
     arrow: str | None
@@ -131,19 +134,20 @@ class CatArguments:
 )
 @click.option("--control", is_flag=True, help="Include control records, such as transaction markers.")
 @values_options
-@click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N records.")
+@click.option("-n", "--limit", type=whole(0), metavar="N", help="Stop after N records.")
 @click.option(
     "--tail",
-    type=click.IntRange(min=0),
+    type=whole(0),
     metavar="N",
     help="Keep the last N matching records of each partition, read from the end of the log.",
 )
 @click.option("--no-crc", is_flag=True, help="Skip checksums.")
-@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Decode and write with N threads.")
+@click.option("--threads", type=whole(1), default=1, show_default=True, help="Decode and write with N threads.")
 @now_option
 @iso_option
 @redact_options
 @on_error_option
+@unreadable_option
 @reading_options
 @json_option("JSON lines, as without any of these.")
 @file_options
@@ -217,6 +221,7 @@ class _Records:
             self.typed,
             check_crc=not self.options.no_crc,
             on_error=self.options.on_error,
+            unreadable=self.options.unreadable,
             isolation=self.options.isolation,
             control=self.options.control,
             start_offset=self.options.offsets.start,
@@ -238,7 +243,7 @@ class _Records:
             code = CLEAN
             for partition in partitions(segments):
                 tail = Tail(self.sink, self.options.tail)
-                code = max(code, self._read(partition[::-1], tail))
+                code = worst(code, self._read(partition[::-1], tail))
                 tail.finish()
         if "auto" in (self.options.values, self.options.key_values) and not self.options.quiet:
             say(met_formats(self.formats))
@@ -252,8 +257,7 @@ class _Records:
                 break
             self.progress.begin(segment)
             try:
-                if self._read_one(segment, target):
-                    code = max(code, FOUND)
+                code = worst(code, self._read_one(segment, target))
             except SegmentKeyError as error:
                 if self.options.on_error == "raise":
                     raise
@@ -264,18 +268,19 @@ class _Records:
                 raise DamagedInput(segment.name, error, redactor=self.redactor) from None
         return code
 
-    def _read_one(self, segment: InputSegment, target: RecordTarget) -> bool:
-        """Read the parts of a segment until the target is full; return whether errors were skipped."""
-        is_damaged = False
+    def _read_one(self, segment: InputSegment, target: RecordTarget) -> int:
+        """Read the parts of a segment until the target is full; return the exit code of what was skipped."""
+        code = CLEAN
         with self._opened(segment) as parts:
             for part in parts:
                 with decoded(*part) as stream:
                     target.write(stream, partial(self._seen, stream))
                     self.formats.update({name: stream.io_stats[name] for name in VALUE_FORMATS})
-                    is_damaged |= report(stream.findings, segment.name, self.progress, quiet=self.options.quiet, redactor=self.redactor)
+                    found = report(stream.findings, segment.name, self.progress, quiet=self.options.quiet, redactor=self.redactor)
+                    code = worst(code, found)
                 if target.is_full:
                     break
-        return is_damaged
+        return code
 
     def _seen(self, stream: RecordStream) -> None:
         self.progress.seen(stream.io_stats.bytes_read)

@@ -15,6 +15,7 @@ from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import below_text, log_start_offset, show_log_starts
 from logsegment.cli.messages import count, say, show_json
+from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     InstantType,
     Reading,
@@ -59,11 +60,11 @@ class CompactArguments:
 @partition_options
 @click.option("-o", "--output", metavar="DIRECTORY", help="A new directory, with a directory for each partition.")
 @click.option(
-    "--memory", "memory_mib", type=click.IntRange(min=1), default=MEMORY >> 20, show_default=True, metavar="MIB", help="For the offset map."
+    "--memory", "memory_mib", type=whole(1, 2**40), default=MEMORY >> 20, show_default=True, metavar="MIB", help="For the offset map."
 )
 @click.option(
     "--delete-retention-ms",
-    type=click.IntRange(min=0),
+    type=whole(0),
     default=DELETE_RETENTION_MS,
     show_default=True,
     help="How long tombstones stay, as the topic's delete.retention.ms.",

@@ -19,11 +19,12 @@ from logsegment._convert import convert as convert_source
 from logsegment._core import Finding, LossError, RecordBatchError
 from logsegment._options import ReadOptions
 from logsegment._rewrite.partitions import parts_from_log_start
-from logsegment.cli.codec_types import CodecType
+from logsegment.cli.codec_types import CodecType, LevelType
 from logsegment.cli.exit_codes import CLEAN, LOST, DamagedInput, ending
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
 from logsegment.cli.messages import count, say
+from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     Reading,
     examples,
@@ -166,14 +167,14 @@ class ConvertArguments:
 @click.option("--to", type=click.Choice(["v2", "v1", "v0", "0.7", "v3"]), help="Write this format. [default: v2]")
 @click.option("--metadata-first", is_flag=True, help="With --to v3, write the metadata of all records before the payloads.")
 @click.option("--compression", type=CodecType(), help="Compress with this codec of Kafka or of a plugin. [default: each entry's]")
-@click.option("--level", type=int, help="Compress at this level. [default: the codec's own]")
+@click.option("--level", type=LevelType(), help="Compress at this level. [default: the codec's own]")
 @reading_options
-@click.option("--first-offset", type=click.IntRange(min=0), help="From Kafka 0.7, start at this offset.")
+@click.option("--first-offset", type=whole(0), help="From Kafka 0.7, start at this offset.")
 @click.option("--offset-map", "map_path", metavar="FILE", help="From Kafka 0.7, write the new offset of each old position as CSV.")
-@click.option("--base-position", type=click.IntRange(min=0), help="From Kafka 0.7, PATH starts at this position. [default: by name]")
+@click.option("--base-position", type=whole(0), help="From Kafka 0.7, PATH starts at this position. [default: by name]")
 @click.option(
     "--batch-bytes",
-    type=click.IntRange(min=1),
+    type=whole(1),
     default=16384,
     show_default=True,
     help="Write batches of this many bytes of uncompressed messages.",

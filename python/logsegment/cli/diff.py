@@ -9,15 +9,16 @@ from typing import Any
 import click
 
 from logsegment._core import RecordBatchError
-from logsegment._validate import is_unopened
+from logsegment._validate import is_unopened, is_unreadable
 from logsegment.analysis.diff import Comparison
 from logsegment.analysis.diff import diff as compare
 from logsegment.analysis.diff_sides import Difference
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, log_start_offset, selection, show_gaps, show_log_starts
 from logsegment.cli.messages import count, say, show, show_json
+from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     Reading,
     examples,
@@ -80,7 +81,7 @@ class DiffArguments:
 @click.option("--batches", "with_batches", is_flag=True, help="Report different batches or batch headers of the same records too.")
 @click.option("--deep", is_flag=True, help="Decode batches with equal headers and checksums too.")
 @click.option("--no-crc", is_flag=True, help="Trust stored checksums; where they agree, read headers only.")
-@click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Show at most N differences of a partition, and count all.")
+@click.option("-n", "--limit", type=whole(0), metavar="N", help="Show at most N differences of a partition, and count all.")
 @redact_messages_option
 @reading_options
 @json_option("Print JSON lines: differences, damage, and a summary of each partition.")
@@ -106,7 +107,7 @@ def diff(options: DiffArguments) -> int:
     }
     redactor = withholding(options.is_redacted)
     try:
-        states = [_written(one, options, redactor) for one in compare(keyed(ctx, options.a), keyed(ctx, options.b), **how)]
+        written = [_written(one, options, redactor) for one in compare(keyed(ctx, options.a), keyed(ctx, options.b), **how)]
     except RecordBatchError as error:
         name = error.path or f"{options.a} or {options.b}"
         raise DamagedInput(name, error, "`logsegment verify` reports the lost ranges", redactor) from None
@@ -114,13 +115,15 @@ def diff(options: DiffArguments) -> int:
         raise
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+    states = [state for state, _ in written]
     if len(states) > 1 and not options.quiet:
         say(f"{count(len(states), 'partition')}: " + ", ".join(f"{states.count(state)} {state}" for state in VERDICTS))
-    return CLEAN if set(states) == {"same"} else FOUND
+    return worst(*(CLEAN if state == "same" else UNREADABLE if is_unread else FOUND for state, is_unread in written))
 
 
-def _written(partition: Comparison, options: DiffArguments, redactor: Redactor | None) -> str:
-    """Write a partition after the gaps of its uploads; return its state."""
+def _written(partition: Comparison, options: DiffArguments, redactor: Redactor | None) -> tuple[str, bool]:
+    """Write a partition after the gaps of its uploads; return its state, and whether batches could not be read here."""
+    is_unread = False
     show_gaps(filter(is_gap, partition.left_out))
     show_log_starts(one for one in partition.left_out if one.rule in RULES)
     shown_differences = 0
@@ -128,6 +131,7 @@ def _written(partition: Comparison, options: DiffArguments, redactor: Redactor |
     for found in partition.once():
         if found.kind == "damage":
             lines.damage(found)
+            is_unread |= found.finding is not None and is_unreadable(found.finding)
             continue
         shown_differences += 1
         if options.limit is None or shown_differences <= options.limit:
@@ -135,7 +139,7 @@ def _written(partition: Comparison, options: DiffArguments, redactor: Redactor |
     lines.end(0 if options.limit is None else shown_differences - options.limit)
     if not (options.quiet and partition.state == "same"):
         lines.summary()
-    return partition.state
+    return partition.state, is_unread
 
 
 class JsonDifferences:

@@ -11,17 +11,24 @@ from collections.abc import Callable
 from types import FrameType
 from typing import ParamSpec
 
-from logsegment._core import RecordBatchError
+from logsegment._core import InternalError, RecordBatchError
 from logsegment._errors import without_file
-from logsegment._validate import MISSING_PLUGIN, SWALLOWED
+from logsegment._validate import LIMIT, MISSING_PLUGIN, NO_DICTIONARY, SWALLOWED, is_unreadable
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.messages import say
 from logsegment.tiered import ManifestError, SegmentKeyError
 
-CLEAN, FOUND, UNREADABLE, LOST = 0, 1, 2, 3
+CLEAN, FOUND, UNREADABLE, LOST, BUG = 0, 1, 2, 3, 70
 #: What closes an input, and leaves the others as they are.
 UNREADABLES = (OSError, SegmentKeyError)
 P = ParamSpec("P")
+#: What to do about a bug.
+REPORT = "this is a bug of logsegment: please report it at https://github.com/logsegment/logsegment/issues"
+
+
+def worst(*codes: int) -> int:
+    """Return the exit code of several files: 2 (not read) before 1, before 3, before 0."""
+    return min(codes, key=(UNREADABLE, FOUND, LOST, CLEAN).index)
 
 
 class Ended(BaseException):
@@ -35,11 +42,15 @@ class Ended(BaseException):
 
 
 class DamagedInput(Exception):
-    """Bad bytes that end a verb, with the name of their file and what to do about them."""
+    """Bad bytes, or a batch that cannot be read here, that end a verb: with the name of the file, advice, and the exit code."""
 
     SKIPPING = "`--on-error skip` continues after damage, `logsegment verify` reports the lost ranges"
     #: Of a batch whose checksum is right, and whose records nobody unpacked.
     WHOLE = "the batch is not damaged; its plugin is not installed"
+    #: Of a valid batch over a limit.
+    LIMITED = "the batch is not damaged; `--limits NAME=VALUE` raises the limit"
+    #: Of a valid batch that needs a zstd dictionary.
+    DICTIONARY = "the batch is not damaged; its zstd dictionary was not supplied"
     #: Of a value that its schema does not fit.
     UNDECODED = "`--on-error skip` shows such values as null, and `--values raw` shows all values as bytes"
     UNKNOWN_SCHEMA = f"`--schemas` names the log or URL of the registry that knows it, {UNDECODED}"
@@ -52,8 +63,13 @@ class DamagedInput(Exception):
         super().__init__(f"{name}: {_without_place(words, name)}")
         is_framed = error.base_offset is not None or error.rule == SWALLOWED
         self.advice = advice if error.position != 0 or is_framed else self.AT_ITS_START + advice
-        if error.rule in MISSING_PLUGIN and is_framed:
+        self.code = UNREADABLE if is_unreadable(error) else FOUND
+        if isinstance(error, InternalError):
+            self.code, self.advice = BUG, REPORT
+        elif error.rule in MISSING_PLUGIN and is_framed:
             self.advice = self.WHOLE
+        elif error.rule in (LIMIT, NO_DICTIONARY) and is_framed:
+            self.advice = self.LIMITED if error.rule == LIMIT else self.DICTIONARY
         elif error.rule == "MAP-3" and is_framed:
             self.advice = self.EXPERIMENTAL
         elif error.code == "value":
@@ -65,7 +81,7 @@ class DamagedInput(Exception):
 
 def stop_on_signals() -> None:
     """Let SIGTERM and SIGHUP unwind the program, so that unfinished files are removed."""
-    for name in ("SIGTERM", "SIGHUP"):
+    for name in _ENDING_SIGNALS:
         number = getattr(signal, name, None)
         with contextlib.suppress(ValueError):  # only the main thread may; an embedder keeps its own handlers
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
@@ -104,7 +120,7 @@ def _code_of(verb: Callable[[], int]) -> int:
         say(str(damaged))
         if damaged.advice:
             say(damaged.advice)
-        return FOUND
+        return damaged.code
     except ManifestError as error:
         say(str(error))
         return FOUND
@@ -138,4 +154,11 @@ def _forget_stdout() -> None:
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
+    # Unwinding removes unfinished files; a second signal would end that halfway.
+    for name in _ENDING_SIGNALS:
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     raise Ended(128 + number)
+
+
+_ENDING_SIGNALS = ("SIGTERM", "SIGHUP")

@@ -17,6 +17,7 @@ from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, InputSegment, ensure_segments, opened, segments_of
 from logsegment.cli.messages import Paper, count, say, show_json
+from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     ParamType,
     Reading,
@@ -93,10 +94,8 @@ class ExplainArguments:
     ),
 )
 @path_argument
-@click.option(
-    "--at", type=click.IntRange(min=0), metavar="POSITION", help="Show the batch at this byte, or the bytes if they are not a batch."
-)
-@click.option("--offset", type=click.IntRange(min=0), metavar="N", help="Show the batch with this offset, or the next batch.")
+@click.option("--at", type=whole(0), metavar="POSITION", help="Show the batch at this byte, or the bytes if they are not a batch.")
+@click.option("--offset", type=whole(0), metavar="N", help="Show the batch with this offset, or the next batch.")
 @click.option(
     "--depth",
     type=click.Choice(["headers", "metadata", "full"]),
@@ -245,7 +244,7 @@ class Explaining:
         """Return the rows of all valid batches; none of a stream, which was read already."""
         if self.segment.file is None or not self._is_read_again:
             return []
-        return Segment(self.segment.file).batches(on_error="skip", **self.reading).to_pylist()
+        return Segment(self.segment.file).batches(on_error="skip", unreadable="skip", **self.reading).to_pylist()
 
 
 def _claims_to_hold(root: Field, offset: int) -> bool:
@@ -293,7 +292,7 @@ def next_valid(segment: InputSegment, is_wanted: Callable[[BatchHeader], bool], 
         RecordBatchError: when the format is none that is read.
         OSError: when the file cannot be read.
     """
-    read = ReadOptions.of(Reading, options, on_error="skip", batch_size=_BATCH_SIZE)
+    read = ReadOptions.of(Reading, options, on_error="skip", unreadable="skip", batch_size=_BATCH_SIZE)
     with valid_batches(FileSource(segment.path), read) as batches:
         for batch in batches:
             if is_wanted(batch):

@@ -13,13 +13,14 @@ from typing import Any
 import click
 
 from logsegment._core import RecordBatchError
-from logsegment._options import OnError, ReadOptions
+from logsegment._options import OnError, ReadOptions, Unreadable
 from logsegment.analysis.find import Conditions, Counters, RecordPlace, Search
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import InputSegment, segments_of
 from logsegment.cli.messages import count, instant, say, show, show_json, with_iso_times
+from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     Base64Type,
     InstantType,
@@ -40,6 +41,7 @@ from logsegment.cli.options import (
     reading_options,
     redact_messages_option,
     taking,
+    unreadable_option,
     withholding,
 )
 from logsegment.cli.output.findings import report
@@ -78,6 +80,7 @@ class FindArguments:
     limit: int | None
     is_redacted: bool
     on_error: OnError
+    unreadable: Unreadable
     reading: Reading
     iso: bool
     is_json: bool
@@ -104,9 +107,10 @@ class FindArguments:
 @click.option("--key", "keys", multiple=True, metavar="TEXT", help="Find records with this text as the key; repeatable.")
 @click.option("--key-base64", "raw_keys", multiple=True, type=Base64Type(), help="Find records with these bytes as the key; repeatable.")
 @click.option("--header", "headers", multiple=True, type=HeaderType(), help="Find records with this header; several must all match.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N records.")
+@click.option("-n", "--limit", type=whole(1), metavar="N", help="Stop after N records.")
 @redact_messages_option
 @on_error_option
+@unreadable_option
 @reading_options
 @iso_option
 @json_option("Print JSON lines.")
@@ -131,7 +135,7 @@ def find(options: FindArguments) -> int:
     for segment in segments:
         if segment.file is None or not segment.is_regular:
             raise click.UsageError(f"find reads by position; {segment.name} can be read only once; `logsegment cat` reads it")
-    search = Search(wanted, ReadOptions(on_error=options.on_error, **options.reading))
+    search = Search(wanted, ReadOptions(on_error=options.on_error, unreadable=options.unreadable, **options.reading))
     lines = Lines(segments, options)
     is_whole = _search(search, segments, lines, withholding(options.is_redacted), quiet=options.quiet)
     if not options.quiet:

@@ -14,11 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import click
 from click.shell_completion import CompletionItem
 
+from logsegment._core import Limits
 from logsegment._options import (
     INTERNAL,
     KEY_COLUMNS,
@@ -32,6 +33,8 @@ from logsegment._options import (
 )
 from logsegment.analysis.redaction import LEAST_KEY_BYTES, Redactor
 from logsegment.cli.messages import say
+from logsegment.cli.number_types import LimitType, whole
+from logsegment.cli.number_types import ParamType as ParamType
 from logsegment.cli.plugin_registries import codecs_options
 from logsegment.tiered.keys import is_bare_key
 from logsegment.tiered.uri import tiered
@@ -41,13 +44,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 #: The options of entries that a verb reads with: those that its `*reading_options` add.
 Reading: TypeAlias = EntryKeywords
 
-if TYPE_CHECKING:
-    # Generic only from click 8.2 on.
-    ParamType = click.ParamType[Any]
-else:
-    ParamType = click.ParamType
-
-#: The codecs that are built in, by Kafka's names.
 #: All record columns, as `logsegment.decode` names them.
 RECORD_COLUMNS = (*RAW_COLUMNS, INTERNAL, *VALUE_COLUMNS, *KEY_COLUMNS)
 
@@ -210,7 +206,7 @@ def selection_options(function: F) -> F:
     """Add --topic and --partition, which stay in the context, where `inputs.selection` takes them."""
     kept: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _kept_selection}
     topic = click.option("--topic", metavar="NAME", help="Read only this topic; without partition directories, the topic's name.", **kept)
-    number = click.IntRange(min=0)
+    number = whole(0)
     partition = click.option("--partition", type=number, metavar="N", help="Read only this partition number; see --topic.", **kept)
     return topic(partition(function))
 
@@ -273,19 +269,40 @@ def on_error_option(function: F) -> F:
     return click.option("--on-error", type=kind, default="raise", show_default=True, help=text)(function)
 
 
+def unreadable_option(function: F) -> F:
+    """Add --unreadable."""
+    text = "At an undamaged batch without its plugin, over a limit or of v3: stop (raise), or report and skip it (skip)."
+    kind = click.Choice(["raise", "skip"])
+    return click.option("--unreadable", type=kind, default="raise", show_default=True, help=text)(function)
+
+
+def limits_option(function: F) -> F:
+    """Add --limits; the verb gets `limits`, which is None without the option."""
+    text = "Set a limit of a batch, such as max_ratio=100000 or max_records=unlimited; repeatable."
+    return click.option("--limits", type=LimitType(), multiple=True, callback=_limits_of, help=text)(function)
+
+
+def _limits_of(ctx: click.Context, param: click.Parameter, given: tuple[tuple[str, int | str], ...]) -> Limits | None:
+    names = [name for name, _ in given]
+    if len(set(names)) < len(names):
+        raise click.BadParameter("a limit is given twice", ctx, param)
+    values: dict[str, Any] = dict(given)
+    return Limits(**values) if values else None
+
+
 def reading_options(function: F) -> F:
-    """Add --format, --experimental and the options of a registry; the verb gets `reading`."""
+    """Add --format, --experimental, --limits and the options of a registry; the verb gets `reading`."""
     return _format_option(batch_reading_options(function))
 
 
 def batch_reading_options(function: F) -> F:
-    """Add the options of a verb that reads logs of a broker: --experimental and those of a registry; the verb gets `reading`."""
-    return _experimental_option(registry_option(_with_reading(function)))
+    """Add the options of a verb that reads logs of a broker: --experimental, --limits, those of a registry; the verb gets `reading`."""
+    return _experimental_option(limits_option(registry_option(_with_reading(function))))
 
 
 def header_reading_options(function: F) -> F:
-    """Add --experimental, the option of a verb that decompresses nothing; the verb gets `reading`."""
-    return _experimental_option(_with_reading(function))
+    """Add --experimental and --limits, the options of a verb that decompresses nothing; the verb gets `reading`."""
+    return _experimental_option(limits_option(_with_reading(function)))
 
 
 def _with_reading(function: F) -> F:

@@ -11,14 +11,16 @@ from typing import Any
 
 import click
 
-from logsegment._core import RecordBatchError
+from logsegment._core import Limits, RecordBatchError
 from logsegment.analysis.train_dictionary import LEAST_SAMPLES, LEAST_SIZE, TrainedDictionary, train_dictionary
 from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
 from logsegment.cli.messages import Paper, count, say
+from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     examples,
+    limits_option,
     overwrite_option,
     paths_argument,
     quiet_option,
@@ -48,6 +50,7 @@ class TrainArguments:
     alias: str | None
     java_class: str | None
     codecs: Registry | None
+    limits: Limits | None
     quiet: bool
 
 
@@ -71,14 +74,13 @@ class TrainArguments:
     help="Write the dictionary to FILE; - is stdout.",
 )
 @overwrite_option
-@click.option(
-    "--size", type=click.IntRange(LEAST_SIZE), metavar="BYTES", help="Limit the size. (default: 112640, or a tenth of the samples)"
-)
-@click.option("--samples", type=click.IntRange(LEAST_SAMPLES), default=1000, show_default=True, metavar="N", help="Sample N batches.")
+@click.option("--size", type=whole(LEAST_SIZE), metavar="BYTES", help="Limit the size. (default: 112640, or a tenth of the samples)")
+@click.option("--samples", type=whole(LEAST_SAMPLES), default=1000, show_default=True, metavar="N", help="Sample N batches.")
 @click.option("--level", type=click.IntRange(-100, 22), default=3, show_default=True, help="Compress samples at this level of zstd.")
 @click.option("--alias", help="Write a list for `plugins register` instead, with a plugin of this alias.")
 @click.option("--java-class", metavar="CLASS", help="Name the plugin's class in brokers and Java clients.")
 @registry_option
+@limits_option
 @quiet_option
 @ending
 @taking(TrainArguments)
@@ -145,7 +147,9 @@ def _trained(segments: list[InputSegment], options: TrainArguments) -> TrainedDi
 
         with closing(sources()) as each:
             try:
-                return train_dictionary(each, size=options.size, samples=options.samples, level=options.level, codecs=options.codecs)
+                return train_dictionary(
+                    each, size=options.size, samples=options.samples, level=options.level, codecs=options.codecs, limits=options.limits
+                )
             except RecordBatchError as error:
                 raise DamagedInput(read[-1].name, error, ADVICE) from error
 

@@ -17,6 +17,7 @@ from logsegment._core import Finding
 from logsegment.cli.exit_codes import CLEAN, FOUND, ending
 from logsegment.cli.help import VerbGroup
 from logsegment.cli.messages import Paper, count, say, show_json
+from logsegment.cli.number_types import whole
 from logsegment.cli.options import examples, quiet_option, taking
 from logsegment.cli.plugin_registries import OpenRegistry, allow_option, registry_options
 from logsegment.cli.plugin_training import train_
@@ -120,9 +121,7 @@ class RegisterArguments:
 @click.argument("file", required=False, type=click.Path(dir_okay=False))
 @click.option("--compatible", is_flag=True, help="Accept new major versions: they read and write the same bytes as before.")
 @click.option("--partial", is_flag=True, help="Accept new plugins without a language that others have.")
-@click.option(
-    "--replication-factor", type=click.IntRange(1), metavar="N", help="Create topics with N replicas (default: 3, or all brokers)."
-)
+@click.option("--replication-factor", type=whole(1), metavar="N", help="Create topics with N replicas (default: 3, or all brokers).")
 @click.option("--dry-run", is_flag=True, help="Print the new entries, and write nothing.")
 @quiet_option
 @ending

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 import click
 
+from logsegment._core import Limits
 from logsegment._output import output_directory
 from logsegment._text import count
 from logsegment.cli.exit_codes import CLEAN, FOUND, ending
 from logsegment.cli.help import VerbGroup
 from logsegment.cli.messages import Paper, say, show_json
-from logsegment.cli.options import examples, on_error_option, quiet_option
+from logsegment.cli.options import examples, limits_option, on_error_option, quiet_option
 from logsegment.schemas import Schema, SchemaSet, SubjectVersion, from_log
 from logsegment.schemas.directory import written
 
@@ -39,10 +40,11 @@ def schemas() -> None:
 @click.option("--subject", metavar="NAME", help="Only this subject.")
 @click.option("--json", "is_json", is_flag=True, help="JSON lines.")
 @on_error_option
+@limits_option
 @ending
-def list_(path: str, subject: str | None, is_json: bool, on_error: str) -> int:
+def list_(path: str, subject: str | None, is_json: bool, on_error: str, limits: Limits | None) -> int:
     """List the versions of all subjects, deleted versions too."""
-    found = _read(path, on_error)
+    found = _read(path, on_error, limits)
     rows = [(version, schema) for name in found.subjects if subject in (None, name) for version, schema in found.versions_of(name)]
     if is_json:
         for version, schema in rows:
@@ -61,13 +63,14 @@ def list_(path: str, subject: str | None, is_json: bool, on_error: str) -> int:
 @click.argument("name")
 @click.option("--json", "is_json", is_flag=True, help="One line of JSON, with id, GUID, references and versions.")
 @on_error_option
+@limits_option
 @ending
-def show(path: str, name: str, is_json: bool, on_error: str) -> int:
+def show(path: str, name: str, is_json: bool, on_error: str, limits: Limits | None) -> int:
     """Show the text of one schema.
 
     NAME is an id, a GUID, a subject (its newest version) or SUBJECT:VERSION. Exit code 1 if there is no such schema.
     """
-    schema = _named(_read(path, on_error), name)
+    schema = _named(_read(path, on_error, limits), name)
     if schema is None:
         say(f"{path} has no schema {name}; logsegment schemas list {path} lists the schemas")
         return FOUND
@@ -83,11 +86,12 @@ def show(path: str, name: str, is_json: bool, on_error: str) -> int:
 @PATH
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="DIRECTORY", help="A new directory.")
 @on_error_option
+@limits_option
 @quiet_option
 @ending
-def export(path: str, output: str, on_error: str, quiet: bool) -> int:
+def export(path: str, output: str, on_error: str, limits: Limits | None, quiet: bool) -> int:
     """Write each schema to a file of its own, with an index that `logsegment.schemas.from_directory` reads."""
-    found = _read(path, on_error)
+    found = _read(path, on_error, limits)
     with output_directory(output) as place:
         written(found, place)
     if not quiet:
@@ -95,9 +99,9 @@ def export(path: str, output: str, on_error: str, quiet: bool) -> int:
     return CLEAN
 
 
-def _read(path: str, on_error: str) -> SchemaSet:
+def _read(path: str, on_error: str, limits: Limits | None) -> SchemaSet:
     try:
-        return from_log(path, on_error="skip" if on_error == "skip" else "raise")
+        return from_log(path, on_error="skip" if on_error == "skip" else "raise", limits=limits)
     except FileNotFoundError:
         raise
     except ValueError as error:

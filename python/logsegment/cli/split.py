@@ -10,6 +10,7 @@ from logsegment._rewrite.split_join import split as split_source
 from logsegment.cli.exit_codes import ending
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import log_start_offset
+from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     InstantType,
     Reading,
@@ -47,11 +48,9 @@ class SplitArguments:
 @path_argument
 @partition_options
 @click.option("-o", "--output", required=True, metavar="DIRECTORY", help="A new directory.")
-@click.option(
-    "--at-offset", "offsets", type=click.IntRange(min=0), multiple=True, help="Begin a segment with the first batch from here on."
-)
+@click.option("--at-offset", "offsets", type=whole(0), multiple=True, help="Begin a segment with the first batch from here on.")
 @click.option("--at-time", "times", type=InstantType(), multiple=True, help="Begin a segment with the first batch from this time on.")
-@click.option("--bytes", "size", type=click.IntRange(min=1), help="Begin a segment before it would have more bytes.")
+@click.option("--bytes", "size", type=whole(1), help="Begin a segment before it would have more bytes.")
 @now_option
 @reading_options
 @json_option("One JSON line: where every byte went.")

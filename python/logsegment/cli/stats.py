@@ -11,7 +11,7 @@ from logsegment._core import UnsupportedError
 from logsegment.analysis.counted_part import counted_part
 from logsegment.analysis.stats import Collector, Stats, WhatIf
 from logsegment.cli.codec_types import WhatIfType
-from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import InputSegment, ensure_segments, in_range, opened, segments_of
 from logsegment.cli.messages import count, printable, say, show, show_json, with_iso_times
@@ -103,7 +103,7 @@ def stats(options: StatsArguments) -> int:
     if options.html is not None:
         title = f"Statistics of {', '.join(printable(shown(path)) for path in options.paths)}"
         with whole_file(options.html, options.overwrite) as out:
-            out.write(page(counted, title).encode())
+            out.write(page(counted, title).encode(errors="backslashreplace"))
         if not options.quiet:
             say(f"wrote {options.html}")
     elif options.is_json:
@@ -114,7 +114,7 @@ def stats(options: StatsArguments) -> int:
     errors = counted.damage_counts.get("error", 0)
     if options.html is not None and errors:
         say(f"{count(errors, 'finding')} of severity error, shown in the page; `logsegment verify` lists all")
-    return code_after(reading, FOUND if errors else CLEAN)
+    return code_after(reading, UNREADABLE if collector.unread else FOUND if errors else CLEAN)
 
 
 def _json(counted: Stats, *, iso: bool) -> dict[str, Any]:

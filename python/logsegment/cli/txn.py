@@ -10,13 +10,14 @@ from typing import Any
 
 import click
 
-from logsegment._core import Finding, UnsupportedError
+from logsegment._core import Finding, LimitError, UnsupportedError
 from logsegment._options import ReadOptions
 from logsegment.analysis.transactions import placed_transactions
-from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import ensure_segments, segments_of
 from logsegment.cli.messages import instant, say, show, show_json, with_iso_times
+from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     InstantType,
     Reading,
@@ -77,7 +78,7 @@ class TxnArguments:
 @click.option(
     "--hanging-after",
     "longest_ms",
-    type=click.IntRange(min=0),
+    type=whole(0),
     default=LONGEST_MS,
     show_default=True,
     metavar="MS",
@@ -108,7 +109,7 @@ def txn(options: TxnArguments) -> int:
             raise click.UsageError(f"txn reads its input twice; {segment.name} can be read only once")
     ensure_segments(segments, options.reading)
     codes = [_write(name, files, options) for name, files in by_partition(one.file for one in segments if one.file)]
-    return UNREADABLE if UNREADABLE in codes else max(codes)
+    return worst(*codes)
 
 
 def _write(name: str, files: Sequence[SegmentFile], options: TxnArguments) -> int:
@@ -131,10 +132,10 @@ def _write(name: str, files: Sequence[SegmentFile], options: TxnArguments) -> in
     except UNREADABLES as error:
         say(words_of(error))
         return UNREADABLE
-    except UnsupportedError as error:
+    except (LimitError, UnsupportedError) as error:
         refused = DamagedInput(name, error)
         say(f"{refused}; {refused.advice}")
-        return FOUND
+        return refused.code
     with Progress([], is_wanted=False) as progress:
         for file, finding in first:
             report([finding], shown(file.path), progress, quiet=False)

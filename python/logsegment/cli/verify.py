@@ -14,10 +14,10 @@ from typing import Any
 import click
 
 from logsegment._core import FileSource, Finding
-from logsegment._options import Depth, PartitionOptions, ReadOptions
+from logsegment._options import Depth, PartitionOptions, ReadOptions, Unreadable
 from logsegment._salvage import LostRange
 from logsegment._text import camel_case
-from logsegment._validate import SWALLOWED, TORN, Report, Why, is_unopened, validate_sidecars, validated, why
+from logsegment._validate import SWALLOWED, TORN, Report, Why, is_unopened, is_unreadable, limit_of, validate_sidecars, validated, why
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, InputSegment, in_range, opened, segments_of
@@ -30,6 +30,7 @@ from logsegment.cli.options import (
     quiet_option,
     reading_options,
     taking,
+    unreadable_option,
 )
 from logsegment.cli.output.findings import folded, more_like_it
 from logsegment.cli.output.progress import Progress
@@ -52,6 +53,7 @@ class VerifyArguments:
     strict_tail: bool
     no_crc: bool
     reading: Reading
+    unreadable: Unreadable
     is_json: bool
     quiet: bool
 
@@ -78,6 +80,7 @@ class VerifyArguments:
 )
 @click.option("--strict-tail", is_flag=True, help="Report a file that ends inside a batch as an error.")
 @click.option("--no-crc", is_flag=True, help="Skip checksums.")
+@unreadable_option
 @reading_options
 @json_option("Print JSON lines: findings, and a summary of each file.")
 @quiet_option
@@ -112,15 +115,22 @@ def verify(options: VerifyArguments) -> int:
             verdict.report.findings.extend(_at_border(surveys.get(before.get(segment.path, "")), segment, verdict.survey))
             seen.update(verdict.counts)
             seen[verdict.state] += 1
+            seen["unread"] += options.unreadable == "raise" and any(map(is_unreadable, verdict.report.findings))
             seen["cut"] += verdict.is_cut_short
             if not (options.quiet and verdict.state == "clean"):
                 with progress.aside():
                     _write(verdict, paper)
+        indexes = MissingIndexes(segments)
         for verdict in chain(_beside(segments), _above(segments, options.paths), _by_directory([*left_out, *_log_starts(segments)])):
             seen.update(verdict.counts)
+            if paper is not None and (verdict := indexes.without(verdict)) is None:
+                continue
             if not (options.quiet and verdict.state == "clean"):
                 with progress.aside():
                     _write(verdict, paper)
+        if paper is not None and not options.quiet and (line := indexes.line()):
+            with progress.aside():
+                paper.line(line)
     if len(segments) + len(missing) > 1 and not options.quiet:
         say(_total(seen, len(segments) + len(missing)))
     return _code(seen, options.fail_on)
@@ -154,7 +164,7 @@ def _verify(segment: InputSegment, options: VerifyArguments, progress: Progress,
     if segment.is_of_0_7 and reading["format"] == "auto":
         # Read front to back for its progress, a source has no name that says so.
         reading = {**reading, "format": "0.7", "base_position": segment.base_offset}
-    read = ReadOptions(check_crc=not options.no_crc, strict_tail=options.strict_tail, **reading)
+    read = ReadOptions(check_crc=not options.no_crc, strict_tail=options.strict_tail, unreadable=options.unreadable, **reading)
     # The batches of a segment that contradicts its name are valid: its finding comes after the survey of what is lost.
     plain = None if segment.file is None else replace(segment.file, finding=None)
     file = None if plain is None else plain.source()
@@ -189,6 +199,33 @@ def _beside(segments: list[InputSegment]) -> Iterator[FileVerdict]:
             continue
         if report.findings:
             yield FileVerdict(shown(directory), report, None, is_of_directory=True)
+
+
+class MissingIndexes:
+    """Indexes that are missing, shown in one line. A broker makes them anew, so that nothing is wrong with the logs."""
+
+    RULE = "IDX-1"
+
+    def __init__(self, segments: Sequence[InputSegment]) -> None:
+        self._files = Counter(shown(segment.directory) for segment in segments)
+        self._missing: Counter[str] = Counter()
+
+    def without(self, verdict: FileVerdict) -> FileVerdict | None:
+        """Return a verdict without findings about missing indexes; None if there are no others."""
+        missing = [one for one in verdict.report.findings if one.rule == self.RULE]
+        if not missing:
+            return verdict
+        self._missing[verdict.name] += len({one.path.rpartition(".")[0] for one in missing})
+        others = [one for one in verdict.report.findings if one.rule != self.RULE]
+        return replace(verdict, report=Report(others, verdict.report.io_stats)) if others else None
+
+    def line(self) -> str | None:
+        """Return the line about all of them, or None if no index is missing."""
+        if not self._missing:
+            return None
+        is_each = all(self._missing[name] == self._files[name] for name in self._missing)
+        partitions = count(len(self._missing), "partition")
+        return f"{'no indexes' if is_each else 'indexes are missing'} in {partitions}: reading is slower"
 
 
 def _above(segments: list[InputSegment], paths: Sequence[str]) -> Iterator[FileVerdict]:
@@ -229,14 +266,14 @@ def _write(verdict: FileVerdict, paper: Paper | None) -> None:
 
 
 def _total(seen: Counter[str], files: int) -> str:
-    words = {"clean": "clean", "readable": "readable", "unopened": "not unpacked", "damaged": "damaged", "unreadable": "unreadable"}
+    words = {"clean": "clean", "readable": "readable", "unopened": "not read", "damaged": "damaged", "unreadable": "unreadable"}
     states = [f"{seen[state]:,} {word}" for state, word in words.items() if seen[state]]
     found = [count(seen[severity], severity) for severity in ("error", "warning") if seen[severity]]
     return "; ".join([f"{count(files, 'file')}: {', '.join(states)}", *found])
 
 
 def _code(seen: Counter[str], fail_on: str) -> int:
-    if seen["unreadable"]:
+    if seen["unreadable"] or seen["unread"]:
         return UNREADABLE
     return FOUND if seen["error"] or seen["cut"] or (fail_on == "warning" and seen["warning"]) else CLEAN
 
@@ -246,6 +283,8 @@ SHOWN = 20
 _REASONS: dict[Why, str] = {
     "missing_plugin": "without their plugin",
     "failed": "since their plugin failed",
+    "limit": "over a limit",
+    "dictionary": "without their zstd dictionary",
     "experimental": "of the experimental format v3 (--experimental reads them)",
 }
 #: Rules of tiered storage: what breaks them was an upload, and says why nothing is read of it.
@@ -269,15 +308,20 @@ class FileVerdict:
 
     @cached_property
     def unopened(self) -> int:
-        """Batches that nobody looked into, without their plugin or of the switch of v3: errors, and no damage."""
+        """Batches that were not opened, and have no known damage."""
         return len(self.report.unopened)
 
     @property
     def state(self) -> str:
-        """`clean`, `readable` (warnings), `unopened` (all that is wrong is that nobody looked into some batches) or `damaged` (errors)."""
-        if self.counts["error"]:
-            return "damaged" if self.counts["error"] > self.unopened else "unopened"
-        return "readable" if self.counts["warning"] else "clean"
+        """`clean`, `readable` (warnings), `unopened` (no damage, but batches that were not opened) or `damaged` (errors)."""
+        if self.errors:
+            return "damaged"
+        return "unopened" if self.unopened else "readable" if self.counts["warning"] else "clean"
+
+    @cached_property
+    def errors(self) -> int:
+        """Errors that are damage."""
+        return sum(one.severity == "error" and not self.report._is_unopened(one) for one in self.report.findings)
 
     @property
     def is_cut_short(self) -> bool:
@@ -348,9 +392,10 @@ def _headline(verdict: FileVerdict) -> str:
     if _is_foreign(verdict):
         return "NOT A LOG SEGMENT"
     if verdict.state == "damaged":
-        return f"DAMAGED, {count(verdict.counts['error'] - verdict.unopened, 'error')}. Valid: {whole}"
+        unread = f"; {_unopened(verdict.report.unopened)}" if verdict.unopened else ""
+        return f"DAMAGED, {count(verdict.errors, 'error')}{unread}. Valid: {whole}"
     if verdict.state == "unopened":
-        return f"NOT DECOMPRESSED, {_unopened(verdict.report.unopened)}; no damage found. Valid: {whole}"
+        return f"{_unopened(verdict.report.unopened)}; no damage found. Valid: {whole}"
     if verdict.state == "readable" and verdict.survey and verdict.survey.lost:
         hides = any(finding.rule == SWALLOWED for finding in verdict.report.findings)
         return f"{'HIDES DATA' if hides else 'CUT SHORT'}, {count(verdict.counts['warning'], 'warning')}. Valid: {whole}"
@@ -365,8 +410,14 @@ def _is_foreign(verdict: FileVerdict) -> bool:
 
 
 def _unopened(findings: Sequence[Finding]) -> str:
-    batches = Counter(map(why, findings))
-    return ", ".join(f"{count(batches[reason], 'batch')} {words}" for reason, words in _REASONS.items() if batches[reason])
+    """Return why batches were not opened, with the value of each limit."""
+    limits = Counter(limit_of(one) for one in findings if why(one) == "limit")
+    texts = [
+        f"not read: over the limit {limit}" + (f" ({count(batches, 'batch')})" if batches > 1 else "") for limit, batches in limits.items()
+    ]
+    reasons = Counter(reason for one in findings if (reason := why(one)) != "limit")
+    others = ", ".join(f"{count(reasons[reason], 'batch')} {words}" for reason, words in _REASONS.items() if reasons[reason])
+    return "; ".join([*texts, *([f"NOT DECOMPRESSED, {others}"] if others else [])])
 
 
 def _offsets(runs: list[ValidRun]) -> str:

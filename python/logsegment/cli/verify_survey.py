@@ -149,7 +149,7 @@ def _last(found: Survey) -> int | None:
 
 def _headers(path: str, start: int, end: int | None, reading: dict[str, Any]) -> Iterator[tuple[int, int, int, int]]:
     """Yield the first and last offset, the number of entries and of records of consecutive entries."""
-    with batch_stream(FileSource(path, start, end), check_crc=False, on_error="skip", **reading) as stream:
+    with batch_stream(FileSource(path, start, end), check_crc=False, on_error="skip", unreadable="skip", **reading) as stream:
         for batch in stream:
             totals = header_totals(batch)
             if totals:
@@ -166,7 +166,7 @@ def _headers(path: str, start: int, end: int | None, reading: dict[str, Any]) ->
 def _decompressed(path: str, header: BatchHeader, reading: dict[str, Any]) -> tuple[int, int, int, int]:
     """Return the same of a compressed message whose header does not contain its offsets and their number (L8-28)."""
     source = FileSource(path, header.position, header.position + header.size)
-    options = ReadOptions(columns=("offset",), check_crc=False, on_error="skip", **reading)
+    options = ReadOptions(columns=("offset",), check_crc=False, on_error="skip", unreadable="skip", **reading)
     offsets = [row["offset"] for row in decode(source, options).read_all().to_pylist()]
     first = min(offsets, default=header.last_offset) if header.base_offset is None else header.base_offset
     return first, header.last_offset, 1, len(offsets)

@@ -23,7 +23,7 @@ from logsegment._core import committed_transactions as core_committed_transactio
 from logsegment._core import scan_transactions as core_scan_transactions
 from logsegment._errors import naming_file
 from logsegment._log_paths import is_of_0_7
-from logsegment._options import EVERY_FORMAT, EntryKeywords, OnError, ReadOptions, Timestamp
+from logsegment._options import EVERY_FORMAT, OnError, ReadOptions, SkippingKeywords, Timestamp
 from logsegment.log.piece import Part, PartitionPiece
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.log.time_lookup import bounds, first_offset_at, from_log_start
@@ -217,7 +217,7 @@ def committed_transactions(segments: Sequence[SegmentFile], options: ReadOptions
     return core_committed_transactions([(file.path, file.base_offset or 0) for file in arranged(segments, reports=True)], options)
 
 
-def scan_transactions(sources: Sequence[Any], *, on_error: OnError = "raise", **options: Unpack[EntryKeywords]) -> Transactions:
+def scan_transactions(sources: Sequence[Any], *, on_error: OnError = "raise", **options: Unpack[SkippingKeywords]) -> Transactions:
     """Find the aborted and open transactions of a partition, from headers and markers alone (nothing is decompressed).
 
     A marker counts if the checksum of its batch matches. A transaction that is open where bytes are damaged is undecided up to there: its
@@ -233,7 +233,7 @@ def scan_transactions(sources: Sequence[Any], *, on_error: OnError = "raise", **
 
     Raises:
         UnsupportedError: for a batch of magic 3 that the options do not read (MAP-3), whose transactions would be missing. With
-            `on_error="skip"` the batch is skipped, as the decode skips it.
+            `unreadable="skip"` the batch is skipped, as the decode skips it.
         ValueError: if the sources are not in offset order: a marker could end the transaction of another producer epoch.
         OSError: if a file cannot be read.
 
@@ -242,7 +242,7 @@ def scan_transactions(sources: Sequence[Any], *, on_error: OnError = "raise", **
         >>> ls.scan_transactions([ls.FileSource("00000000000000000000.log")]).last_stable_offset is None
         True
     """
-    return core_scan_transactions(sources, ReadOptions.of(EntryKeywords, options, on_error=on_error))
+    return core_scan_transactions(sources, ReadOptions.of(SkippingKeywords, options, on_error=on_error))
 
 
 def arranged(files: Sequence[SegmentFile], *, reports: bool) -> list[SegmentFile]:

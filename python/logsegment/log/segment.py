@@ -23,7 +23,17 @@ from logsegment._core import (
 from logsegment._decode import BatchTable, ensure_topic_names, warn_of_other_topics
 from logsegment._inspect import Field, inspect
 from logsegment._log_paths import is_of_0_7
-from logsegment._options import EVERY_FORMAT, Depth, EntryKeywords, Isolation, OnError, ReadKeywords, ReadOptions, Timestamp
+from logsegment._options import (
+    EVERY_FORMAT,
+    Depth,
+    EntryKeywords,
+    Isolation,
+    OnError,
+    ReadKeywords,
+    ReadOptions,
+    SkippingKeywords,
+    Timestamp,
+)
 from logsegment._typed_values import planned
 from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, alone, committed_transactions
@@ -51,7 +61,7 @@ class Entries(ABC):
         check_crc: bool = True,
         on_error: OnError = "raise",
         strict_tail: bool = False,
-        **options: Unpack[EntryKeywords],
+        **options: Unpack[SkippingKeywords],
     ) -> BatchTable:
         """Read the headers of batches with these offsets, as `logsegment.batches` does.
 
@@ -75,7 +85,7 @@ class Entries(ABC):
             20
         """
         own = {"check_crc": check_crc, "on_error": on_error, "strict_tail": strict_tail}
-        read = ReadOptions.of(EntryKeywords, options, **own, start_offset=start_offset, end_offset=end_offset)
+        read = ReadOptions.of(SkippingKeywords, options, **own, start_offset=start_offset, end_offset=end_offset)
         return self._batch_stream(read).read_all()
 
     def validate(
@@ -84,7 +94,7 @@ class Entries(ABC):
         depth: Depth = "full",
         check_crc: bool = True,
         strict_tail: bool = False,
-        **options: Unpack[EntryKeywords],
+        **options: Unpack[SkippingKeywords],
     ) -> Report:
         """Validate all segments and their sidecar files. Never raises on invalid bytes.
 
@@ -103,7 +113,7 @@ class Entries(ABC):
             >>> ls.Segment("payments-0/00000000000000000000.log").validate().ok, ls.Log("payments-0").validate().ok
             (True, True)
         """
-        read = ReadOptions.of(EntryKeywords, options, check_crc=check_crc, strict_tail=strict_tail)
+        read = ReadOptions.of(SkippingKeywords, options, check_crc=check_crc, strict_tail=strict_tail)
         return self._validated(depth, read)
 
     def to_pylist(self) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 from uuid import UUID
 
+from logsegment._core import Limits
 from logsegment._options import OnError
 from logsegment.log.log import Log
 from logsegment.schemas.model import Framing, Schema, SchemaReference, SchemaSet, SchemaType, SubjectVersion, VersionState
@@ -22,7 +23,9 @@ from logsegment.segment_files.discovery import Paths
 TOPIC = "_schemas"
 
 
-def from_log(path: Paths, *, topic: str | None = None, on_error: OnError = "raise", framing: Framing = "auto") -> SchemaSet:
+def from_log(
+    path: Paths, *, topic: str | None = None, on_error: OnError = "raise", framing: Framing = "auto", limits: Limits | None = None
+) -> SchemaSet:
     """Read the schemas of a registry from the segments of its topic, without a registry and without a broker.
 
     Records are replayed in the order of their offsets. Of a compacted log, what compaction removed is not known any more: the ids of
@@ -33,6 +36,7 @@ def from_log(path: Paths, *, topic: str | None = None, on_error: OnError = "rais
         topic: the topic of the registry; None is `_schemas`, or the only one of the path.
         on_error: "skip" continues after damage and leaves out records that are not those of a registry.
         framing: see `SchemaSet`.
+        limits: see `logsegment.decode`.
 
     Returns:
         A `SchemaSet`. Deleted versions are in it with their state: values may still refer to them.
@@ -54,7 +58,7 @@ def from_log(path: Paths, *, topic: str | None = None, on_error: OnError = "rais
     if len(log.partitions) > 1:
         raise ValueError(f"{log!r}: the log of a registry has one partition; name it, or pass topic=")
     replay = _Replay()
-    with log.records(columns=["offset", "key", "value"], on_error=on_error) as records:
+    with log.records(columns=["offset", "key", "value"], on_error=on_error, limits=limits) as records:
         for batch in records:
             for row in batch.to_pylist():
                 try:

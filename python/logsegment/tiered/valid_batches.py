@@ -52,7 +52,7 @@ def valid_batches(source: Any, *, check_crc: bool = True, resolve: bool = False,
     Raises:
         OSError: if the source cannot be read.
     """
-    options = ReadOptions(on_error="skip", check_crc=check_crc, resolve=resolve, batch_size=batch_size)
+    options = ReadOptions(on_error="skip", unreadable="skip", check_crc=check_crc, resolve=resolve, batch_size=batch_size)
     with core_valid_batches(source, options) as batches:
         for one in batches:
             first = one.last_offset if one.base_offset is None else one.base_offset

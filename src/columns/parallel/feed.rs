@@ -6,11 +6,11 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
 
-use crate::columns::stream::{StreamOptions, tail_finding};
+use crate::columns::stream::{StreamOptions, leave_out, tail_finding};
 use crate::decode::Stats;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Piece, Run, Runs};
-use crate::validate::{Finding, Findings};
+use crate::validate::Findings;
 
 /// The source and the state of its jobs, behind one lock.
 pub struct Shared {
@@ -168,8 +168,10 @@ impl Feed {
             Ok(Some(Piece::Run(run))) => return (number, Job::Run(run)),
             Ok(Some(other)) => {
                 let mut outcome = Outcome::default();
-                outcome.findings.extend(Finding::of_piece(&other));
-                outcome
+                match leave_out(options, &mut outcome.findings, &other) {
+                    Ok(()) => outcome,
+                    Err(error) => self.end(|_, _| Err(error)),
+                }
             }
             Ok(None) => self.end(|runs, findings| tail_finding(runs.tail(), options, findings)),
             Err(error) => self.end(|_, _| Err(error)),

@@ -46,7 +46,7 @@ pub fn decode(
             Some(transactions) => transactions,
             None => {
                 let verifier = ChecksumVerifier { checksums: options.scan_checksums()?, ..ChecksumVerifier::of(&stream.decode) };
-                transactions::learned(py, std::slice::from_ref(source), verifier, options.skips_damage()?)?
+                transactions::learned(py, std::slice::from_ref(source), verifier, options.skips_unreadable())?
             }
         };
         stream.decode.isolation = committed(transactions);

@@ -146,7 +146,7 @@ impl StableOffset {
     ///     OSError: if a file cannot be read.
     fn find(&mut self, py: Python<'_>, segments: Vec<(PathBuf, i64)>, until: i64, options: ReadOptions) -> PyResult<i64> {
         let verifier = options.verifier(Checksums::OfMarkers);
-        let scope = Scope { wanted: OffsetRange::default(), verifier, is_recovering: false };
+        let scope = Scope { wanted: OffsetRange::default(), verifier, skips: (false, false) };
         scanned(py, segments, scope, |committed, segments| self.0.find(committed, segments, until))
     }
 }

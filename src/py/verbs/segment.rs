@@ -329,7 +329,11 @@ fn parse<T: Send>(py: Python<'_>, path: &Path, parse: impl Fn(&[u8]) -> Parsed<T
 #[pyfunction]
 pub fn committed_transactions(py: Python<'_>, segments: Vec<(PathBuf, i64)>, options: ReadOptions) -> PyResult<Transactions> {
     let wanted = OffsetRange { end: options.end_offset, ..OffsetRange::default() };
-    let scope = Scope { wanted, verifier: options.verifier(options.scan_checksums()?), is_recovering: options.skips_damage()? };
+    let scope = Scope {
+        wanted,
+        verifier: options.verifier(options.scan_checksums()?),
+        skips: (options.skips_damage()?, options.skips_unreadable()),
+    };
     scanned(py, segments, scope, |committed, segments| committed.transactions(segments)).map(Transactions)
 }
 
@@ -337,7 +341,8 @@ pub fn committed_transactions(py: Python<'_>, segments: Vec<(PathBuf, i64)>, opt
 pub(super) struct Scope {
     pub(super) wanted: OffsetRange,
     pub(super) verifier: ChecksumVerifier,
-    pub(super) is_recovering: bool,
+    /// The read skips damage, and batches that cannot be read here.
+    pub(super) skips: (bool, bool),
 }
 
 /// Scans the transactions of segments in offset order.
@@ -347,11 +352,11 @@ pub(super) fn scanned<T: Send>(
     scope: Scope,
     scan: impl FnOnce(&Committed<'_>, &[Segment]) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let Scope { wanted, verifier, is_recovering } = scope;
+    let Scope { wanted, verifier, skips: (skips_damage, skips_unreadable) } = scope;
     let (signals, interrupt) = Signals::new();
-    signals.skip_damage(is_recovering);
+    signals.skip_damage(skips_damage);
     let segments: Vec<_> = ordered(segments, &signals)?.into_iter().map(|(_, segment)| segment).collect();
-    let committed = Committed { wanted, verifier, is_recovering, interrupt: &interrupt };
+    let committed = Committed { wanted, verifier, skips_unreadable, interrupt: &interrupt };
     py.detach(|| scan(&committed, &segments)).map_err(|error| signals.raised(py, &error))
 }
 

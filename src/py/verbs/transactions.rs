@@ -80,7 +80,7 @@ impl Transactions {
 /// Find the transactions of sources; see `logsegment.scan_transactions`. `options` are those of the decode that follows.
 #[pyfunction]
 pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, options: ReadOptions) -> PyResult<Transactions> {
-    learned(py, &sources, options.verifier(options.scan_checksums()?), options.skips_damage()?).map(Transactions)
+    learned(py, &sources, options.verifier(options.scan_checksums()?), options.skips_unreadable()).map(Transactions)
 }
 
 /// The transactions of sources that can be read again, which are in offset order.
@@ -91,7 +91,7 @@ pub fn learned(py: Python<'_>, sources: &[Bound<'_, PyAny>], verifier: ChecksumV
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
     let given = sources.iter().map(|object| Given::new(object, &signals)).collect::<PyResult<Vec<_>>>()?;
-    let committed = Committed { wanted: OffsetRange::default(), verifier, is_recovering: skips, interrupt: &interrupt };
+    let committed = Committed { wanted: OffsetRange::default(), verifier, skips_unreadable: skips, interrupt: &interrupt };
     py.detach(|| committed.transactions_of(&given)).map_err(|error| signals.raised(py, &error))
 }
 
@@ -165,7 +165,7 @@ impl TransactionHistory {
         signals.skip_damage(true);
         let given = Given::new(source, &signals)?;
         let verifier = options.verifier(Checksums::All);
-        let committed = Committed { wanted: OffsetRange::default(), verifier, is_recovering: false, interrupt: &interrupt };
+        let committed = Committed { wanted: OffsetRange::default(), verifier, skips_unreadable: false, interrupt: &interrupt };
         let visited = py.detach(|| given.source(0).and_then(|source| committed.visit_source(source, &mut scan)));
         visited.map_err(|error| signals.raised(py, &error))?;
         self.0.enter(scan.into_ends().into_iter().map(|(id, offset, kind)| (id, offset, kind == ControlType::Commit)));

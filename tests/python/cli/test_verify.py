@@ -88,7 +88,7 @@ def test_all_modern_segments_of_the_corpus_are_readable():
 def test_json_lines_are_the_findings_of_validate_for_every_hostile_case():
     """One process for all of them; the largest have one finding too."""
     done = run("verify", "--json", *(case.path for case in HOSTILE))
-    assert done.code == 1
+    assert done.code == 2, "some are over a limit"
     corpus.seen_all([line for line in done.lines if line["type"] == "summary"], len(HOSTILE))
     for case in HOSTILE:
         lines = [line for line in done.lines if line["file"] == str(case.path)]
@@ -111,11 +111,11 @@ def test_what_is_safe_is_what_decode_gives_when_it_skips(case: hostile.HostileCa
     found = survey(str(case.path), report, behind)
     assert found == survey(str(case.path), ls.Report(report.findings, report.io_stats), behind), "the headers, looked at again"
     columns = ["offset", "entryPosition"]
-    stream = ls.decode(ls.FileSource(str(case.path)), columns=columns, on_error="skip", control=True, **case.options)
+    stream = ls.decode(ls.FileSource(str(case.path)), columns=columns, on_error="skip", unreadable="skip", control=True, **case.options)
     rows = stream.to_pyarrow().to_pylist()
     # What only its plugin did not unpack is whole, and not read.
     wanting = {finding.position for finding in report.unopened}
-    headers = ls.batches(ls.FileSource(str(case.path)), on_error="skip").to_pylist() if wanting else []
+    headers = ls.batches(ls.FileSource(str(case.path)), on_error="skip", unreadable="skip").to_pylist() if wanting else []
     assert found.records == len(rows) + sum(row["count"] for row in headers if row["position"] in wanting)
     if not {"FND-2", "FND-3"} & rules:  # there a record lies outside of its batch's offsets
         assert all(any(run.first_offset <= row["offset"] <= run.last_offset for run in found.valid) for row in rows)

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from logsegment._core import Finding
-from logsegment._validate import is_unopened
+from logsegment._validate import is_unopened, is_unreadable
 from logsegment.analysis.redaction import Redactor
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, worst
 from logsegment.cli.messages import count, say
 from logsegment.cli.output.progress import Progress
 
@@ -15,16 +16,16 @@ from logsegment.cli.output.progress import Progress
 SHOWN = 10
 
 
-def report(findings: Sequence[Finding], name: str, progress: Progress, *, quiet: bool, redactor: Redactor | None = None) -> bool:
-    """Report the findings of a file; return True if entries were skipped.
+def report(findings: Sequence[Finding], name: str, progress: Progress, *, quiet: bool, redactor: Redactor | None = None) -> int:
+    """Report the findings of a file; return the exit code: `FOUND` if damage was skipped, `UNREADABLE` for batches that were not read.
 
-    Errors are always reported. An unfinished end is usual in a file in use, so `quiet` hides it.
+    Skipped entries are always reported. An unfinished end is usual in a file in use, so `quiet` hides it.
     """
-    reported = [finding for finding in findings if finding.severity == "error" or not quiet]
+    reported = [finding for finding in findings if finding.severity == "error" or is_unreadable(finding) or not quiet]
     if reported:
         with progress.aside():
             _say_all(reported, name, redactor)
-    return any(finding.severity == "error" for finding in findings)
+    return worst(CLEAN, *(UNREADABLE if is_unreadable(one) else FOUND for one in reported if one.severity == "error" or is_unreadable(one)))
 
 
 def folded(findings: Sequence[Finding]) -> list[tuple[Finding, int]]:
