@@ -257,20 +257,25 @@ class ReadOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PartitionOptions:
-    """Options of every reader of partitions, which reads more than one file.
+    """Options of every reader of partitions, which reads more than one file; `Log` documents each attribute.
 
     Attributes:
         log_start_offset: "honour" starts each partition at the log start offset that the checkpoint file of its log directory has: a broker
             has deleted the records below it. "ignore" reads these records too.
+        replica: which directory is read of a partition that is in several; None for an error.
 
     Raises:
         ValueError: if `log_start_offset` is not a known name.
+        TypeError: if `replica` is not a name or a path.
     """
 
     log_start_offset: LogStartOffset = "honour"
+    replica: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         ensure_one_of("log_start_offset", self.log_start_offset, get_args(LogStartOffset))
+        if self.replica is not None and not isinstance(self.replica, str | os.PathLike):
+            raise TypeError(f'replica must be "longest", "first" or the path of a directory, not {type(self.replica).__name__}')
 
 
 class EncodeKeywords(TypedDict, total=False):

@@ -200,16 +200,22 @@ def test_a_directory_takes_no_file_without_an_offset(verb: str, log: Path, tmp_p
     assert not (tmp_path / "out").exists()
 
 
-@directory_verbs
-def test_two_partitions_of_one_name_do_not_become_one(verb: str, log: Path, tmp_path: Path) -> None:
-    other = tmp_path / "replica" / "orders-0"
-    other.mkdir(parents=True)
-    shutil.copyfile(log, other / NAME)
-    done = run(verb, log.parent, other, *DIRECTORY_VERBS[verb], "-o", tmp_path / "out")
+@pytest.mark.parametrize(("name", "problem"), [("orders-0", "orders-0 is in 2 directories"), ("old", "would become one directory")])
+def test_two_directories_of_one_name_do_not_become_one(name: str, problem: str, log: Path, tmp_path: Path) -> None:
+    places = [tmp_path / above / name for above in ("first", "second")]
+    for place in places:
+        place.mkdir(parents=True)
+        shutil.copyfile(log, place / NAME)
+    done = run("convert", *places, "--to", "v2", "-o", tmp_path / "out")
     assert done.code == 2
-    assert "would become one directory" in done.err
+    assert problem in done.err
     assert not (tmp_path / "out").exists()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["orders-0", "replica"]
+    # Each replica is salvaged, under its own path.
+    assert run("salvage", *places, "-o", tmp_path / "out").code == 0
+    assert sorted(path.parent.relative_to(tmp_path / "out") for path in (tmp_path / "out").rglob(NAME)) == [
+        Path("first") / name,
+        Path("second") / name,
+    ]
 
 
 @pytest.mark.parametrize(("output", "aside"), [("out", "out"), ("out", "out/rest"), ("rest/out", "rest"), ("out", "./out/../out/rest")])

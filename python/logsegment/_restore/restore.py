@@ -116,7 +116,7 @@ def restore(
     if not is_directory(source):
         find_segments(source)
         raise ValueError(f"{shown(source)} is one file; pass a prefix or a directory of uploads")
-    files, left_out = found_in(source, topic=topic, partition=partition, has_patterns=False)
+    files, left_out = found_in(source, selection=(topic, partition), has_patterns=False, options=None)
     target = os.fspath(directory)
     skipped = [f"{one.path.rpartition('@')[0]}: {one.message}" for one in left_out]
     done = Restored([], len(files), 0, skipped, has_gaps=any(map(is_gap, left_out)))

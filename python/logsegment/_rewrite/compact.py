@@ -62,6 +62,7 @@ def compact(
     allow_lower_end: bool = False,
     dry_run: bool = False,
     log_start_offset: LogStartOffset = "honour",
+    replica: str | os.PathLike[str] | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Rewrite:
     """Compact partitions by key, as the log cleaner of a broker does.
@@ -86,6 +87,7 @@ def compact(
         allow_lower_end: as in `rewrite`.
         dry_run: return the account, and write nothing but temporary files.
         log_start_offset: as in `rewrite`.
+        replica: which directory is read of a partition that is in several; see `Log`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -112,8 +114,9 @@ def compact(
     clock = time.time_ns() // 1_000_000 if now is None else milliseconds(now, "now")
     how = RewriteOptions(compression=compression, allow_lower_end=allow_lower_end)
     work = RewriteWork(ReadOptions.of(EntryKeywords, options), how, dry_run)
-    found, _ = found_in(source, has_patterns=False)
-    files, findings = with_log_starts(found, PartitionOptions(log_start_offset=log_start_offset))
+    options_of_partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
+    found, _ = found_in(source, has_patterns=False, options=options_of_partitions)
+    files, findings = with_log_starts(found, options_of_partitions)
     deletion = Deletion(memory, clock, delete_retention_ms)
     if dry_run:
         return Rewrite(compact_partitions(files, work, deletion, None, None), None, True, log_start_findings=findings)

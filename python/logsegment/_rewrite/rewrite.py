@@ -38,6 +38,7 @@ def rewrite(
     overwrite: bool = False,
     dry_run: bool = False,
     log_start_offset: LogStartOffset = "honour",
+    replica: str | os.PathLike[str] | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Rewrite:
     """Write a log without some of its records, or without their values, as the log cleaner of a broker would.
@@ -72,6 +73,7 @@ def rewrite(
         overwrite: replace an existing file. A directory is never replaced.
         dry_run: return the account, and write nothing.
         log_start_offset: "honour" deletes the records of directories below their log start offsets, as `Log` does; "ignore" keeps them.
+        replica: which directory is read of a partition that is in several; see `Log`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -110,7 +112,7 @@ def rewrite(
     )
     ensure_meant(how)
     work = RewriteWork(ReadOptions.of(EntryKeywords, options), how, dry_run)
-    partitions = PartitionOptions(log_start_offset=log_start_offset)
+    partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
     if isinstance(source, PATHS) and is_directory(source):
         return _directory(source, out, work, partitions)
     return _file(source, out, work, overwrite=overwrite)
@@ -153,7 +155,7 @@ def _file(source: Any, out: Any, work: RewriteWork, *, overwrite: bool) -> Rewri
 
 
 def _directory(source: Any, out: Any, work: RewriteWork, partitions: PartitionOptions) -> Rewrite:
-    found, _ = found_in(source, has_patterns=False)
+    found, _ = found_in(source, has_patterns=False, options=partitions)
     files, findings = with_log_starts(found, partitions)
     if work.is_dry:
         return Rewrite(rewrite_partitions(files, work, None, None), None, True, log_start_findings=findings)

@@ -22,6 +22,7 @@ from logsegment._text import camel_case
 from logsegment.segment_files.discovery import SegmentFile, found_in
 from logsegment.segment_files.log_start import records_of_batch_before, with_log_starts
 from logsegment.segment_files.output_names import directory_name
+from logsegment.segment_files.replicas import one_replica, without_links
 from logsegment.stores.files import open_file
 from logsegment.stores.listing import is_directory
 from logsegment.stores.uri import absolute, shown
@@ -99,6 +100,7 @@ def split(
     times: Sequence[Timestamp] | Timestamp | None = None,
     bytes: int | None = None,
     log_start_offset: LogStartOffset = "honour",
+    replica: str | os.PathLike[str] | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Arrangement:
     """Cut segments at offsets, times or sizes. Batches stay byte for byte, so that a cut inside a batch is made after it.
@@ -114,6 +116,7 @@ def split(
         bytes: a segment begins before it would have more bytes; the broker's `log.segment.bytes`.
         log_start_offset: "honour" leaves out the records of directories below their log start offsets, as `Log` does; then the batch
             around such an offset is written anew. "ignore" keeps them.
+        replica: which directory is read of a partition that is in several; see `Log`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -156,8 +159,9 @@ def split(
 
         return is_cut
 
-    partitions = PartitionOptions(log_start_offset=log_start_offset)
-    return _arranged(source, out, ReadOptions.of(EntryKeywords, options), (cut_of_partition, True, partitions))
+    partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
+    files, _ = found_in(source, has_patterns=False, options=partitions)
+    return _arranged((source, files), out, ReadOptions.of(EntryKeywords, options), (cut_of_partition, True, partitions))
 
 
 def join(
@@ -166,6 +170,7 @@ def join(
     *,
     overwrite: bool = False,
     log_start_offset: LogStartOffset = "honour",
+    replica: str | os.PathLike[str] | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Arrangement:
     """Merge adjacent segments of a partition. Batches stay byte for byte.
@@ -176,6 +181,7 @@ def join(
         out: a file for files, without sidecar files; a new directory for directories, as in `split`.
         overwrite: replace an existing file. A directory is never replaced.
         log_start_offset: as in `split`.
+        replica: which directory is read of a partition that is in several; see `Log`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -193,10 +199,13 @@ def join(
     """
     read = ReadOptions.of(EntryKeywords, options)
     given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    found = [found_in(path, has_patterns=False, options=None)[0] for path in given]
+    files = [file for several in without_links(found) for file in several]
+    partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
+    if any(map(is_directory, given)):
+        files = one_replica(files, partitions)
     if len(given) == 1 and is_directory(given[0]):
-        partitions = PartitionOptions(log_start_offset=log_start_offset)
-        return _arranged(given[0], out, read, (lambda: lambda header, held: held + header.size > MOST, False, partitions))
-    files = [file for path in given for file in found_in(path, has_patterns=False)[0]]
+        return _arranged((given[0], files), out, read, (lambda: lambda header, held: held + header.size > MOST, False, partitions))
     files.sort(key=lambda file: file.base_offset or 0)
     place = os.fspath(out)
     writer = _Writer(lambda header, held: False, False, lambda base: place, read)
@@ -384,22 +393,24 @@ def _headers(source: FileSource, read: ReadOptions) -> Iterator[BatchHeader]:
             yield header
 
 
-def _arranged(source: Any, out: Any, read: ReadOptions, how: tuple[Callable[[], Cut], bool, PartitionOptions]) -> Arrangement:
+def _arranged(
+    source: tuple[Any, Sequence[SegmentFile]], out: Any, read: ReadOptions, how: tuple[Callable[[], Cut], bool, PartitionOptions]
+) -> Arrangement:
     """Write the partitions of a source to a new directory.
 
     Args:
-        source: a file or a directory.
+        source: a file or a directory, and its segments.
         out: the new directory.
         read: how entries are read.
         how: makes what decides where a segment of a partition begins; whether the borders of the source stay; and how partitions are read.
     """
-    place, is_tree = os.fspath(out), is_directory(source)
+    (given, found), place = source, os.fspath(out)
+    is_tree = is_directory(given)
     make_cut, keeps_borders, partitions = how
-    found, _ = found_in(source, has_patterns=False)
     files, findings = with_log_starts(found, partitions)
     if is_tree:
         ensure_own_directories(files)
-    ensure_outside(place, source)
+    ensure_outside(place, given)
     done, below = Arrangement([], {}, {}, 0, findings), 0
     with output_directory(place) as hidden:
         for _, group in groupby(files, lambda file: absolute(file.directory)):

@@ -8,9 +8,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from logsegment._core import BatchHeader, FileSource, Finding, compare_records, different_columns, equal_rows
+from logsegment._core import BatchHeader, FileSource, compare_records, different_columns, equal_rows
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
-from logsegment._validate import ensure_segment, is_unopened
+from logsegment._validate import is_unopened
+from logsegment.analysis.diff_pairs import Pair, chosen_pairs, pairs_of
 from logsegment.analysis.diff_sides import (
     BATCHING,
     FIRST,
@@ -27,10 +28,8 @@ from logsegment.analysis.diff_sides import (
 )
 from logsegment.analysis.results import Results, place_of
 from logsegment.log.log import Log
-from logsegment.segment_files.discovery import SegmentFile, found_in, of_partition
-from logsegment.segment_files.log_start import UNREADABLE, deleted_records, with_log_starts
 from logsegment.stores.memory import MemoryFile
-from logsegment.stores.uri import absolute, directory_of, is_tiered, placed, shown, untiered
+from logsegment.stores.uri import absolute
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
 
@@ -374,116 +373,3 @@ class Runs:
     def _count(self, found: Difference) -> None:
         name = f"missing_{found.side}" if found.kind == "missing" else found.kind
         setattr(self.totals, name, getattr(self.totals, name) + (1 if found.kind == "batches" else found.records))
-
-
-@dataclass(slots=True)
-class Pair:
-    """The segments of one partition on both sides; none where a side lacks it. `left_out` are findings about uploads that are not read."""
-
-    name: str
-    topic: str | None = None
-    partition: int | None = None
-    a: list[SegmentFile] = field(default_factory=list)
-    b: list[SegmentFile] = field(default_factory=list)
-    left_out: list[Finding] = field(default_factory=list)
-
-
-def chosen_pairs(pairs: list[Pair], topic: str | None, partition: int | None) -> list[Pair]:
-    """Return the pairs of a topic and a partition number; None stands for all.
-
-    Raises:
-        ValueError: if there are none.
-    """
-    if topic is None and partition is None:
-        return pairs
-    chosen = [pair for pair in pairs if topic in (None, pair.topic) and partition in (None, pair.partition)]
-    if not chosen:
-        of_partition([file for pair in pairs for file in (*pair.a, *pair.b)], topic, partition)
-        raise ValueError(f"no name contains a topic and a partition: {', '.join(pair.name for pair in pairs)}")
-    return chosen
-
-
-def pairs_of(a: str | os.PathLike[str] | Log, b: str | os.PathLike[str] | Log, options: PartitionOptions | None = None) -> list[Pair]:
-    """Pair the partitions of two paths, in order. Two files or partition directories are a pair, whatever their names.
-
-    Raises:
-        ValueError: when one is a partition and the other a tree without it, or two directories of a tree are the same partition.
-        OSError: when there is no such path, or no segment in it.
-    """
-    ours, theirs = (_partitions(one, options or PartitionOptions()) for one in (a, b))
-    if (not ours.is_tree and not theirs.is_tree) or (len(ours.names) == len(theirs.names) == 1 and not (ours.topic and theirs.topic)):
-        name = ours.names[0] if ours.topic or not theirs.topic else theirs.names[0]
-        return [_pair(name, ours.files, theirs.files, [*ours.left_out, *theirs.left_out])]
-    for single, tree in ((ours, theirs), (theirs, ours)):
-        if not single.is_tree and single.names[0] not in tree.names:
-            raise ValueError(f"{tree.place} holds no {single.names[0]}; name the partition that is meant")
-    names = ours.names if not ours.is_tree else theirs.names if not theirs.is_tree else _both(ours.names, theirs.names)
-    return [_pair(name, ours.of(name), theirs.of(name), [*ours.left_out_of(name), *theirs.left_out_of(name)]) for name in names]
-
-
-@dataclass(slots=True)
-class _Partitions:
-    """The partitions of a path: those of a tree, or one."""
-
-    place: str
-    is_tree: bool
-    names: list[str]
-    files: list[SegmentFile]
-    left_out: list[Finding]
-
-    @property
-    def topic(self) -> str | None:
-        """Of the first file."""
-        return self.files[0].topic
-
-    def of(self, name: str) -> list[SegmentFile]:
-        return [file for file in self.files if _name(file) == name]
-
-    def left_out_of(self, name: str) -> list[Finding]:
-        directories = {shown(file.directory) for file in self.of(name)}
-        is_first = name == self.names[0]
-        return [
-            finding
-            for finding in self.left_out
-            # A checkpoint file is about all partitions of its directory.
-            if directory_of(finding.path) in directories or (is_first and finding.rule == UNREADABLE)
-        ]
-
-
-def _partitions(path: str | os.PathLike[str] | Log, options: PartitionOptions) -> _Partitions:
-    if isinstance(path, Log):
-        place, files, left_out, starts = ", ".join(path.paths), path._files, path.left_out, path._log_start_findings
-    else:
-        place, (found, left_out) = placed(path), found_in(path)
-        files, starts = with_log_starts(found, options)
-    left_out = [*left_out, *starts, *deleted_records(files)]
-    directories: dict[str, str] = {}
-    for file in files:
-        if directories.setdefault(_name(file), file.directory[:]) != file.directory[:]:
-            both = f"{shown(directories[_name(file)])} and {shown(file.directory)}"
-            raise ValueError(f"{shown(place)} holds {_name(file)} twice: {both}")
-    is_file = len(files) == 1 and _where(files[0].path) == _where(place)
-    if is_file:
-        ensure_segment(files[0])
-    is_tree = not is_file and _where(files[0].directory) != _where(place)
-    return _Partitions(shown(place), is_tree, [*directories], files, left_out)
-
-
-def _where(path: str) -> str:
-    """Return a path that is the same whether or not its uploads are seen as a log directory."""
-    return shown(absolute(untiered(path) if is_tiered(path) else path)).rstrip("/")
-
-
-def _name(file: SegmentFile) -> str:
-    if file.topic is not None:
-        return f"{file.topic}-{file.partition}"
-    return os.path.basename(os.path.abspath(file.directory)) if os.path.isdir(file.directory) else os.path.basename(file.directory[:])
-
-
-def _both(ours: list[str], theirs: list[str]) -> list[str]:
-    return [*ours, *(name for name in theirs if name not in set(ours))]
-
-
-def _pair(name: str, a: list[SegmentFile], b: list[SegmentFile], left_out: list[Finding]) -> Pair:
-    known = next((file for file in (*a, *b) if file.topic is not None), (a or b)[0])
-    return Pair(name, known.topic, known.partition, a, b, left_out)

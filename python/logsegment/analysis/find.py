@@ -69,6 +69,7 @@ def find(
     header: Header | Sequence[Header] | None = None,
     limit: int | None = None,
     on_error: OnError = "raise",
+    replica: str | os.PathLike[str] | None = None,
     decryption_keys: Keys | None = None,
     log_start_offset: LogStartOffset = "honour",
     **options: Unpack[SkippingKeywords],
@@ -90,6 +91,7 @@ def find(
         header: a header name, or a name and a value; of several, all of them.
         limit: the number of places after which the search ends.
         on_error: "raise", or "skip" to search the valid batches past damage.
+        replica: which directory is read of a partition that is in several; see `Log`.
         decryption_keys: private keys of tiered storage by their ids.
         log_start_offset: see `Log`, which has its own.
         options: options of entries; see `decode`.
@@ -124,7 +126,7 @@ def find(
     if at is not None and wanted != Conditions(at=at):
         raise ValueError("timestamp cannot be combined with other conditions; pass start_timestamp")
     search = Search(wanted, ReadOptions.of(SkippingKeywords, options, on_error=on_error))
-    partitions = partitions_of(source, decryption_keys, PartitionOptions(log_start_offset=log_start_offset))
+    partitions = partitions_of(source, decryption_keys, PartitionOptions(log_start_offset=log_start_offset, replica=replica))
     return Places(search, partitions, limit)
 
 

@@ -11,8 +11,9 @@ from logsegment._core import FileSource, Finding
 from logsegment._options import PartitionOptions
 from logsegment._validate import ensure_segment
 from logsegment.log.log import Log
-from logsegment.segment_files.discovery import SegmentFile, by_partition, found_in
+from logsegment.segment_files.discovery import ONE_REPLICA, SegmentFile, by_partition, found_in
 from logsegment.segment_files.log_start import warn_of_log_starts, with_log_starts, without_log_starts
+from logsegment.segment_files.replicas import one_replica, without_links
 from logsegment.stores.memory import MemoryFile, buffer_file
 from logsegment.stores.uri import absolute
 from logsegment.tiered.keys import Keys
@@ -124,28 +125,34 @@ def partitions_of(source: LogSource, decryption_keys: Keys | None = None, option
     Raises:
         FileNotFoundError: if a path does not exist, or contains no segments.
         OSError: if a directory cannot be listed.
+        ValueError: if a partition is in several directories and the options choose none of them.
         InvalidError: if a file that was named is not a log segment.
     """
     several: Sequence[OneSource] = source if isinstance(source, (list, tuple)) else [cast(OneSource, source)]
-    files: list[SegmentFile] = []
+    found: list[list[SegmentFile]] = []
     buffers: list[MemoryFile] = []
     findings: list[Finding] = []
     for one in several:
         if isinstance(one, Log):
-            files += without_log_starts(one._files) if options is None else one._files
+            found.append(without_log_starts(one._files) if options is None else one._files)
             findings += [] if options is None else one._log_start_findings
             continue
         place, held = place_of(one)
         buffers += held
-        found, _ = found_in(place if decryption_keys is None or held else tiered(absolute(place), decryption_keys))
-        for file in found:
+        files, _ = found_in(place if decryption_keys is None or held else tiered(absolute(place), decryption_keys), options=None)
+        for file in files:
             if not file.is_listed:
                 ensure_segment(file)
-        placed, of_starts = (found, []) if options is None else with_log_starts(found, options)
+        found.append(files)
+    chosen = one_replica([file for files in without_links(found) for file in files], options or ONE_REPLICA)
+    if options is not None:
+        known = {id(file) for one in several if isinstance(one, Log) for file in one._files}
+        starting, of_starts = with_log_starts([file for file in chosen if id(file) not in known], options)
         warn_of_log_starts(of_starts, stacklevel=4)
-        files += placed
         findings += of_starts
-    partitions = Partitions(by_partition(files))
+        others = iter(starting)
+        chosen = [file if id(file) in known else next(others) for file in chosen]
+    partitions = Partitions(by_partition(chosen))
     partitions.buffers = buffers
     partitions.findings = findings
     return partitions

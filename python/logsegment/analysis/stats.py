@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
@@ -39,6 +40,7 @@ def stats(
     what_if: WhatIf | Sequence[WhatIf] | None = None,
     sample: float = 1.0,
     ratios: bool = True,
+    replica: str | os.PathLike[str] | None = None,
     decryption_keys: Keys | None = None,
     log_start_offset: LogStartOffset = "honour",
     **options: Unpack[EntryKeywords],
@@ -53,6 +55,7 @@ def stats(
             Everything is compressed again in memory.
         sample: the share of the bytes that is compressed again for a codec, above 0 and at most 1; the sizes are estimates below 1.
         ratios: decompress some batches of each codec for its ratio.
+        replica: which directory is read of a partition that is in several; see `Log`.
         decryption_keys: private keys of tiered storage by their ids.
         log_start_offset: see `Log`, which has its own. A batch around a log start offset counts with the records from there on, and with
             all its bytes.
@@ -75,7 +78,7 @@ def stats(
     """
     codecs = [what_if] if isinstance(what_if, str) else what_if or ()
     collector = Collector(is_sampling=ratios, what_if=codecs, sample=sample, codecs=options.get("codecs"))
-    partitions = partitions_of(source, decryption_keys, PartitionOptions(log_start_offset=log_start_offset))
+    partitions = partitions_of(source, decryption_keys, PartitionOptions(log_start_offset=log_start_offset, replica=replica))
     collector.log_start_findings += partitions.findings
     for name, files in partitions:
         collector.log_start_findings += deleted_records(files)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Unpack
 
 from logsegment._core import Finding
-from logsegment._options import EntryKeywords, ReadOptions, Timestamp, milliseconds
+from logsegment._options import EntryKeywords, PartitionOptions, ReadOptions, Timestamp, milliseconds
 from logsegment.analysis.results import LogSource, Results, partitions_of
 from logsegment.log.transactions import LONGEST_MS, Transaction, transactions_of
 from logsegment.segment_files.discovery import SegmentFile
@@ -24,6 +25,7 @@ def transactions(
     *,
     now: Timestamp | None = None,
     hanging_after: int = LONGEST_MS,
+    replica: str | os.PathLike[str] | None = None,
     decryption_keys: Keys | None = None,
     **options: Unpack[EntryKeywords],
 ) -> TransactionList:
@@ -34,6 +36,7 @@ def transactions(
             the bytes of a segment, whose path begins with `memory://`; or a list of these.
         now: the time up to which open transactions last; by default the newest timestamp of the partition.
         hanging_after: the milliseconds after which an open transaction hangs; by default Kafka's `transaction.max.timeout.ms`.
+        replica: which directory is read of a partition that is in several; see `Log`.
         decryption_keys: private keys of tiered storage by their ids.
         options: options of entries; see `decode`.
 
@@ -58,8 +61,10 @@ def transactions(
     findings: list[Finding] = []
     how: dict[str, Any] = {"longest_ms": hanging_after, "now": until, "on_damage": lambda _, finding: findings.append(finding)}
 
+    partitions = partitions_of(source, decryption_keys, PartitionOptions(replica=replica))
+
     def found() -> Iterator[Transaction]:
-        for name, files in partitions_of(source, decryption_keys):
+        for name, files in partitions:
             yield from placed_transactions(name, files, read, **how)
 
     return TransactionList(found(), findings)

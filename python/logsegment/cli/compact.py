@@ -13,7 +13,7 @@ from logsegment._rewrite.compact import compact as compact_source
 from logsegment.cli.codec_types import CodecType
 from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import below_text, log_start_offset, show_log_starts
+from logsegment.cli.inputs import below_text, choosing_replicas, log_start_offset, replica, show_log_starts
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
@@ -91,18 +91,20 @@ def compact(options: CompactArguments) -> int:
     if not options.quiet and options.output is not None:
         say_space(options.output, [options.path])
     try:
-        done = compact_source(
-            options.path,
-            options.output,
-            memory=options.memory_mib << 20,
-            delete_retention_ms=options.delete_retention_ms,
-            now=options.now,
-            compression=options.compression,
-            allow_lower_end=options.allow_lower_end,
-            dry_run=options.dry_run,
-            log_start_offset=log_start_offset(),
-            **options.reading,
-        )
+        with choosing_replicas():
+            done = compact_source(
+                options.path,
+                options.output,
+                memory=options.memory_mib << 20,
+                delete_retention_ms=options.delete_retention_ms,
+                now=options.now,
+                compression=options.compression,
+                allow_lower_end=options.allow_lower_end,
+                dry_run=options.dry_run,
+                log_start_offset=log_start_offset(),
+                replica=replica(),
+                **options.reading,
+            )
     except RecordBatchError as error:
         raise DamagedInput(error.path or shown(options.path), error, ADVICE) from error
     except SegmentKeyError:

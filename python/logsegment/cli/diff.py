@@ -25,7 +25,7 @@ from logsegment.cli.options import (
     json_option,
     key_file_option,
     keyed,
-    partition_options,
+    log_start_option,
     quiet_option,
     reading_options,
     redact_messages_option,
@@ -77,7 +77,7 @@ class DiffArguments:
 @click.argument("b", metavar="B", type=PATH)
 @key_file_option
 @selection_options
-@partition_options
+@log_start_option
 @click.option("--batches", "with_batches", is_flag=True, help="Report different batches or batch headers of the same records too.")
 @click.option("--deep", is_flag=True, help="Decode batches with equal headers and checksums too.")
 @click.option("--no-crc", is_flag=True, help="Trust stored checksums; where they agree, read headers only.")

@@ -18,7 +18,17 @@ from logsegment._options import KeyValues, OnError, PartitionOptions, ReadOption
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, ensure_segments, input_of, partition_options_of, selection, show_gaps, show_log_starts
+from logsegment.cli.inputs import (
+    STDIN,
+    choosing_replicas,
+    ensure_segments,
+    input_of,
+    partition_options_of,
+    replica_options,
+    selection,
+    show_gaps,
+    show_log_starts,
+)
 from logsegment.cli.messages import say
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
@@ -43,6 +53,7 @@ from logsegment.cli.values import typed, values_options
 from logsegment.log.follow import Follower, Piece
 from logsegment.segment_files.discovery import SegmentFile, expanded, found_in, is_gap, of_partition
 from logsegment.segment_files.log_start import with_log_starts
+from logsegment.segment_files.replicas import ReplicaChoice
 from logsegment.stores.uri import directory_of, here, is_stored, placed, shown
 from logsegment.tiered import SegmentKeyError
 
@@ -87,6 +98,7 @@ class Following:
 
     Attributes:
         code: exit code, as far as it is known.
+        replicas: the directory that is followed of each partition.
     """
 
     options: FollowArguments
@@ -95,6 +107,7 @@ class Following:
     typed: ReadOptions = field(default_factory=ReadOptions)
     code: int = CLEAN
     followers: dict[str, Follower] = field(default_factory=dict)
+    replicas: ReplicaChoice = field(default_factory=lambda: ReplicaChoice(PartitionOptions()))
     uploaded: set[str] = field(default_factory=set)
     #: Paths that are gone, and since when by the clock.
     gone: dict[str, tuple[float, FileNotFoundError]] = field(default_factory=dict)
@@ -110,7 +123,7 @@ class Following:
 
     def _look_at(self, path: str, start: int | None) -> bool:
         try:
-            files, left_out = found_in(path, has_patterns=False)
+            files, left_out = found_in(path, has_patterns=False, options=None)
         except FileNotFoundError as error:
             # Retention may leave nothing of what was uploaded until the next segment comes.
             if path not in self.uploaded:
@@ -124,6 +137,8 @@ class Following:
         except ValueError:
             # The partition is in another path, or comes later.
             return False
+        with choosing_replicas():
+            chosen = self.replicas.of(chosen)
         self.uploaded |= {path} if any(is_stored(one.path) for one in files) else set()
         if not any(is_stored(one.path) for one in files):
             # In a store the checkpoint would cost a request with each look, and uploads begin where the log begins.
@@ -245,11 +260,14 @@ def follow(options: FollowArguments) -> int:
     if STDIN in options.paths:
         raise click.UsageError(f"{STDIN}: a pipe does not grow; `logsegment cat` reads it")
     paths = [placed(path) for path in expanded(options.paths)]
-    listed, _ = found_in(paths, has_patterns=False)
+    listed, _ = found_in(paths, has_patterns=False, options=None)
     try:
         listed = of_partition(listed, *selection())
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+    replicas = ReplicaChoice(replica_options() or PartitionOptions())
+    with choosing_replicas():
+        listed = replicas.of(listed)
     chosen = json_columns(options.columns, options, control=options.control)
     ensure_topics(chosen, ((segment.path, segment.topic) for segment in listed), control=options.control)
     say_others(chosen, (segment.topic for segment in listed), control=options.control, quiet=options.quiet)
@@ -257,7 +275,8 @@ def follow(options: FollowArguments) -> int:
     if redactor and options.form:
         raise click.UsageError("--bytes and --redact cannot be combined: redacted records have no bytes")
     sink = JsonLines(chosen, RowFilter(None, None, None, None), JsonForm(options.form or "auto", options.iso), 1, redactor)
-    following = Following(options, sink, redactor, typed(options, sink.columns, [(one.topic, one.source()) for one in listed]))
+    places = [(one.topic, one.source()) for one in listed]
+    following = Following(options, sink, redactor, typed(options, sink.columns, places), replicas=replicas)
     usual = STORE_INTERVAL if any(here(path) is None for path in paths) else INTERVAL
     with suppress(KeyboardInterrupt):
         _until_idle(following, paths, options.interval or usual, options.idle_exit)

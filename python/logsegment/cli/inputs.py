@@ -24,14 +24,17 @@ from logsegment.cli.exit_codes import DamagedInput
 from logsegment.cli.messages import say
 from logsegment.cli.options import LOG_START
 from logsegment.log.reader import PartitionReader, alone, arranged
-from logsegment.segment_files.discovery import SegmentFile, found_in, is_gap, of_partition, size_of
+from logsegment.segment_files.discovery import SegmentFile, findings_of, found_in, is_gap, of_partition, size_of
 from logsegment.segment_files.log_start import deleted_records, with_log_starts
+from logsegment.segment_files.replicas import ReplicaError, one_replica
 from logsegment.stores.uri import directory_of, is_stored, shown
 from logsegment.tiered.errors import SegmentKeyError
 
 STDIN = "-"
 #: The keys of --topic and --partition in the context of a command.
 SELECTION = ("logsegment.topic", "logsegment.partition")
+#: The key of --replica, which only verbs that read one directory of a partition have.
+REPLICA = "logsegment.replica"
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,8 @@ def segments_of(
 
     Raises:
         OSError: when a path does not exist, a directory cannot be listed or holds no segments.
-        click.UsageError: if no segment is of the topic and partition that --topic and --partition name.
+        click.UsageError: if no segment is of the topic and partition that --topic and --partition name, or a partition is in several
+            directories and --replica, which a verb may have, chooses none of them.
     """
     skipped: list[Finding] = []
     found: list[InputSegment] = []
@@ -113,7 +117,7 @@ def segments_of(
         if is_piped:
             found.append(InputSegment(STDIN))
             continue
-        files, findings = found_in(list(group), failed=failed)
+        files, findings = found_in(list(group), failed=failed, options=None)
         found += map(input_of, files)
         skipped += findings
     segments = _selected(found, skipped)
@@ -169,6 +173,31 @@ def selection() -> tuple[str | None, int | None]:
     return topic, partition
 
 
+def replica_options() -> PartitionOptions | None:
+    """Return what --replica names; None for a verb that reads all directories of a partition."""
+    context = click.get_current_context(silent=True)
+    return PartitionOptions(replica=context.meta[REPLICA]) if context is not None and REPLICA in context.meta else None
+
+
+def replica() -> str | None:
+    """Return what --replica names, for functions that take it."""
+    options = replica_options()
+    return None if options is None or options.replica is None else os.fspath(options.replica)
+
+
+@contextlib.contextmanager
+def choosing_replicas() -> Iterator[None]:
+    """Raise a usage error that names --replica for a partition in several directories.
+
+    Raises:
+        click.UsageError: for a `ReplicaError`.
+    """
+    try:
+        yield
+    except ReplicaError as error:
+        raise click.UsageError(error.text_for("--replica")) from None
+
+
 def ensure_segments(segments: Iterable[InputSegment], reading: EntryKeywords) -> None:
     """Fail for a file that was named, has no valid batch and looks like another kind of file; for verbs that go on past damage.
 
@@ -214,26 +243,35 @@ def partitions(segments: Iterable[InputSegment]) -> list[list[InputSegment]]:
 
 
 def _selected(found: list[InputSegment], left_out: list[Finding]) -> list[InputSegment]:
-    """Return the segments of the topic and partition that --topic and --partition name.
+    """Return the segments of the topic and partition that --topic and --partition name, and of the directories that --replica names.
 
     Args:
         found: all that the paths name.
         left_out: the findings of what is not read; those of other partitions are removed.
 
     Raises:
-        click.UsageError: if there are none.
+        click.UsageError: if there are none, or --replica is needed.
     """
     topic, partition = selection()
-    if topic is None and partition is None:
+    options = replica_options()
+    if topic is None and partition is None and options is None:
         return found
     by_path = {one.path: one for one in found if one.file is not None}
-    piped = [replace(one, given=(topic, partition)) for one in found if one.file is None]
+    every = [one.file for one in by_path.values() if one.file is not None]
     try:
-        files = of_partition([one.file for one in by_path.values() if one.file is not None], topic, partition) if by_path else []
+        files = of_partition(every, topic, partition) if by_path else []
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    directories = {shown(file.directory) for file in files}
-    left_out[:] = [one for one in left_out if os.path.dirname(one.path) in directories]
+    is_named = any(file.topic is not None for file in every)
+    if options is not None:
+        with choosing_replicas():
+            kept = one_replica(files if is_named else every, options)
+        files = kept if is_named else files
+    left_out[:] = findings_of(left_out, files, every if topic is None and partition is None else None)
+    if topic is None and partition is None:
+        chosen = {file.path for file in files}
+        return [one for one in found if one.file is None or one.path in chosen]
+    piped = [replace(one, given=(topic, partition)) for one in found if one.file is None]
     return [*piped, *(replace(by_path[file.path], file=file) for file in files)]
 
 

@@ -9,7 +9,7 @@ import click
 from logsegment._rewrite.split_join import join as join_sources
 from logsegment.cli.exit_codes import ending
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import log_start_offset
+from logsegment.cli.inputs import log_start_offset, replica
 from logsegment.cli.options import (
     Reading,
     examples,
@@ -61,7 +61,12 @@ def join(options: JoinArguments) -> int:
 
     def work() -> object:
         return join_sources(
-            options.paths, options.output, overwrite=options.overwrite, log_start_offset=log_start_offset(), **options.reading
+            options.paths,
+            options.output,
+            overwrite=options.overwrite,
+            log_start_offset=log_start_offset(),
+            replica=replica(),
+            **options.reading,
         )
 
     return print_account(work, options.paths, options.output, is_json=options.is_json, quiet=options.quiet)

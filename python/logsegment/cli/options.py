@@ -212,10 +212,22 @@ def selection_options(function: F) -> F:
 
 
 def partition_options(function: F) -> F:
+    """Add the options of verbs that read the records of partitions: --ignore-log-start-offset and --replica."""
+    return log_start_option(replica_option(function))
+
+
+def log_start_option(function: F) -> F:
     """Add --ignore-log-start-offset, which stays in the context, where `inputs.partition_options_of` takes it."""
     kept: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _kept_log_start}
     text = "Include records below the log start offset, which were deleted (log-start-offset-checkpoint)."
     return click.option("--ignore-log-start-offset", is_flag=True, help=text, **kept)(function)
+
+
+def replica_option(function: F) -> F:
+    """Add --replica, for verbs that read one directory of a partition. It stays in the context for `inputs.replica_options`."""
+    kept: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _kept_selection}
+    text = "Of a partition in several directories read the longest log, the first directory, or the one at PATH. [default: an error]"
+    return click.option("--replica", metavar="longest|first|PATH", help=text, **kept)(function)
 
 
 def path_argument(function: F) -> F:

@@ -25,6 +25,7 @@ from logsegment.cli.options import (
     paths_argument,
     quiet_option,
     registry_option,
+    replica_option,
     taking,
 )
 from logsegment.cli.output.files import ensure_output, whole_file
@@ -65,6 +66,7 @@ class TrainArguments:
     ),
 )
 @paths_argument
+@replica_option
 @click.option(
     "-o",
     "--output",

@@ -32,15 +32,15 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.output.files import (
     begun_directory,
+    ensure_named_files,
     ensure_output,
-    ensure_own_directories,
     output_file,
     rebuild_sidecars,
     whole_directory,
 )
 from logsegment.cli.output.progress import Progress
 from logsegment.segment_files.discovery import is_gap
-from logsegment.segment_files.output_names import directory_name, file_name
+from logsegment.segment_files.output_names import file_name, output_directories
 from logsegment.tiered import SegmentKeyError
 
 #: The beginning of the rules of tiered storage, whose findings name offsets that no bytes have.
@@ -127,7 +127,8 @@ def salvage(options: SalvageArguments) -> int:
     """Copy the valid entries of PATH, byte for byte, and account for every other byte.
 
     A directory becomes a directory with the same names, with rebuilt indexes, snapshots and epochs, on which a broker starts. If a
-    segment's name contradicts its offsets, the segment is renamed. The output appears when it is complete, inputs are never changed.
+    segment's name contradicts its offsets, the segment is renamed. Of a partition in several directories each is saved, under its own
+    path. The output appears when it is complete, inputs are never changed.
 
     Batches of the experimental format v3 are kept with --experimental; without it nothing is written.
 
@@ -180,7 +181,8 @@ def _to_file(segments: Sequence[InputSegment], job: SalvageJob, progress: Progre
 
 def _to_directory(segments: Sequence[InputSegment], job: SalvageJob, progress: Progress) -> None:
     output, aside = job.options.output, job.options.aside
-    ensure_own_directories(segments)
+    ensure_named_files(segments)
+    names = output_directories(segments)
     places = [os.path.realpath(path) for path in (output, aside) if path is not None]
     if len(places) > 1 and os.path.commonpath(places) in places:
         raise click.UsageError(f"{output} and {aside} must not be inside each other")
@@ -190,10 +192,10 @@ def _to_directory(segments: Sequence[InputSegment], job: SalvageJob, progress: P
         for segment, place in _placed(segments, job):
             rest = None
             if hidden_aside is not None:
-                directory = hidden_aside / directory_name(segment)
-                directory.mkdir(exist_ok=True)
+                directory = hidden_aside / names[segment.directory[:]]
+                directory.mkdir(parents=True, exist_ok=True)
                 rest = str(directory / file_name(segment))
-            directory = begun_directory(segment, hidden)
+            directory = begun_directory(segment, hidden, names[segment.directory[:]])
             with _new_file(directory, segment, place) as file:
                 is_written = _salvage(segment, (file, rest), place, job, progress)
             if not is_written:

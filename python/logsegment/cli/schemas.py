@@ -11,8 +11,9 @@ from logsegment._output import output_directory
 from logsegment._text import count
 from logsegment.cli.exit_codes import CLEAN, FOUND, ending
 from logsegment.cli.help import VerbGroup
+from logsegment.cli.inputs import choosing_replicas, replica
 from logsegment.cli.messages import Paper, say, show_json
-from logsegment.cli.options import examples, limits_option, on_error_option, quiet_option
+from logsegment.cli.options import examples, limits_option, on_error_option, quiet_option, replica_option
 from logsegment.schemas import Schema, SchemaSet, SubjectVersion, from_log
 from logsegment.schemas.directory import written
 
@@ -37,6 +38,7 @@ def schemas() -> None:
 
 @schemas.command(name="list", epilog=examples("logsegment schemas list --json _schemas-0 | jq .subject"))
 @PATH
+@replica_option
 @click.option("--subject", metavar="NAME", help="Only this subject.")
 @click.option("--json", "is_json", is_flag=True, help="JSON lines.")
 @on_error_option
@@ -60,6 +62,7 @@ def list_(path: str, subject: str | None, is_json: bool, on_error: str, limits: 
 
 @schemas.command(epilog=examples("logsegment schemas show _schemas-0 17", "logsegment schemas show _schemas-0 orders-value:3"))
 @PATH
+@replica_option
 @click.argument("name")
 @click.option("--json", "is_json", is_flag=True, help="One line of JSON, with id, GUID, references and versions.")
 @on_error_option
@@ -84,6 +87,7 @@ def show(path: str, name: str, is_json: bool, on_error: str, limits: Limits | No
 
 @schemas.command(epilog=examples("logsegment schemas export _schemas-0 -o schemas"))
 @PATH
+@replica_option
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="DIRECTORY", help="A new directory.")
 @on_error_option
 @limits_option
@@ -101,7 +105,8 @@ def export(path: str, output: str, on_error: str, limits: Limits | None, quiet: 
 
 def _read(path: str, on_error: str, limits: Limits | None) -> SchemaSet:
     try:
-        return from_log(path, on_error="skip" if on_error == "skip" else "raise", limits=limits)
+        with choosing_replicas():
+            return from_log(path, replica=replica(), on_error="skip" if on_error == "skip" else "raise", limits=limits)
     except FileNotFoundError:
         raise
     except ValueError as error:

@@ -9,7 +9,7 @@ import click
 from logsegment._rewrite.split_join import split as split_source
 from logsegment.cli.exit_codes import ending
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import log_start_offset
+from logsegment.cli.inputs import log_start_offset, replica
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     InstantType,
@@ -75,6 +75,7 @@ def split(options: SplitArguments) -> int:
             times=options.times,
             bytes=options.size,
             log_start_offset=log_start_offset(),
+            replica=replica(),
             **options.reading,
         )
 

@@ -11,7 +11,7 @@ import click
 
 from logsegment._core import RecordBatchError
 from logsegment.cli.exit_codes import CLEAN, DamagedInput
-from logsegment.cli.inputs import STDIN, show_log_starts
+from logsegment.cli.inputs import STDIN, choosing_replicas, show_log_starts
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.output.files import say_space
 from logsegment.stores.uri import shown
@@ -33,7 +33,8 @@ def print_account(work: Callable[[], Any], paths: Sequence[str], output: str, *,
     if not quiet:
         say_space(output, paths)
     try:
-        done = work()
+        with choosing_replicas():
+            done = work()
     except RecordBatchError as error:
         raise DamagedInput(
             error.path or shown(paths[0]), error, "nothing was written; `logsegment salvage` saves the valid batches"

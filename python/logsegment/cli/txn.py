@@ -27,6 +27,7 @@ from logsegment.cli.options import (
     iso_option,
     json_option,
     paths_argument,
+    replica_option,
     taking,
 )
 from logsegment.cli.output.findings import report
@@ -74,6 +75,7 @@ class TxnArguments:
     ),
 )
 @paths_argument
+@replica_option
 @click.option("--all", "is_all", is_flag=True, help="List committed transactions too.")
 @click.option(
     "--hanging-after",

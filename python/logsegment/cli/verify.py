@@ -37,6 +37,7 @@ from logsegment.cli.output.progress import Progress
 from logsegment.cli.verify_survey import Survey, ValidRun, border_findings, survey
 from logsegment.segment_files.checkpoints import log_directories
 from logsegment.segment_files.log_start import deleted_records, with_log_starts
+from logsegment.segment_files.replicas import replica_findings
 from logsegment.stores.uri import absolute, directory_of, shown
 from logsegment.tiered import SegmentKeyError
 
@@ -121,7 +122,8 @@ def verify(options: VerifyArguments) -> int:
                 with progress.aside():
                     _write(verdict, paper)
         indexes = MissingIndexes(segments)
-        for verdict in chain(_beside(segments), _above(segments, options.paths), _by_directory([*left_out, *_log_starts(segments)])):
+        others = _above(segments, options.paths), _by_directory([*left_out, *_log_starts(segments)]), _replicas(segments)
+        for verdict in chain(_beside(segments), *others):
             seen.update(verdict.counts)
             if paper is not None and (verdict := indexes.without(verdict)) is None:
                 continue
@@ -257,6 +259,14 @@ def _by_directory(found: list[Finding]) -> Iterator[FileVerdict]:
         yield FileVerdict(directory, Report(list(findings), _NOTHING_READ), None, is_of_directory=True)
 
 
+def _replicas(segments: list[InputSegment]) -> Iterator[FileVerdict]:
+    """Yield the findings about partitions in several directories, all of which were verified."""
+    name, findings = replica_findings([segment.file for segment in segments if segment.file])
+    if findings:
+        title = f"{count(len(findings), 'partition')} in several directories"
+        yield FileVerdict(name, Report(findings, _NOTHING_READ), None, True, title)
+
+
 def _write(verdict: FileVerdict, paper: Paper | None) -> None:
     if paper:
         write_words(verdict, paper)
@@ -294,12 +304,13 @@ STYLES = {"clean": "green", "readable": "yellow", "unopened": "yellow", "damaged
 
 @dataclass(frozen=True)
 class FileVerdict:
-    """A validated file. The survey is None for a stream, which can be read once, and for sidecar files."""
+    """A validated file. The survey is None for a stream, which can be read once, and for sidecar files; these may have a title."""
 
     name: str
     report: Report
     survey: Survey | None
     is_of_directory: bool = False
+    title: str | None = None
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -385,7 +396,7 @@ def _summary(verdict: FileVerdict) -> dict[str, Any]:
 
 def _headline(verdict: FileVerdict) -> str:
     if verdict.is_of_directory:
-        return f"sidecar files, {count(len(verdict.report.findings), 'finding')}"
+        return verdict.title or f"sidecar files, {count(len(verdict.report.findings), 'finding')}"
     whole = count(verdict.batches, "batch")
     whole += f" with {count(verdict.records, 'record')}" if verdict.records is not None else ""
     whole += _offsets(verdict.survey.valid) if verdict.survey and verdict.survey.valid else ""

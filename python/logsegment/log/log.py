@@ -50,6 +50,10 @@ class Log(Entries):
             and patterns (`orders-*`), are read as one tree; a file of two paths is read once.
         topic: read only the partitions of this topic. If no directory names a topic, this names the topic of the records.
         partition: read only partitions of this number, likewise.
+        replica: which directory is read of a partition that is in several of them, such as two disks or the trees of three brokers:
+            "longest" (the highest log end offset by valid batches, and of equal ones the first), "first" (in the order of the arguments,
+            then of the paths), or a path: the directory there or below it. Without it such a partition is an error. A link to a
+            directory that is there already is the same directory.
         mmap: as in `Segment`.
         decryption_keys: see `Segment`.
         log_start_offset: "honour" starts each partition at the log start offset in `log-start-offset-checkpoint`, in the directory above:
@@ -62,7 +66,7 @@ class Log(Entries):
 
     Raises:
         FileNotFoundError: if there is no such path, or no segment in it.
-        ValueError: if there is no such topic or partition.
+        ValueError: if there is no such topic or partition, or a partition is in several directories and `replica` chooses none of them.
         OSError: if a directory cannot be listed.
 
     Example:
@@ -80,14 +84,15 @@ class Log(Entries):
         *,
         topic: str | None = None,
         partition: int | None = None,
+        replica: str | os.PathLike[str] | None = None,
         mmap: bool = False,
         decryption_keys: Keys | None = None,
         log_start_offset: LogStartOffset = "honour",
     ) -> None:
         places = map(absolute, expanded(path))
         self.paths = [place if decryption_keys is None else tiered(place, decryption_keys) for place in places]
-        options = PartitionOptions(log_start_offset=log_start_offset)
-        files, self.left_out = found_in(self.paths, topic=topic, partition=partition, has_patterns=False)
+        options = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
+        files, self.left_out = found_in(self.paths, selection=(topic, partition), has_patterns=False, options=options)
         self._files, self._log_start_findings = with_log_starts(files, options)
         warn_of_log_starts(self._log_start_findings)
         self._mmap = mmap

@@ -31,6 +31,7 @@ def scan(
     *,
     topic: str | None = None,
     partition: int | None = None,
+    replica: str | os.PathLike[str] | None = None,
     decryption_keys: Keys | None = None,
     log_start_offset: LogStartOffset = "honour",
     isolation: Isolation = "read_uncommitted",
@@ -50,6 +51,7 @@ def scan(
             The segments are listed again each time the frame is collected.
         topic: see `Log`.
         partition: see `Log`.
+        replica: see `Log`.
         decryption_keys: see `Segment`.
         log_start_offset: see `Log`.
         isolation: see `Log.records`.
@@ -81,7 +83,8 @@ def scan(
     places = [absolute(one) for one in ([path] if isinstance(path, str | os.PathLike) else path)]
     read = ReadOptions.of(ReadKeywords, {"binary": "binary_view", "columns": COLUMNS, **options}, isolation=isolation)
     ensure_one_of("log_start_offset", log_start_offset, get_args(LogStartOffset))
-    log = partial(Log, places, topic=topic, partition=partition, decryption_keys=decryption_keys, log_start_offset=log_start_offset)
+    chosen = {"topic": topic, "partition": partition, "replica": replica, "log_start_offset": log_start_offset}
+    log = partial(Log, places, decryption_keys=decryption_keys, **chosen)
     if read.is_typed:
         read = log()._planned(read)
     source = _Source(log, read, {} if io_stats is None else io_stats, [] if findings is None else findings)

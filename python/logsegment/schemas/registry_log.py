@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,7 +25,13 @@ TOPIC = "_schemas"
 
 
 def from_log(
-    path: Paths, *, topic: str | None = None, on_error: OnError = "raise", framing: Framing = "auto", limits: Limits | None = None
+    path: Paths,
+    *,
+    topic: str | None = None,
+    replica: str | os.PathLike[str] | None = None,
+    on_error: OnError = "raise",
+    framing: Framing = "auto",
+    limits: Limits | None = None,
 ) -> SchemaSet:
     """Read the schemas of a registry from the segments of its topic, without a registry and without a broker.
 
@@ -34,6 +41,7 @@ def from_log(
     Args:
         path: a segment, the directory `_schemas-0`, or a tree of which only the partitions of the topic are read.
         topic: the topic of the registry; None is `_schemas`, or the only one of the path.
+        replica: which directory is read of a partition that is in several; see `Log`.
         on_error: "skip" continues after damage and leaves out records that are not those of a registry.
         framing: see `SchemaSet`.
         limits: see `logsegment.decode`.
@@ -52,9 +60,9 @@ def from_log(
         >>> schemas.by_id(29).versions[0].subject
         'noise-a'
     """
-    log = Log(path, topic=topic)
+    log = Log(path, topic=topic, replica=replica)
     if topic is None and len({name for name, _ in log.partitions}) > 1:
-        log = Log(path, topic=TOPIC)
+        log = Log(path, topic=TOPIC, replica=replica)
     if len(log.partitions) > 1:
         raise ValueError(f"{log!r}: the log of a registry has one partition; name it, or pass topic=")
     replay = _Replay()

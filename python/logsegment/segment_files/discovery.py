@@ -17,13 +17,17 @@ from typing import TypeAlias
 
 from logsegment._core import FileSource, Finding
 from logsegment._log_paths import PARTITION, SEGMENT, WATERMARK, Partition, is_of_0_7, is_upload, object_name, partition_of, place_of
+from logsegment._options import PartitionOptions
 from logsegment._text import listed
+from logsegment.segment_files.replicas import one_replica, without_links
 from logsegment.stores.listing import DirectoryEntry, Listing, entry_of, is_pattern, list_directory, matching, walk_directories
 from logsegment.stores.uri import cut_of, directory_of, is_stored, is_tiered, placed, shown, untiered
 from logsegment.tiered.catalog import uploaded_at, uploaded_in
 from logsegment.tiered.errors import SegmentKeyError
 from logsegment.tiered.uri import ring_of, tiered
 
+#: The options of a reader to which nothing was said: a partition in several directories is an error.
+ONE_REPLICA = PartitionOptions()
 #: A path, or several.
 Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -120,39 +124,61 @@ def expanded(paths: Paths) -> list[str | os.PathLike[str]]:
 def found_in(
     paths: Paths,
     *,
-    topic: str | None = None,
-    partition: int | None = None,
+    selection: tuple[str | None, int | None] = (None, None),
     has_patterns: bool = True,
     failed: Callable[[OSError | SegmentKeyError], None] | None = None,
+    options: PartitionOptions | None = ONE_REPLICA,
 ) -> tuple[list[SegmentFile], list[Finding]]:
     """Find the segments of paths, and report the files that are not read.
 
     Args:
         paths: one path as in `find_segments`, or several.
-        topic: only partitions of this topic. If no directory names a topic, this names it.
-        partition: only partitions of this number, likewise.
+        selection: only partitions of this topic and number; None for all. If no directory names a topic, these name it.
         has_patterns: a path that does not exist may be a pattern (`orders-*`). False for paths that `expanded` returned.
         failed: gets the error of each path without segments, instead of raising it.
+        options: which directory is read of a partition that is in several; None for all of them.
 
     Returns:
-        The segments, and findings: of uploads in tiered storage that are not read, or not to their end; of entries named as a segment that
-        are not regular files; and of links that cannot be followed. Those of several paths are in the order of `by_partition`.
+        The segments, those of a directory that several paths lead to once, and findings: of uploads in tiered storage that are not read,
+        or not to their end; of entries named as a segment that are not regular files; and of links that cannot be followed. Those of
+        several paths are in the order of `by_partition`.
 
     Raises:
         FileNotFoundError, FileExistsError, OSError: as `find_segments`.
         ValueError: if no partition has the topic and the number.
+        ReplicaError: a ValueError, if a partition is in several directories and the options choose none of them.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else paths
     looked = list(_looked_at(given, has_patterns, failed))
-    files = [file for found, _ in looked for file in found]
+    files = [file for found in without_links([found for found, _ in looked]) for file in found]
     findings = list({finding.path: finding for _, found in looked for finding in found}.values())
     if len(looked) > 1:
         files = _with_offsets([file for _, group in by_partition(files) for file in _single_uploads(group)])
-    if topic is None and partition is None:
-        return files, findings
-    chosen = of_partition(files, topic, partition)
+    chosen = of_partition(files, *selection)
+    if options is not None:
+        # A name that the arguments give to directories is not that of a replica.
+        has_names = any(file.topic is not None for file in files)
+        kept = one_replica(chosen if has_names else files, options)
+        chosen = kept if has_names else chosen
+    # Without a topic and a partition, the findings of directories without any segment stay.
+    return chosen, findings_of(findings, chosen, files if selection == (None, None) else None)
+
+
+def findings_of(findings: Iterable[Finding], chosen: Iterable[SegmentFile], found: Iterable[SegmentFile] | None) -> list[Finding]:
+    """Return the findings of files that are not read, without those in directories of segments that are not chosen.
+
+    Args:
+        findings: of all that was found.
+        chosen: the segments that are read.
+        found: all segments. The findings of directories without any of them stay; None for the findings of chosen segments alone.
+    """
     directories = {shown(file.directory) for file in chosen}
-    return chosen, [one for one in findings if os.path.dirname(one.path) in directories]
+    others = None if found is None else {shown(file.directory) for file in found} - directories
+
+    def counts(directory: str) -> bool:
+        return directory in directories if others is None else directory not in others
+
+    return [one for one in findings if counts(os.path.dirname(one.path))]
 
 
 def by_partition(files: Iterable[SegmentFile]) -> list[tuple[str, list[SegmentFile]]]:

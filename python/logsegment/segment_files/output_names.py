@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
-from logsegment.stores.uri import is_tiered
+from logsegment.stores.uri import absolute, is_tiered, shown
 
 
 class NamedSegment(Protocol):
@@ -38,6 +40,23 @@ def directory_name(segment: NamedSegment) -> str:
     if is_tiered(segment.path) and segment.topic is not None:
         return f"{segment.topic}-{segment.partition}"
     return os.path.basename(os.path.abspath(segment.directory))
+
+
+def output_directories(segments: Iterable[NamedSegment]) -> dict[str, str]:
+    """Return the directory in the output for each directory of segments.
+
+    It is the name of the partition. Replicas of a partition, which share that name, keep the path below what is common to them.
+    """
+    names: dict[str, str] = {}
+    for segment in segments:
+        names.setdefault(segment.directory[:], directory_name(segment))
+    shared = {name for name, number in Counter(names.values()).items() if number > 1}
+    above = {directory: os.path.dirname(shown(absolute(directory))) for directory, name in names.items() if name in shared}
+    common = os.path.commonpath(above.values()) if above else ""
+    return {
+        directory: os.path.join(os.path.relpath(above[directory], common), name) if name in shared else name
+        for directory, name in names.items()
+    }
 
 
 def file_name(segment: NamedSegment) -> str:

@@ -50,6 +50,7 @@ def rewrite(
     allow_loss: bool = False,
     allow_lower_end: bool = False,
     log_start_offset: LogStartOffset = "honour",
+    replica: str | os.PathLike[str] | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Rewrite:
     """Rewrite the partitions of a tree, as `logsegment.rewrite` does, with one task for each partition.
@@ -62,7 +63,7 @@ def rewrite(
         src: a partition directory or a tree of them, also in a store or in tiered storage.
         dst: a directory, which is made. It must not hold the partitions that are written.
         keep, drop, tombstone, mask: as in `logsegment.rewrite`; also a DataFrame with the keys in its column `key`, or in its only column.
-        mask_with, mask_key, compression, allow_loss, allow_lower_end, log_start_offset: as in `logsegment.rewrite`.
+        mask_with, mask_key, compression, allow_loss, allow_lower_end, log_start_offset, replica: as in `logsegment.rewrite`.
         options: options of entries; see `logsegment.decode`.
 
     Returns:
@@ -81,8 +82,9 @@ def rewrite(
         >>> done.records
         240
     """
-    found, _ = found_in(src, has_patterns=False)
-    files, findings = with_log_starts(found, PartitionOptions(log_start_offset=log_start_offset))
+    options_of_partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
+    found, _ = found_in(src, has_patterns=False, options=options_of_partitions)
+    files, findings = with_log_starts(found, options_of_partitions)
     target = os.path.abspath(os.fspath(dst))
     if is_stored(os.fspath(dst)):
         raise ValueError(f"{shown(os.fspath(dst))}: a rewrite writes to a directory of this machine, or of a shared file system")

@@ -117,11 +117,15 @@ def test_nothing_to_read_is_an_error_that_names_the_path(tmp_path: Path):
         find_segments(tmp_path / "missing")
 
 
+#: The number of the partition in each directory.
+PARTITIONS = {"day[1]": 0, "day1": 1}
+
+
 @pytest.fixture(params=["local", "store"])
 def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the path or URI of a directory with logs: a name of a directory is a pattern that matches the other one."""
-    for day in ("day[1]", "day1"):
-        make_partition(tmp_path / day, "orders", 0, [list(range(10)), list(range(10, 20))])
+    for day, partition in PARTITIONS.items():
+        make_partition(tmp_path / day, "orders", partition, [list(range(10)), list(range(10, 20))])
     if request.param == "local":
         return str(tmp_path)
     monkeypatch.setattr(files, "_file_system", lambda root, process: (LocalFileSystem(), str(tmp_path)))
@@ -132,13 +136,15 @@ def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     ("name", "found"), [("day[1]", ["day[1]"]), ("day[[]1]", ["day[1]"]), ("day*", ["day1", "day[1]"]), ("day[0-9]", ["day1"])]
 )
 def test_a_name_that_exists_is_not_a_pattern(root: str, name: str, found: list[str]):
-    expected = [f"{day}/orders-0/{segment:020}.log" for day in found for segment in (0, 10)]
+    expected = [f"{day}/orders-{PARTITIONS[day]}/{segment:020}.log" for day in found for segment in (0, 10)]
     path = f"{root}/{name}"
     assert [within(root, file) for file in found_in(path)[0]] == expected
     assert [within(root, one.file) for one in segments_of([path]) if one.file] == expected
     log = ls.Log(path)
     assert ([within(root, segment) for segment in log.segments], log.records(columns=[]).read_all().num_rows) == (expected, 20 * len(found))
-    assert [(f"{root}/{day}/orders-0", 2) for day in found] == [(shown(name), len(files)) for name, files in partitions_of(path)]
+    assert [(f"{root}/{day}/orders-{PARTITIONS[day]}", 2) for day in found] == [
+        (shown(name), len(files)) for name, files in partitions_of(path)
+    ]
     assert [place.offset for place in ls.find(path, offset=12)] == [12] * len(found)
 
 
@@ -147,9 +153,9 @@ def within(root: str, file: SegmentFile | ls.Segment) -> str:
 
 
 def test_several_paths_name_each_file_once_in_the_order_of_the_partitions(root: str):
-    first, second = (f"{root}/{day}/orders-0" for day in ("day1", "day[1]"))
+    first, second = f"{root}/day1/orders-1", f"{root}/day[1]/orders-0"
     segments = [f"{0:020}.log", f"{10:020}.log"]
-    expected = [f"day[1]/orders-0/{segments[0]}", f"day[1]/orders-0/{segments[1]}", f"day1/orders-0/{segments[1]}"]
+    expected = [f"day[1]/orders-0/{segments[0]}", f"day[1]/orders-0/{segments[1]}", f"day1/orders-1/{segments[1]}"]
     paths = [f"{second}/{segments[1]}", f"{first}/{segments[1]}", second]
     assert [within(root, file) for file in found_in(paths)[0]] == expected
     assert [within(root, file) for _, files in partitions_of(paths) for file in files] == expected

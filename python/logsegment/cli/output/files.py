@@ -12,7 +12,7 @@ import click
 
 from logsegment._core import rebuild_indexes
 from logsegment._output import OutputFile, ensure_writable, is_same, local_path, output_directory
-from logsegment.cli.inputs import STDIN, InputSegment
+from logsegment.cli.inputs import STDIN, InputSegment, choosing_replicas, replica_options
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import Output
 from logsegment.segment_files.discovery import found_in, size_of
@@ -123,6 +123,17 @@ def whole_directory(output: str) -> AbstractContextManager[Path]:
         raise click.UsageError(str(mistake)) from None
 
 
+def ensure_named_files(segments: Iterable[InputSegment]) -> None:
+    """Refuse segments that have no name of a segment.
+
+    Raises:
+        click.UsageError: naming the first of them.
+    """
+    for segment in segments:
+        if segment.base_offset is None:
+            raise click.UsageError(f"{segment.name} is not named after an offset; pass it alone, without directories")
+
+
 def ensure_own_directories(segments: Iterable[InputSegment]) -> None:
     """Refuse segments that have no name of a segment, and partitions that would share a directory of the output.
 
@@ -131,27 +142,38 @@ def ensure_own_directories(segments: Iterable[InputSegment]) -> None:
     """
     owners: dict[str, str] = {}
     for segment in segments:
-        if segment.base_offset is None:
-            raise click.UsageError(f"{segment.name} is not named after an offset; pass it alone, without directories")
+        ensure_named_files([segment])
         directory = absolute(segment.directory)
         owner = owners.setdefault(directory_name(segment), directory)
         if owner != directory:
             raise click.UsageError(f"{owner} and {directory} would become one directory; pass one of them at a time")
 
 
-def begun_directory(segment: InputSegment, output: Path) -> Path:
-    """Make the directory of a segment's partition in the output, with the small files that stay valid."""
-    target = output / directory_name(segment)
+def begun_directory(segment: InputSegment, output: Path, name: str | None = None) -> Path:
+    """Make the directory of a segment's partition in the output, with the small files that stay valid.
+
+    Args:
+        segment: a segment.
+        output: the output.
+        name: the directory in the output; None for the name of the partition.
+    """
+    target = output / (directory_name(segment) if name is None else name)
     target.mkdir(parents=True, exist_ok=True)
-    for name in KEPT_FILES:
-        if not (target / name).exists():
-            _keep(segment, name, target)
+    for kept in KEPT_FILES:
+        if not (target / kept).exists():
+            _keep(segment, kept, target)
     return target
 
 
 def say_space(output: str, paths: Iterable[str]) -> None:
-    """Say how much space an output may need that is not larger than the segments of these paths."""
-    say_needed(output, sum(size_of(file) for file in found_in(list(paths))[0]))
+    """Say how much space an output may need that is not larger than the segments of these paths.
+
+    Raises:
+        click.UsageError: if a partition is in several directories and --replica chooses none of them.
+    """
+    with choosing_replicas():
+        files, _ = found_in(list(paths), options=replica_options())
+    say_needed(output, sum(size_of(file) for file in files))
 
 
 def say_needed(output: str, needed: int) -> None:
@@ -167,7 +189,7 @@ def say_needed(output: str, needed: int) -> None:
 
 def rebuild_sidecars(output: Path) -> None:
     """Make the indexes, snapshots and epochs of every partition in an output directory."""
-    for target in sorted(path for path in output.iterdir() if path.is_dir()):
+    for target in sorted({path.parent for path in output.rglob("*.log")}):
         logs = sorted(target.glob("*.log"))
         rebuild_indexes([(path, int(path.name[:20])) for path in logs], target)
 

@@ -47,9 +47,10 @@ ENTRY_LIMITS = tuple(f"{LIMIT_PREFIX}{name}" for name in LIMIT_NAMES)
 VALUES = ("values", "keyValues", "schemas.path", "schemas.framing", "readerSchema")
 _COLUMNS = ("includeHeaders", "columns", *VALUES)
 _BATCHES = ("isolation", "topic", "partition", "batchSize", "batchBytes", "experimental", "unreadable")
-#: How a partition is read.
+#: How a partition is read; which directory of a partition that is in several.
 LOG_START = "logStartOffset"
-RECORDS = (*STRATEGIES, LOG_START, *_COLUMNS, *_BATCHES, *MODE, IO_STATS, *ENTRY_LIMITS, *PLUGINS)
+REPLICA = "replica"
+RECORDS = (*STRATEGIES, REPLICA, LOG_START, *_COLUMNS, *_BATCHES, *MODE, IO_STATS, *ENTRY_LIMITS, *PLUGINS)
 STARTS = ("startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy")
 ENDS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 TASKS = ("failOnDataLoss", "minPartitions", "maxRecordsPerPartition", "maxPartitionBytes")

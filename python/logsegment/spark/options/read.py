@@ -23,6 +23,7 @@ from logsegment.spark.options.names import (
     LIMIT_PREFIX,
     LOG_START,
     NO_TABLES,
+    REPLICA,
     STREAM,
     VIEWS,
     EntryPoint,
@@ -91,6 +92,7 @@ class SourceOptions:
         mode: what to do at damage.
         read: how entries and records are read.
         io_stats: directory for the counters of tasks.
+        partitions: how partitions are read.
     """
 
     paths: tuple[str, ...]
@@ -98,6 +100,7 @@ class SourceOptions:
     mode: ReadMode = field(default_factory=ReadMode)
     read: ReadOptions = field(default_factory=ReadOptions)
     io_stats: str | None = None
+    partitions: PartitionOptions = field(default_factory=PartitionOptions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +113,6 @@ class RecordQuery(SourceOptions):
         max_records: most offsets of a task.
         max_partition_bytes: about how many bytes of segments a task reads.
         fails_on_data_loss: missing offsets end the query.
-        partitions: how partitions are read.
     """
 
     starting: OffsetLimit = field(default_factory=OffsetLimit)
@@ -118,7 +120,6 @@ class RecordQuery(SourceOptions):
     max_records: int | None = None
     max_partition_bytes: int = PARTITION_BYTES
     fails_on_data_loss: bool = True
-    partitions: PartitionOptions = field(default_factory=PartitionOptions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -356,7 +357,16 @@ def _shared(options: Mapping[str, str], own: Mapping[str, Any]) -> dict[str, Any
         "mode": mode,
         "read": read,
         "io_stats": _io_stats(options),
+        "partitions": PartitionOptions(log_start_offset=_log_start(options.get(LOG_START.lower(), "honour")), replica=_replica(options)),
     }
+
+
+def _replica(options: Mapping[str, str]) -> str | None:
+    """Parse the option `replica`."""
+    text = options.get(REPLICA)
+    if text is not None and not text.strip():
+        raise ValueError(f"option {REPLICA} must be longest, first or the path of a directory, not {text!r}")
+    return text
 
 
 def _record_options(options: Mapping[str, str]) -> dict[str, Any]:
@@ -372,7 +382,6 @@ def _of_records(options: Mapping[str, str]) -> dict[str, Any]:
         "max_records": _large(options, "maxRecordsPerPartition"),
         "max_partition_bytes": _large(options, "maxPartitionBytes") or PARTITION_BYTES,
         "fails_on_data_loss": boolean(options, "failOnDataLoss", True),
-        "partitions": PartitionOptions(log_start_offset=_log_start(options.get(LOG_START.lower(), "honour"))),
     }
 
 

@@ -14,10 +14,11 @@ from logsegment._decode import other_topics
 from logsegment._options import INTERNAL, PartitionOptions
 from logsegment._text import listed
 from logsegment.log.reader import arranged
-from logsegment.segment_files.discovery import SegmentFile, found_in, is_gap
+from logsegment.segment_files.discovery import ONE_REPLICA, SegmentFile, findings_of, found_in, is_gap
 from logsegment.segment_files.log_start import with_log_starts
+from logsegment.segment_files.replicas import ReplicaError, one_replica
 from logsegment.stores.listing import matching
-from logsegment.stores.uri import absolute, directory_of, shown
+from logsegment.stores.uri import absolute
 
 #: The options; at most one may be given.
 STRATEGIES = ("subscribe", "subscribePattern", "assign")
@@ -139,7 +140,7 @@ def discover(
     paths: Sequence[str],
     selection: TopicSelection | None = None,
     *,
-    has_replicas: bool = False,
+    partition: PartitionOptions | None = ONE_REPLICA,
     reports: bool = False,
     requires_topics: bool = True,
 ) -> Discovered:
@@ -148,32 +149,29 @@ def discover(
     Args:
         paths: paths, `file:` URIs and patterns, as a user gave them; a file of two of them is found once.
         selection: which topic-partitions; None for all.
-        has_replicas: allow a partition in several directories.
+        partition: which directory is read of a partition that is in several; None for all of them.
         reports: as in `logsegment.log.reader.arranged`.
         requires_topics: raise if a named topic is missing.
 
     Raises:
         FileNotFoundError: if a path does not exist.
         OSError: if a directory cannot be listed.
-        ValueError: if a named topic is missing, or two directories are of the same topic-partition.
+        ValueError: if a named topic is missing, or a partition is in several directories and the options choose none of them.
     """
     selection = selection or TopicSelection()
-    looked = [found_in(path, has_patterns=False) for path in local_paths(tuple(paths))]
-    found = {segment.path: segment for segments, _ in looked for segment in segments}
+    found, findings = found_in(local_paths(tuple(paths)), has_patterns=False, options=None)
     logs: dict[TopicPartition, list[SegmentFile]] = {}
-    for segment in found.values():
+    for segment in found:
         name = selection.unnamed if segment.topic is None else TopicPartition(segment.topic, segment.partition)
         logs.setdefault(name, []).append(segment)
     if requires_topics:
         selection.ensure_there(logs.keys())
     logs = {name: segments for name, segments in logs.items() if selection.has(name)}
-    for name, segments in logs.items():
-        if not has_replicas:
-            _ensure_one_directory(name, segments)
-        logs[name] = arranged(segments, reports=reports)
-    directories = {shown(segment.directory) for segments in logs.values() for segment in segments}
-    findings = {finding.path: finding for _, findings in looked for finding in findings}.values()
-    return Discovered(logs, [one for one in findings if selection.is_all or directory_of(one.path) in directories])
+    if partition is not None:
+        logs = _of_one_replica(logs, partition)
+    logs = {name: arranged(segments, reports=reports) for name, segments in logs.items()}
+    chosen = [segment for segments in logs.values() for segment in segments]
+    return Discovered(logs, findings_of(findings, chosen, found if selection.is_all else None))
 
 
 def local_paths(paths: tuple[str, ...]) -> list[str]:
@@ -207,12 +205,14 @@ def warn_of_uploads(left_out: Iterable[Finding]) -> None:
         warnings.warn(f"segments are skipped: {'; '.join(texts[:NAMED])}{more}", UserWarning, stacklevel=4)
 
 
-def _ensure_one_directory(name: TopicPartition, segments: Sequence[SegmentFile]) -> None:
-    """Refuse two replicas of a partition, which would give every record twice."""
-    directories = sorted({segment.directory for segment in segments if segment.topic is not None})
-    if len(directories) > 1:
-        shown = " and ".join(directories[:2]) + (f" and {len(directories) - 2} more" if len(directories) > 2 else "")
-        raise ValueError(f"{name} is in {len(directories)} directories, {shown}; load one of them at a time")
+def _of_one_replica(logs: Mapping[TopicPartition, list[SegmentFile]], options: PartitionOptions) -> dict[TopicPartition, list[SegmentFile]]:
+    """Return the segments without those of other replicas of a partition, which would give every record twice."""
+    try:
+        kept = one_replica([segment for segments in logs.values() for segment in segments], options)
+    except ReplicaError as error:
+        raise ValueError(error.text_for("the option replica")) from None
+    paths = {segment.path[:] for segment in kept}
+    return {name: [segment for segment in segments if segment.path[:] in paths] for name, segments in logs.items()}
 
 
 def _topics(value: str) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ def find_schemas(options: Mapping[str, str]) -> ReadOptions:
     asked = parse_decoding(options)
     if asked is None or not asked.read.is_typed:
         return ReadOptions()
-    found = discover(asked.paths, asked.selection, reports=asked.read.skips_damage)
+    found = discover(asked.paths, asked.selection, partition=asked.partitions, reports=asked.read.skips_damage)
     places = [(name.topic, file.source()) for name, files in found.logs.items() for file in files]
     try:
         return with_schemas(ReadOptions(), planned(asked.read, places))

@@ -82,7 +82,8 @@ class WantedRows:
 
 def plan_tasks(options: BatchOptions, wanted: WantedRows) -> list[SegmentTask]:
     """Return the tasks of a query. Rows that are not wanted may be left out."""
-    found = discover(options.paths, options.selection, reports=options.read.skips_damage).from_log_starts(options.partitions)
+    found = discover(options.paths, options.selection, partition=options.partitions, reports=options.read.skips_damage)
+    found = found.from_log_starts(options.partitions)
     warn_of_log_starts(found.log_starts)
     _ensure_none_skipped(found.left_out, options)
     warn_of_gaps(found.left_out)

@@ -20,6 +20,7 @@ from logsegment._validate import Surroundings, validate_segment, validated
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.segment_files.log_start import deleted_records
+from logsegment.segment_files.replicas import replica_findings
 from logsegment.spark.options.names import VIEWS, View, warn_of_ignored
 from logsegment.spark.options.read import ViewOptions, parse_view
 from logsegment.spark.options.topics import Discovered, TopicPartition, discover, warn_of_gaps
@@ -115,7 +116,7 @@ class ViewReader(DataSourceReader):
         options = self.options
         reports = options.view == "findings" or options.read.skips_damage
         # A user may ask which replica of a partition is damaged.
-        found = discover(options.paths, options.selection, has_replicas=True, reports=reports)
+        found = discover(options.paths, options.selection, partition=None, reports=reports)
         if options.view == "findings":
             starts = found.from_log_starts(PartitionOptions())
             below = [finding for files in starts.logs.values() for finding in deleted_records(files)]
@@ -123,6 +124,9 @@ class ViewReader(DataSourceReader):
         if options.view == "batches":
             # The view of findings has a row for each.
             warn_of_gaps(found.left_out)
+        else:
+            _, replicas = replica_findings(file for files in found.logs.values() for file in files)
+            found = replace(found, left_out=[*found.left_out, *replicas])
         return list(_grouped(_parts(found), TASK_BYTES[options.view]))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -150,7 +150,11 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _discovered(self, *, requires_topics: bool = False) -> Discovered:
         found = discover(
-            self.options.paths, self.options.selection, reports=self.options.read.skips_damage, requires_topics=requires_topics
+            self.options.paths,
+            self.options.selection,
+            partition=self.options.partitions,
+            reports=self.options.read.skips_damage,
+            requires_topics=requires_topics,
         ).from_log_starts(self.options.partitions)
         warn_of_log_starts(found.log_starts)
         for name, segments in found.logs.items():
