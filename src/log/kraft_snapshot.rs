@@ -58,7 +58,7 @@ pub fn check_ends(log: &dyn ReadAt, len: u64) -> Result<Vec<SidecarFinding>> {
 pub fn check_start(first_offset: i64, names: &[String]) -> Option<SidecarFinding> {
     let newest = names.iter().filter_map(|name| end_offset(name)).max();
     let has_gap = first_offset > newest.unwrap_or(0);
-    has_gap.then(|| SidecarFinding { problem: SidecarProblem::SnapshotGap { start: first_offset, newest }, position: 0, length: 0 })
+    has_gap.then_some(SidecarFinding { problem: SidecarProblem::SnapshotGap { start: first_offset, newest }, position: 0, length: 0 })
 }
 
 #[cfg(test)]
