@@ -56,7 +56,6 @@ def decode(
     format: Format = "auto",
     experimental: bool = False,
     base_position: int | None = None,
-    lz4_in_07: bool = False,
     ignore_lz4_header_checksum: bool = False,
     allow_dependent_lz4_blocks: bool = False,
     zstd_dictionaries: Sequence[bytes] | None = None,
@@ -110,7 +109,6 @@ def decode(
             of a `.kafka` file, or 0. There, `offset` is the position after a message; all messages of a wrapper but the last have the
             position of the wrapper, so it is not unique. `entryPosition` and `indexInEntry` are. `start_offset` and `end_offset` are
             compared with the positions where entries start.
-        lz4_in_07: read codec 3 of Kafka 0.7 as LZ4, which no release of it wrote.
         ignore_lz4_header_checksum: read LZ4 frames of magic 1 and 2 with any header checksum; those of magic 0 are always read so.
         allow_dependent_lz4_blocks: read LZ4 frames whose blocks depend on each other, which brokers reject and `validate` reports.
         zstd_dictionaries: the bytes of trained dictionaries, for zstd frames that name one of them.

@@ -84,7 +84,7 @@ def encode(
         metadata_first: with format "v3", write the metadata of all records before their payloads, so that a validation need
             not decompress the payloads.
         lz4_header_checksum: "correct" or "broken" as the LZ4 frames of Kafka 0.8.2 and 0.9; None for the
-            checksum of the format: broken in v0, correct in v1 and v2.
+            checksum of the format: broken in v0, correct in all others.
         codecs: a registry of plugins (`logsegment.plugins`); `compression` may then be an alias, in v2 and v3. A registry names code
             that is imported: trust it as you trust the Python path.
         values: "avro", "json" or "protobuf" writes the column `valueRecord` with a schema, as `decode` reads it, in place of the column
@@ -166,8 +166,8 @@ def encode_array(array: Any, *, on_error: OnBadValue = "raise", **options: Unpac
     return core_encode_array(array, EncodeOptions(**options, on_error=on_error))
 
 
-#: The codecs of 0.7 by the ids that its producer uses.
-CODEC_IDS: dict[str, Compression] = {"0": "none", "1": "gzip", "2": "snappy"}
+#: The codecs of 0.7 by the ids that its producer uses; no release of it has LZ4.
+CODEC_IDS: dict[str, Compression] = {"0": "none", "1": "gzip", "2": "snappy", "3": "lz4"}
 
 
 @dataclass(frozen=True, init=False)
@@ -209,8 +209,8 @@ class CompressionPolicy:
         """Build the policy from properties of a producer of Kafka 0.7.
 
         Args:
-            properties: `compression.codec`, an id (0 none, 1 gzip, 2 snappy), and `compressed.topics`, comma-separated names, are used.
-                Spaces belong to a name.
+            properties: `compression.codec`, an id (0 none, 1 gzip, 2 snappy, 3 lz4), and `compressed.topics`, comma-separated names, are
+                used. Spaces belong to a name.
 
         Returns:
             The policy; without these properties, nothing is compressed.

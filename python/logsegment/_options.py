@@ -108,7 +108,6 @@ class EntryKeywords(TypedDict, total=False):
     format: Format
     experimental: bool
     base_position: int | None
-    lz4_in_07: bool
     ignore_lz4_header_checksum: bool
     allow_dependent_lz4_blocks: bool
     zstd_dictionaries: Sequence[bytes] | None
@@ -198,7 +197,6 @@ class ReadOptions:
     format: Format = "auto"
     experimental: bool = False
     base_position: int | None = None
-    lz4_in_07: bool = False
     ignore_lz4_header_checksum: bool = False
     allow_dependent_lz4_blocks: bool = False
     zstd_dictionaries: Sequence[bytes] | None = None

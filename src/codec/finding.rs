@@ -42,6 +42,8 @@ pub enum CodecFinding {
         /// Bytes of that message.
         bytes: u64,
     },
+    /// A message of Kafka 0.7 has codec 3, which was read as LZ4 (L7-5).
+    Lz4In07,
     /// The checksum of the LZ4 frame's content is wrong, which Java does not verify (FND-9).
     ContentChecksum {
         /// As stored in the frame.
@@ -60,6 +62,7 @@ impl CodecFinding {
             Self::DependentBlocks => "COD-L12",
             Self::EmptyBlock { .. } => "COD-L17",
             Self::CutSet { .. } => "FND-10",
+            Self::Lz4In07 => "L7-5",
             Self::ContentSize { .. } | Self::ContentChecksum { .. } => "FND-9",
         }
     }
@@ -84,6 +87,7 @@ impl fmt::Display for CodecFinding {
             }
             Self::CutFrame { bytes } => write!(f, "the zstd stream ends inside a frame, after {} of it", plural(*bytes, "byte")),
             Self::CutSet { bytes } => write!(f, "the messages of a set end inside of one, after {} of it", plural(*bytes, "byte")),
+            Self::Lz4In07 => write!(f, "codec 3 is read as LZ4; no release of Kafka 0.7 wrote it"),
             Self::ContentSize { declared, found } => write!(f, "LZ4 content size is {}, found {found}", plural(*declared, "byte")),
             Self::ContentChecksum { stored, computed } => {
                 write!(f, "LZ4 content checksum mismatch: stored {stored:#010x}, computed {computed:#010x}")

@@ -17,7 +17,7 @@ pub mod zstd;
 
 pub use compress::{Compression, Compressor};
 pub use finding::CodecFinding;
-pub use lz4::{ChecksumForm, EntryLen, FoundChecksum, HeaderChecksum, NO_ENTRIES};
+pub use lz4::{ChecksumForm, EntryLen, FoundChecksum, HeaderChecksum, NO_ENTRIES, is_lz4_frame};
 pub use output::{Decompressed, SLACK};
 pub use plugin::{CodecTable, Memory, NativeCodec, Place, PluginCodecs, PluginOutput, Plugins};
 

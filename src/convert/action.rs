@@ -61,6 +61,7 @@ fn same_format(header: &BatchHeader, options: &ConvertOptions) -> Action {
 fn holds(format: RecordFormat, compression: CompressionType) -> bool {
     match compression {
         CompressionType::None | CompressionType::Gzip | CompressionType::Snappy => true,
+        // Kafka 0.7 has a number for it, and no release that reads it: who wants it must name it.
         CompressionType::Lz4 => format != RecordFormat::V07,
         CompressionType::Zstd | CompressionType::Plugin(_) => format.is_batch(),
         // Whether it can be read at all is said where it is read.

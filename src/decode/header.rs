@@ -1,7 +1,8 @@
 //! The header of an entry of any format, and its checksum.
 
-use super::{CodecOptions, messages, v07 as open_v07};
+use super::{messages, v07 as open_v07};
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::v07::parse::Message;
 use crate::format::{v0_v1, v2, v3, v07};
 use crate::framing::Frame;
 use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat};
@@ -92,10 +93,10 @@ pub fn ensure_count(header: &BatchHeader, section_len: usize, is_decompressed: b
 ///
 /// # Errors
 /// `Invalid` or `UnknownCompression`.
-pub(crate) fn ensure_codec(header: &BatchHeader, options: &CodecOptions) -> Result<()> {
+pub(crate) fn ensure_codec(header: &BatchHeader, entry: &[u8]) -> Result<()> {
     let known = match (header.compression(), header.format) {
         (CompressionType::None, _) => return Ok(()),
-        (compression, RecordFormat::V07) => open_v07::codec_of(compression, options),
+        (_, RecordFormat::V07) => Message::parse(entry).and_then(|message| open_v07::codec_of(&message, entry)),
         _ => messages::codec_of(header),
     };
     known.map(|_| ())

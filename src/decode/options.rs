@@ -92,8 +92,6 @@ pub enum Unreadable {
 /// What codecs take only when they are told to, and codecs that are not built in.
 #[derive(Clone, Debug, Default)]
 pub struct CodecOptions {
-    /// Codec 3 is LZ4 in Kafka 0.7 too, as its wiki says and no release of it knew (L7-5).
-    pub lz4_in_07: bool,
     /// Read LZ4 frames whatever their header checksum is (COD-L8); in magic 0 that is always so.
     pub ignore_lz4_header_checksum: bool,
     /// Read LZ4 frames whose blocks depend on each other, which brokers refuse (COD-L12).

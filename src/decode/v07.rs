@@ -1,8 +1,8 @@
 //! Kafka 0.7: uncompressed messages, and compressed ones, which may hold compressed ones again (L7-16, L7-17).
 
 use super::entry::{Decoder, Opened, RecordsSource};
-use super::{CodecOptions, Walk, header};
-use crate::codec::{Codec, CodecFinding, Decompressed, HeaderChecksum, NO_ENTRIES};
+use super::{Walk, header};
+use crate::codec::{Codec, CodecFinding, Decompressed, FoundChecksum, HeaderChecksum, NO_ENTRIES, is_lz4_frame};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v07::parse::Message;
 use crate::format::v07::records::{self, Entries};
@@ -35,11 +35,16 @@ impl Decoder {
         }
         let budget = Budget::for_entry(&self.options.limits, message.payload(frame.bytes).len());
         let mut findings = findings;
-        self.decompress(codec_of(header.compression(), &self.options.codecs)?, message.payload(frame.bytes), findings.as_deref_mut())?;
+        let codec = codec_of(&message, frame.bytes)?;
+        let before = findings.as_ref().map_or(0, |findings| findings.len());
+        self.decompress(codec, message.payload(frame.bytes), findings.as_deref_mut())?;
         let count = match self.look_through()? {
             Some(count) => count,
-            None => self.flatten(budget, findings)?,
+            None => self.flatten(budget, findings.as_deref_mut())?,
         };
+        if let Some(findings) = findings.filter(|_| matches!(codec, Codec::Lz4(..))) {
+            report_lz4(findings, before);
+        }
         self.options.limits.ensure_records(as_u64(count))?;
         Ok(Some(opened(header, RecordsSource::Decompressed, count, records::Walk::of_inner(count, header.size))))
     }
@@ -93,8 +98,7 @@ impl Decoder {
                 continue;
             }
             self.options.limits.ensure_nesting(depth + 1)?;
-            let compression = CompressionType::from_id(message.attributes & 0x03);
-            let codec = codec_of(compression, &self.options.codecs)?;
+            let codec = codec_of(&message, entry)?;
             let mut inner = Decompressed::default();
             self.decompress_into(codec, message.payload(entry), &mut inner, &budget.after(flat.spent))?;
             flat.spent += inner.len();
@@ -129,15 +133,27 @@ pub(super) fn walk_of_uncompressed(count: usize) -> Walk {
     Walk::V07(records::Walk::of_uncompressed(count))
 }
 
-/// The codec of a compressed message (L7-5).
+/// The codec of a compressed message (L7-5). No release of 0.7 knows codec 3: it is LZ4 where a checksum proves the payload, and this is a
+/// frame of LZ4, with either header checksum.
 ///
 /// # Errors
-/// `UnknownCompression` for 3, which no release of 0.7 knows, unless it is asked to be LZ4.
-pub(super) fn codec_of(compression: CompressionType, options: &CodecOptions) -> Result<Codec> {
-    match compression {
+/// `UnknownCompression` for other payloads of codec 3.
+pub(super) fn codec_of(message: &Message, entry: &[u8]) -> Result<Codec> {
+    match CompressionType::from_id(message.attributes & 0x03) {
         CompressionType::Gzip => Ok(Codec::Gzip),
         CompressionType::Snappy => Ok(Codec::Snappy),
-        CompressionType::Lz4 if options.lz4_in_07 => Ok(Codec::Lz4(HeaderChecksum::Any, NO_ENTRIES)),
+        CompressionType::Lz4 if is_lz4_frame(message.payload(entry)) && message.verify(entry).is_ok() => {
+            Ok(Codec::Lz4(HeaderChecksum::Any, NO_ENTRIES))
+        }
         _ => Err(Error::from(ErrorKind::UnknownCompression { rule: "L7-5", id: 3 }).in_field("attributes")),
     }
+}
+
+/// Adds that codec 3 was read as LZ4 to the findings of a message, which begin at `before`; both header checksums are good here.
+fn report_lz4(findings: &mut Vec<CodecFinding>, before: usize) {
+    let own = findings.split_off(before.min(findings.len()));
+    let is_odd =
+        |finding: &CodecFinding| !matches!(finding, CodecFinding::HeaderChecksum { found: FoundChecksum::Correct | FoundChecksum::Broken });
+    findings.push(CodecFinding::Lz4In07);
+    findings.extend(own.into_iter().filter(is_odd));
 }

@@ -89,7 +89,7 @@ impl BatchSettings {
         match self.format {
             _ if self.is_transactional => Err(too_old("Transactional records are", self.format)),
             _ if self.is_control => Err(too_old("Control records are", self.format)),
-            RecordFormat::V07 if matches!(compression, CompressionType::Lz4 | CompressionType::Zstd) => {
+            RecordFormat::V07 if compression == CompressionType::Zstd => {
                 Err(refused("L7-5", format!("{} is an unknown compression codec", compression.id())))
             }
             _ if compression == CompressionType::Zstd => Err(too_old("ZStandard compression is", self.format)),

@@ -90,7 +90,6 @@ options! {
         format: String,
         experimental: bool,
         base_position: Option<i64>,
-        lz4_in_07: bool,
         ignore_lz4_header_checksum: bool,
         allow_dependent_lz4_blocks: bool,
         zstd_dictionaries: Dictionaries = |options| dictionaries(option!(options, "zstd_dictionaries"))?,
@@ -133,7 +132,6 @@ impl Reading {
 
     fn codecs(&self) -> CodecOptions {
         CodecOptions {
-            lz4_in_07: self.lz4_in_07,
             ignore_lz4_header_checksum: self.ignore_lz4_header_checksum,
             allow_dependent_lz4_blocks: self.allow_dependent_lz4_blocks,
             zstd_dictionaries: self.zstd_dictionaries.clone(),

@@ -244,7 +244,7 @@ impl Validator {
             wrapper_rules(frame.bytes, &header, &mut self.fresh);
         }
         for finding in self.codec_findings.drain(..) {
-            self.fresh.push(Finding::in_batch(FindingKind::Codec(finding), Severity::Warning, &header).at_field("records"));
+            self.fresh.push(codec_finding(finding, &header));
         }
         let Some(mut opened) = opened? else { return Ok(()) };
         let section = self.decoder.section(&opened, frame.bytes, after);
@@ -299,9 +299,12 @@ impl Validator {
     }
 
     /// Without decompressing, the count can only be held against the limits.
-    fn ensure_header(&self, header: &BatchHeader, frame: Frame<'_>) -> Result<()> {
+    fn ensure_header(&mut self, header: &BatchHeader, frame: Frame<'_>) -> Result<()> {
         if !header.format.is_batch() {
-            let known = ensure_codec(header, &self.decoder.options().codecs);
+            let known = ensure_codec(header, frame.bytes);
+            if known.is_ok() && header.format == RecordFormat::V07 && header.compression() == CompressionType::Lz4 {
+                self.fresh.push(codec_finding(CodecFinding::Lz4In07, header));
+            }
             return known.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position));
         }
         let count = u64::try_from(header.count.unwrap_or(0)).unwrap_or(0);
@@ -340,3 +343,12 @@ fn has_compressed_metadata_first(header: &BatchHeader) -> bool {
         && header.count != Some(0)
         && matches!(header.compression(), Gzip | Snappy | Lz4 | Zstd)
 }
+/// What a codec skipped. The codec of Kafka 0.7 that it never had is no deviation.
+fn codec_finding(finding: CodecFinding, header: &BatchHeader) -> Finding {
+    let (severity, field) = match finding {
+        CodecFinding::Lz4In07 => (Severity::Info, "attributes"),
+        _ => (Severity::Warning, "records"),
+    };
+    Finding::in_batch(FindingKind::Codec(finding), severity, header).at_field(field)
+}
+

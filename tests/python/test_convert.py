@@ -252,7 +252,7 @@ def test_invalid_arguments_are_rejected():
     [
         ("v1", "zstd", r"\[V2-60\] ZStandard compression is not supported for magic 1"),
         ("v0", "zstd", "not supported for magic 0"),
-        ("0.7", "lz4", r"\[L7-5\] 3 is an unknown compression codec"),
+        ("0.7", "zstd", r"\[L7-5\] 4 is an unknown compression codec"),
     ],
 )
 def test_a_codec_that_the_format_does_not_have_is_refused_before_anything_is_read(to: Any, compression: str, told: str):

@@ -281,7 +281,6 @@ REFUSED: list[tuple[dict[str, Any], pa.Table, str, str]] = [
     ({"format": "v1", "compression": "zstd"}, ONE, "V2-60", "ZStandard compression is not supported for magic 1"),
     ({"format": "v0", "compression": "zstd"}, ONE, "V2-60", "ZStandard compression is not supported for magic 0"),
     ({"format": "0.7", "compression": "zstd"}, ONE, "L7-5", "4 is an unknown compression codec"),
-    ({"format": "0.7", "compression": "lz4"}, ONE, "L7-5", "3 is an unknown compression codec"),
     ({"format": "v1", **PRODUCER}, ONE, "V2-60", "Idempotent messages are not supported for magic 1"),
     ({"format": "v0", **PRODUCER, "transactional": True}, ONE, "V2-60", "Transactional records are not supported for magic 0"),
     (

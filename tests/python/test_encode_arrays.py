@@ -96,6 +96,7 @@ def test_l7_29_codec_and_topics_decide(codec: Any, topics: list[str], expected: 
     [
         ({}, ls.CompressionPolicy()),
         ({"compression.codec": "1"}, ls.CompressionPolicy("gzip")),
+        ({"compression.codec": "3"}, ls.CompressionPolicy("lz4")),
         ({"compression.codec": "2", "compressed.topics": ""}, ls.CompressionPolicy("snappy")),
         ({"compression.codec": "1", "compressed.topics": "a,b,,c"}, ls.CompressionPolicy("gzip", ["a", "b", "c"])),
         ({"compression.codec": "1", "compressed.topics": "a, b"}, ls.CompressionPolicy("gzip", ["a", " b"])),
@@ -108,7 +109,7 @@ def test_l7_28_properties_of_the_producer(properties: dict[str, str], policy: ls
 def test_policies_refuse_what_is_no_codec():
     with pytest.raises(ls.UnknownCompressionError, match="Unknown compression name: brotli"):
         ls.CompressionPolicy("brotli")  # type: ignore[arg-type]
-    for codec in ("3", "gzip", "-1"):
+    for codec in ("4", "gzip", "-1"):
         with pytest.raises(ValueError, match="is an unknown compression codec"):
             ls.CompressionPolicy.from_properties({"compression.codec": codec})
     with pytest.raises(TypeError, match="not one string"):

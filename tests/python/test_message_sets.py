@@ -5,11 +5,15 @@ from __future__ import annotations
 import gzip
 import struct
 import zlib
+from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import logsegment as ls
 from building import crc32c
+from cli_process import run
 
 COLUMNS = ["offset", "timestampMs", "timestampType", "key", "value", "magic", "indexInEntry"]
 
@@ -234,6 +238,41 @@ def test_l7_17_sets_nest_up_to_the_limit():
 )
 def test_l7_what_0_7_refuses(data, error, rule):
     agree(data, error, rule, format="0.7")
+
+
+@pytest.mark.parametrize("form", ["correct", "broken"])
+def test_l7_5_codec_3_is_lz4_where_its_checksum_and_frame_say_so(form: Any, tmp_path: Path):
+    """The seed has it; no release of 0.7 wrote it. Every API reads it, without a switch."""
+    values = [b"x" * 100, b"y" * 200]
+    data = ls.encode(pa.table({"value": values}), format="0.7", compression="lz4", lz4_header_checksum=form)
+    assert data[5] == 3
+    assert [row["value"] for row in rows(data, format="0.7")] == values
+    for depth in ("headers", "metadata", "full"):
+        found = ls.validate(data, format="0.7", depth=depth).findings
+        assert [(one.rule, one.severity, one.field) for one in found] == [("L7-5", "info", "attributes")], depth
+    directory = tmp_path / "orders-0"
+    directory.mkdir()
+    (directory / f"{0:020}.kafka").write_bytes(data)
+    assert ls.Log(directory).records(columns=["value"]).to_pylist() == [{"value": value} for value in values]
+    assert [row["value"] for row in ls.polars.scan(directory).collect().to_dicts()] == values
+    assert len(run("cat", directory).lines) == 2
+    assert run("verify", "--fail-on", "warning", directory).code == 0
+    assert {row["compression"] for row in ls.batches(data, format="0.7").to_pylist()} == {"lz4"}
+    assert ls.convert(data, format="0.7", to="0.7").data == data
+    assert [row["value"] for row in ls.decode(ls.convert(data, format="0.7", to="v2", allow_loss=True).data).to_pylist()] == values
+
+
+def test_l7_5_another_payload_of_codec_3_stays_unknown():
+    frame = ls.encode(pa.table({"value": [b"x" * 100]}), format="0.7", compression="lz4")[10:]
+    whole = old(frame, codec=3)
+    assert len(rows(whole, format="0.7")) == 1
+    agree(old(b"0123456789" * 2, codec=3), ls.UnknownCompressionError, "L7-5", format="0.7")
+    damaged = whole[:-8] + b"????" + whole[-4:]
+    agree(damaged, ls.ChecksumError, "L7-12", format="0.7")
+    # Without a matching checksum nothing says that it is LZ4, asked or not.
+    agree(damaged, ls.UnknownCompressionError, "L7-5", format="0.7", check_crc=False)
+    nested = old(gzip.compress(whole + old(b"z"), mtime=0), codec=1)
+    assert [row["value"] for row in rows(nested, format="0.7")] == [b"x" * 100, b"z"]
 
 
 def test_l7_18_and_21_a_wrapper_of_nothing_and_a_cut_set():

@@ -179,7 +179,6 @@ class ConvertArguments:
     show_default=True,
     help="Write batches of this many bytes of uncompressed messages.",
 )
-@click.option("--lz4-in-07", is_flag=True, help="Read codec 3 of Kafka 0.7 as LZ4.")
 @click.option("--ignore-lz4-header-checksum", is_flag=True, help="Accept any header checksum of LZ4 frames.")
 @click.option("--allow-dependent-lz4-blocks", is_flag=True, help="Accept LZ4 frames with linked blocks.")
 @click.option(

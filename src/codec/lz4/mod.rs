@@ -45,6 +45,11 @@ enum End<'a> {
     Enough,
 }
 
+/// True for bytes that begin as a frame does.
+pub fn is_lz4_frame(input: &[u8]) -> bool {
+    input.starts_with(&frame::MAGIC)
+}
+
 /// Decompresses the frame that `input` begins with.
 pub(super) fn decompress(input: &[u8], read: Reading, out: &mut Output<'_>, findings: Option<&mut Vec<CodecFinding>>) -> Result<()> {
     let (frame, blocks) = Frame::parse(input, read.accepted, read.allows_dependent)?;
