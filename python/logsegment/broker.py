@@ -79,6 +79,8 @@ class AppendOptions:
     """Options of `append`, which documents each attribute."""
 
     origin: AppendOrigin
+    api_version: int | None
+    release: str | None
     first_offset: int
     has_zstd: bool
     to: str
@@ -94,11 +96,26 @@ class AppendOptions:
     codecs: BrokerResolver | str | None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FetchOptions:
+    """Options of `fetch`, which documents each attribute."""
+
+    api_version: int
+    release: str | None
+    topic_compression: str
+    first_offset: int | None
+    experimental: bool
+    limits: Limits | None
+    codecs: BrokerResolver | str | None
+
+
 def append(
     source: Any,
     *,
     first_offset: int,
     origin: AppendOrigin = "client",
+    api_version: int | None = None,
+    release: str | None = None,
     to: Literal["v0", "v1", "v2"] = "v2",
     compression: str = "producer",
     timestamp_type: TimestampType = "CreateTime",
@@ -149,6 +166,9 @@ def append(
         source: the records of a partition in a Produce request or a Fetch response; borrowed, never changed.
         first_offset: the offset of the first record, which is the log end offset.
         origin: origin of the append.
+        api_version: version of the Produce request, whose rules are checked first (VAL-1): magic 2 from version 3 on, zstd from version 7
+            on. None checks the records alone.
+        release: release of the broker, such as "4.0", for `api_version`; None for brokers up to 3.9. See `compat.produce`.
         to: the topic's message format.
         compression: the topic's ``compression.type``: "producer", "uncompressed" (or "none"), "gzip", "snappy", "lz4", "zstd",
             or the alias of a plugin in `codecs`, by its Java entry. Uncompressed control records stay uncompressed.
@@ -192,9 +212,15 @@ def append(
     """
     if max_message_bytes < 0:
         raise ValueError("max_message_bytes must be 0 or more")
+    if api_version is not None and origin != "client":
+        raise ValueError(f'api_version: only a client sends a Produce request; origin is "{origin}"')
+    if release is not None and api_version is None:
+        raise ValueError("release needs api_version")
     clock = time.time_ns() // 1_000_000 if now is None else milliseconds(now, "now", rounds_up=False)
     options = AppendOptions(
         origin=origin,
+        api_version=api_version,
+        release=release,
         first_offset=first_offset,
         has_zstd=_has_zstd(inter_broker_protocol_version),
         to=to,
@@ -217,23 +243,29 @@ def fetch(
     source: Any,
     *,
     api_version: int,
+    release: str | None = None,
     topic_compression: str = "producer",
     first_offset: int | None = None,
+    experimental: bool = False,
     limits: Limits | None = None,
     codecs: Registry | None = None,
 ) -> bytes:
-    """Return the record bytes of the response of a broker up to 3.9 to a Fetch request.
+    """Return the record bytes of a broker's response to a Fetch request.
 
-    Versions 0 and 1 get magic 0, versions 2 and 3 magic 1, later versions the stored entries. A broker that converts has declared the
+    Versions 0 and 1 get magic 0, versions 2 and 3 magic 1, later versions the stored entries. Brokers from 4.0 on do not support versions
+    below 4, and return zstd in all others. A broker that converts has declared the
     stored size. It fills the missing bytes, or the place of a batch that it cannot convert (zstd, a plugin), with the start of an entry
     that is longer than the response. Consumers skip that entry, and get error 76 for a fetch that starts at that batch.
 
     Args:
         source: entries of the log; see `logsegment.decode`. Borrowed.
         api_version: version of the Fetch request.
+        release: release of the broker, such as "4.0"; None for brokers up to 3.9. See `compat.fetch`.
         topic_compression: the topic's ``compression.type``, see `append`.
         first_offset: the fetch offset. Entries that end before it are dropped, and in converted entries also records of uncompressed
             batches below it.
+        experimental: the log may have batches of magic 3, a proposal (KIP-931). No version of Fetch has it, so they are converted down:
+            to magic 2 from version 4 on.
         limits: see `logsegment.decode`.
         codecs: a registry of plugins, for an alias in `topic_compression`; see `append`. Brokers do not convert batches of a plugin
             (S-P22); `logsegment.convert` to another codec does.
@@ -243,7 +275,7 @@ def fetch(
 
     Raises:
         UnsupportedError: with `kafka_error_code` 76, if the codec of the topic or of the first batch is zstd or a plugin and the version
-            does not allow it. A plugin needs Fetch version 4.
+            does not allow it. A plugin needs Fetch version 4. With 35, if brokers of the release do not support the version.
         RecordBatchError: if an entry is invalid.
         ValueError: if an argument is invalid.
 
@@ -255,9 +287,18 @@ def fetch(
         ...
         logsegment.UnsupportedError: [CNV-13] zstd needs Fetch version 10 or newer, this is 3: ...
 
-    Source: `KafkaApis.handleFetchRequest`, `LazyDownConversionRecordsSend` in Kafka 3.9; KIP-110, KIP-283.
+    Source: `KafkaApis.handleFetchRequest` in Kafka 3.9 and 4.0, `LazyDownConversionRecordsSend` in Kafka 3.9; KIP-110, KIP-283.
     """
-    return broker_fetch(source, api_version, topic_compression, first_offset, limits, broker_resolver(codecs))
+    options = FetchOptions(
+        api_version=api_version,
+        release=release,
+        topic_compression=topic_compression,
+        first_offset=first_offset,
+        experimental=experimental,
+        limits=limits,
+        codecs=broker_resolver(codecs),
+    )
+    return broker_fetch(source, options)
 
 
 def _has_zstd(inter_broker_protocol_version: str | None) -> bool:

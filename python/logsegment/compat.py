@@ -61,6 +61,7 @@ class RequestVersions:
         format: the newest record format in these versions.
         zstd: True if zstd is allowed.
         note: a remark, or empty.
+        zstd_since: the first release of brokers that no longer reject zstd in these versions, or None.
     """
 
     first: int
@@ -70,6 +71,7 @@ class RequestVersions:
     format: str
     zstd: bool
     note: str
+    zstd_since: str | None = None
 
 
 @dataclass(frozen=True)
@@ -130,19 +132,20 @@ CLIENTS: tuple[Client, ...] = tuple(
 )
 
 
-def produce(api_version: int, *, format: AnyFormat = "v2", compression: str = "none") -> Verdict:
+def produce(api_version: int, *, format: AnyFormat = "v2", compression: str = "none", release: str | None = None) -> Verdict:
     """Return the response of a broker to a Produce request with such records.
 
     Args:
         api_version: version of the request.
         format: format of the records.
         compression: "none", "gzip", "snappy", "lz4" or "zstd".
+        release: release of the broker, such as "3.9.1" or "4.0"; None for brokers up to 3.9.
 
     Returns:
-        A `Verdict`.
+        A `Verdict`. Its error is 35 if brokers of the release do not support the version (KIP-896).
 
     Raises:
-        ValueError: if the version is negative, or the format unknown.
+        ValueError: if the version is negative, or the format or release unknown.
         UnknownCompressionError: if the codec is unknown.
 
     Example:
@@ -154,32 +157,37 @@ def produce(api_version: int, *, format: AnyFormat = "v2", compression: str = "n
 
     Source: `ProduceRequest.validateRecords` in Kafka's clients; KIP-110, whose text has 74 for the code that shipped as 76.
     """
-    return _verdict("produce", api_version, format, compression)
+    return _verdict("produce", api_version, release, format, compression)
 
 
-def fetch(api_version: int, *, format: AnyFormat = "v2", compression: str = "none") -> Verdict:
+def fetch(api_version: int, *, format: AnyFormat = "v2", compression: str = "none", release: str | None = None) -> Verdict:
     """Return the response of a broker to a Fetch request for such records.
 
     Args:
         api_version: version of the request.
         format: format of the records in the log.
         compression: codec of the records.
+        release: release of the broker, such as "3.9.1" or "4.0"; None for brokers up to 3.9, which reject zstd below version 10 (KIP-110)
+            and convert for versions below 4. Brokers from 4.0 on return stored batches in every version that they support.
 
     Returns:
-        A `Verdict`. For a topic of `compression.type` "producer" with zstd and other codecs, see `broker.fetch`.
+        A `Verdict`. Its error is 35 if brokers of the release do not support the version (KIP-896). For a topic of `compression.type`
+        "producer" with zstd and other codecs, see `broker.fetch`.
 
     Raises:
-        ValueError: if the version is negative, or the format unknown.
+        ValueError: if the version is negative, or the format or release unknown.
         UnknownCompressionError: if the codec is unknown.
 
     Example:
         >>> import logsegment as ls
         >>> ls.compat.fetch(3, compression="lz4").converted
         'v1'
+        >>> ls.compat.fetch(9, compression="zstd", release="4.0").ok
+        True
 
-    Source: `KafkaApis.handleFetchRequest` in Kafka 3.9.
+    Source: `KafkaApis.handleFetchRequest` in Kafka 3.9 and 4.0.
     """
-    return _verdict("fetch", api_version, format, compression)
+    return _verdict("fetch", api_version, release, format, compression)
 
 
 def client(release: str) -> Client:
@@ -207,6 +215,6 @@ def client(release: str) -> Client:
     return CLIENTS[row]
 
 
-def _verdict(api: str, api_version: int, format: str, compression: str) -> Verdict:
-    code, converted, advice = compat_verdict(api, api_version, format, compression)
+def _verdict(api: str, api_version: int, release: str | None, format: str, compression: str) -> Verdict:
+    code, converted, advice = compat_verdict(api, api_version, release, format, compression)
     return Verdict(None if code is None else ERRORS[code], converted, advice)

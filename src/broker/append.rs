@@ -3,10 +3,10 @@
 use super::checks::{ensure_acceptable, ensure_size};
 use super::origin::AppendOrigin;
 use super::producers::ProducerState;
-use super::{follower, leader};
+use super::{follower, leader, refused};
 use crate::codec::Plugins;
-use crate::compat::KafkaError;
 use crate::compat::error_codes::UNKNOWN_SERVER_ERROR;
+use crate::compat::{Api, KafkaError, Release, Verdict, unserved, verdict};
 use crate::decode::{parse_header, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Step, step};
@@ -14,11 +14,22 @@ use crate::limits::Limits;
 use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat, TimestampType};
 use crate::wire::as_u64;
 
+/// A Produce request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProduceRequest {
+    /// Its version.
+    pub version: i16,
+    /// The release of the broker; `None` for those up to 3.9.
+    pub release: Option<Release>,
+}
+
 /// What the topic and the log say.
 #[derive(Clone, Debug)]
 pub struct AppendOptions {
     /// Who appends.
     pub origin: AppendOrigin,
+    /// The request of a client, if its version is checked.
+    pub request: Option<ProduceRequest>,
     /// Offset of the first record; of those that have offsets, the least that it may have.
     pub first_offset: i64,
     /// Format of the topic.
@@ -73,7 +84,10 @@ pub type Entry<'a> = (Frame<'a>, BatchHeader);
 /// `Rejected` with Kafka's code and the indexes of bad records; what is wrong with the bytes, as a decode says it.
 pub fn append(input: &[u8], options: &AppendOptions, producers: &mut ProducerState) -> Result<Appended> {
     // In the order of a broker (VAL-2a to VAL-2c).
-    let entries = entries(input, &options.limits, |frame, before| looked_at(frame, before, options))?;
+    if let Some(refusal) = options.request.and_then(|request| unserved(Api::Produce, request.version, request.release)) {
+        return Err(refusal_of(refusal));
+    }
+    let entries = entries(input, Formats::Auto, &options.limits, |frame, before| looked_at(frame, before, options))?;
     match options.origin {
         AppendOrigin::Client | AppendOrigin::Coordinator => leader::append(&entries, options, producers).map_err(in_brokers_words),
         AppendOrigin::Replication | AppendOrigin::RaftLeader => follower::append(&entries, options, producers),
@@ -86,6 +100,7 @@ pub fn append(input: &[u8], options: &AppendOptions, producers: &mut ProducerSta
 /// Those of framing and of `header_of`, with the position of the entry.
 pub fn entries<'a>(
     input: &'a [u8],
+    formats: Formats,
     limits: &Limits,
     mut header_of: impl FnMut(Frame<'a>, Option<&BatchHeader>) -> Result<Option<BatchHeader>>,
 ) -> Result<Vec<Entry<'a>>> {
@@ -93,7 +108,7 @@ pub fn entries<'a>(
     loop {
         let tail = input.get(at..).unwrap_or_default();
         let position = as_u64(at);
-        let (len, magic) = match step(tail, Formats::Auto, limits) {
+        let (len, magic) = match step(tail, formats, limits) {
             Step::Entry { len, magic } => (len, magic),
             Step::Incomplete { .. } => return Ok(entries),
             Step::Error(error) => return Err(error.at_byte(position)),
@@ -110,6 +125,9 @@ pub fn entries<'a>(
 /// The header; `None` for a batch that is left out, with all after it.
 fn looked_at(frame: Frame<'_>, before: Option<&BatchHeader>, options: &AppendOptions) -> Result<Option<BatchHeader>> {
     let header = parse_header(frame, Formats::Auto, 0)?;
+    if let Some(request) = options.request {
+        ensure_carried(&header, request)?;
+    }
     ensure_acceptable(&header, options)?;
     if follower::is_ahead(&header, options) {
         return Ok(None);
@@ -120,6 +138,23 @@ fn looked_at(frame: Frame<'_>, before: Option<&BatchHeader>, options: &AppendOpt
         follower::ensure_ascending(before, &header)?;
     }
     Ok(Some(header))
+}
+
+/// VAL-1: what a version of Produce may carry. Codecs that are not Kafka's are checked later.
+fn ensure_carried(header: &BatchHeader, request: ProduceRequest) -> Result<()> {
+    let compression = match header.compression() {
+        CompressionType::Plugin(_) | CompressionType::Unknown(_) => CompressionType::None,
+        known => known,
+    };
+    match verdict(Api::Produce, request.version, request.release, header.format, compression) {
+        Some(verdict) if verdict.error.is_some() => Err(refusal_of(verdict)),
+        Some(_) => Ok(()),
+        None => Err(ErrorKind::Usage { argument: "api_version", problem: "versions begin at 0".to_owned() }.into()),
+    }
+}
+
+fn refusal_of(verdict: Verdict) -> Error {
+    refused("VAL-1", verdict.error.unwrap_or(UNKNOWN_SERVER_ERROR), verdict.advice)
 }
 
 /// S-P18: an id that Java's registry does not know is an illegal argument to a broker.

@@ -30,6 +30,7 @@ impl Assigner {
     /// From `base_offset` on. `level` is that of the codec of magic 0.
     pub fn new(format: RecordFormat, level: Option<i32>, base_offset: i64) -> Self {
         let options = AppendOptions {
+            request: None,
             origin: AppendOrigin::Client,
             first_offset: base_offset,
             to: RecordFormat::V0,

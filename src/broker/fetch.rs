@@ -1,11 +1,11 @@
-//! What a broker up to 3.9 sends to a fetch (CNV-13, CNV-14; KIP-110, KIP-283).
+//! What a broker sends to a fetch, by default one up to 3.9 (CNV-13, CNV-14; KIP-110, KIP-283).
 
 use bytes::Bytes;
 
 use super::append::{Entry, entries};
 use super::refused;
-use crate::compat::error_codes::UNSUPPORTED_COMPRESSION_TYPE;
-use crate::compat::{Api, verdict};
+use crate::compat::error_codes::{UNSUPPORTED_COMPRESSION_TYPE, UNSUPPORTED_VERSION};
+use crate::compat::{Api, Release, unserved, verdict};
 use crate::convert::{ConvertOptions, Converter};
 use crate::decode::{DecodeOptions, parse_header};
 use crate::error::{Error, ErrorKind, Result};
@@ -18,21 +18,42 @@ use crate::wire::Sink;
 /// Bytes of entries that a broker converts at a time, after the first entry.
 const CHUNK: usize = 128 << 10;
 
-/// The bytes that a fetch of this version gets. `topic` is the topic's codec, `None` for `producer`; entries that end before
+/// A Fetch request.
+#[derive(Clone, Copy, Debug)]
+pub struct FetchRequest {
+    /// Its version.
+    pub version: i16,
+    /// The release of the broker; `None` for those up to 3.9.
+    pub release: Option<Release>,
+    /// The formats that the log may have. Magic 3 is converted down for every version, as none has it.
+    pub formats: Formats,
+}
+
+/// The bytes that a request gets. `topic` is the topic's codec, `None` for `producer`; entries that end before
 /// `first_offset` are left out, and so are records of uncompressed batches below it where they are converted.
 ///
 /// # Errors
 /// `Rejected` with 76 for zstd or a plugin that the version cannot take; `Usage` for a version below 0; what is wrong with the bytes.
-pub fn fetch(input: &[u8], version: i16, topic: Option<CompressionType>, first_offset: Option<i64>, limits: &Limits) -> Result<Vec<u8>> {
+pub fn fetch(
+    input: &[u8],
+    request: FetchRequest,
+    topic: Option<CompressionType>,
+    first_offset: Option<i64>,
+    limits: &Limits,
+) -> Result<Vec<u8>> {
+    let FetchRequest { version, release, formats } = request;
     let Some(row) = Api::Fetch.row(version) else {
         return Err(ErrorKind::Usage { argument: "api_version", problem: "versions begin at 0".to_owned() }.into());
     };
+    if let Some(verdict) = unserved(Api::Fetch, version, release) {
+        return Err(refused("CNV-13", verdict.error.unwrap_or(UNSUPPORTED_VERSION), verdict.advice));
+    }
     match topic {
-        Some(CompressionType::Zstd) if !row.has_zstd => return Err(too_old(version)),
+        Some(CompressionType::Zstd) if !row.takes_zstd(release) => return Err(too_old(version)),
         Some(CompressionType::Plugin(id)) if row.format < RecordFormat::V2 => return Err(without_plugins(id, version)),
         _ => {}
     }
-    let mut entries = entries(input, limits, |frame, _| parse_header(frame, Formats::Auto, 0).map(Some))?;
+    let mut entries = entries(input, formats, limits, |frame, _| parse_header(frame, formats, 0).map(Some))?;
     if let Some(first) = first_offset {
         let before = entries.iter().take_while(|(_, header)| header.last_offset < first).count();
         entries.drain(..before);
@@ -41,7 +62,9 @@ pub fn fetch(input: &[u8], version: i16, topic: Option<CompressionType>, first_o
     if entries.iter().all(|(_, header)| header.format <= row.format) {
         return Ok(stored.to_vec());
     }
-    let conversion = Conversion { to: row.format, first_offset, limits };
+    // Batches stay whole.
+    let first_offset = first_offset.filter(|_| row.format < RecordFormat::V2);
+    let conversion = Conversion { to: row.format, formats, first_offset, limits };
     conversion.run(&entries, stored.len()).map_err(|stopped| stopped.unwrap_or_else(|| unconvertible(&entries, version)))
 }
 
@@ -61,7 +84,7 @@ fn without_plugins(id: u8, version: i16) -> Error {
 
 /// Kafka's error for zstd, with the advice of KIP-110.
 fn too_old(version: i16) -> Error {
-    let advice = verdict(Api::Fetch, version, RecordFormat::V2, CompressionType::Zstd).map(|verdict| verdict.advice);
+    let advice = verdict(Api::Fetch, version, None, RecordFormat::V2, CompressionType::Zstd).map(|verdict| verdict.advice);
     refused("CNV-13", UNSUPPORTED_COMPRESSION_TYPE, advice.unwrap_or_default())
 }
 
@@ -72,6 +95,7 @@ fn from(input: &[u8], position: u64) -> &[u8] {
 /// A conversion in pieces, as a broker sends it.
 struct Conversion<'a> {
     to: RecordFormat,
+    formats: Formats,
     first_offset: Option<i64>,
     limits: &'a Limits,
 }
@@ -117,7 +141,7 @@ impl Conversion<'_> {
         let bytes: Vec<u8> = entries.iter().flat_map(|(frame, _)| frame.bytes).copied().collect();
         let start = entries.first().map_or(0, |(frame, _)| frame.position);
         let options = ConvertOptions {
-            decode: DecodeOptions { limits: *self.limits, ..DecodeOptions::default() },
+            decode: DecodeOptions { limits: *self.limits, formats: self.formats, ..DecodeOptions::default() },
             to: self.to,
             compression: None,
             is_metadata_first: false,

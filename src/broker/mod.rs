@@ -14,9 +14,9 @@ mod origin;
 mod producers;
 mod records;
 
-pub use append::{AppendOptions, Appended, append};
+pub use append::{AppendOptions, Appended, ProduceRequest, append};
 pub use assign::Assigner;
-pub use fetch::fetch;
+pub use fetch::{FetchRequest, fetch};
 pub use origin::AppendOrigin;
 pub use producers::{ProducedBatch, ProducerEntry, ProducerState};
 

@@ -2,6 +2,7 @@
 
 use super::KafkaError;
 use super::error_codes::{INVALID_RECORD, UNSUPPORTED_COMPRESSION_TYPE, UNSUPPORTED_VERSION};
+use super::releases::Release;
 use crate::model::{CompressionType, RecordFormat};
 
 /// A request that carries records.
@@ -28,6 +29,8 @@ pub struct ApiVersions {
     pub format: RecordFormat,
     /// zstd is allowed.
     pub has_zstd: bool,
+    /// The first release of brokers that no longer refuse zstd in them; `None` if all do, or none.
+    pub zstd_since: Option<&'static str>,
     /// What a reader of the table should know.
     pub note: &'static str,
 }
@@ -45,6 +48,8 @@ pub struct Verdict {
 
 /// Fetch and Produce versions 0 and 1 end with the brokers of 3.9 (KIP-896).
 const LAST_OLD_BROKER: Option<&str> = Some("3.9");
+/// Brokers from 4.0 on send what is stored, whatever the version (`KafkaApis` has no such check any more).
+const LATER_ZSTD: Option<&str> = Some("4.0");
 /// Clients that take and send zstd.
 const ZSTD_CLIENTS: &str = "Java clients from 2.1 on, librdkafka from 1.0 on";
 
@@ -60,7 +65,7 @@ pub const PRODUCE: [ApiVersions; 4] = [
 pub const FETCH: [ApiVersions; 4] = [
     row(0, Some(1), "0.8.0", LAST_OLD_BROKER, RecordFormat::V0, false, "newer formats are converted down to magic 0"),
     row(2, Some(3), "0.10.0", LAST_OLD_BROKER, RecordFormat::V1, false, "newer formats are converted down to magic 1"),
-    row(4, Some(9), "0.11.0", None, RecordFormat::V2, false, "as stored"),
+    ApiVersions { zstd_since: LATER_ZSTD, ..row(4, Some(9), "0.11.0", None, RecordFormat::V2, false, "as stored") },
     row(10, None, "2.1", None, RecordFormat::V2, true, "as stored"),
 ];
 
@@ -73,10 +78,17 @@ const fn row(
     has_zstd: bool,
     note: &'static str,
 ) -> ApiVersions {
-    ApiVersions { first, last, since, until, format, has_zstd, note }
+    ApiVersions { first, last, since, until, format, has_zstd, zstd_since: None, note }
 }
 
 impl Api {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Produce => "Produce",
+            Self::Fetch => "Fetch",
+        }
+    }
+
     /// The table of this request.
     pub fn versions(self) -> &'static [ApiVersions] {
         match self {
@@ -91,6 +103,18 @@ impl Api {
     }
 }
 
+impl ApiVersions {
+    /// True if brokers of a release have these versions; without a release, if any brokers have.
+    fn is_served_by(&self, release: Option<Release>) -> bool {
+        release.is_none_or(|release| release.is_from(self.since) && self.until.is_none_or(|until| release.is_up_to(until)))
+    }
+
+    /// True if zstd is allowed by brokers of a release; without a release, by those up to 3.9.
+    pub fn takes_zstd(&self, release: Option<Release>) -> bool {
+        self.has_zstd || release.zip(self.zstd_since).is_some_and(|(release, since)| release.is_from(since))
+    }
+}
+
 impl Verdict {
     fn good() -> Self {
         Self { error: None, converted: None, advice: String::new() }
@@ -101,8 +125,26 @@ impl Verdict {
     }
 }
 
-/// What becomes of records of this format and codec in a request of this version; `None` below version 0.
-pub fn verdict(api: Api, version: i16, format: RecordFormat, compression: CompressionType) -> Option<Verdict> {
+/// Why a request of this version is not served by brokers of a release; `None` if it is.
+pub fn unserved(api: Api, version: i16, release: Option<Release>) -> Option<Verdict> {
+    let (row, release) = (api.row(version)?, release?);
+    if row.is_served_by(Some(release)) {
+        return None;
+    }
+    let name = api.name();
+    let advice = match row.until {
+        Some(until) if !release.is_up_to(until) => {
+            format!("brokers up to {until} serve {name} version {version}, this is {release}: upgrade the client")
+        }
+        _ => format!("brokers from {} on serve {name} version {version}, this is {release}", row.since),
+    };
+    Some(Verdict::refused(UNSUPPORTED_VERSION, advice))
+}
+
+/// What brokers of a release do with records of this format and codec in a request of this version; `None` below version 0.
+///
+/// Without a release, the answer is that of brokers up to 3.9.
+pub fn verdict(api: Api, version: i16, release: Option<Release>, format: RecordFormat, compression: CompressionType) -> Option<Verdict> {
     let row = api.row(version)?;
     if format == RecordFormat::V07 {
         return Some(Verdict::refused(
@@ -117,14 +159,18 @@ pub fn verdict(api: Api, version: i16, format: RecordFormat, compression: Compre
     if compression == CompressionType::Zstd && format < RecordFormat::V2 {
         return Some(Verdict::refused(INVALID_RECORD, "zstd exists in magic 2 only: write v2, or choose gzip, snappy or lz4"));
     }
+    if let Some(verdict) = unserved(api, version, release) {
+        return Some(verdict);
+    }
+    let is_zstd_refused = compression == CompressionType::Zstd && !row.takes_zstd(release);
     Some(match api {
-        Api::Produce => produced(row, version, format, compression),
-        Api::Fetch => fetched(row, version, format, compression),
+        Api::Produce => produced(row, version, format, is_zstd_refused),
+        Api::Fetch => fetched(row, version, format, is_zstd_refused),
     })
 }
 
-fn produced(row: &ApiVersions, version: i16, format: RecordFormat, compression: CompressionType) -> Verdict {
-    if compression == CompressionType::Zstd && !row.has_zstd {
+fn produced(row: &ApiVersions, version: i16, format: RecordFormat, is_zstd_refused: bool) -> Verdict {
+    if is_zstd_refused {
         return Verdict::refused(UNSUPPORTED_COMPRESSION_TYPE, too_old("Produce", version, 7, "producer"));
     }
     if row.format == RecordFormat::V2 && format < RecordFormat::V2 {
@@ -145,8 +191,8 @@ fn produced(row: &ApiVersions, version: i16, format: RecordFormat, compression: 
     Verdict::good()
 }
 
-fn fetched(row: &ApiVersions, version: i16, format: RecordFormat, compression: CompressionType) -> Verdict {
-    if compression == CompressionType::Zstd && !row.has_zstd {
+fn fetched(row: &ApiVersions, version: i16, format: RecordFormat, is_zstd_refused: bool) -> Verdict {
+    if is_zstd_refused {
         return Verdict::refused(UNSUPPORTED_COMPRESSION_TYPE, too_old("Fetch", version, 10, "consumer"));
     }
     if format > row.format {
@@ -176,7 +222,7 @@ mod tests {
     use RecordFormat::{V0, V1, V2, V07};
 
     fn code(api: Api, version: i16, format: RecordFormat, compression: CompressionType) -> Option<i16> {
-        verdict(api, version, format, compression).unwrap().error.map(|error| error.code)
+        verdict(api, version, None, format, compression).unwrap().error.map(|error| error.code)
     }
 
     #[test]
@@ -194,8 +240,22 @@ mod tests {
         assert_eq!([6, 7].map(|version| code(Api::Produce, version, V2, Zstd)), [Some(76), None]);
         assert_eq!([9, 10].map(|version| code(Api::Fetch, version, V2, Zstd)), [Some(76), None]);
         assert_eq!(code(Api::Produce, 2, V1, Zstd), Some(87));
-        let advice = verdict(Api::Fetch, 3, V2, Zstd).unwrap().advice;
+        let advice = verdict(Api::Fetch, 3, None, V2, Zstd).unwrap().advice;
         assert!(advice.contains("upgrade the consumer") && advice.contains("74"), "{advice}");
+    }
+
+    #[test]
+    fn brokers_of_4_send_zstd_in_every_version_that_they_serve() {
+        let code = |api, version, release| {
+            let release = Release::parse(release);
+            verdict(api, version, release, V2, Zstd).unwrap().error.map(|error| error.code)
+        };
+        assert_eq!([4, 9, 10].map(|version| code(Api::Fetch, version, "4.0")), [None; 3]);
+        assert_eq!([4, 9, 10].map(|version| code(Api::Fetch, version, "3.9.1")), [Some(76), Some(76), None]);
+        assert_eq!([0, 3].map(|version| code(Api::Fetch, version, "4.3.1")), [Some(35); 2]);
+        assert_eq!(code(Api::Fetch, 10, "2.0"), Some(35));
+        // A producer is refused as before.
+        assert_eq!([2, 6, 7].map(|version| code(Api::Produce, version, "4.0")), [Some(35), Some(76), None]);
     }
 
     #[test]
@@ -207,7 +267,7 @@ mod tests {
 
     #[test]
     fn cnv_13_old_fetches_are_converted_down() {
-        let converted = |version, format| verdict(Api::Fetch, version, format, Plain).unwrap().converted;
+        let converted = |version, format| verdict(Api::Fetch, version, None, format, Plain).unwrap().converted;
         assert_eq!([0, 1, 2, 3, 4].map(|version| converted(version, V2)), [Some(V0), Some(V0), Some(V1), Some(V1), None]);
         assert_eq!(converted(1, V1), Some(V0));
         assert_eq!(converted(3, V1), None);

@@ -6,6 +6,6 @@ pub mod api_versions;
 pub mod error_codes;
 pub mod releases;
 
-pub use api_versions::{Api, ApiVersions, verdict};
+pub use api_versions::{Api, ApiVersions, Verdict, unserved, verdict};
 pub use error_codes::KafkaError;
-pub use releases::{CLIENTS, Client};
+pub use releases::{CLIENTS, Client, Release};

@@ -1,5 +1,7 @@
 //! What the clients of each era write and read. A row holds until the next one begins.
 
+use std::fmt;
+
 use crate::model::RecordFormat::{self, V0, V1, V2, V07};
 
 /// Client releases that carry the same.
@@ -72,19 +74,46 @@ const fn client(
     Client { since, produce, fetch, writes, reads, compressions, lz4_written, lz4_read, note }
 }
 
-/// The row that a release belongs to; `None` before 0.7.0, or when the text is no release (`"0.9.0.1"`, `"2.1"`).
-pub fn client_of(release: &str) -> Option<&'static Client> {
-    let asked = numbers(release)?;
-    CLIENTS.iter().rev().find(|row| numbers(row.since).is_some_and(|since| since <= asked))
+/// A release of Kafka (`"0.9.0.1"`, `"2.1"`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Release([u32; 4]);
+
+impl Release {
+    /// Parses the name of a release; `None` for other text.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut numbers = [0; 4];
+        let mut places = numbers.iter_mut();
+        for part in text.split('.') {
+            *places.next()? = part.parse().ok()?;
+        }
+        Some(Self(numbers))
+    }
+
+    /// True for this release or a later one.
+    pub fn is_from(self, first: &str) -> bool {
+        Self::parse(first).is_some_and(|first| first <= self)
+    }
+
+    /// True for a release of this line (`"3.9"`: also 3.9.1) or an earlier one.
+    pub fn is_up_to(self, line: &str) -> bool {
+        let Self([major, minor, ..]) = self;
+        Self::parse(line).is_some_and(|last| Self([major, minor, 0, 0]) <= last)
+    }
 }
 
-fn numbers(release: &str) -> Option<[u32; 4]> {
-    let mut numbers = [0; 4];
-    let mut places = numbers.iter_mut();
-    for part in release.split('.') {
-        *places.next()? = part.parse().ok()?;
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self([major, minor, patch, last]) = self;
+        write!(f, "{major}.{minor}")?;
+        if *patch > 0 || *last > 0 { write!(f, ".{patch}") } else { Ok(()) }?;
+        if *last > 0 { write!(f, ".{last}") } else { Ok(()) }
     }
-    Some(numbers)
+}
+
+/// The row that a release belongs to; `None` before 0.7.0, or when the text is no release.
+pub fn client_of(release: &str) -> Option<&'static Client> {
+    let asked = Release::parse(release)?;
+    CLIENTS.iter().rev().find(|row| asked.is_from(row.since))
 }
 
 #[cfg(test)]
@@ -100,6 +129,14 @@ mod tests {
         assert_eq!(since("0.10.2.2"), Some("0.10.0"));
         assert_eq!(since("4.3.1"), Some("2.3"));
         assert_eq!([since("0.6"), since("new"), since("1.2.3.4.5")], [None; 3]);
+    }
+
+    #[test]
+    fn releases_are_compared_by_their_numbers() {
+        let release = |text| Release::parse(text).unwrap();
+        assert!(release("3.10").is_from("3.9.2") && !release("3.9.1").is_from("4.0"));
+        assert!(release("3.9.1").is_up_to("3.9") && !release("4.0").is_up_to("3.9"));
+        assert_eq!(["0.9.0.1", "2.1", "4.0.2"].map(|text| release(text).to_string()), ["0.9.0.1", "2.1", "4.0.2"]);
     }
 
     #[test]

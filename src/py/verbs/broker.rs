@@ -1,17 +1,20 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::broker::{self, AppendOptions, AppendOrigin, Appended, ProducedBatch, ProducerEntry, ProducerState};
+use crate::broker::{
+    self, AppendOptions, AppendOrigin, Appended, FetchRequest, ProduceRequest, ProducedBatch, ProducerEntry, ProducerState,
+};
 use crate::codec::Plugins;
 use crate::error::Result;
 use crate::framing::Source;
-use crate::model::CompressionType;
+use crate::model::{CompressionType, Formats};
 use crate::py::errors;
 use crate::py::interrupt::Signals;
 use crate::py::limits::Limits;
 use crate::py::options::{choice, option, released_format, timestamp_type};
 use crate::py::plugins;
 use crate::py::source;
+use crate::py::verbs::compat::release_named;
 
 /// First and last sequence, first and last offset, timestamp.
 type BatchRow = (i32, i32, i64, i64, i64);
@@ -41,21 +44,21 @@ pub fn broker_append<'py>(
 
 /// Return the response to a fetch; see `logsegment.broker.fetch`.
 #[pyfunction]
-pub fn broker_fetch<'py>(
-    py: Python<'py>,
-    source: &Bound<'py, PyAny>,
-    version: i16,
-    topic: &str,
-    first_offset: Option<i64>,
-    limits: Option<&Limits>,
-    codecs: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let topic = topic_compression(py, topic, &plugins::of(codecs))?;
-    let limits = Limits::or_default(limits);
+pub fn broker_fetch<'py>(py: Python<'py>, source: &Bound<'py, PyAny>, options: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    let (topic, release): (String, Option<String>) = (option!(options, "topic_compression"), option!(options, "release"));
+    let topic = topic_compression(py, &topic, &plugins::of(option!(options, "codecs")))?;
+    let limits: Option<Limits> = option!(options, "limits");
+    let (limits, first_offset) = (Limits::or_default(limits.as_ref()), option!(options, "first_offset"));
+    let is_experimental: bool = option!(options, "experimental");
+    let request = FetchRequest {
+        version: option!(options, "api_version"),
+        release: release_named(release.as_deref())?,
+        formats: if is_experimental { Formats::Experimental } else { Formats::Auto },
+    };
     let mut bytes = bytes_of(source)?;
     let done = py.detach(|| {
         whole(&mut bytes)?;
-        broker::fetch(bytes.front(), version, topic, first_offset, &limits)
+        broker::fetch(bytes.front(), request, topic, first_offset, &limits)
     });
     done.map(|data| PyBytes::new(py, &data)).map_err(|error| errors::to_py(py, &error))
 }
@@ -77,7 +80,10 @@ fn append_options(options: &Bound<'_, PyAny>) -> PyResult<AppendOptions> {
     let from: String = option!(options, "origin");
     let plugins = plugins::of(option!(options, "codecs"));
     let (kind, limits): (String, Option<Limits>) = (option!(options, "timestamp_type"), option!(options, "limits"));
+    let (version, release): (Option<i16>, Option<String>) = (option!(options, "api_version"), option!(options, "release"));
+    let release = release_named(release.as_deref())?;
     Ok(AppendOptions {
+        request: version.map(|version| ProduceRequest { version, release }),
         origin: choice("origin", &from, AppendOrigin::NAMED)?,
         first_offset: option!(options, "first_offset"),
         to: released_format("to", &to)?,

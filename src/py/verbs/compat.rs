@@ -1,11 +1,11 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::compat::{Api, ApiVersions, CLIENTS, Client, error_codes, releases, verdict};
+use crate::compat::{Api, ApiVersions, CLIENTS, Client, Release, error_codes, releases, verdict};
 use crate::model::{CompressionType, RecordFormat};
 use crate::py::options::{choice, released_format};
 
-type VersionRow = (i16, Option<i16>, &'static str, Option<&'static str>, &'static str, bool, &'static str);
+type VersionRow = (i16, Option<i16>, &'static str, Option<&'static str>, &'static str, bool, &'static str, Option<&'static str>);
 type ClientRow =
     (&'static str, Option<i16>, Option<i16>, &'static str, Vec<&'static str>, Vec<&'static str>, &'static str, &'static str, &'static str);
 
@@ -36,13 +36,29 @@ pub fn compat_errors() -> Vec<(i16, &'static str, &'static str)> {
 
 /// Return the response to records in a request: error code, format of a conversion, advice.
 #[pyfunction]
-pub fn compat_verdict(api: &str, version: i16, format: &str, compression: &str) -> PyResult<(Option<i16>, Option<&'static str>, String)> {
+pub fn compat_verdict(
+    api: &str,
+    version: i16,
+    release: Option<&str>,
+    format: &str,
+    compression: &str,
+) -> PyResult<(Option<i16>, Option<&'static str>, String)> {
+    let release = release_named(release)?;
     let format = released_format("format", format)?;
     let compression = compression_named(compression)?;
-    let Some(verdict) = verdict(named(api)?, version, format, compression) else {
+    let Some(verdict) = verdict(named(api)?, version, release, format, compression) else {
         return Err(PyValueError::new_err(format!("api_version must be 0 or more, not {version}")));
     };
     Ok((verdict.error.map(|error| error.code), verdict.converted.map(RecordFormat::name), verdict.advice))
+}
+
+/// Fails with ValueError for text that is not a release of Kafka.
+pub fn release_named(name: Option<&str>) -> PyResult<Option<Release>> {
+    let release = name.map(|name| {
+        Release::parse(name)
+            .ok_or_else(|| PyValueError::new_err(format!("release must be a release of Kafka, such as '3.9.1', not {name:?}")))
+    });
+    release.transpose()
 }
 
 fn named(api: &str) -> PyResult<Api> {
@@ -58,7 +74,7 @@ fn compression_named(name: &str) -> PyResult<CompressionType> {
 }
 
 fn version_row(row: &ApiVersions) -> VersionRow {
-    (row.first, row.last, row.since, row.until, row.format.name(), row.has_zstd, row.note)
+    (row.first, row.last, row.since, row.until, row.format.name(), row.has_zstd, row.note, row.zstd_since)
 }
 
 fn client_row(row: &Client) -> ClientRow {
