@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from logsegment._rewrite.split_join import Arrangement, SegmentPart, join, split
     from logsegment._salvage import KeptRange, LostRange, Salvage, salvage
     from logsegment._validate import Report, validate
+    from logsegment.analysis.committed_offsets import CommittedOffset, committed_offsets
     from logsegment.analysis.diff import diff
     from logsegment.analysis.find import find
     from logsegment.analysis.stats import stats
@@ -79,6 +80,7 @@ _MODULES = {
     "logsegment._rewrite.selection": ("Selection",),
     "logsegment._salvage": ("KeptRange", "LostRange", "Salvage", "salvage"),
     "logsegment._validate": ("Report", "validate"),
+    "logsegment.analysis.committed_offsets": ("CommittedOffset", "committed_offsets"),
     "logsegment.analysis.diff": ("diff",),
     "logsegment.analysis.find": ("find",),
     "logsegment.analysis.stats": ("stats",),
@@ -98,6 +100,7 @@ __all__ = [
     "BatchTable",
     "ChecksumError",
     "CodecError",
+    "CommittedOffset",
     "ConversionLoss",
     "Converted",
     "CompressionPolicy",
@@ -137,6 +140,7 @@ __all__ = [
     "break_lz4",
     "broker",
     "check_lz4",
+    "committed_offsets",
     "compact",
     "compat",
     "convert",

@@ -4,6 +4,7 @@
 //! Keys and values go in, fields go out to a `Visitor`. One reader (`read`) for all schemas, which are tables (`tables`); this module knows
 //! neither columns nor JSON. Sources: KIP-482; the coordinators' `CoordinatorRecordSerde`, `AbstractApiMessageSerde`, `ControlRecordUtils`.
 
+mod committed_offsets;
 mod part;
 mod read;
 mod record;
@@ -16,6 +17,7 @@ mod visitor;
 #[cfg(test)]
 mod tests;
 
+pub use committed_offsets::{CommittedOffsets, GroupPartition, OffsetCommit};
 pub use part::Part;
 pub use record::{Identified, identify};
 pub use schema::{Field, Kind, Message, Record};

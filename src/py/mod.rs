@@ -55,6 +55,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::transactions::scan_transactions, module)?)?;
     module.add_class::<verbs::transactions::TransactionHistory>()?;
     module.add_function(wrap_pyfunction!(verbs::decode_files::decode_files, module)?)?;
+    module.add_class::<verbs::committed_offsets::CommittedOffsets>()?;
     module.add_function(wrap_pyfunction!(verbs::decode_files::batch_files, module)?)?;
     module.add_class::<verbs::segment::SegmentIndex>()?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_txn_index, module)?)?;

@@ -10,6 +10,7 @@ pyarrow and pandas are imported by what needs them, not here: PySpark imports th
 """
 
 try:
+    from logsegment.spark.committed_offsets import committed_offsets
     from logsegment.spark.decode_values import decode_values
     from logsegment.spark.jvm.jar import jar, session_options
     from logsegment.spark.map_in_arrow import BatchDecoder, decode_batches
@@ -27,6 +28,7 @@ __all__ = [
     "BatchDecoder",
     "LogSegmentSource",
     "batch_info_udf",
+    "committed_offsets",
     "convert_udf",
     "decode_batches",
     "decode_udf",
