@@ -43,14 +43,15 @@ __all__ = [
     "decode",
     "batch_stream",
     "encode",
+    "EarlierProducers",
     "validate_findings",
     "findings_table",
     "header_totals",
     "BatchCounter",
     "BatchHeader",
     "TransactionHistory",
-    "ValidBatches",
     "CommittedOffsets",
+    "ValidBatches",
     "batch_headers",
     "compare_records",
     "different_columns",
@@ -640,8 +641,19 @@ def encode(
     key_writer: ValueWriter | None = None,
 ) -> bytes | None: ...
 def inspect_entry(source: Any, shown: InspectOptions, options: ReadOptions) -> tuple[Any, ...]: ...
+
+@final
+class EarlierProducers:
+    def __new__(cls) -> Self: ...
+
 def validate_findings(
-    source: Any, depth_name: str, options: ReadOptions, *, file: FileSource | None = None, is_followed: bool = False
+    source: Any,
+    depth_name: str,
+    options: ReadOptions,
+    *,
+    file: FileSource | None = None,
+    is_followed: bool = False,
+    earlier: EarlierProducers | None = None,
 ) -> tuple[list[Finding], IoStats, tuple[int, int, int, int] | None]: ...
 
 @final
@@ -696,7 +708,7 @@ _TransactionRow: TypeAlias = tuple[str, int, int, int, int, int | None, int, int
 
 @final
 class TransactionHistory:
-    def __new__(cls) -> Self: ...
+    def __new__(cls, longest_ms: int) -> Self: ...
     def enter(self, source: Any, options: ReadOptions) -> None: ...
     def add_damage(self, position: int) -> None: ...
     def visit(self, rows: ArrowBatch) -> tuple[int | None, list[_TransactionRow], list[BatchHeader]]: ...

@@ -233,7 +233,7 @@ def validated(source: Any, depth: Depth, options: ReadOptions, *, file: FileSour
         depth: see `validate`.
         options: options of the read.
         file: the file of the source, with the offsets that it may contain.
-        is_followed: another segment follows, so that a torn tail is a warning.
+        is_followed: another segment follows, so that a torn tail is a warning, and open transactions may end there.
 
     Raises:
         ValueError, TypeError, OSError: as in `validate`.

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::decode::transactions::{Begin, Clocks};
 use crate::model::BatchHeader;
 
 /// How a transaction ended.
@@ -56,34 +57,49 @@ pub struct Transaction {
     pub records: i64,
     /// Their bytes as stored.
     pub bytes: u64,
-    /// Time of its first batch, ms; `NO_TIME` for none.
+    /// Time of its first batch as stored, ms; -1 for none.
     pub first_timestamp: i64,
-    /// From there to its marker, or to the time up to which open transactions last, ms.
+    /// From its begin to its marker, or to the time up to which open transactions last, ms; see `decode::transactions::Begin`.
     pub duration_ms: i64,
 }
 
-/// A timestamp that is absent.
-pub const NO_TIME: i64 = -1;
+/// A transaction without a marker so far, and when it began.
+#[derive(Debug)]
+struct Open {
+    transaction: Transaction,
+    begin: Begin,
+}
 
 /// The transactions that have no marker so far. Segments are visited in the order of their offsets.
 #[derive(Debug)]
 pub struct TransactionHistory {
     /// The markers of the segment that is read, by producer id and offset; true for a commit.
     markers: HashMap<(i64, i64), bool>,
-    open: HashMap<i64, Transaction>,
+    open: HashMap<i64, Open>,
     undecided: HashSet<i64>,
     /// Where the segment that is read is damaged, until a batch after it comes.
     damage: Vec<u64>,
-    newest_timestamp: i64,
-}
-
-impl Default for TransactionHistory {
-    fn default() -> Self {
-        Self { markers: HashMap::new(), open: HashMap::new(), undecided: HashSet::new(), damage: Vec::new(), newest_timestamp: NO_TIME }
-    }
+    clocks: Clocks,
+    /// Producers whose transactions began after the last time of a broker.
+    begun: Vec<i64>,
+    /// A transaction that is open for longer hangs, ms.
+    longest_ms: i64,
 }
 
 impl TransactionHistory {
+    /// A history without transactions; one that is open for longer than `longest_ms` hangs.
+    pub fn new(longest_ms: i64) -> Self {
+        Self {
+            markers: HashMap::new(),
+            open: HashMap::new(),
+            undecided: HashSet::new(),
+            damage: Vec::new(),
+            clocks: Clocks::default(),
+            begun: Vec::new(),
+            longest_ms,
+        }
+    }
+
     /// Begin a segment with these markers: producer id, offset, and true for a commit.
     pub fn enter(&mut self, markers: impl IntoIterator<Item = (i64, i64, bool)>) {
         self.leave();
@@ -110,7 +126,13 @@ impl TransactionHistory {
         if self.damage.len() < before {
             self.mark_undecided();
         }
-        self.newest_timestamp = self.newest_timestamp.max(header.max_timestamp);
+        if let Some(time) = self.clocks.visit(header) {
+            for id in self.begun.drain(..) {
+                if let Some(open) = self.open.get_mut(&id) {
+                    open.begin.set_after(time);
+                }
+            }
+        }
         let producer_id = header.producer.id;
         if !header.is_transactional() || producer_id < 0 {
             return None;
@@ -120,9 +142,10 @@ impl TransactionHistory {
             return None;
         }
         let commits = *self.markers.get(&(producer_id, header.last_offset))?;
-        let ended = self.open.remove(&producer_id)?;
+        let Open { transaction: ended, begin } = self.open.remove(&producer_id)?;
+        self.clocks.end(&begin, header.max_timestamp);
         let state = self.state_of(&ended, if commits { State::Committed } else { State::Aborted });
-        let duration_ms = between(ended.first_timestamp, header.max_timestamp);
+        let duration_ms = begin.lasted_ms(header.max_timestamp, self.longest_ms);
         Some(Transaction { state, marker_offset: Some(header.last_offset), duration_ms, ..ended })
     }
 
@@ -133,15 +156,15 @@ impl TransactionHistory {
 
     /// Return the transactions without a marker, by first offset.
     ///
-    /// `longest_ms`: a transaction that is open for longer hangs. `now`: the time up to which they last, by default the newest timestamp.
-    pub fn open(&mut self, longest_ms: i64, now: Option<i64>) -> Vec<Transaction> {
-        let until = now.unwrap_or(self.newest_timestamp);
+    /// `now`: the time of a clock up to which they last; by default they last for as long as the log shows.
+    pub fn open(&mut self, now: Option<i64>) -> Vec<Transaction> {
         let mut open: Vec<_> = std::mem::take(&mut self.open).into_values().collect();
-        open.sort_unstable_by_key(|one| one.first_offset);
-        let ended = open.into_iter().map(|one| {
-            let duration_ms = between(one.first_timestamp, until);
-            let state = self.state_of(&one, if duration_ms > longest_ms { State::Hanging } else { State::Open });
-            Transaction { state, duration_ms, ..one }
+        open.sort_unstable_by_key(|one| one.transaction.first_offset);
+        let ended = open.into_iter().map(|Open { transaction, begin }| {
+            let open_ms = now.map_or_else(|| self.clocks.open_ms(&begin), |now| begin.open_until_ms(now));
+            let state = self.state_of(&transaction, if open_ms > self.longest_ms { State::Hanging } else { State::Open });
+            let duration_ms = if now.is_some() { open_ms } else { open_ms.max(begin.own_ms(self.longest_ms)) };
+            Transaction { state, duration_ms, ..transaction }
         });
         ended.collect()
     }
@@ -151,11 +174,13 @@ impl TransactionHistory {
     }
 
     fn add(&mut self, header: &BatchHeader) {
-        let one = self.open.entry(header.producer.id).or_insert_with(|| {
-            let times = [header.base_timestamp, header.max_timestamp];
-            Transaction {
+        let id = header.producer.id;
+        let open = self.open.entry(id).or_insert_with(|| {
+            self.begun.push(id);
+            let begin = self.clocks.begin(header);
+            let transaction = Transaction {
                 state: State::Open,
-                producer_id: header.producer.id,
+                producer_id: id,
                 producer_epoch: header.producer.epoch,
                 first_offset: header.base_offset,
                 last_offset: header.base_offset,
@@ -163,17 +188,16 @@ impl TransactionHistory {
                 batches: 0,
                 records: 0,
                 bytes: 0,
-                first_timestamp: times.into_iter().filter(|time| *time >= 0).min().unwrap_or(NO_TIME),
+                first_timestamp: begin.first_timestamp(),
                 duration_ms: 0,
-            }
+            };
+            Open { transaction, begin }
         });
+        open.begin.add(header);
+        let one = &mut open.transaction;
         one.last_offset = header.last_offset;
         one.batches += 1;
         one.records = one.records.saturating_add(i64::from(header.count.unwrap_or(0)));
         one.bytes = one.bytes.saturating_add(header.size);
     }
-}
-
-fn between(begun: i64, ended: i64) -> i64 {
-    if begun == NO_TIME { 0 } else { ended.saturating_sub(begun).max(0) }
 }

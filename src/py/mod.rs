@@ -50,12 +50,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::time_lookup::first_offset_at, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::encode::encode, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::validate::validate_findings, module)?)?;
+    module.add_class::<verbs::validate::EarlierProducers>()?;
     module.add_function(wrap_pyfunction!(verbs::inspect::inspect_entry, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::validate::findings_table, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::transactions::scan_transactions, module)?)?;
     module.add_class::<verbs::transactions::TransactionHistory>()?;
-    module.add_function(wrap_pyfunction!(verbs::decode_files::decode_files, module)?)?;
     module.add_class::<verbs::committed_offsets::CommittedOffsets>()?;
+    module.add_function(wrap_pyfunction!(verbs::decode_files::decode_files, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::decode_files::batch_files, module)?)?;
     module.add_class::<verbs::segment::SegmentIndex>()?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_txn_index, module)?)?;

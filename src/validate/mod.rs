@@ -17,4 +17,5 @@ pub use batch::Neighbours;
 pub use finding::{Finding, Severity};
 pub use findings::Findings;
 pub use kind::{FindingKind, Misplaced, Missing, ProducerProblem};
+pub use producers::ProducerRules;
 pub use report::{Before, Depth, Validator};

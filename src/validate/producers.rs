@@ -1,13 +1,14 @@
 //! What producers and transactions get wrong across batches: sequences, epochs, transactions that hang or that are left.
 //!
-//! Compaction takes batches out, and then sequences have gaps and markers no data. So a batch is held against the one before of its
-//! producer only when no offset is missing in between.
+//! Compaction takes batches out, and then sequences have gaps and markers no data. So a batch is compared with an earlier one of its
+//! producer only when no offset is missing in between: its sequence with the last batch that had one, its transaction with the last batch.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::finding::{Finding, Severity};
 use super::kind::{FindingKind, ProducerProblem};
+use crate::decode::transactions::{Begin, Clocks, LONGEST_MS};
 use crate::model::batch::NO_SEQUENCE;
 use crate::model::{BatchHeader, Marker};
 
@@ -19,8 +20,9 @@ pub struct ProducerRules {
     last_offset: Option<i64>,
     /// Places so far where offsets are missing, or bytes are.
     gaps: u64,
-    /// The largest timestamp so far.
-    newest: i64,
+    clocks: Clocks,
+    /// Producers whose transactions began after the last time of a broker.
+    begun: Vec<i64>,
     /// The file of the batches, when there are several.
     file: Option<Arc<str>>,
 }
@@ -28,14 +30,16 @@ pub struct ProducerRules {
 #[derive(Debug)]
 struct Known {
     epoch: i16,
-    /// Of its last batch with a sequence.
-    last_sequence: Option<i32>,
+    /// Of its last batch with a sequence, and how many gaps there were before that batch.
+    last_sequence: Option<(i32, u64)>,
     /// Of its last marker, and how many gaps there were before that.
     coordinator_epoch: Option<(i32, u64)>,
     /// Its open transaction.
     open: Option<Open>,
     /// How many gaps there were before its last batch.
     gaps: u64,
+    /// It is in `begun`.
+    is_begun: bool,
 }
 
 #[derive(Debug)]
@@ -45,13 +49,11 @@ struct Open {
     position: u64,
     length: u64,
     file: Option<Arc<str>>,
-    begun: i64,
+    begin: Begin,
 }
 
 /// Producers that are followed, some 12 MiB of them; a broker forgets those that are silent for a day.
 const MOST: usize = 1 << 17;
-/// Kafka's `transaction.max.timeout.ms` by default: a coordinator aborts what is open longer.
-const LONGEST_MS: i64 = 15 * 60 * 1000;
 
 impl ProducerRules {
     /// Holds a batch against those before it. A control batch comes with its marker.
@@ -66,7 +68,15 @@ impl ProducerRules {
             }
         }
         self.last_offset = Some(header.last_offset);
-        self.newest = self.newest.max(header.max_timestamp);
+        if let Some(time) = self.clocks.visit(header) {
+            for id in self.begun.drain(..) {
+                let Some(known) = self.producers.get_mut(&id) else { continue };
+                known.is_begun = false;
+                if let Some(open) = &mut known.open {
+                    open.begin.set_after(time);
+                }
+            }
+        }
         if header.producer.id < 0 {
             return;
         }
@@ -79,6 +89,13 @@ impl ProducerRules {
             }
         } else {
             self.append(header, findings);
+        }
+    }
+
+    /// Names the file of the transactions that are open at its end, before the batches of the next one.
+    pub fn leave(&mut self, file: &Arc<str>) {
+        for open in self.producers.values_mut().filter_map(|known| known.open.as_mut()) {
+            open.file.get_or_insert_with(|| Arc::clone(file));
         }
     }
 
@@ -97,9 +114,9 @@ impl ProducerRules {
         let mut open: Vec<_> = self.producers.drain().filter_map(|(id, known)| Some((id, known.open?))).collect();
         open.sort_unstable_by_key(|(id, open)| (open.first_offset, *id));
         for (producer_id, open) in open {
-            let open_ms = if open.begun < 0 { 0 } else { self.newest.saturating_sub(open.begun) };
+            let open_ms = self.clocks.open_ms(&open.begin);
             if open_ms <= LONGEST_MS {
-                // Usual for a log that is being written, and for a segment whose transaction ends in the next.
+                // Usual for a log that is being written.
                 continue;
             }
             let kind = FindingKind::AcrossBatches { producer_id, problem: ProducerProblem::HangingTransaction { open_ms } };
@@ -115,28 +132,36 @@ impl ProducerRules {
 
     fn append(&mut self, header: &BatchHeader, findings: &mut Vec<Finding>) {
         let (gaps, producer, file) = (self.gaps, header.producer, self.file.clone());
+        let begin = header.is_transactional().then(|| self.clocks.begin(header));
         let known = self.known(header, findings);
-        let next = known.last_sequence.map(|last| if last == i32::MAX { 0 } else { last.saturating_add(1) });
+        // A marker after a gap has no sequence: the batches that lead up to this one may still be missing.
+        let next = known
+            .last_sequence
+            .filter(|(_, then)| *then == gaps)
+            .map(|(last, _)| if last == i32::MAX { 0 } else { last.saturating_add(1) });
         let is_unbroken = known.gaps == gaps;
         // A broker that has forgotten a producer takes 0 as well.
-        if let Some(expected) = next.filter(|next| is_unbroken && producer.base_sequence > 0 && producer.base_sequence != *next) {
+        if let Some(expected) = next.filter(|next| producer.base_sequence > 0 && producer.base_sequence != *next) {
             let problem = ProducerProblem::SequenceGap { expected, found: producer.base_sequence };
             findings.push(found(problem, Severity::Warning, header, "baseSequence"));
         }
-        known.last_sequence = (producer.base_sequence != NO_SEQUENCE).then(|| header.last_sequence());
+        known.last_sequence = (producer.base_sequence != NO_SEQUENCE).then(|| (header.last_sequence(), gaps));
         known.gaps = gaps;
-        match &mut known.open {
-            Some(open) if header.is_transactional() => open.last_offset = header.last_offset,
-            Some(_) if is_unbroken => {
+        match (&mut known.open, begin) {
+            (Some(open), Some(_)) => open.last_offset = header.last_offset,
+            (Some(_), None) if is_unbroken => {
                 findings.push(found(ProducerProblem::OutsideTransaction, Severity::Warning, header, "attributes"));
             }
-            None if header.is_transactional() => {
+            (None, Some(begin)) => {
                 let (first_offset, last_offset, position, length) = (header.base_offset, header.last_offset, header.position, header.size);
-                known.open = Some(Open { first_offset, last_offset, position, length, file, begun: header.max_timestamp });
+                known.open = Some(Open { first_offset, last_offset, position, length, file, begin });
+                if !std::mem::replace(&mut known.is_begun, true) {
+                    self.begun.push(producer.id);
+                }
             }
             // The marker may be in the gap.
-            Some(_) => known.open = None,
-            None => {}
+            (Some(_), None) => known.open = None,
+            (None, None) => {}
         }
     }
 
@@ -157,8 +182,10 @@ impl ProducerRules {
             findings.push(found(ProducerProblem::LowerCoordinatorEpoch { epoch, previous }, Severity::Warning, header, "records"));
         }
         known.coordinator_epoch = Some((epoch, gaps)).filter(|(epoch, _)| *epoch >= 0).or(known.coordinator_epoch);
-        known.open = None;
         known.gaps = gaps;
+        if let Some(open) = known.open.take() {
+            self.clocks.end(&open.begin, header.max_timestamp);
+        }
     }
 
     /// What is known of a batch's producer; a new epoch begins its sequences anew.
@@ -170,6 +197,7 @@ impl ProducerRules {
             coordinator_epoch: None,
             open: None,
             gaps,
+            is_begun: false,
         });
         if epoch < known.epoch && epoch >= 0 {
             let problem = ProducerProblem::LowerEpoch { epoch, previous: known.epoch };

@@ -123,7 +123,20 @@ impl Validator {
         Self { before, ..self }
     }
 
-    /// Sets whether another segment follows. The segment then does not grow, and a torn tail breaks a rule.
+    /// Continues with the producers and transactions of the segments before.
+    #[must_use]
+    pub fn after_producers(mut self, producers: ProducerRules) -> Self {
+        self.before.producers = producers;
+        self
+    }
+
+    /// Return the producers and transactions for the batches of the next segment. Call it after `take_findings`.
+    pub fn take_producers(&mut self) -> ProducerRules {
+        std::mem::take(&mut self.before.producers)
+    }
+
+    /// Sets whether another segment follows. The segment then does not grow, a torn tail breaks a rule, and open transactions may have
+    /// their markers there.
     #[must_use]
     pub fn followed(self, is_followed: bool) -> Self {
         Self { is_followed, ..self }
@@ -168,7 +181,9 @@ impl Validator {
     /// What was found, in the order of the input. Call it at the end.
     pub fn take_findings(&mut self) -> Vec<Finding> {
         self.before.gaps.finish(&mut self.fresh);
-        self.before.producers.finish(&mut self.fresh);
+        if !self.is_followed {
+            self.before.producers.finish(&mut self.fresh);
+        }
         self.move_fresh();
         std::mem::take(&mut self.findings).into_vec()
     }
@@ -334,15 +349,6 @@ impl Validator {
     }
 }
 
-/// True for a batch whose metadata can be had by decompressing a part of it. Who made a plugin gives everything or nothing; without records no
-/// part is less than all, and uncounted bytes there are reported.
-fn has_compressed_metadata_first(header: &BatchHeader) -> bool {
-    use CompressionType::{Gzip, Lz4, Snappy, Zstd};
-    header.is_metadata_first()
-        && !header.is_control()
-        && header.count != Some(0)
-        && matches!(header.compression(), Gzip | Snappy | Lz4 | Zstd)
-}
 /// What a codec skipped. The codec of Kafka 0.7 that it never had is no deviation.
 fn codec_finding(finding: CodecFinding, header: &BatchHeader) -> Finding {
     let (severity, field) = match finding {
@@ -352,3 +358,12 @@ fn codec_finding(finding: CodecFinding, header: &BatchHeader) -> Finding {
     Finding::in_batch(FindingKind::Codec(finding), severity, header).at_field(field)
 }
 
+/// True for a batch whose metadata can be had by decompressing a part of it. Who made a plugin gives everything or nothing; without records no
+/// part is less than all, and uncounted bytes there are reported.
+fn has_compressed_metadata_first(header: &BatchHeader) -> bool {
+    use CompressionType::{Gzip, Lz4, Snappy, Zstd};
+    header.is_metadata_first()
+        && !header.is_control()
+        && header.count != Some(0)
+        && matches!(header.compression(), Gzip | Snappy | Lz4 | Zstd)
+}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import logsegment as ls
 from building import batch, marker, message, records, simple_batch, transactional_batch
+from cli_process import run
 
 MINUTE = 60_000
 #: Kafka's `transaction.max.timeout.ms` by default.
@@ -49,6 +50,15 @@ def test_behind_a_gap_sequences_are_not_held_against_each_other() -> None:
     lost = bytearray(idempotent(2, 2))
     lost[-1] ^= 1
     assert [rule for rule, _, _ in rules(idempotent(0, 0), bytes(lost), idempotent(4, 9))] == ["V2-31", "ORD-3"]
+
+
+def test_a_marker_after_a_gap_is_not_the_batch_before() -> None:
+    """A compacted transactional topic: the batches between the first one and the last one are gone, the markers are left."""
+    first, last = transactional_batch([b"a", b"b"], 7, 0), transactional_batch([b"c"], 7, 21, sequence=12)
+    kept = rules(first, marker(1, 7, 2), marker(1, 7, 20), last, marker(1, 7, 22))
+    assert [rule for rule, severity, _ in kept if severity == "warning"] == []
+    # Without a gap the sequence must go on.
+    assert ("PRD-1", "warning", 3) in rules(first, marker(1, 7, 2), transactional_batch([b"c"], 7, 3, sequence=12))
 
 
 def test_an_older_epoch_is_reported() -> None:
@@ -100,6 +110,25 @@ def test_transactions_are_followed_through_the_segments_of_a_log(tmp_path: Path)
     assert hanging() == []
     second.write_bytes(simple_batch([b"y"], 2) + late)
     assert hanging() == [(0, True)]
+
+
+def test_the_marker_may_be_in_the_next_segment(tmp_path: Path) -> None:
+    """`verify` reads the segments one by one; a transaction hangs only if no segment has its marker."""
+    directory = tmp_path / "orders-0"
+    directory.mkdir()
+    first, second = directory / "00000000000000000000.log", directory / "00000000000000000003.log"
+    opened = transactional_batch([b"a", b"b"], 7, 0) + batch(records([b"z"]), count=1, base_offset=2, base_timestamp=LONGEST + 1)
+    first.write_bytes(opened)
+    second.write_bytes(marker(1, 7, 3))
+    assert run("verify", "--fail-on", "warning", directory).code == 0
+    assert ls.Log(directory).validate().counts["warning"] == 0
+    second.write_bytes(batch(records([b"y"]), count=1, base_offset=3, base_timestamp=LONGEST + 2))
+    done = run("verify", "--fail-on", "warning", "--json", directory)
+    (found,) = [row for row in done.lines if row["type"] == "finding" and row["severity"] == "warning"]
+    assert (done.code, found["rule"], found["baseOffset"]) == (1, "TRX-2", 0)
+    assert found["path"].startswith(str(first))
+    (same,) = [one for one in ls.Log(directory).validate().findings if one.severity == "warning"]
+    assert (same.rule, same.base_offset, same.path) == (found["rule"], found["baseOffset"], found["path"])
 
 
 def told(*batches: bytes) -> list[tuple[str, int | None, str]]:

@@ -34,7 +34,7 @@ def transactions(
     Args:
         source: a path or URI of a segment, a partition directory or a tree of them; a `Log`; a whole `FileSource`; a buffer with
             the bytes of a segment, whose path begins with `memory://`; or a list of these.
-        now: the time up to which open transactions last; by default the newest timestamp of the partition.
+        now: the time up to which open transactions last; by default they last for as long as the times of the partition show.
         hanging_after: the milliseconds after which an open transaction hangs; by default Kafka's `transaction.max.timeout.ms`.
         replica: which directory is read of a partition that is in several; see `Log`.
         decryption_keys: private keys of tiered storage by their ids.

@@ -90,7 +90,7 @@ class TxnArguments:
     "--now",
     type=NowType(),
     metavar="TIME",
-    help="Measure open transactions up to TIME, or `wall` for the current time (default: newest timestamp of the partition).",
+    help="Measure open transactions up to TIME, or `wall` for the current time (default: what the times of the partition show).",
 )
 @header_reading_options
 @iso_option

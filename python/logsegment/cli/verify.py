@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import chain, groupby, pairwise
+from itertools import chain, groupby
 from typing import Any
 
 import click
 
-from logsegment._core import FileSource, Finding
+from logsegment._core import EarlierProducers, FileSource, Finding, validate_findings
 from logsegment._options import Depth, PartitionOptions, ReadOptions, Unreadable
 from logsegment._salvage import LostRange
 from logsegment._text import camel_case
@@ -34,7 +34,7 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.output.findings import folded, more_like_it
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.verify_survey import Survey, ValidRun, border_findings, survey
+from logsegment.cli.verify_survey import Survey, ValidRun, border_findings, previous_segments, survey
 from logsegment.segment_files.checkpoints import log_directories
 from logsegment.segment_files.log_start import deleted_records, with_log_starts
 from logsegment.segment_files.replicas import replica_findings
@@ -97,22 +97,25 @@ def verify(options: VerifyArguments) -> int:
     segments = in_range(segments_of(options.paths, left_out, missing.append), None, None)
     for error in missing:
         say(words_of(error))
-    before = _before(segments)
+    before = previous_segments(segments)
     followed = set(before.values())
     surveys: dict[str, Survey | None] = {}
+    producers: dict[str, EarlierProducers] = {}
     paper = None if options.is_json else Paper()
     seen: Counter[str] = Counter(unreadable=len(missing))
     with Progress(segments, is_wanted=not options.quiet) as progress:
         for segment in segments:
             progress.begin(segment)
+            earlier = producers.pop(before.get(segment.path, ""), EarlierProducers())
             try:
-                verdict = _verify(segment, options, progress, is_followed=segment.path in followed)
+                verdict = _verify(segment, options, progress, is_followed=segment.path in followed, earlier=earlier)
             except UNREADABLES as error:
                 seen["unreadable"] += 1
                 with progress.aside():
                     say(_unreadable(segment, error))
                 continue
             surveys[segment.path] = verdict.survey
+            producers[segment.path] = earlier
             verdict.report.findings.extend(_at_border(surveys.get(before.get(segment.path, "")), segment, verdict.survey))
             seen.update(verdict.counts)
             seen[verdict.state] += 1
@@ -144,16 +147,6 @@ def _unreadable(segment: InputSegment, error: OSError | SegmentKeyError) -> str:
     return words if words.startswith(segment.name) else f"{segment.name}: {words}"
 
 
-def _before(segments: list[InputSegment]) -> dict[str, str]:
-    """Return the path of the segment before each segment that follows another one in its directory."""
-    ordered = sorted((one for one in segments if one.base_offset is not None), key=lambda one: (one.directory, one.base_offset))
-    return {
-        later.path: one.path
-        for one, later in pairwise(ordered)
-        if (one.partition is not None or one.is_listed) and (one.directory, one.partition) == (later.directory, later.partition)
-    }
-
-
 def _at_border(before: Survey | None, segment: InputSegment, own: Survey | None) -> list[Finding]:
     """Return the findings between two segments. Offsets of Kafka 0.7 are positions, which follow from the names."""
     if before is None or own is None or segment.is_of_0_7:
@@ -161,7 +154,9 @@ def _at_border(before: Survey | None, segment: InputSegment, own: Survey | None)
     return list(border_findings(before, segment, own))
 
 
-def _verify(segment: InputSegment, options: VerifyArguments, progress: Progress, *, is_followed: bool) -> FileVerdict:
+def _verify(
+    segment: InputSegment, options: VerifyArguments, progress: Progress, *, is_followed: bool, earlier: EarlierProducers
+) -> FileVerdict:
     reading = options.reading
     if segment.is_of_0_7 and reading["format"] == "auto":
         # Read front to back for its progress, a source has no name that says so.
@@ -171,7 +166,8 @@ def _verify(segment: InputSegment, options: VerifyArguments, progress: Progress,
     plain = None if segment.file is None else replace(segment.file, finding=None)
     file = None if plain is None else plain.source()
     with opened(replace(segment, file=plain), seen=progress.seen if progress.is_shown else None) as source:
-        report = validated(source, options.depth, read, file=file, is_followed=is_followed)
+        checked = validate_findings(source, options.depth, read, file=file, is_followed=is_followed, earlier=earlier)
+    report = Report(*checked, has_checksums=read.check_crc)
     if not segment.is_regular:
         # Headers are looked at a second time, which a stream does not allow.
         return FileVerdict(segment.name, report, None)

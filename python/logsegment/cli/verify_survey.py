@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from logsegment._core import BatchHeader, FileSource, Finding, batch_headers, decode, header_totals
@@ -16,9 +17,9 @@ from logsegment._validate import SWALLOWED, Report, is_damage, is_experimental
 from logsegment.cli.inputs import InputSegment
 from logsegment.stores.uri import uncut_name
 
-#: DamagedInput places after which the intact batches between them are no longer listed; each costs a look at the file.
+#: Damaged places after which the valid batches between them are no longer listed; each costs a look at the file.
 MOST_PLACES = 10_000
-#: Entries that are swallowed after which nobody looks further; each costs a validation of what follows.
+#: Swallowed entries after which the search ends; each costs a validation of the bytes after it.
 MOST_SWALLOWED = 8
 #: First byte, the byte after the last one, and the rule of the first finding.
 Place: TypeAlias = tuple[int, int, str]
@@ -44,7 +45,7 @@ class Survey:
 
     @property
     def batches(self) -> int:
-        """ValidRun batches."""
+        """Return the number of valid batches."""
         return sum(run.batches for run in self.valid)
 
     @property
@@ -189,3 +190,13 @@ def border_findings(before: Survey, segment: InputSegment, survey: Survey) -> It
         text = f"offsets {last + 1} to {segment.base_offset - 1} are missing before the segment: {why}"
         severity = "warning" if is_upload else "info"
         yield Finding("ORD-3", severity, text, "baseOffset", 0, 0, base_offset=last + 1, last_offset=segment.base_offset - 1)
+
+
+def previous_segments(segments: list[InputSegment]) -> dict[str, str]:
+    """Return the path of the segment before each segment that follows another one in its directory."""
+    ordered = sorted((one for one in segments if one.base_offset is not None), key=lambda one: (one.directory, one.base_offset))
+    return {
+        later.path: one.path
+        for one, later in pairwise(ordered)
+        if (one.partition is not None or one.is_listed) and (one.directory, one.partition) == (later.directory, later.partition)
+    }

@@ -41,8 +41,10 @@ class Transaction:
         batches: number of its batches in these files.
         records: number of records in them.
         bytes: their bytes as stored.
-        first_timestamp: ms, of its first batch; -1 for none.
-        duration_ms: from there to its marker, or while it is open to `now` of `transactions_of`.
+        first_timestamp: ms, of its first batch as stored; -1 for none.
+        duration_ms: how long it took, or is open so far. Times of one clock are subtracted: a marker has the time of a broker, and a
+            CreateTime that does not fit the markers around it is the time of an event. Then the records of the transaction say how
+            long it took, within what the markers allow.
         path, topic, partition: where it is, if the caller knows: the directory or file, and what the name of the directory says.
     """
 
@@ -83,8 +85,8 @@ def transactions_of(
         files: its segments, as `logsegment.segment_files.discovery.find_segments` returns them.
         options: those of a read; damage is always skipped.
         longest_ms: a transaction that is open for longer hangs; 15 minutes are `transaction.max.timeout.ms` of a broker.
-        now: the time up to which open transactions last, milliseconds since the epoch or an aware datetime; by default the newest
-            timestamp of the partition. An idle partition needs the time of the clock, since its newest timestamp gets old.
+        now: the time up to which open transactions last, milliseconds since the epoch or an aware datetime; by default they last for
+            as long as the times of the partition show. An idle partition needs the time of the clock, since its times get old.
         on_damage: called with the file and the finding of each place that is skipped.
 
     Yields:
@@ -105,7 +107,7 @@ def transactions_of(
     Source: KIP-98 and KIP-664; `TransactionsCommand` in Kafka's tools.
     """
     until = None if now is None else milliseconds(now, "now")
-    history = TransactionHistory()
+    history = TransactionHistory(longest_ms)
     options = replace(options or ReadOptions(), on_error="skip")
     report = _ignore if on_damage is None else on_damage
     before: int | None = None
@@ -133,7 +135,7 @@ def transactions_of(
                     report(file, _bad_checksum(file, header))
                 yield from map(_transaction, ended)
         before = before if first is None else first
-    yield from map(_transaction, history.open(longest_ms, until))
+    yield from map(_transaction, history.open(until))
 
 
 def _ensure_order(before: int | None, first: int | None, file: SegmentFile) -> None:

@@ -3,11 +3,13 @@
 //! One pass over headers and markers, before the decode; nothing is decompressed. The result answers for each batch by itself,
 //! so that batches can be decoded in any order and on any thread.
 
+mod clocks;
 mod latest;
 mod open;
 mod ranges;
 mod scan;
 
+pub use clocks::{Begin, Clocks, LONGEST_MS};
 pub use open::Place;
 use ranges::ProducerRanges;
 pub use scan::Scan;

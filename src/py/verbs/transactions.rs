@@ -140,14 +140,17 @@ type History = (&'static str, i64, i16, i64, i64, Option<i64>, u64, i64, u64, i6
 
 /// The transactions of a partition one by one; see `logsegment.log.transactions`.
 #[pyclass(module = "logsegment._core")]
-#[derive(Default)]
 pub struct TransactionHistory(log::TransactionHistory);
 
 #[pymethods]
 impl TransactionHistory {
+    /// Create an empty history.
+    ///
+    /// Args:
+    ///     longest_ms: a transaction that is open for longer hangs.
     #[new]
-    fn new() -> Self {
-        Self::default()
+    fn new(longest_ms: i64) -> Self {
+        Self(log::TransactionHistory::new(longest_ms))
     }
 
     /// Begin a segment: read its markers. A marker whose batch fails its checksum does not count.
@@ -197,11 +200,10 @@ impl TransactionHistory {
     /// End the last segment, and return the transactions without a marker, by first offset.
     ///
     /// Args:
-    ///     longest_ms: a transaction that is open for longer hangs.
-    ///     now: the time up to which they last; None for the newest timestamp.
-    fn open(&mut self, longest_ms: i64, now: Option<i64>) -> Vec<History> {
+    ///     now: the time up to which they last; None for as long as the log shows.
+    fn open(&mut self, now: Option<i64>) -> Vec<History> {
         self.0.leave();
-        self.0.open(longest_ms, now).into_iter().map(history).collect()
+        self.0.open(now).into_iter().map(history).collect()
     }
 }
 

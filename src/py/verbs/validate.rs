@@ -13,16 +13,31 @@ use crate::py::finding::{self, Finding};
 use crate::py::interrupt::{Fetches, Signals};
 use crate::py::lost_ranges;
 use crate::py::options::{ReadOptions, depth};
-use crate::py::source::{self, FileSource, paths};
+use crate::py::source::{self, FileSource, paths, store};
 use crate::validate as core;
 
 /// Lowest first offset, highest last offset, entries, and the records that their headers count.
 type Headers = (i64, i64, u64, i64);
 
+/// The producers and open transactions at the end of a segment, for the validation of the next one.
+#[pyclass(module = "logsegment._core")]
+#[derive(Default)]
+pub struct EarlierProducers(core::ProducerRules);
+
+#[pymethods]
+impl EarlierProducers {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+}
+
 /// Return the findings of a source, counters of the read, and the totals of the headers or None; see `logsegment.validate`.
-/// `file` is the file of the source; `is_followed` is true if another segment follows.
+/// `file` is the file of the source; `is_followed` is true if another segment follows; `earlier` has the producers of the segments before,
+/// and afterwards those for the next one.
 #[pyfunction]
-#[pyo3(signature = (source, depth_name, options, *, file=None, is_followed=false))]
+#[pyo3(signature = (source, depth_name, options, *, file=None, is_followed=false, earlier=None))]
+#[expect(clippy::too_many_arguments, reason = "keywords of one call from Python")]
 pub fn validate_findings(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
@@ -30,6 +45,7 @@ pub fn validate_findings(
     options: ReadOptions,
     file: Option<PyRef<'_, FileSource>>,
     is_followed: bool,
+    mut earlier: Option<PyRefMut<'_, EarlierProducers>>,
 ) -> PyResult<(Vec<Finding>, Py<PyAny>, Option<Headers>)> {
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
@@ -38,12 +54,15 @@ pub fn validate_findings(
     let mut opened = source::open(source, &signals)?;
     let path = source.cast::<FileSource>().ok().map(|file| file.get()).filter(|file| file.start() == 0).map(|file| file.path.clone());
     let resolved = options.reading.resolve(&mut decode, &mut opened);
-    if let Some(file) = file {
+    if let Some(file) = &file {
         decode.segment = file.segment();
     }
     let is_tail_strict = options.is_tail_strict() || opened.is_closed;
     let mut validator =
         core::Validator::new(opened.source, decode, depth, is_tail_strict).followed(is_followed).with_interrupt(interrupt.clone());
+    if let Some(earlier) = &mut earlier {
+        validator = validator.after_producers(std::mem::take(&mut earlier.0));
+    }
     let findings = match resolved {
         // Nothing of it can be read: that is all there is to say.
         Err(error) if error.is_about_data() => Ok(vec![core::Finding::of_error(&error, 0, 0)]),
@@ -52,6 +71,12 @@ pub fn validate_findings(
     };
     let findings = findings.map_err(|error| signals.raised(py, &error))?;
     let findings = lost_ranges::merged(&findings, signals.notes());
+    if let Some(earlier) = &mut earlier {
+        earlier.0 = validator.take_producers();
+        if let Some(path) = file.as_ref().map(|file| &file.path).or(path.as_ref()) {
+            earlier.0.leave(&Arc::from(store::shown(path)));
+        }
+    }
     let totals = validator.totals().map(|all| (all.first_offset, all.last_offset, all.batches, all.records));
     Ok((findings, finding::counters(py, &validator.stats(), signals.fetches())?, totals))
 }

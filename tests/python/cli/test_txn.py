@@ -23,11 +23,17 @@ PARTITIONS = sorted({*DATA.glob("transactions-*"), DATA / "compacted-transaction
 HOUR = 3_600_000
 
 
-def batch(offset: int, time: int, *, producer_id: int = 7, count: int = 2) -> bytes:
+def batch(offset: int, time: int, *, producer_id: int = 7, count: int = 2, **options: Any) -> bytes:
     table = pa.table({"value": [b"x" * 10] * count, "timestampMs": [time] * count})
-    data = ls.encode(table, base_offset=offset, producer_id=producer_id, producer_epoch=3, base_sequence=0, transactional=True)
+    producer = {"producer_id": producer_id, "producer_epoch": 3, "base_sequence": 0, "transactional": True}
+    data = ls.encode(table, base_offset=offset, **producer, **options)
     assert data is not None
     return data
+
+
+def appended(offset: int, time: int, *, producer_id: int = 7) -> bytes:
+    """A batch with a time of the broker."""
+    return batch(offset, time, producer_id=producer_id, timestamp_type="LogAppendTime", log_append_time=time)
 
 
 def marker(offset: int, time: int, kind: str, *, producer_id: int = 7) -> bytes:
@@ -119,11 +125,51 @@ def test_a_transaction_of_an_idle_partition_lasts_up_to_the_time_that_is_named(t
 def test_long_durations_are_shown_in_hours_and_days_too(tmp_path: Path):
     place = tmp_path / "orders-0"
     place.mkdir()
-    data = batch(0, 0) + batch(2, 0, producer_id=8) + marker(4, 95_228_502_528, "ABORT")
-    data += marker(5, 3 * HOUR, "ABORT", producer_id=8) + batch(6, HOUR, producer_id=9) + marker(8, HOUR + 2500, "ABORT", producer_id=9)
+    data = appended(0, 0) + appended(2, 0, producer_id=8) + marker(4, 95_228_502_528, "ABORT")
+    data += marker(5, 3 * HOUR, "ABORT", producer_id=8) + appended(6, HOUR, producer_id=9) + marker(8, HOUR + 2500, "ABORT", producer_id=9)
     (place / f"{0:020}.log").write_bytes(data)
     lines = run("txn", place).text.splitlines()[2:]
     assert sorted(line.split("Z  ")[1] for line in lines) == ["10,800.000 s (3 h)", "2.500 s", "95,228,502.528 s (1,102 days)"]
+
+
+def test_durations_are_of_one_clock(tmp_path: Path):
+    """A CreateTime of yesterday is the time of an event: the marker has the time of the broker."""
+    place = tmp_path / "orders-0"
+    place.mkdir()
+    log, now = place / f"{0:020}.log", 1_700_000_000_000
+    yesterday = now - 24 * HOUR
+    first = batch(0, yesterday) + marker(2, now, "COMMIT")
+    log.write_bytes(first)
+    assert [(one["firstTimestamp"], one["durationMs"]) for one in found(place)] == [(yesterday, 0)]
+    # Two records of events that are a minute apart, and a marker before: the transaction took two seconds at most.
+    events = batch(3, yesterday) + batch(5, yesterday + 60_000) + marker(7, now + 2000, "COMMIT")
+    log.write_bytes(first + events)
+    assert [one["durationMs"] for one in found(place)] == [0, 2000]
+    # Another marker after its first batch: it took one second at least.
+    between = (
+        batch(3, yesterday) + batch(5, now, producer_id=8) + marker(7, now + 500, "COMMIT", producer_id=8) + marker(8, now + 1500, "ABORT")
+    )
+    log.write_bytes(first + between)
+    assert [(one["producerId"], one["durationMs"]) for one in found(place)] == [(7, 0), (8, 500), (7, 1000)]
+    log.write_bytes(first + appended(3, now + 100) + marker(5, now + 700, "COMMIT"))
+    assert [one["durationMs"] for one in found(place)] == [0, 600]
+
+
+def test_an_open_transaction_with_the_times_of_events_does_not_hang(tmp_path: Path):
+    place = tmp_path / "orders-0"
+    place.mkdir()
+    log, now = place / f"{0:020}.log", 1_700_000_000_000
+    yesterday = now - 24 * HOUR
+    ended = batch(0, yesterday, producer_id=8) + marker(2, now, "COMMIT", producer_id=8)
+    opened = batch(3, yesterday) + batch(5, now, producer_id=8) + marker(7, now + 500, "COMMIT", producer_id=8)
+    log.write_bytes(ended + opened + batch(8, now))
+    assert [(one["state"], one["producerId"]) for one in found(place)] == [("committed", 8), ("committed", 8), ("open", 7)]
+    assert (run("txn", place).code, [one.rule for one in ls.validate(log).findings]) == (0, [])
+    # By the time of the broker it hangs: another transaction ended 16 minutes later.
+    late = batch(8, now, producer_id=8) + marker(10, now + 16 * 60_000, "COMMIT", producer_id=8)
+    log.write_bytes(ended + opened + late)
+    assert [(one["state"], one["durationMs"]) for one in found(place)][-1] == ("hanging", 16 * 60_000 - 500)
+    assert [(one.rule, one.base_offset) for one in ls.validate(log).findings if one.severity == "warning"][-1:] == [("TRX-2", 3)]
 
 
 def test_a_transaction_that_goes_on_in_the_next_segment_is_one(tmp_path: Path):
