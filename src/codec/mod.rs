@@ -21,6 +21,8 @@ pub use lz4::{ChecksumForm, EntryLen, FoundChecksum, HeaderChecksum, NO_ENTRIES,
 pub use output::{Decompressed, SLACK};
 pub use plugin::{CodecTable, Memory, NativeCodec, Place, PluginCodecs, PluginOutput, Plugins};
 
+use std::borrow::Cow;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Budget;
 use output::Output;
@@ -137,8 +139,8 @@ impl Decompressor {
 
 /// Returns the error of a corrupt stream.
 #[cold]
-fn bad(codec: &'static str, rule: &'static str, problem: &'static str) -> Error {
-    ErrorKind::Codec { rule, codec, problem }.into()
+fn bad(codec: &'static str, rule: &'static str, problem: impl Into<Cow<'static, str>>) -> Error {
+    ErrorKind::Codec { rule, codec, problem: problem.into() }.into()
 }
 
 /// Returns a 32-bit length as `usize`.

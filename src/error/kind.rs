@@ -1,5 +1,6 @@
 //! The kinds of errors, ordered by who is to blame: the stream that ended, the bytes that lie, this build that cannot, the limits, the caller.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -41,7 +42,7 @@ pub enum ErrorKind {
     /// No compression type has this name.
     UnknownCompressionName { name: String },
     /// The compressed stream is bad.
-    Codec { rule: &'static str, codec: &'static str, problem: &'static str },
+    Codec { rule: &'static str, codec: &'static str, problem: Cow<'static, str> },
     /// What Kafka's own writers refuse to write, in their words.
     Refused { rule: &'static str, reason: String },
     /// Records that cannot exist in the format that they are converted to, in the words of Kafka's writers.

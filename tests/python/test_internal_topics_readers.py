@@ -220,6 +220,20 @@ def test_the_command_line_reports_topics_that_are_not_internal_once(verb: tuple[
         assert run(verb[0], OTHERS, *verb[1:], *options).err == ""
 
 
+def test_a_file_without_a_topic_is_named_with_control_records_too(tmp_path: Path):
+    """A snapshot in the log directory itself, as `bootstrap.checkpoint`: its other records are null, and the command line says why."""
+    snapshot = tmp_path / "bootstrap.checkpoint"
+    shutil.copy(min((DATA / "__cluster_metadata-0").glob("*.checkpoint")), snapshot)
+    options = ("--values", "internal", "--control", "--columns", "offset")
+    done = run("cat", snapshot, *options)
+    assert done.code == 0
+    assert "--topic __cluster_metadata" in done.err
+    assert None in [row["internal"] for row in done.lines]
+    known = run("cat", snapshot, *options, "--topic", "__cluster_metadata", "--partition", "0")
+    assert (known.code, known.err) == (0, "")
+    assert None not in [row["internal"] for row in known.lines]
+
+
 def test_plans_of_spark_warn_of_it():
     pytest.importorskip("pyspark")
     from logsegment.spark import LogSegmentSource

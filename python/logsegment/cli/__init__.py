@@ -1,4 +1,4 @@
-"""The command line `logsegment`, also `python -m logsegment`: batches, cat, convert, lz4, verify.
+"""The command line `logsegment`, also `python -m logsegment`: one module for each verb.
 
 Files, directories and standard input go in; data comes out on stdout, everything else on stderr. Exit codes: 0 clean, 1 findings or
 bad data, 2 usage or unreadable input, 3 finished but something was lost, 70 a bug of this program. This package parses no Kafka

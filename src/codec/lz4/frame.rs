@@ -48,6 +48,14 @@ pub(super) enum Block<'a> {
     Stored(&'a [u8]),
 }
 
+/// What is wrong with a header checksum that is not the correct one.
+fn mismatch(found: FoundChecksum) -> &'static str {
+    match found {
+        FoundChecksum::Broken => "the header checksum does not match: it is the broken one of Kafka 0.8.2 and 0.9",
+        _ => "the header checksum does not match: it is neither the correct nor the broken one",
+    }
+}
+
 impl Frame {
     /// Splits the descriptor off: the frame and its blocks.
     pub(super) fn parse(input: &[u8], accepted: HeaderChecksum, allows_dependent: bool) -> Result<(Self, &[u8])> {
@@ -58,7 +66,7 @@ impl Frame {
         let block_maximum = block_maximum(descriptor.sizes)?;
         let odd_checksum = match accepted {
             HeaderChecksum::Correct if descriptor.checksum(ChecksumForm::Correct) != descriptor.stored => {
-                return Err(codec_error("COD-L8", "the header checksum does not match"));
+                return Err(codec_error("COD-L8", mismatch(descriptor.found())));
             }
             HeaderChecksum::Correct => None,
             // Magic 0 has the broken one.

@@ -10,6 +10,8 @@ mod frame;
 pub use compress::Compressor;
 pub use dictionaries::Dictionaries;
 
+use std::borrow::Cow;
+
 use super::output::Output;
 use super::{CodecFinding, bad};
 use crate::error::{Error, ErrorKind, Result};
@@ -137,7 +139,7 @@ impl Decompressor {
         let dictionaries = self.dictionaries.clone();
         let dictionary = match frame.dictionary {
             0 => None,
-            id => Some(dictionaries.get(id).ok_or_else(|| codec_error("COD-Z5", "the frame needs a dictionary that was not supplied"))?),
+            id => Some(dictionaries.get(id).ok_or_else(|| missing_dictionary(id))?),
         };
         let context = self.context()?;
         let mut wanted = frame.bound.min(frame.bytes.len().saturating_mul(TRUSTED_RATIO).max(TRUSTED));
@@ -215,7 +217,12 @@ fn is_too_small(code: usize) -> bool {
 }
 
 #[cold]
-fn codec_error(rule: &'static str, problem: &'static str) -> Error {
+fn missing_dictionary(id: u64) -> Error {
+    codec_error("COD-Z5", format!("the frame needs the dictionary {id}, which was not supplied"))
+}
+
+#[cold]
+fn codec_error(rule: &'static str, problem: impl Into<Cow<'static, str>>) -> Error {
     bad("zstd", rule, problem)
 }
 

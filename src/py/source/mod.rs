@@ -54,10 +54,10 @@ pub struct FileSource {
     finding: Option<Finding>,
 }
 
-/// The same bytes.
+/// The same bytes, with the same offsets.
 impl PartialEq for FileSource {
     fn eq(&self, other: &Self) -> bool {
-        (&self.path, self.start, self.end) == (&other.path, other.start, other.end)
+        (&self.path, self.start, self.end, self.offsets) == (&other.path, other.start, other.end, other.offsets)
     }
 }
 

@@ -180,3 +180,11 @@ def test_layouts_of_tiered_storage(bucket: Path, is_remote: bool):
 def test_a_store_is_not_written_to():
     with pytest.raises(ValueError, match=r"s3://bucket/out\.log is in an object store"):
         ls.convert(b"", to="v2", out="s3://key:secret12@bucket/out.log")
+
+
+def test_files_are_equal_with_the_same_bytes_and_offsets():
+    """The offsets decide what a read returns and raises."""
+    one = ls.FileSource("x.log", 0, 10, (0, 5))
+    assert one == ls.FileSource("x.log", 0, 10, (0, 5))
+    assert one != ls.FileSource("x.log", 0, 10)
+    assert one != ls.FileSource("x.log", 0, 10, (0, 6))

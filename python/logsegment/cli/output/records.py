@@ -319,7 +319,12 @@ def with_control(columns: Iterable[str], control: bool) -> list[str]:
 
 def say_others(columns: Iterable[str], topics: Iterable[str | None], *, control: bool, quiet: bool) -> None:
     """Say which topics are not internal where records are to be decoded: what their records hold is not shown."""
-    if INTERNAL in columns and not control and not quiet and (others := other_topics(topics)):
+    if INTERNAL not in columns or quiet:
+        return
+    named = list(topics)
+    if control and None in named:
+        say("the topic is not known: `internal` is null except in control records; pass --topic __cluster_metadata, for example")
+    elif not control and (others := other_topics(named)):
         say(others)
 
 
