@@ -181,7 +181,7 @@ def salvage(
         first_offset: with `order="offset"`: the segment's base offset, before which no entry may be.
         end_offset: with `order="offset"`: the base offset of the next segment, which no entry may reach.
         options: options of entries; see `decode`. Without `experimental`, a valid batch of magic 3 is an error, and no file is written.
-            `codecs` decompress records of damaged batches. An entry over `limits` counts as damage.
+            `codecs` decompress records of damaged batches. A valid entry over `limits` is kept.
 
     Returns:
         A `Salvage`.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,7 @@ from logsegment._core import ArrowBatch, FileSource, Finding, InternalError, Rec
 from logsegment._decode import with_findings
 from logsegment._errors import hinting, in_file
 from logsegment._options import ReadOptions
+from logsegment._text import count
 from logsegment._validate import FAILED, is_unreadable
 from logsegment.spark.options.read import ReadMode, SourceOptions, StreamOptions
 from logsegment.spark.task_errors import shown_alone
@@ -133,6 +135,7 @@ class CorruptColumn:
             for batch, findings in with_findings(stream):
                 if batch is not None:
                     yield shaped(self._kept(batch, findings))
+            warn_of_unread(stream.findings, place)
             return
         schema = stream.schema.to_pyarrow()
         rest: list[Finding] = []
@@ -142,6 +145,7 @@ class CorruptColumn:
                 rows = self._kept(batch, findings)
                 yield self._with_texts(shaped(rows), _texts(rows, findings, place))
         if self.mode.name != "PERMISSIVE":
+            warn_of_unread(stream.findings, place)
             return
         found = [one for one in rest if is_cut or one.severity != "info"]
         if found and choose is not None:
@@ -200,6 +204,15 @@ def reported_by(found: Sequence[Finding], source: FileSource, share: Share, opti
         return list(found)
     valid = _ValidBatches(source, options)
     return [one for one in found if one == source.finding or share.reports(*valid.offsets(one.position, share.first))]
+
+
+def warn_of_unread(findings: Sequence[Finding], place: Mapping[str, Any]) -> None:
+    """Warn with the number of batches that `unreadable` left out, where no column reports them."""
+    unread = [one for one in findings if is_unreadable(one)]
+    if unread:
+        rules = ", ".join(sorted({one.rule for one in unread}))
+        text = f"{place.get('path')}: {count(len(unread), 'batch')} left out, undamaged but not readable here ({rules})"
+        warnings.warn(text, UserWarning, stacklevel=2)
 
 
 def _name_is_taken(mode: ReadMode) -> ValueError:
