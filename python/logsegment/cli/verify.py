@@ -128,11 +128,10 @@ def verify(options: VerifyArguments) -> int:
         others = _above(segments, options.paths), _by_directory([*left_out, *_log_starts(segments)]), _replicas(segments)
         for verdict in chain(_beside(segments), *others):
             seen.update(verdict.counts)
-            if paper is not None and (verdict := indexes.without(verdict)) is None:
-                continue
-            if not (options.quiet and verdict.state == "clean"):
+            shown_verdict = verdict if paper is None else indexes.without(verdict)
+            if shown_verdict is not None and not (options.quiet and verdict.state == "clean"):
                 with progress.aside():
-                    _write(verdict, paper)
+                    _write(shown_verdict, paper)
         if paper is not None and not options.quiet and (line := indexes.line()):
             with progress.aside():
                 paper.line(line)
@@ -422,7 +421,7 @@ def _unopened(findings: Sequence[Finding]) -> str:
     texts = [
         f"not read: over the limit {limit}" + (f" ({count(batches, 'batch')})" if batches > 1 else "") for limit, batches in limits.items()
     ]
-    reasons = Counter(reason for one in findings if (reason := why(one)) != "limit")
+    reasons: Counter[Why] = Counter(reason for one in findings if (reason := why(one)) != "limit")
     others = ", ".join(f"{count(reasons[reason], 'batch')} {words}" for reason, words in _REASONS.items() if reasons[reason])
     return "; ".join([*texts, *([f"NOT DECOMPRESSED, {others}"] if others else [])])
 

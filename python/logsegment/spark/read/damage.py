@@ -67,7 +67,7 @@ def _hint(error: RecordBatchError, options: SourceOptions) -> str | None:
         return None
     if options.mode.on_error != "raise" or is_fixed:
         return None
-    return HINTS.get(error.rule if error.rule == FAILED else error.code, SKIPPING)
+    return HINTS.get((FAILED if error.rule == FAILED else error.code) or "", SKIPPING)
 
 
 def widened(schema: StructType, mode: ReadMode) -> StructType:
