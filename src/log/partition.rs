@@ -211,15 +211,27 @@ impl PartitionCheck<'_> {
 /// When a file cannot be read.
 pub fn check_checkpoints(directory: &dyn Directory) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
+    let mut files = Vec::new();
     for name in OFFSETS {
-        if let Some(bytes) = directory.read(name)? {
-            report(directory, name, checkpoint::parse_offsets(&bytes).findings, &mut findings);
+        files.extend(directory.read(name)?.map(|bytes| (name, bytes)));
+    }
+    for (name, bytes) in &files {
+        if !(bytes.is_empty() && is_unwritten(name, &files)) {
+            report(directory, name, checkpoint::parse_offsets(bytes).findings, &mut findings);
         }
     }
     if let Some(bytes) = directory.read(META)? {
         report(directory, META, checkpoint::check_meta_properties(&bytes), &mut findings);
     }
     Ok(findings)
+}
+
+/// True for an empty file that a healthy broker has not written yet. It makes the files when it starts, writes the recovery points and the
+/// log start offsets after half a minute, and the offsets of the cleaner when it has compacted a log.
+fn is_unwritten<B: AsRef<[u8]>>(name: &str, files: &[(&str, B)]) -> bool {
+    let len_of = |wanted: &str| files.iter().find(|(name, _)| *name == wanted).map(|(_, bytes)| bytes.as_ref().len());
+    let is_new = len_of(RECOVERY_POINTS) == Some(0) && len_of(LOG_STARTS) == Some(0);
+    is_new || (name == CLEANED && len_of(RECOVERY_POINTS).is_some())
 }
 
 /// The snapshot of the state before a segment, when it is sound.
@@ -251,5 +263,7 @@ fn valid_entries<T>(parsed: Option<&Parsed<T>>) -> &[T] {
 
 const EPOCHS: &str = "leader-epoch-checkpoint";
 const META: &str = "meta.properties";
-const OFFSETS: [&str; 4] =
-    ["cleaner-offset-checkpoint", "log-start-offset-checkpoint", "recovery-point-offset-checkpoint", "replication-offset-checkpoint"];
+const CLEANED: &str = "cleaner-offset-checkpoint";
+const LOG_STARTS: &str = "log-start-offset-checkpoint";
+const RECOVERY_POINTS: &str = "recovery-point-offset-checkpoint";
+const OFFSETS: [&str; 4] = [CLEANED, LOG_STARTS, RECOVERY_POINTS, "replication-offset-checkpoint"];

@@ -41,7 +41,8 @@ pub fn epochs_to_bytes(entries: &[EpochEntry]) -> Vec<u8> {
     to_text(entries.len(), lines)
 }
 
-/// Parses a file of offsets by topic and partition. A broker reads an empty file as one without entries, and never leaves one behind.
+/// Parses a file of offsets by topic and partition. A broker reads an empty file as one without entries, and leaves one only
+/// until it writes the file for the first time.
 pub fn parse_offsets(bytes: &[u8]) -> Parsed<PartitionOffset> {
     if bytes.is_empty() {
         let mut findings = SidecarFindings::default();

@@ -7,15 +7,18 @@ Source: `OffsetCheckpointFile` in Kafka.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from logsegment._core import read_offset_checkpoint
+from logsegment._core import Finding, read_offset_checkpoint
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import directory_of, is_stored, is_tiered, join_path, shown
 
 #: The high watermarks of partitions: no leader change cuts off offsets below them (SEG-9).
 HIGH_WATERMARKS = "replication-offset-checkpoint"
+#: The offsets up to which partitions are flushed. A broker writes them at the same times as the log start offsets.
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 #: The log start offsets of partitions: retention or a request deleted the records below them (SEG-9).
 LOG_STARTS = "log-start-offset-checkpoint"
 
@@ -81,9 +84,26 @@ def _read(path: str) -> OffsetCheckpoint | None:
     if read is None:
         return None
     rows, findings = read
+    if findings and _is_unwritten(path, findings):
+        return OffsetCheckpoint(path)
     if findings:
         return OffsetCheckpoint(path, problem=findings[0].message)
     return OffsetCheckpoint(path, {(topic, partition): offset for topic, partition, offset in rows})
+
+
+def _is_unwritten(path: str, findings: Sequence[Finding]) -> bool:
+    """Return True for empty log start offsets of a broker that has started for the first time and not written them yet."""
+    if os.path.basename(path) != LOG_STARTS or not _is_empty(findings):
+        return False
+    with suppress(OSError):
+        written = read_offset_checkpoint(join_path(directory_of(path), RECOVERY_POINTS))
+        return written is not None and _is_empty(written[1])
+    return False
+
+
+def _is_empty(findings: Sequence[Finding]) -> bool:
+    """Return True for the findings of an empty file: one about no bytes."""
+    return len(findings) == 1 and findings[0].length == 0
 
 
 def shown_problem(checkpoint: OffsetCheckpoint) -> str:

@@ -50,6 +50,23 @@ def test_every_api_reads_from_the_first_segment_with_a_warning(disk: Path, garba
     assert cli_process.run("verify", disk).code == 0
 
 
+def test_a_broker_that_has_written_no_checkpoint_yet_is_healthy(disk: Path):
+    """It makes the files when it starts, and writes them after half a minute; those of the cleaner when it has compacted a log."""
+    names = ("cleaner-offset-checkpoint", CHECKPOINT, "recovery-point-offset-checkpoint", "replication-offset-checkpoint")
+    for name in names:
+        (disk / name).touch()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ls.Log(disk).records().read_all().num_rows == 20
+    assert cli_process.run("verify", "--fail-on", "warning", disk).code == 0
+    for name in names[1:]:
+        (disk / name).write_bytes(b"0\n0\n")
+    assert cli_process.run("verify", "--fail-on", "warning", disk).code == 0
+    # Of a broker that has written the others it was lost.
+    (disk / CHECKPOINT).write_bytes(b"")
+    assert cli_process.run("verify", "--fail-on", "warning", disk).code == 1
+
+
 def test_the_find_of_a_trial(tmp_path: Path):
     assert set(map(tuple, read_by_every_api(FIND).values())) == {tuple(range(10))}
     done = cli_process.run("cat", FIND)
