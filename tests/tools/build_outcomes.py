@@ -34,8 +34,8 @@ DEVIATIONS = {
     "bomb-snappy-many-records": f"{BOMB} (max_decompressed_bytes)",
     "bomb-snappy-one-record": f"{BOMB} (max_decompressed_bytes)",
     "bomb-zstd-50-million-tiny-records": f"{BOMB} (max_records; Kafka's broker runs out of memory on it)",
-    "bomb-zstd-many-records": f"{BOMB} (max_ratio)",
-    "bomb-zstd-one-record": f"{BOMB} (max_ratio)",
+    "bomb-zstd-many-records": f"{BOMB} (max_decompressed_bytes)",
+    "bomb-zstd-one-record": f"{BOMB} (max_decompressed_bytes)",
     "v2-zero-filled-tail": ZEROS,
     "v2-zero-filled-tail-short": ZEROS,
 }
