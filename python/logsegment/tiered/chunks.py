@@ -6,16 +6,15 @@ A chunk is AES-256-GCM over a zstd frame (TS-25 to TS-28), either of which may b
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
-from logsegment._core import Finding, RecordBatchError, decompress_zstd, index_positions
+from logsegment._core import Finding, Limits, RecordBatchError, decompress_zstd, index_positions
 from logsegment._text import count
 from logsegment.tiered.cache import LruCache
 from logsegment.tiered.errors import ChunkError, ManifestError
-from logsegment.tiered.manifest import Chunk, ChunkTable
+from logsegment.tiered.manifest import SEAL_BYTES, Chunk, ChunkTable
 from logsegment.tiered.valid_batches import ValidBatch, valid_batches
 
 #: Most stored bytes that are fetched with one request. One chunk is always fetched whole.
@@ -23,10 +22,10 @@ _MAX_FETCHED = 8 << 20
 #: No entry begins with this byte: its length would be negative.
 _FILLER = b"\xff"
 _IV_BYTES = 12
-#: IV and tag.
-SEAL_BYTES = 28
 #: A block of zstd has at least four bytes, and holds at most 128 KiB. A chunk that claims more is refused before it is decompressed.
 _MAX_RATIO = (128 << 10) // 4
+#: Most bytes of a chunk that is decompressed.
+_MAX_CHUNK = Limits().max_decompressed_bytes
 #: Most damaged chunks that are skipped in a row for the offsets of one; with more, the reported offsets are a wider range.
 _MAX_DAMAGED = 64
 #: Decrypted and decompressed chunks of all segments. A chunk has 4 MiB as a rule, and one alone may have more.
@@ -67,6 +66,8 @@ class ChunkedFile:
         self._errors: dict[int, ChunkError] = {}
         self._findings: list[Finding] = []
         self._lock = threading.Lock()
+        # Chunks after these are cut off, however many the manifest claims.
+        self._whole = table.whole_in(stored.size)
         # Up to here the bytes are those of the object, whatever chunks they are in.
         self._stored_end = stored.size if opener is None and (table.is_identity or stored.size == table.file_size) else 0
 
@@ -139,11 +140,17 @@ class ChunkedFile:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _chunks(self, start: int, end: int) -> Iterator[Chunk]:
-        """Yield the chunks of a range after the plain bytes; of a chunk that is cut there the rest."""
+        """Yield the chunks of a range after the plain bytes; of a chunk that is cut there the rest.
+
+        The chunks after the end of the object are one.
+        """
         for index in self._table.holding(start, end):
             chunk = self._table[index]
-            missing = min(chunk.position + chunk.size - self._stored_end, chunk.size)
-            yield chunk if missing == chunk.size else Chunk(chunk.number, self._stored_end, missing, self._stored_end, missing)
+            if index >= self._whole:
+                position = max(chunk.position, self._stored_end)
+                yield Chunk(index, position, self.size - position, chunk.stored_position, chunk.stored_size)
+                return
+            yield chunk
 
     def _runs(self, start: int, end: int) -> Iterator[list[Chunk]]:
         """Yield runs of neighbouring chunks that are fetched with one request each."""
@@ -205,9 +212,7 @@ class ChunkedFile:
     @cached_property
     def _cut_off(self) -> ChunkError:
         """The error of all chunks after the end of a cut object."""
-        number = bisect_right(range(len(self._table)), self._stored.size, key=lambda index: sum(self._table[index][3:]))
-        first = next(self._chunks(max(self._table[number].position, self._stored_end), self.size))
-        rest = first._replace(size=self.size - first.position)
+        rest = next(self._chunks(max(self._table[self._whole].position, self._stored_end), self.size))
         text = f"the object ends at its byte {self._stored.size}, before its end at {self._table.object_size}"
         return lost_chunk(self, rest, text, last=len(self._table) - 1)
 
@@ -252,6 +257,8 @@ class Opener:
         if self._is_compressed:
             if size > len(data) * _MAX_RATIO:
                 raise ChunkError(f"its zstd frame of {count(len(data), 'byte')} cannot have {size:,}")
+            if size > _MAX_CHUNK:
+                raise ChunkError(f"it would have {count(size, 'byte')}: over the limit max_decompressed_bytes {_MAX_CHUNK:,}")
             try:
                 data = decompress_zstd(data, size)
             except ValueError as error:

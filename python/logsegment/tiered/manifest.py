@@ -10,10 +10,13 @@ import base64
 import binascii
 import json
 import re
+import sys
 from array import array
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, chain
+from operator import sub
 from typing import Any, NamedTuple
 
 from logsegment._core import decompress_zstd
@@ -22,6 +25,8 @@ from logsegment.tiered.errors import ManifestError
 
 #: A larger object is not a manifest: a list of sizes is 10 MiB at most before base64.
 MAX_BYTES = 32 << 20
+#: IV and tag of an encrypted chunk.
+SEAL_BYTES = 28
 #: Members of `segmentIndexes`, in the order of the object, and the files of a log directory that they are.
 INDEX_SUFFIXES = {
     "offset": "index",
@@ -108,10 +113,13 @@ def parse_manifest(data: bytes) -> Manifest:
     if not isinstance(is_compressed, bool):
         raise ManifestError(f"compression must be true or false, not {is_compressed!r:.40}", "TS-13")
     metadata = _segment_metadata(members.get("remoteLogSegmentMetadata"))
+    encryption = _encryption(members["encryption"]) if members.get("encryption") is not None else None
+    chunks = parse_chunk_table(members.get("chunkIndex"))
+    chunks.ensure_stored(SEAL_BYTES if encryption else 0)
     return Manifest(
-        chunks=parse_chunk_table(members.get("chunkIndex")),
+        chunks=chunks,
         is_compressed=is_compressed,
-        encryption=_encryption(members["encryption"]) if members.get("encryption") is not None else None,
+        encryption=encryption,
         parts=_parts(members["segmentIndexes"]) if members.get("segmentIndexes") is not None else None,
         **metadata,
     )
@@ -261,6 +269,33 @@ class ChunkTable:
         """Return True if each byte of the segment is at its own position in the object (TS-26)."""
         return self.ends is None and self.object_size == self.file_size and (len(self) < 2 or self.stored_size == self.chunk_size)
 
+    def ensure_stored(self, seal: int) -> None:
+        """Raise an error if a chunk would have no byte in the object: a count of chunks is a claim.
+
+        Args:
+            seal: bytes of each stored chunk that hold none of the segment.
+
+        Raises:
+            ManifestError: if there is such a chunk.
+        """
+        if not len(self):
+            return
+        if self.ends is None:
+            least = self.last_stored_size if len(self) == 1 else min(self.stored_size, self.last_stored_size)
+        else:
+            least = min(map(sub, self.ends, chain((0,), self.ends)))
+        if least <= seal:
+            rule = "TS-16" if self.ends is None else "TS-17"
+            raise ManifestError(f"a chunk must have more than {counted(seal, 'byte')} in the object, not {least}", rule)
+
+    def whole_in(self, size: int) -> int:
+        """Return how many chunks an object of so many bytes holds; those after them are cut off."""
+        if self.ends is not None:
+            return bisect_right(self.ends, size)
+        if size >= self.object_size:
+            return len(self)
+        return min(size // self.stored_size, len(self) - 1) if self.stored_size else len(self) - 1
+
     def holding(self, start: int, end: int) -> range:
         """Return the indexes of the chunks that hold a range of the segment; `end` is exclusive (TS-42)."""
         end = min(end, self.file_size)
@@ -290,12 +325,12 @@ def parse_chunk_table(index: object) -> ChunkTable:
         return ChunkTable(chunk_size, file_size, None, *sizes)
     if index.get("type") != "variable":
         raise ManifestError(f"chunkIndex.type must be fixed or variable, not {index.get('type')!r}", "TS-14")
-    sizes = parse_sizes(_decompressed(index.get("transformedChunks")))
-    table = ChunkTable(chunk_size, file_size, array("q", accumulate(sizes)))
-    if len(sizes) != len(table):
-        wanted = f"those of the {counted(len(table), 'chunk')} of {counted(file_size, 'byte')}"
-        raise ManifestError(f"transformedChunks has {counted(len(sizes), 'size')}, not {wanted}", "TS-17")
-    return table
+    data = _decompressed(index.get("transformedChunks"))
+    number_of_chunks = len(ChunkTable(chunk_size, file_size))
+    if _integer(data, 0) != number_of_chunks:
+        wanted = f"those of the {counted(number_of_chunks, 'chunk')} of {counted(file_size, 'byte')}"
+        raise ManifestError(f"transformedChunks has {counted(_integer(data, 0), 'size')}, not {wanted}", "TS-17")
+    return ChunkTable(chunk_size, file_size, array("q", accumulate(_sizes(data))))
 
 
 def parse_sizes(data: bytes) -> list[int]:
@@ -306,10 +341,14 @@ def parse_sizes(data: bytes) -> list[int]:
 
     Source: `ChunkSizesBinaryCodec` of Aiven's plug-in.
     """
+    return list(_sizes(data))
+
+
+def _sizes(data: bytes) -> array[int]:
     count = _integer(data, 0)
     if count < 2:
         ends = 4 + 4 * count
-        sizes = [_integer(data, 4)] if count else []
+        sizes = array("q", [_integer(data, 4)] if count else [])
     else:
         base, width = _integer(data, 4), data[8] if len(data) > 8 else 0
         ends = 13 + (count - 1) * width
@@ -317,11 +356,22 @@ def parse_sizes(data: bytes) -> list[int]:
             raise ManifestError(
                 f"a list of {counted(count, 'size')} of chunks must have another length than {counted(len(data), 'byte')}", "TS-19"
             )
-        sizes = [base + int.from_bytes(data[at : at + width]) for at in range(9, ends - 4, width)]
+        sizes = array("q", map(base.__add__, _unsigned(data[9 : ends - 4], width)))
         sizes.append(_integer(data, ends - 4))
-    if len(data) != ends or any(size > _MAX_INT for size in sizes):
+    if len(data) != ends or max(sizes, default=0) > _MAX_INT:
         raise ManifestError(f"a list of {counted(count, 'size')} of chunks cannot be read: it has {counted(len(data), 'byte')}", "TS-19")
     return sizes
+
+
+def _unsigned(data: bytes, width: int) -> memoryview:
+    """Return big-endian integers of one to four bytes, without a loop over them."""
+    wide = bytearray(len(data) // width * 4)
+    for at in range(width):
+        wide[3 - at :: 4] = data[width - 1 - at :: width]
+    numbers = array("I", bytes(wide))
+    if sys.byteorder == "little":
+        numbers.byteswap()
+    return memoryview(numbers)
 
 
 def number(members: Mapping[str, object], name: str, least: int = 0, most: int = _MAX_INT, rule: str = "TS-10") -> int:

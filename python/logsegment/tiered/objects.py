@@ -12,10 +12,10 @@ from logsegment.stores.files import open_file, read_file
 from logsegment.stores.listing import DirectoryEntry, entry_of
 from logsegment.stores.uri import directory_of, join_path, shown, untiered
 from logsegment.tiered.cache import LruCache
-from logsegment.tiered.chunks import SEAL_BYTES, ChunkedFile, Opener
+from logsegment.tiered.chunks import ChunkedFile, Opener
 from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
 from logsegment.tiered.keys import KeyRing
-from logsegment.tiered.manifest import INDEX_SUFFIXES, MAX_BYTES, Manifest, parse_manifest
+from logsegment.tiered.manifest import INDEX_SUFFIXES, MAX_BYTES, SEAL_BYTES, Manifest, parse_manifest
 from logsegment.tiered.uri import ring_of
 
 #: Most bytes of an index.
