@@ -119,7 +119,7 @@ class RegisterArguments:
 )
 @registry_options
 @click.argument("file", required=False, type=click.Path(dir_okay=False))
-@click.option("--compatible", is_flag=True, help="Accept new major versions: they read and write the same bytes as before.")
+@click.option("--compatible", is_flag=True, help="Accept new major versions and other classes: they read and write the same bytes.")
 @click.option("--partial", is_flag=True, help="Accept new plugins without a language that others have.")
 @click.option("--replication-factor", type=whole(1), metavar="N", help="Create topics with N replicas (default: 3, or all brokers).")
 @click.option("--dry-run", is_flag=True, help="Print the new entries, and write nothing.")

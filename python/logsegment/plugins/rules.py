@@ -85,7 +85,7 @@ def registration(catalog: Catalog, plugins: Iterable[Plugin], *, compatible: boo
     Args:
         catalog: the registered entries.
         plugins: the plugins. A registered alias keeps its id; a new alias gets the lowest free id.
-        compatible: accept a new major version that reads and writes the same bytes as the old one.
+        compatible: accept a new major version, or another class under the same version, that reads and writes the same bytes.
         partial: accept a new alias without an entry for a language of other aliases.
 
     Returns:
@@ -235,6 +235,10 @@ def _incompatible(changes: list[Change], after: Catalog) -> Iterator[Finding]:
                 become = "get another dictionary" if field == _DICTIONARY else f"become {change.entry.version}"
                 text = f"{change.alias!r} {change.before.version} would {become}: an incompatible update must be a new plugin"
                 yield found("S-P13", f"{text}, with an alias of its own{_SAY_SO}", change.language, field=field)
+            is_same_version = change.entry.version == change.before.version
+            if is_same_version and change.entry.class_name != change.before.class_name:
+                text = f"{change.alias!r} {change.entry.version} has class {change.before.class_name}, not {change.entry.class_name}"
+                yield found("S-P13", f"{text}: another class needs another version{_SAY_SO}", change.language, field="pluginClassName")
     for alias in dict.fromkeys(change.alias for change in changes):
         for one in _disagreements(alias, after.of(alias)):
             yield found("S-P13", f"{one.text}{_SAY_SO}", one.language, field=one.field)

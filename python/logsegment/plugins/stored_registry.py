@@ -139,7 +139,7 @@ class StoredRegistry(ABC):
 
         Args:
             plugins: the plugins; a registered plugin is not changed.
-            compatible: accept a new major version that reads and writes the same bytes as the old one.
+            compatible: accept a new major version, or another class under the same version, that reads and writes the same bytes.
             partial: accept a new alias without an entry for a language of other aliases.
 
         Returns:

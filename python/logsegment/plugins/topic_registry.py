@@ -12,7 +12,7 @@ import random
 import re
 import time
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
@@ -208,7 +208,9 @@ class _Transaction:
                 if error.retriable() and time.monotonic() < deadline:
                     time.sleep(0.1)
                     continue
-                self._producer.poll(0)
+                with suppress(self._kafka.KafkaException):
+                    # Callbacks run in `poll`, which may fail for the same reason.
+                    self._producer.poll(0)
                 if error.txn_requires_abort():
                     self._abort()
                 raise self._error_of(error) from None
@@ -218,7 +220,8 @@ class _Transaction:
             self._producer.abort_transaction(self._cluster.timeout)
         except self._kafka.KafkaException:
             # The broker aborts it at its timeout, or for the next administrator.
-            self._producer.purge()
+            with suppress(self._kafka.KafkaException):
+                self._producer.purge()
 
     def _error_of(self, error: Any) -> Exception:
         kafka = self._kafka.KafkaError
@@ -290,8 +293,9 @@ class Cluster:
         try:
             yield consumer, errors
         except kafka.KafkaException as error:
-            # Callbacks run in `poll`.
-            consumer.poll(0)
+            with suppress(kafka.KafkaException):
+                # Callbacks run in `poll`, which may fail for the same reason.
+                consumer.poll(0)
             raise self.error(error.args[0], errors) from None
         finally:
             consumer.close()

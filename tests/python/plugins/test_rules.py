@@ -94,10 +94,15 @@ def test_a_new_plugin_has_all_languages_that_others_have_unless_it_is_said():
 
 
 def test_an_incompatible_update_is_a_new_plugin_unless_it_is_said_to_be_compatible():
-    """S-P13, 4: a new version or class is allowed, a new major version says of itself that it is incompatible."""
+    """S-P13, 4: a new version is allowed; a new major version, or another class under the same version, may be incompatible."""
     there = catalog(java=[entry("a", 0, version="v1.0")])
     assert brief(registration(there, [plugin("a", "java", version="1.9.2-beta")])) == [("java", "a", 0)]
-    assert brief(registration(there, [Plugin("a", {"java": "org.other.Class"}, "v1.0")])) == [("java", "a", 0)]
+    moved = Plugin("a", {"java": "org.other.Class"}, "v1.0")
+    [(rule, told)] = refused(registration, there, [moved])
+    assert rule == "S-P13"
+    assert "'a' v1.0 has class" in told
+    assert brief(registration(there, [moved], compatible=True)) == [("java", "a", 0)]
+    assert brief(registration(there, [Plugin("a", {"java": "org.other.Class"}, "v1.1")])) == [("java", "a", 0)]
     [(rule, told)] = refused(registration, there, [plugin("a", "java", version="v2.0")])
     assert rule == "S-P13"
     assert "'a' v1.0 would become v2.0: an incompatible update must be a new plugin" in told
