@@ -34,6 +34,60 @@ PATHS = (str, os.PathLike)
 HINT = "pass overwrite=True to replace it"
 
 
+class NamedFile(io.FileIO):
+    """A file whose errors of writing name it.
+
+    Args:
+        file: a path or an open descriptor.
+        mode: see `io.FileIO`.
+        name: the name in errors; that of the file by default.
+        closefd: see `io.FileIO`.
+    """
+
+    def __init__(self, file: StrPath | int, mode: str, *, name: str | None = None, closefd: bool = True) -> None:
+        super().__init__(file, mode, closefd=closefd)
+        self._shown = os.fspath(file) if name is None and not isinstance(file, int) else name
+
+    def write(self, data: Any, /) -> int:
+        """Write bytes.
+
+        Raises:
+            OSError: with the name of the file.
+        """
+        with naming(self._shown):
+            return super().write(data) or 0
+
+
+def new_file(path: StrPath) -> BinaryIO:
+    """Open a new file of an output, whose errors of writing name it.
+
+    Raises:
+        FileExistsError: if the file exists.
+    """
+    return io.BufferedWriter(NamedFile(path, "x"))
+
+
+def write_file(path: StrPath, data: bytes) -> None:
+    """Write a small file of an output directory.
+
+    Raises:
+        OSError: with the name of the file.
+    """
+    with naming(path):
+        Path(path).write_bytes(data)
+
+
+@contextmanager
+def naming(path: StrPath | None) -> Iterator[None]:
+    """Add the name of a file to an error of the operating system that has none, such as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None and path is not None:
+            error.filename = os.fspath(path)
+        raise
+
+
 class OutputFile:
     """A file that is complete or absent: it gets its name when the `with` block ends without an error.
 
@@ -81,7 +135,7 @@ class OutputFile:
         except OSError as error:
             _unfinished.pop(self._hidden, None)
             raise OSError(error.errno, error.strerror, self._path) from None
-        self.file = open(descriptor, "wb")
+        self.file = io.BufferedWriter(NamedFile(descriptor, "w", name=self._path))
         try:
             if status is not None:
                 _keep_owner(descriptor, status, self._path)
@@ -91,13 +145,16 @@ class OutputFile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(raised, OSError) and raised.filename == self._hidden is not None:
+            raised.filename = self._path
         if kind is not None:
             with suppress(OSError):
                 self.file.close()
             self._remove()
             return
         try:
-            self._finish()
+            with naming(self._path):
+                self._finish()
         finally:
             self._remove()
 
@@ -248,6 +305,11 @@ def output_directory(path: StrPath, *, may_be_empty: bool = False) -> Iterator[P
         if error.filename == str(target):
             raise _directory_exists(path, may_be_empty) from None
         raise
+    except OSError as error:
+        inside = isinstance(error.filename, str) and error.filename.startswith(f"{hidden}{os.sep}")
+        if inside:
+            error.filename = os.path.join(place, os.path.relpath(error.filename, hidden))
+        raise
     finally:
         _remove_tree(str(hidden))
         _unfinished.pop(str(hidden), None)
@@ -308,13 +370,13 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getat
 _UNLINKABLE = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
-class _DirectFile(io.FileIO):
+class _DirectFile(NamedFile):
     """A FIFO or a character device. It has no position of its own; writers of tables ask for it."""
 
     _written = 0
 
     def write(self, data: Any, /) -> int:
-        written = super().write(data) or 0
+        written = super().write(data)
         self._written += written
         return written
 
@@ -326,7 +388,7 @@ def _opened_directly(path: str) -> BinaryIO:
     own = _descriptor_of(path)
     # Without O_CREAT: a FIFO that was removed meanwhile is an error, not a new file.
     descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NOCTTY", 0)) if own is None else os.dup(own)
-    return io.BufferedWriter(_DirectFile(descriptor, "w"))
+    return io.BufferedWriter(_DirectFile(descriptor, "w", name=path))
 
 
 def _descriptor_of(path: str) -> int | None:

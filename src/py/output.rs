@@ -10,7 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyMemoryView, PySlice};
 
-use crate::error::{Result, plural};
+use crate::error::{Error, Result, plural};
 use crate::io::Writeback;
 use crate::py::errors;
 use crate::py::interrupt::Signals;
@@ -31,6 +31,7 @@ pub enum Output {
 pub struct StagedFile {
     file: File,
     writeback: Writeback,
+    name: Arc<str>,
 }
 
 /// Calls `write(bytes)` of a Python object. What it raises is kept aside and raised again by the verb.
@@ -53,7 +54,8 @@ impl Output {
             return Err(PyTypeError::new_err("out must be a path or a binary file object"));
         };
         let file = OpenOptions::new().write(true).open(&path).map_err(|error| errors::io_error(out.py(), &error, &path))?;
-        Ok(Self::File(StagedFile { file, writeback: Writeback::default() }))
+        let name = Arc::from(path.to_string_lossy());
+        Ok(Self::File(StagedFile { file, writeback: Writeback::default(), name }))
     }
 
     /// How many bytes must be pending before it is worth to write them.
@@ -91,7 +93,7 @@ impl StagedFile {
     /// # Errors
     /// `Io` when they cannot be written.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.write_all(bytes)?;
+        self.file.write_all(bytes).map_err(|error| Error::from(error).in_file(&self.name))?;
         self.writeback.add(&self.file, as_u64(bytes.len()));
         Ok(())
     }

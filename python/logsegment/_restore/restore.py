@@ -13,7 +13,7 @@ from logsegment._core import FileSource, Finding, RecordBatchError, rebuild_inde
 from logsegment._errors import renamed
 from logsegment._log_paths import object_name, place_of, snapshot_offset
 from logsegment._options import EVERY_FORMAT, OnError
-from logsegment._output import output_directory
+from logsegment._output import new_file, output_directory, write_file
 from logsegment._validate import TORN, damage_in, error_of, validated
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in, is_gap
@@ -159,7 +159,7 @@ def _partition(folder: str, target: Path, done: Restored, on_error: OnError) -> 
     done.damaged.extend(map(str, _raised(damaged) if on_error == "raise" else damaged))
     topic_id = place_of(untiered(folder)[:]).topic_id
     if topic_id is not None and "partition.metadata" not in names:
-        (target / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}")
+        write_file(target / "partition.metadata", f"version: 0\ntopic_id: {topic_id}".encode())
     for name, reason in _rebuild_sidecars(target, lost).items() if lost else ():
         text = f"{target.name}/{name}: {lost[name]}"
         if reason is None:
@@ -195,7 +195,7 @@ def _local_name(name: str) -> str | None:
 def _copy(uri: str, path: Path) -> tuple[int, int | None] | None:
     """Copy a file; return the first and last offset of a log."""
     source = open_file(uri)
-    with path.open("xb") as file:
+    with new_file(path) as file:
         at = 0
         while at < source.size:
             at += file.write(_read(source, at, uri))
@@ -262,7 +262,7 @@ def _rebuilt(place: Path, name: str) -> Path | None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    with path.open("xb") as file:
+    with new_file(path) as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
+from logsegment._output import write_file
 from logsegment.schemas.model import Framing, Schema, SchemaReference, SchemaSet, SchemaType, SubjectVersion
 from logsegment.schemas.registry import from_registry
 from logsegment.schemas.registry_log import from_log
@@ -121,13 +122,13 @@ def written(schemas: SchemaSet, directory: Path) -> list[Path]:
     for number, schema in enumerate(schemas):
         name = f"{schema.id}" if schema.id is not None else schema.guid or f"schema-{number}"
         place = directory / f"{schema.context}{'-' if schema.context else ''}{name}{SUFFIXES[schema.type]}"
-        place.write_text(schema.text, encoding="utf-8", newline="")
+        write_file(place, schema.text.encode())
         files.append(place)
         entry = schema.to_dict()
         del entry["schema"]
         entries.append({"file": place.name} | entry)
     index = directory / INDEX
-    index.write_text(json.dumps(entries, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    write_file(index, (json.dumps(entries, ensure_ascii=False, indent=2) + "\n").encode())
     return [*files, index]
 
 

@@ -48,9 +48,11 @@ def put_bytes(path: str, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except OSError:
+    except OSError as error:
         with suppress(OSError):
             os.unlink(temporary)
+        # The system gives no name for a full disk.
+        error.filename = path
         raise
     sync_directory(os.path.dirname(path))
 

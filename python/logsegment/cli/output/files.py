@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import click
 
 from logsegment._core import rebuild_indexes
-from logsegment._output import OutputFile, ensure_writable, is_same, local_path, output_directory
+from logsegment._output import OutputFile, ensure_writable, is_same, local_path, output_directory, write_file
 from logsegment.cli.inputs import STDIN, InputSegment, choosing_replicas, replica_options
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import Output
@@ -198,4 +198,4 @@ def _keep(segment: InputSegment, name: str, target: Path) -> None:
     """Copy a small file of a segment's directory, if it exists."""
     kept = read_file(join_path(segment.directory, name), 1 << 20)
     if kept is not None:
-        (target / name).write_bytes(kept)
+        write_file(target / name, kept)
