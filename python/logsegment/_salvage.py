@@ -105,7 +105,11 @@ class Salvage:
         aside: with `aside=True`, the bytes that do not fit into the log; None if they were written to a file or not requested.
         aside_bytes: number of bytes aside.
         records: number of readable records of damaged batches aside.
-        doubtful: number of valid entries with misplaced offsets aside; with `order="offset"` only.
+        doubtful: number of valid entries with misplaced offsets, which are aside; with `order="offset"` only.
+        undecodable: findings of kept entries whose records cannot be read, at most 100,000: the checksum matches, so their writer made them
+            wrong.
+        unopened: number of kept entries that cannot be opened here: their plugin or their dictionary is missing, or a limit is too low.
+        moved: number of entries of swapped blocks that were sorted in; with `order="offset"` only. `kept` has their ranges.
         is_listed: `kept` and `lost` list every range. After 262,144 ranges of a kind no more are listed; the sums stay correct.
     """
 
@@ -121,18 +125,22 @@ class Salvage:
     aside_bytes: int = 0
     records: int = 0
     doubtful: int = 0
+    undecodable: list[Finding] = field(default_factory=list, repr=False)
+    unopened: int = 0
+    moved: int = 0
     is_listed: bool = True
 
     @property
     def ok(self) -> bool:
-        """Return True if nothing was lost; zeros at the end and copies do not count."""
-        return not self.harmful_bytes
+        """Return True if nothing was lost and no kept entry is undecodable; zeros at the end and copies do not count."""
+        return not self.harmful_bytes and not self.undecodable
 
     def to_dict(self) -> dict[str, Any]:
         """Return the account of all bytes by the names in JSON, without the findings."""
-        names = ("ok", "entries", "kept_bytes", "lost_bytes", "aside_bytes", "records", "doubtful", "is_listed")
+        names = ("ok", "entries", "kept_bytes", "lost_bytes", "aside_bytes", "records", "doubtful", "unopened", "moved", "is_listed")
         counts = {camel_case(name): getattr(self, name) for name in names}
-        return counts | {"kept": [one.to_dict() for one in self.kept], "lost": [one.to_dict() for one in self.lost]}
+        ranges = {"kept": [one.to_dict() for one in self.kept], "lost": [one.to_dict() for one in self.lost]}
+        return counts | ranges | {"undecodable": [one.to_dict() for one in self.undecodable]}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -159,13 +167,15 @@ def salvage(
 ) -> Salvage:
     """Copy every valid entry of damaged bytes, byte for byte, and account for every other byte.
 
-    An entry is valid if its header can be parsed and its checksum matches; of Kafka 0.7, if the checksum of its messages does. Its records
-    are not decoded: `validate` reports the errors of a writer. Past damage the next valid entry is searched for at every byte. The source
-    is only read, memory is bounded, and the GIL is released.
+    An entry is valid if its header can be parsed and its checksum matches; of Kafka 0.7, if the checksum of its messages does. An entry
+    whose records cannot be read stays, and is reported as `undecodable`. Past damage the next valid entry is searched for at every byte,
+    but not inside an entry whose length leads to another entry or to the end: what looks like an entry there is a value. So the output has
+    only records that `decode` with `on_error="skip"` reads from the source. The exception are swapped entries of uploads in tiered storage,
+    which are counted as `moved`. The source is only read, memory is bounded, and the GIL is released.
 
     No checksum covers the offset of an entry, and blocks of a disk come back swapped or twice. `order="offset"` makes a log of the valid
-    entries: sorted, each entry once, and without entries with misplaced offsets. A broker would delete a segment whose offsets
-    decrease.
+    entries: sorted, each entry once, and without entries with misplaced offsets. Entries that were searched for are also misplaced if the
+    entries around them do not support their offsets. A broker would delete a segment whose offsets decrease.
 
     Args:
         source: see `decode`. `order="offset"` reads it two to five times, so a file object is not allowed.
@@ -181,7 +191,7 @@ def salvage(
         first_offset: with `order="offset"`: the segment's base offset, before which no entry may be.
         end_offset: with `order="offset"`: the base offset of the next segment, which no entry may reach.
         options: options of entries; see `decode`. Without `experimental`, a valid batch of magic 3 is an error, and no file is written.
-            `codecs` decompress records of damaged batches. A valid entry over `limits` is kept.
+            `codecs` decompress the records of batches. A valid entry over `limits` is kept.
 
     Returns:
         A `Salvage`.
@@ -246,8 +256,9 @@ def salvaged(source: Any, read: ReadOptions, fit: SalvageOptions | None = None, 
     Raises:
         OSError: if a file cannot be read or written, or has changed between two readings.
     """
-    data, aside_data, kept, lost, is_listed, findings, totals = core_salvage(source, read, fit or SalvageOptions(), *targets)
-    kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, records, doubtful = totals
+    row = core_salvage(source, read, fit or SalvageOptions(), *targets)
+    data, aside_data, kept, lost, is_listed, (findings, undecodable), totals = row
+    kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, records, doubtful, moved, unopened = totals
     if not kept_bytes and not lost_bytes:
         lost = _unread(findings)
         lost_bytes = harmful_bytes = sum(length for _, length, *_ in lost)
@@ -264,6 +275,9 @@ def salvaged(source: Any, read: ReadOptions, fit: SalvageOptions | None = None, 
         aside_bytes=aside_bytes,
         records=records,
         doubtful=doubtful,
+        undecodable=undecodable,
+        unopened=unopened,
+        moved=moved,
         is_listed=is_listed,
     )
 

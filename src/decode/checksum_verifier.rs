@@ -4,9 +4,10 @@ use super::transactions::may_be_marker;
 use super::{DecodeOptions, entry_candidates, parse_header, verify};
 use crate::error::Error;
 use crate::format::{v0_v1, v2, v3, v07};
-use crate::framing::{Claim, Frame, LOG_OVERHEAD, Verifier};
+use crate::framing::{Claim, EntryChecksum, Frame, LOG_OVERHEAD, Verifier};
 use crate::limits::Limits;
 use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat};
+use crate::wire::checksum::Running;
 
 /// Judges entries by their checksum. Entries of other formats than those that are read cannot be trusted at all.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +102,17 @@ impl Verifier for ChecksumVerifier {
         }
     }
 
+    fn checksum_of(&self, front: &[u8]) -> Option<EntryChecksum> {
+        let magic = i8::from_be_bytes([*front.get(self.reach())?]);
+        let stored_at = |at: usize| front.get(at..)?.first_chunk().copied().map(u32::from_be_bytes);
+        let (start, stored, running) = match self.searched_formats().of_magic(magic)? {
+            RecordFormat::V2 | RecordFormat::V3 => (v2::layout::CHECKSUMMED, stored_at(v2::layout::CRC)?, Running::crc32c()),
+            RecordFormat::V0 | RecordFormat::V1 => (v0_v1::layout::CHECKSUMMED, stored_at(v0_v1::layout::CRC)?, Running::crc32()),
+            RecordFormat::V07 => return None,
+        };
+        Some(EntryChecksum { start, stored, running })
+    }
+
     fn reads(&self, magic: i8) -> bool {
         self.formats.of_magic(magic).is_some()
     }
@@ -129,7 +141,7 @@ impl ChecksumVerifier {
         if len < v2::layout::HEADER_LEN || !self.is_allowed(len) || !makes_sense(&header) {
             return Claim::No;
         }
-        if front.len() < len { Claim::Cut } else { Claim::Whole(len) }
+        if front.len() < len { Claim::Long(len) } else { Claim::Whole(len) }
     }
 
     fn v3_claim(&self, front: &[u8]) -> Claim {
@@ -141,7 +153,7 @@ impl ChecksumVerifier {
             Ok(header) if makes_sense(&header) => {}
             _ => return Claim::No,
         }
-        if front.len() < len { Claim::Cut } else { Claim::Whole(len) }
+        if front.len() < len { Claim::Long(len) } else { Claim::Whole(len) }
     }
 
     /// A message has few fields, but its lengths must add up.
@@ -155,7 +167,7 @@ impl ChecksumVerifier {
         if !has_message_bits(front) || !v0_v1::parse::adds_up(front, len) {
             return Claim::No;
         }
-        if front.len() < len { Claim::Cut } else { Claim::Whole(len) }
+        if front.len() < len { Claim::Long(len) } else { Claim::Whole(len) }
     }
 }
 
@@ -168,7 +180,7 @@ impl ChecksumVerifier {
         let has_odd_bits = front.get(v07::layout::MAGIC) == Some(&1) && front.get(v07::layout::ATTRIBUTES).is_some_and(|bits| *bits > 3);
         match (has_odd_bits, front.len() < len) {
             (true, _) => Claim::No,
-            (false, true) => Claim::Cut,
+            (false, true) => Claim::Long(len),
             (false, false) => Claim::Whole(len),
         }
     }

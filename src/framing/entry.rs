@@ -65,3 +65,10 @@ fn size_error(size: i32) -> Error {
     let kind = ErrorKind::Length { rule: "L8-11", declared: i64::from(size), expected: i64::from(MIN_SIZE) };
     Error::from(kind).in_field("batchLength")
 }
+
+/// The bytes of the entry at the front by its length alone, whatever its magic is; `None` if no entry has this length.
+pub fn claimed_len(bytes: &[u8], limits: &Limits) -> Option<usize> {
+    let size = i32::from_be_bytes(*bytes.get(8..LOG_OVERHEAD)?.first_chunk()?);
+    let len = usize::try_from(size).ok().filter(|_| size >= MIN_SIZE)?.checked_add(LOG_OVERHEAD)?;
+    limits.ensure_batch_bytes(as_u64(len)).ok().map(|()| len)
+}

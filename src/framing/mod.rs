@@ -13,6 +13,6 @@ pub mod verifier;
 pub use entry::{Frame, LOG_OVERHEAD, Step, step};
 pub use lost_ranges::LostRanges;
 pub use runs::{Damage, Piece, Run, Runs};
-pub use source::Source;
+pub use source::{Positioned, Source};
 pub use tail::Tail;
-pub use verifier::{Claim, SourceCheck, Verifier};
+pub use verifier::{Claim, EntryChecksum, SourceCheck, Verifier};

@@ -3,6 +3,8 @@
 //! A run is counted memory: a slice of the caller's buffer, or pooled storage filled by a reader. Memory follows the bytes that
 //! are really there: a claimed length never reserves anything.
 
+mod broken;
+
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -80,8 +82,9 @@ pub struct Runs {
     source_check: Option<Box<dyn SourceCheck>>,
     oversized: Option<OversizedCheck>,
     gives_broken: bool,
-    gives_enclosed: bool,
     is_skimmed: bool,
+    /// The front was found by a search, since no length leads to it.
+    has_searched: bool,
     tail: Option<Tail>,
 }
 
@@ -132,8 +135,8 @@ impl Runs {
             source_check: None,
             oversized: None,
             gives_broken: false,
-            gives_enclosed: false,
             is_skimmed: false,
+            has_searched: false,
             tail: None,
         }
     }
@@ -190,13 +193,6 @@ impl Runs {
         self
     }
 
-    /// Gives valid entries that lie inside of broken ones too: a block that was swapped in, or a batch that somebody stored in a value.
-    #[must_use]
-    pub fn giving_enclosed(mut self) -> Self {
-        self.gives_enclosed = true;
-        self
-    }
-
     /// Nothing but the headers of the entries will be looked at, so that memory is worth asking for them early.
     #[must_use]
     pub fn skimmed(self) -> Self {
@@ -206,6 +202,11 @@ impl Runs {
     /// How the source ended; `None` before it did.
     pub fn tail(&self) -> Option<Tail> {
         self.tail
+    }
+
+    /// After a piece that is damage: the next entry was searched for, since no length leads to it.
+    pub fn has_searched(&self) -> bool {
+        self.has_searched
     }
 
     /// After the end: the bytes of the torn tail.
@@ -232,6 +233,7 @@ impl Runs {
             return Ok(self.search.as_mut().and_then(Search::take_unsearched).map(Piece::Unsearched));
         }
         let position = self.source.position();
+        self.has_searched = false;
         let cut = self.cut()?;
         if let Cut::Error(error) = &cut
             && let Some(len) = self.oversized_at_front(error)?
@@ -244,7 +246,7 @@ impl Runs {
                 self.tail = Some(Tail::Damaged { position });
                 Err(error.at_byte(position))
             }
-            Cut::Error(error) => self.step_over(error.at_byte(position), position).map(Some),
+            Cut::Error(error) => self.step_over_unreadable(error.at_byte(position), position).map(Some),
             Cut::Broken { len, magic, error } => self.step_over_broken(error.at_byte(position), len, magic).map(Some),
             // A checksum proves the length, whatever follows the entry or lies inside of it.
             Cut::Refused { len, error, .. } if self.is_valid(len) => Ok(Some(self.leave_out(error.at_byte(position), len))),
@@ -401,49 +403,6 @@ impl Runs {
         Ok(Some(Piece::Swallowed(start..first.start)))
     }
 
-    /// A broken entry. Its length is trusted when no valid entry contradicts it and what follows it fits, or when it is whole.
-    fn step_over_broken(&mut self, error: Error, len: usize, magic: i8) -> Result<Piece> {
-        let start = self.source.position();
-        if error.is_refused_format() {
-            return Ok(self.leave_out(error, len));
-        }
-        if self.is_contradicted(len, magic)? {
-            return self.step_over(error, start);
-        }
-        loop {
-            let next = self.source.front().get(len..).unwrap_or_default();
-            let ends = self.source.is_at_end();
-            match step(next, self.formats, &self.limits) {
-                Step::Entry { len: entry, magic } => {
-                    let is_trusted = self.damage_at(len, entry, magic).is_none_or(|error| error.is_refused_format());
-                    return if is_trusted { Ok(self.leave_out(error, len)) } else { self.step_over(error, start) };
-                }
-                Step::Incomplete { .. } if ends => return Ok(self.leave_out(error, len)),
-                Step::Incomplete { needed } => {
-                    self.source.fill(len.saturating_add(needed))?;
-                }
-                Step::Error(_) if ends && next.iter().all(|byte| *byte == 0) => return Ok(self.leave_out(error, len)),
-                Step::Error(_) => return self.step_over(error, start),
-            }
-        }
-    }
-
-    /// True if the declared length ends inside or at the end of a valid entry that begins inside it.
-    /// (An entry that somebody stored in a value lies wholly inside: at least the count of headers follows it. Of a message the value is
-    /// the end, and the last message of a compressed set ends there too: snappy keeps it as it was, with an offset that counts from the set.
-    /// So a message whose own lengths say the same as its size is trusted.)
-    fn is_contradicted(&mut self, claimed: usize, magic: i8) -> Result<bool> {
-        let end = self.source.position().saturating_add(as_u64(claimed));
-        let may_be_set = magic < BATCH && !self.formats.is_v07() && self.adds_up(claimed);
-        let end_of_stored = if may_be_set { end } else { end.saturating_sub(1) };
-        Ok(self.valid_before(end)?.is_some_and(|(_, last)| last.end > end_of_stored || self.gives_enclosed))
-    }
-
-    fn adds_up(&self, len: usize) -> bool {
-        let entry = self.source.front().get(..len);
-        entry.zip(self.search.as_ref()).is_some_and(|(entry, search)| search.adds_up(entry))
-    }
-
     /// Whether the checksum of the entry of this length at the front matches.
     fn is_valid(&self, len: usize) -> bool {
         let entry = self.source.front().get(..len);
@@ -459,6 +418,7 @@ impl Runs {
     fn step_over(&mut self, error: Error, start: u64) -> Result<Piece> {
         if let Some(search) = &mut self.search {
             search.skip(&mut self.source, self.target)?;
+            self.has_searched = true;
         }
         Ok(Piece::Damage(Damage { error, bytes: start..self.source.position() }))
     }

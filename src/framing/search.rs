@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::source::Source;
-use super::verifier::{Claim, Verifier};
+use super::verifier::{Claim, EntryChecksum, Verifier};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::wire::as_u64;
@@ -20,8 +20,10 @@ pub struct Search {
     found: VecDeque<Range<u64>>,
     /// Every entry that starts before it and ends at hand is in `found`.
     frontier: u64,
-    /// The entry that was judged broken last.
-    broken: Option<(Range<u64>, Error)>,
+    /// The entries that were judged broken last.
+    broken: VecDeque<(Range<u64>, Error)>,
+    /// Where an entry starts whose checksum matches and which is not at hand yet.
+    vouched: Option<u64>,
     effort: Effort,
 }
 
@@ -30,6 +32,8 @@ enum Advance {
     Found,
     /// More bytes than are at hand are needed to go on.
     Starved,
+    /// An entry at the frontier claims so many bytes that its checksum is compared before they are kept.
+    Far(usize, EntryChecksum),
     Ended,
 }
 
@@ -44,6 +48,8 @@ struct Effort {
     unsearched: Option<Range<u64>>,
 }
 
+/// Broken entries that are remembered: as many as may follow each other before the length of the first is trusted, and more.
+const MOST_BROKEN: usize = 32;
 /// Bytes that may be checksummed in vain for each byte of the input. Valid entries are checksummed at most twice: eight in all.
 const MOST_IN_VAIN: u64 = 6;
 /// Of an input of a few bytes more is allowed.
@@ -52,6 +58,10 @@ const FREE: u64 = 64 << 10;
 const STRETCH: usize = 4 << 20;
 /// From here on a candidate is so far off that the caller is asked before it is looked at.
 const FAR: usize = 1 << 20;
+/// Bytes of an entry that are kept before its checksum is compared.
+const MOST_HELD: usize = 4 << 20;
+/// Bytes that are read at a time to compare the checksum of a larger one.
+const AHEAD: usize = 256 << 10;
 /// Candidates that are looked at before the caller is asked.
 const MANY: u32 = 4096;
 
@@ -59,7 +69,15 @@ impl Search {
     /// Nothing is known yet of a source whose front is at `start`.
     pub fn new(verifier: Box<dyn Verifier>, start: u64) -> Self {
         let effort = Effort { start, reach: start, ..Effort::default() };
-        Self { verifier, interrupt: Interrupt::default(), found: VecDeque::new(), frontier: start, broken: None, effort }
+        Self {
+            verifier,
+            interrupt: Interrupt::default(),
+            found: VecDeque::new(),
+            frontier: start,
+            broken: VecDeque::new(),
+            vouched: None,
+            effort,
+        }
     }
 
     /// Asked now and then while a search goes on.
@@ -73,7 +91,7 @@ impl Search {
         if self.verifier.reads(magic) && self.is_known(&place) {
             return None;
         }
-        if let Some((_, error)) = self.broken.as_ref().filter(|(broken, _)| *broken == place) {
+        if let Some((_, error)) = self.broken.iter().find(|(broken, _)| *broken == place) {
             return Some(error.clone());
         }
         if !self.effort.allows(&place) {
@@ -81,7 +99,10 @@ impl Search {
         }
         let error = self.verifier.damage_of(entry, magic)?;
         self.effort.spend(entry.len());
-        self.broken = Some((place, error.clone()));
+        if self.broken.len() == MOST_BROKEN {
+            self.broken.pop_front();
+        }
+        self.broken.push_back((place, error.clone()));
         Some(error)
     }
 
@@ -95,12 +116,18 @@ impl Search {
             match self.advance(source, end)? {
                 Advance::Found => {}
                 Advance::Starved => more(source, target)?,
+                Advance::Far(len, checksum) => self.look_ahead(source, len, checksum)?,
                 Advance::Ended => break,
             }
         }
         let before = self.found.partition_point(|entry| entry.start < end);
         let first = self.found.front().filter(|_| before > 0);
         Ok(first.cloned().zip(before.checked_sub(1).and_then(|last| self.found.get(last)).cloned()))
+    }
+
+    /// The valid entries that are known, in order.
+    pub fn found(&self) -> impl DoubleEndedIterator<Item = &Range<u64>> {
+        self.found.iter()
     }
 
     /// Drops the bytes before the next valid entry after the front, or everything when there is none.
@@ -116,6 +143,7 @@ impl Search {
                     source.discard_to(self.frontier);
                     more(source, target)?;
                 }
+                Advance::Far(len, checksum) => self.look_ahead(source, len, checksum)?,
                 Advance::Ended => break,
             }
         }
@@ -134,11 +162,6 @@ impl Search {
             self.found.pop_front();
         }
         self.frontier = self.frontier.max(front.saturating_add(1));
-    }
-
-    /// Whether the lengths inside of an entry add up to its own, whatever its checksum says.
-    pub fn adds_up(&self, entry: &[u8]) -> bool {
-        matches!(self.verifier.claim(entry), Claim::Whole(len) if len == entry.len())
     }
 
     /// Whether the checksum of an entry matches.
@@ -174,6 +197,11 @@ impl Search {
             let front = bytes.get(candidate..).unwrap_or_default();
             match self.verifier.claim(front) {
                 Claim::Cut if !at_end => return Ok(Advance::Starved),
+                Claim::Long(len) if !at_end => {
+                    let is_far = len > MOST_HELD && self.vouched != Some(self.frontier) && source.looks_ahead();
+                    let checksum = if is_far { self.verifier.checksum_of(front) } else { None };
+                    return Ok(checksum.map_or(Advance::Starved, |checksum| Advance::Far(len, checksum)));
+                }
                 Claim::Whole(len) if self.is_valid(front.get(..len).unwrap_or_default())? => {
                     let entry = self.frontier..self.frontier.saturating_add(as_u64(len));
                     // What is inside of a valid entry is its own affair.
@@ -185,6 +213,34 @@ impl Search {
             }
         }
         Ok(Advance::Ended)
+    }
+
+    /// Compares the checksum of the entry that may start at the frontier, and keeps none of its bytes: data often looks like the header of a
+    /// large entry.
+    fn look_ahead(&mut self, source: &mut Source, len: usize, mut checksum: EntryChecksum) -> Result<()> {
+        let entry = self.frontier..self.frontier.saturating_add(as_u64(len));
+        let mut storage = vec![0; AHEAD];
+        let is_whole = source.read_ahead(storage.get_mut(..1).unwrap_or_default(), entry.end.saturating_sub(1))? > 0;
+        if is_whole && self.effort.allows(&entry) {
+            let mut at = entry.start.saturating_add(as_u64(checksum.start));
+            while at < entry.end {
+                self.interrupt.ensure_wanted()?;
+                let left = usize::try_from(entry.end.saturating_sub(at)).unwrap_or(usize::MAX).min(AHEAD);
+                let read = source.read_ahead(storage.get_mut(..left).unwrap_or_default(), at)?;
+                if read == 0 {
+                    break;
+                }
+                checksum.running.add(storage.get(..read).unwrap_or_default());
+                at = at.saturating_add(as_u64(read));
+            }
+            if at == entry.end && checksum.running.value() == checksum.stored {
+                self.vouched = Some(entry.start);
+                return Ok(());
+            }
+            self.effort.spend(len);
+        }
+        self.frontier = self.frontier.saturating_add(1);
+        Ok(())
     }
 
     /// Where an entry may start, from `from` on.

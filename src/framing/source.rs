@@ -26,8 +26,23 @@ enum Inner {
     Reader(Reader),
 }
 
+/// A reader that also gives bytes at other positions of its input, which it has not come to yet.
+pub trait Positioned: Read + Send {
+    /// Reads bytes at a position of the input; 0 at its end.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn read_ahead(&mut self, buffer: &mut [u8], position: u64) -> std::io::Result<usize>;
+}
+
+/// Where a reader gets its bytes.
+enum Input {
+    Sequential(Box<dyn Read + Send>),
+    Positioned(Box<dyn Positioned>),
+}
+
 struct Reader {
-    reader: Box<dyn Read + Send>,
+    reader: Input,
     pool: Pool<u8>,
     storage: Vec<u8>,
     filled: usize,
@@ -49,6 +64,15 @@ impl Source {
 
     /// What a reader gives, one read after the other, from `position` of the input on.
     pub fn reader(reader: Box<dyn Read + Send>, position: u64) -> Self {
+        Self::of(Input::Sequential(reader), position)
+    }
+
+    /// The same of a reader that can look ahead.
+    pub fn positioned(reader: Box<dyn Positioned>, position: u64) -> Self {
+        Self::of(Input::Positioned(reader), position)
+    }
+
+    fn of(reader: Input, position: u64) -> Self {
         let pool = Pool::new(4);
         let reader = Reader { reader, pool, storage: Vec::new(), filled: 0, taken: 0, at_end: false, failed: None, read: 0 };
         Self { inner: Inner::Reader(reader), position, needs_caller: false, losses: None, upload: None }
@@ -128,6 +152,22 @@ impl Source {
         }
     }
 
+    /// True if bytes after those at hand can be read without being kept.
+    pub fn looks_ahead(&self) -> bool {
+        matches!(&self.inner, Inner::Reader(Reader { reader: Input::Positioned(_), .. }))
+    }
+
+    /// Reads bytes at a position, wherever the front is; 0 at the end, or if the source cannot look ahead.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn read_ahead(&mut self, buffer: &mut [u8], position: u64) -> Result<usize> {
+        match &mut self.inner {
+            Inner::Reader(Reader { reader: Input::Positioned(reader), .. }) => Ok(reader.read_ahead(buffer, position)?),
+            _ => Ok(0),
+        }
+    }
+
     /// True when the bytes are in memory already, so that small pieces cost nothing.
     pub fn is_memory(&self) -> bool {
         matches!(self.inner, Inner::Memory(_))
@@ -189,6 +229,15 @@ impl Source {
             }
             self.discard(have.saturating_sub(KEPT));
             self.fill(READ_LEN)?;
+        }
+    }
+}
+
+impl Input {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Sequential(reader) => reader.read(buffer),
+            Self::Positioned(reader) => reader.read(buffer),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What makes bytes believable as entries: framing asks, and who knows the formats answers.
 
 use crate::error::Error;
+use crate::wire::checksum::Running;
 
 /// The check of entries for framing, which does not parse their content.
 pub trait Verifier: Send {
@@ -12,6 +13,11 @@ pub trait Verifier: Send {
     fn reads(&self, magic: i8) -> bool;
     /// What the bytes at `front` claim to be.
     fn claim(&self, front: &[u8]) -> Claim;
+    /// How the checksum of the entry is compared that the bytes at `front` claim to begin, if it need not be at hand as a whole.
+    fn checksum_of(&self, front: &[u8]) -> Option<EntryChecksum> {
+        let _ = front;
+        None
+    }
     /// Where in `bytes` the next candidate for an entry starts; cheap, and often wrong.
     fn next(&self, bytes: &[u8]) -> Option<usize>;
     /// Number of bytes at the start that identify a candidate; fewer bytes contain none.
@@ -26,13 +32,25 @@ pub trait SourceCheck: Send {
     fn pass(&mut self, entry: &[u8], magic: i8);
 }
 
+/// The checksum of an entry whose bytes are read piece by piece.
+pub struct EntryChecksum {
+    /// The first byte that it covers, from the start of the entry; it covers all bytes after it.
+    pub start: usize,
+    /// The value that the entry has.
+    pub stored: u32,
+    /// The checksum of the bytes so far.
+    pub running: Running,
+}
+
 /// What some bytes claim to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// No entry.
     No,
-    /// An entry that goes on past the bytes at hand, as far as known.
+    /// An entry of which not even the header is at hand.
     Cut,
+    /// An entry of this many bytes, which goes on past the bytes at hand.
+    Long(usize),
     /// An entry of this many bytes.
     Whole(usize),
 }

@@ -3,7 +3,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use crate::error::{Result, plural};
-use crate::framing::Source;
+use crate::framing::{Positioned, Source};
 use crate::limits::Limits;
 use crate::log::ReadAt;
 use crate::log::bounds::first_valid_entry;
@@ -100,7 +100,7 @@ impl ReadAt for RandomFile {
 
     fn valid_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
         let range = FileRange { file: self.file.try_clone()?, at: position, end: self.len, len: self.len, zeros_from: self.len };
-        first_valid_entry(Source::reader(Box::new(range), position), limits)
+        first_valid_entry(Source::positioned(Box::new(range), position), limits)
     }
 }
 
@@ -134,6 +134,15 @@ impl Read for FileRange {
         }
         self.at = self.at.saturating_add(as_u64(len));
         Ok(len)
+    }
+}
+
+impl Positioned for FileRange {
+    fn read_ahead(&mut self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        let at = std::mem::replace(&mut self.at, position);
+        let read = self.read(buffer);
+        self.at = at;
+        read
     }
 }
 

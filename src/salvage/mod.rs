@@ -1,13 +1,16 @@
 //! Every valid entry out of damaged bytes, byte for byte, and an account of every byte that is left out.
 //!
-//! Goes on past damage as validation does and with its findings. What is kept is what a checksum proves; offsets are covered by none, so
-//! a log for a broker is settled afterwards (`order`): sorted, without copies, without entries whose offsets fit nowhere.
+//! Goes on past damage as a decode does, and with its findings: what is in the log is what a reader that skips damage reads. Offsets are
+//! covered by no checksum, so a log for a broker is settled afterwards (`order`, `runs`): sorted, without copies, without entries whose
+//! offsets fit nowhere.
 
 mod account;
 mod cut;
+mod opening;
 mod order;
 mod ordered_log;
 mod records;
+mod runs;
 mod salvager;
 
 pub use account::{Account, KeptRange, LostRange};

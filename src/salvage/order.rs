@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::runs::EntryRuns;
 use crate::model::{BatchHeader, UploadOffsets};
 
 /// A valid entry: where it is and what its header says.
@@ -27,6 +28,8 @@ pub struct Fit {
     pub start: Option<i64>,
     /// The first one of the next segment.
     pub end: Option<i64>,
+    /// An entry that is out of order needs the support of the entries on both sides: readers that skip damage do not read it.
+    pub needs_both_sides: bool,
 }
 
 /// Why a valid entry is left out of a log.
@@ -72,13 +75,16 @@ impl Fit {
     #[must_use]
     pub fn within(self, upload: UploadOffsets) -> Self {
         let end = upload.end.map(|last| last.saturating_add(1));
-        Self { start: Some(self.start.unwrap_or(i64::MIN).max(upload.start)), end: self.end.into_iter().chain(end).min() }
+        Self {
+            start: Some(self.start.unwrap_or(i64::MIN).max(upload.start)),
+            end: self.end.into_iter().chain(end).min(),
+            needs_both_sides: true,
+        }
     }
 
-    /// Whether the log may have the entry. A segment holds offsets up to 2^31 after its name (SEG-3).
+    /// Whether the log may have the entry. Offsets that are too far from the name for an index begin another segment (SEG-22).
     pub fn allows(&self, place: &Place) -> bool {
-        let is_after =
-            self.start.is_none_or(|start| place.base_offset >= start && place.last_offset.saturating_sub(start) <= i64::from(i32::MAX));
+        let is_after = self.start.is_none_or(|start| place.base_offset >= start);
         place.base_offset >= 0 && place.last_offset >= place.base_offset && is_after && self.end.is_none_or(|end| place.last_offset < end)
     }
 }
@@ -87,13 +93,22 @@ impl Fit {
 ///
 /// Of entries that overlap those are taken that leave most entries, and whose offsets follow without a gap. Entries that are out of
 /// order are sorted in when they fit there without a gap, as those of a swapped block do; a damaged offset rarely does.
-pub fn order_entries(places: &[Place], fit: Fit) -> Order {
+/// Entries that were searched for need the support of those around them.
+pub fn order_entries(places: &[Place], fit: Fit, runs: &EntryRuns) -> Order {
     let mut left_out = Vec::new();
+    let fits = |index: &usize| places.get(*index).is_some_and(|place| fit.allows(place));
+    let settle = |indexes: Vec<usize>| {
+        let mut others = Vec::new();
+        let chain = chain_of(places, indexes.into_iter().filter(fits).collect(), &mut others);
+        let in_place = longest_in_order(&chain);
+        chain.into_iter().filter(|index| in_place.contains(index)).collect()
+    };
+    let doubtful: BTreeSet<usize> = runs.doubtful(places, settle).into_iter().collect();
     let mut fitting: Vec<usize> = Vec::new();
-    for (index, place) in places.iter().enumerate() {
-        if fit.allows(place) { fitting.push(index) } else { left_out.push((index, Why::UnfitOffsets)) }
+    for index in 0..places.len() {
+        if fits(&index) && !doubtful.contains(&index) { fitting.push(index) } else { left_out.push((index, Why::UnfitOffsets)) }
     }
-    let chain = without_overlaps(places, without_copies(places, fitting, &mut left_out), &mut left_out);
+    let chain = chain_of(places, fitting, &mut left_out);
     let in_place = longest_in_order(&chain);
     let mut moved = 0_u64;
     let mut entries = Vec::with_capacity(chain.len());
@@ -102,8 +117,12 @@ pub fn order_entries(places: &[Place], fit: Fit) -> Order {
         let is_moved = !in_place.contains(index);
         if is_moved {
             let neighbour = |at: Option<usize>| at.and_then(|at| chain.get(at)).and_then(|index| places.get(*index));
-            let fits = neighbour(at.checked_sub(1)).is_some_and(|before| follows(before, place))
-                || neighbour(Some(at + 1)).is_some_and(|next| follows(place, next));
+            let (before, next) = (neighbour(at.checked_sub(1)), neighbour(Some(at + 1)));
+            let goes_on = (before.map(|before| follows(before, place)), next.map(|next| follows(place, next)));
+            let fits = match goes_on {
+                (Some(before), Some(next)) if fit.needs_both_sides => before && next,
+                (before, next) => before == Some(true) || next == Some(true),
+            };
             moved = moved.saturating_add(if fits { place.size } else { 0 });
             if !fits || moved > MOST_MOVED {
                 left_out.push((*index, Why::UnfitOffsets));
@@ -114,6 +133,12 @@ pub fn order_entries(places: &[Place], fit: Fit) -> Order {
     }
     left_out.sort_unstable_by_key(|(index, _)| *index);
     Order { entries, left_out }
+}
+
+/// Entries that do not overlap, in the order of their offsets.
+fn chain_of(places: &[Place], indexes: Vec<usize>, left_out: &mut Vec<(usize, Why)>) -> Vec<usize> {
+    let single = without_copies(places, indexes, left_out);
+    without_overlaps(places, single, left_out)
 }
 
 /// Sorts by offsets, and leaves the first of equal entries.
@@ -215,7 +240,7 @@ mod tests {
     }
 
     fn ordered(bases: &[i64]) -> (Vec<i64>, Vec<(i64, Why)>) {
-        let order = order_entries(&places(bases), Fit::default());
+        let order = order_entries(&places(bases), Fit::default(), &EntryRuns::default());
         let left_out = order.left_out.iter().map(|(index, why)| (bases[*index], *why)).collect();
         (order.entries.iter().map(|(index, _)| bases[*index]).collect(), left_out)
     }
@@ -245,7 +270,8 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_the_segment_is_left_out() {
-        let order = order_entries(&places(&[0, 10, 20, 30]), Fit { start: Some(10), end: Some(30) });
+        let order =
+            order_entries(&places(&[0, 10, 20, 30]), Fit { start: Some(10), end: Some(30), ..Fit::default() }, &EntryRuns::default());
         assert_eq!(order.entries, [(1, false), (2, false)]);
         assert_eq!(order.left_out, [(0, Why::UnfitOffsets), (3, Why::UnfitOffsets)]);
     }

@@ -1,6 +1,6 @@
 //! The log that valid entries make when they were found out of order: read again and written in the order of their offsets.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::account::{Account, bound_lost_offsets};
 use super::cut::{RangeCopier, changed};
@@ -36,7 +36,7 @@ impl OrderedLog {
     /// Fixes the order of the entries; the account and the findings then list the dropped ones.
     pub fn new(found: &mut Found, options: &SalvageOptions) -> Self {
         let places = std::mem::take(&mut found.places);
-        let order = order_entries(&places, options.fit);
+        let order = order_entries(&places, options.fit, &found.runs);
         let mut account = Account::default();
         for place in order.entries.iter().filter_map(|(index, _)| places.get(*index)) {
             account.keep(place.bytes(), place.base_offset, place.last_offset);
@@ -48,6 +48,9 @@ impl OrderedLog {
             account.lose_known(place.bytes(), finding.rule());
             found.findings.push(finding);
         }
+        let left_out: HashSet<u64> =
+            order.left_out.iter().filter_map(|(index, _)| places.get(*index)).map(|place| place.position).collect();
+        found.undecodable.retain(|finding| !left_out.contains(&finding.position));
         account.sort();
         bound_lost_offsets(&mut account);
         found.account = account;
@@ -61,13 +64,18 @@ impl OrderedLog {
         self.order.left_out.iter().map(|(_, why)| u64::from(*why == Why::UnfitOffsets)).sum()
     }
 
+    /// Entries that are elsewhere in the input.
+    pub fn moved(&self) -> u64 {
+        self.order.entries.iter().map(|(_, is_moved)| u64::from(*is_moved)).sum()
+    }
+
     /// Writes the log, and the doubtful entries aside.
     ///
     /// # Errors
     /// `Io`, also when the source is not what it was when it was read first, `Interrupted`, and what the takers fail with.
     pub fn write(&self, passes: Passes, out: Take<'_>, aside: Take<'_>) -> Result<()> {
         let Passes { sources: [for_moved, for_aside, for_log], interrupt } = passes;
-        let moved = self.moved(RangeCopier::new(for_moved, interrupt.clone()))?;
+        let moved = self.moved_entries(RangeCopier::new(for_moved, interrupt.clone()))?;
         let mut copier = RangeCopier::new(for_aside, interrupt.clone());
         let mut entry = Sink::default();
         for (index, _) in self.order.left_out.iter().filter(|(_, why)| *why == Why::UnfitOffsets) {
@@ -89,7 +97,7 @@ impl OrderedLog {
     }
 
     /// Bytes of the entries that are moved, by position.
-    fn moved(&self, mut copier: RangeCopier) -> Result<HashMap<u64, Vec<u8>>> {
+    fn moved_entries(&self, mut copier: RangeCopier) -> Result<HashMap<u64, Vec<u8>>> {
         let mut places: Vec<_> = self.entries().filter(|(_, is_moved)| *is_moved).map(|(place, _)| place).collect();
         places.sort_unstable_by_key(|place| place.position);
         let mut held = HashMap::new();

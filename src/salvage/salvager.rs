@@ -1,14 +1,16 @@
 //! Drives a salvage: piece after piece, in bounded memory, past every damage.
 
 use super::account::{Account, bound_lost_offsets};
+use super::opening::{Opener, Opening};
 use super::order::{Fit, Place};
 use super::records::Rescue;
+use super::runs::EntryRuns;
 use crate::decode::{ChecksumVerifier, DecodeOptions, parse_header};
 use crate::error::Result;
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, Verifier, step};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
-use crate::model::{Formats, RecordFormat};
+use crate::model::{CompressionType, Formats, RecordFormat};
 use crate::validate::{Finding, Findings, Neighbours};
 use crate::wire::{Sink, as_u64};
 
@@ -23,6 +25,8 @@ pub struct SalvageOptions {
     pub lists_places: bool,
     /// Read what can be read of the records of damaged batches.
     pub wants_records: bool,
+    /// Open each kept entry, to report those whose records cannot be read.
+    pub opens_entries: bool,
 }
 
 /// Salvages one source, front to back.
@@ -32,6 +36,7 @@ pub struct Salvager {
     formats: Formats,
     options: SalvageOptions,
     rescue: Option<Rescue>,
+    opener: Option<Opener>,
     neighbours: Neighbours,
     found: Found,
 }
@@ -51,10 +56,18 @@ pub struct Found {
     pub is_disordered: bool,
     /// Records of damaged batches that were read.
     pub rescued: u64,
+    /// Kept entries whose records cannot be read, as far as they are listed.
+    pub undecodable: Vec<Finding>,
+    /// Kept entries that cannot be opened here, without known damage.
+    pub unopened: u64,
+    /// The entries, by the damage between them.
+    pub runs: EntryRuns,
 }
 
 /// Bytes of entries that are cut off a source at a time.
 const RUN_LEN: usize = 1 << 20;
+/// Entries without readable records that are listed.
+const MOST_UNDECODABLE: usize = 100_000;
 /// Places that are listed, 160 MiB of them.
 const MOST_PLACES: usize = 4 << 20;
 
@@ -67,13 +80,13 @@ impl Salvager {
         let decode = DecodeOptions { check_crc: true, ..options.decode.clone() };
         let verifier = ChecksumVerifier::of(&decode);
         let rescue = options.wants_records.then(|| Rescue::new(decode.clone())).transpose()?;
+        let opener = options.opens_entries.then(|| Opener::new(&decode));
         let runs = Runs::new(source, decode.limits, RUN_LEN)
             .of(decode.formats)
             .with_recovery(Box::new(verifier))
             .checking_oversized(Box::new(verifier))
             .giving_oversized()
-            .giving_broken()
-            .giving_enclosed();
+            .giving_broken();
         let options = SalvageOptions { decode, ..options };
         Ok(Self {
             runs,
@@ -81,6 +94,7 @@ impl Salvager {
             formats: options.decode.formats,
             options,
             rescue,
+            opener,
             neighbours: Neighbours::default(),
             found: Found::default(),
         })
@@ -103,7 +117,7 @@ impl Salvager {
             // A limit is not damage: what is too large to be opened here is kept.
             Some(Piece::Run(run) | Piece::Oversized(run)) => {
                 out.put(run.bytes.get(..run.len).unwrap_or_default());
-                self.keep(&run);
+                self.keep(&run)?;
             }
             Some(Piece::Broken(run)) => self.visit_broken(&run, aside),
             // Whole, and not to be thrown away for want of a word.
@@ -119,15 +133,19 @@ impl Salvager {
 
     /// What came of it. Call it at the end.
     pub fn finish(mut self) -> Found {
+        self.found.is_disordered |= !self.formats.is_v07() && !self.found.runs.are_supported();
         if self.found.is_disordered {
             bound_lost_offsets(&mut self.found.account);
         }
         self.found
     }
 
-    fn keep(&mut self, run: &Run) {
+    fn keep(&mut self, run: &Run) -> Result<()> {
         let mut at = 0;
         let mut fresh = Vec::new();
+        if let Some(opener) = &mut self.opener {
+            opener.enter(&run.bytes);
+        }
         let limits = Limits { max_batch_bytes: u64::MAX, ..self.options.decode.limits };
         while let Step::Entry { len, magic } = step(run.entries_from(at), self.formats, &limits) {
             let bytes = run.entries_from(at).get(..len).unwrap_or_default();
@@ -140,12 +158,34 @@ impl Salvager {
             }
             self.neighbours.visit(&header, &mut fresh);
             self.found.findings.extend(fresh.drain(..));
-            self.place(Place::of(&header));
+            self.open(frame)?;
+            let is_message = matches!(header.format, RecordFormat::V0 | RecordFormat::V1) && header.compression() == CompressionType::None;
+            self.place(Place::of(&header), is_message);
         }
+        Ok(())
     }
 
-    fn place(&mut self, place: Place) {
+    /// Reports an entry whose records cannot be read. It is kept: its bytes are those of its writer.
+    fn open(&mut self, frame: Frame<'_>) -> Result<()> {
+        let Some(opener) = &mut self.opener else { return Ok(()) };
+        let is_too_large = self.options.decode.limits.ensure_batch_bytes(as_u64(frame.bytes.len())).is_err();
+        match if is_too_large { Opening::NotOpened } else { opener.open(frame)? } {
+            Opening::Readable => {}
+            Opening::NotOpened => self.found.unopened = self.found.unopened.saturating_add(1),
+            Opening::Undecodable(error) => {
+                let finding = Finding::of_error(&error, frame.position, as_u64(frame.bytes.len()));
+                self.found.findings.push(finding.clone());
+                if self.found.undecodable.len() < MOST_UNDECODABLE {
+                    self.found.undecodable.push(finding);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, place: Place, is_message: bool) {
         let found = &mut self.found;
+        found.runs.add(&place, is_message);
         if !self.formats.is_v07() {
             let is_after = found.account.last_offset().is_none_or(|last| last < place.base_offset);
             found.is_disordered |= !is_after || !self.options.fit.allows(&place);
@@ -177,6 +217,9 @@ impl Salvager {
     }
 
     fn lose(&mut self, piece: &Piece) {
+        if self.runs.has_searched() || matches!(piece, Piece::Swallowed(_)) {
+            self.found.runs.interrupt();
+        }
         let Some(finding) = Finding::of_piece(piece) else { return };
         match piece {
             Piece::Damage(damage) => self.found.account.lose(damage.bytes.clone(), finding.rule()),
@@ -189,6 +232,8 @@ impl Salvager {
 
     fn end(&mut self) {
         let tail = self.runs.tail().unwrap_or(Tail::Complete);
+        let torn = matches!(tail, Tail::Torn { .. }).then(|| self.runs.left().first_chunk().copied().map_or(i64::MIN, i64::from_be_bytes));
+        self.found.runs.end(torn);
         let Some(finding) = Finding::of_tail(tail) else { return };
         self.found.account.lose(finding.position..finding.position.saturating_add(finding.length), finding.rule());
         self.found.findings.push(finding);

@@ -68,6 +68,8 @@ pub enum FindingKind {
     OffsetOverlap { previous_last: i64 },
     /// ORD-3: no batch has these offsets.
     OffsetGap { first: i64, last: i64, why: Missing },
+    /// SEG-22: the batch has offsets that are too far above the base offset of the segment for an index.
+    FarOffset { last: i64, base_offset: i64 },
     /// ORD-2: the leader epoch is below that of the batch before.
     LowerEpoch { epoch: i32, previous: i32 },
     /// V2-61: producer fields that contradict each other or the attributes.
@@ -137,6 +139,7 @@ impl FindingKind {
             Self::MaxTimestamp { .. } => "FND-16",
             Self::OffsetOverlap { .. } => "ORD-1",
             Self::OffsetGap { .. } => "ORD-3",
+            Self::FarOffset { .. } => "SEG-22",
             Self::LowerEpoch { .. } => "ORD-2",
             Self::Producer { .. } => "V2-61",
             Self::AcrossBatches { problem, .. } => problem.rule(),

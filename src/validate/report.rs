@@ -45,6 +45,8 @@ pub struct Validator {
     /// The offsets that the batches may hold, as names say; the last batch held others.
     segment: OffsetRange,
     is_outside: bool,
+    /// The base offset of the segment, until an offset is too far above it.
+    base_offset: Option<i64>,
     before: Before,
     findings: Findings,
     /// What was found in the entry at hand.
@@ -106,6 +108,7 @@ impl Validator {
             is_followed: false,
             segment,
             is_outside: false,
+            base_offset: None,
             before: Before::default(),
             findings: Findings::default(),
             fresh: Vec::new(),
@@ -121,6 +124,12 @@ impl Validator {
     #[must_use]
     pub fn after(self, before: Before) -> Self {
         Self { before, ..self }
+    }
+
+    /// Sets the base offset of the segment, from its name.
+    #[must_use]
+    pub fn in_segment(self, base_offset: Option<i64>) -> Self {
+        Self { base_offset, ..self }
     }
 
     /// Continues with the producers and transactions of the segments before.
@@ -282,6 +291,14 @@ impl Validator {
             self.fresh.push(Finding { last_offset: Some(header.last_offset), ..finding });
         }
         self.is_outside = outside.is_some();
+        if let Some(base_offset) = self.base_offset
+            && !self.is_outside
+            && header.last_offset.saturating_sub(base_offset) > i64::from(i32::MAX)
+        {
+            self.base_offset = None;
+            let kind = FindingKind::FarOffset { last: header.last_offset, base_offset };
+            self.fresh.push(Finding::in_batch(kind, Severity::Warning, header).at_field("baseOffset"));
+        }
     }
 
     /// Looks at offsets, timestamps and lengths, and decompresses no payload (S-H5).

@@ -1,6 +1,31 @@
 //! CRC-32C (record batches) and CRC-32 (older messages), PRM-7.
 
-use crc_fast::CrcAlgorithm;
+use crc_fast::{CrcAlgorithm, Digest};
+
+/// A checksum of bytes that come piece by piece.
+pub struct Running(Digest);
+
+impl Running {
+    /// CRC-32C.
+    pub fn crc32c() -> Self {
+        Self(Digest::new(CrcAlgorithm::Crc32Iscsi))
+    }
+
+    /// CRC-32.
+    pub fn crc32() -> Self {
+        Self(Digest::new(CrcAlgorithm::Crc32IsoHdlc))
+    }
+
+    /// Adds the next bytes.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The checksum of all bytes so far.
+    pub fn value(&self) -> u32 {
+        low(self.0.finalize())
+    }
+}
 
 /// CRC-32C (Castagnoli) of `bytes`.
 #[inline]
@@ -38,5 +63,11 @@ mod tests {
     fn prm_7_check_value() {
         assert_eq!(super::crc32c(b"123456789"), 0xe306_9283);
         assert_eq!(super::crc32(b"123456789"), 0xcbf4_3926);
+        for (mut running, value) in [(super::Running::crc32c(), 0xe306_9283), (super::Running::crc32(), 0xcbf4_3926)] {
+            running.add(b"1234");
+            running.add(b"");
+            running.add(b"56789");
+            assert_eq!(running.value(), value);
+        }
     }
 }

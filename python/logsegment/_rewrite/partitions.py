@@ -14,12 +14,14 @@ from logsegment._core import CompactionRound, FileSource, PartitionEnd, SegmentI
 from logsegment._core import compact as core_compact
 from logsegment._core import rewrite as core_rewrite
 from logsegment._options import CompressionName, ReadOptions
+from logsegment._output import write_file
 from logsegment._rewrite.account import RewrittenFile
 from logsegment._rewrite.predicate import Predicate
 from logsegment._rewrite.selection import CoreSelection
 from logsegment.segment_files.discovery import SegmentFile, size_of
 from logsegment.segment_files.log_start import records_before
 from logsegment.segment_files.output_names import directory_name, file_name
+from logsegment.segment_files.overflow import parts_of
 from logsegment.stores.files import read_file
 from logsegment.stores.uri import absolute, is_tiered, join_path, shown
 
@@ -193,11 +195,15 @@ def snapshot_before(file: SegmentFile) -> bytes | None:
 
 
 def rewrite_partition(files: Sequence[SegmentFile], work: RewriteWork, target: Path | None, output: str | None) -> Iterator[RewrittenFile]:
-    """Rewrite the segments of one partition; see `rewrite_partitions`. Records below its log start offset are deleted."""
+    """Rewrite the segments of one partition; see `rewrite_partitions`.
+
+    Records below its log start offset are deleted, and a segment whose offsets are too far above its name is split.
+    """
     log_start = files[0].log_start
     work = replace(work, options=replace(work.options, log_start=log_start))
-    sources = sources_of(files)
     before = snapshot_before(files[0])
+    files = parts_of(files, work.read)
+    sources = sources_of(files)
     end = PartitionEnd(sources, work.read, before)
     name = directory_name(files[0])
     directory = None if target is None else target / name
@@ -269,14 +275,14 @@ def write_sidecars(
     rebuild_indexes([(path, base_offset) for path, base_offset, _ in kept], directory)
     for number, (_, base_offset, snapshot) in enumerate(kept):
         if number or before is not None or snapshot != end.snapshots[0]:
-            (directory / f"{base_offset:020d}.snapshot").write_bytes(snapshot)
+            write_file(directory / f"{base_offset:020d}.snapshot", snapshot)
     if end.end_offset is not None:
         for stale in directory.glob("*.snapshot"):
             if int(stale.stem) > kept[-1][1]:
                 stale.unlink()
-        (directory / f"{end.end_offset:020d}.snapshot").write_bytes(end.snapshots[-1])
+        write_file(directory / f"{end.end_offset:020d}.snapshot", end.snapshots[-1])
     for name in KEPT_FILES:
         with suppress(FileNotFoundError):
             data = None if is_tiered(first.path) else read_file(join_path(first.directory, name), 1 << 20)
             if data is not None:
-                (directory / name).write_bytes(data)
+                write_file(directory / name, data)

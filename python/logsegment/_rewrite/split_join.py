@@ -15,20 +15,19 @@ from typing import Any, BinaryIO, Self, TypeAlias, Unpack
 from logsegment._core import BatchHeader, FileSource, Finding, PartitionEnd, batch_headers, batch_stream
 from logsegment._core import decode as core_decode
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions, Timestamp, ensure_offsets, milliseconds
-from logsegment._output import OutputFile, output_directory
+from logsegment._output import NamedFile, OutputFile, new_file, output_directory
 from logsegment._rewrite.partitions import cut_batch, ensure_own_directories, snapshot_before, sources_of, write_sidecars
 from logsegment._rewrite.rewrite import ensure_outside
 from logsegment._text import camel_case
 from logsegment.segment_files.discovery import SegmentFile, found_in
 from logsegment.segment_files.log_start import records_of_batch_before, with_log_starts
 from logsegment.segment_files.output_names import directory_name
+from logsegment.segment_files.overflow import MOST, first_offset_of
 from logsegment.segment_files.replicas import one_replica, without_links
 from logsegment.stores.files import open_file
 from logsegment.stores.listing import is_directory
 from logsegment.stores.uri import absolute, shown
 
-#: Most bytes and offsets of a segment: both are 32-bit in indexes (SEG-13).
-MOST = 2**31 - 1
 #: Bytes that are copied at once.
 _PIECE = 1 << 20
 
@@ -105,7 +104,8 @@ def split(
 ) -> Arrangement:
     """Cut segments at offsets, times or sizes. Batches stay byte for byte, so that a cut inside a batch is made after it.
 
-    The borders of segments stay too. A new segment has the name of the first offset that it may hold.
+    The borders of segments stay too. A new segment has the name of the first offset that it may hold. A segment also begins where an
+    offset is more than 2^31 - 1 above the name of the segment before (SEG-22), as a broker cuts such a segment when it loads the log.
 
     Args:
         source: a segment file, a partition directory or a tree of them, also in tiered storage.
@@ -210,7 +210,7 @@ def join(
     place = os.fspath(out)
     writer = _Writer(lambda header, held: False, False, lambda base: place, read)
     with OutputFile(place, overwrite=overwrite) as output:
-        writer.open_file = lambda path: _Shared(output.file)
+        writer.open_file = lambda path: _Shared(output.file, place)
         for file, source in zip(files, sources_of(files), strict=True):
             writer.add(file, _headers(source, read), source.end or 0)
         if len(writer.made) > 1:
@@ -235,7 +235,7 @@ class _Writer:
     #: Records below the log start offset, and the bytes of the files with nothing but these.
     below: int = 0
     deleted: list[FileSource] = field(default_factory=list)
-    open_file: Callable[[str], BinaryIO] = field(default=lambda path: io.BufferedWriter(io.FileIO(path, "x")))
+    open_file: Callable[[str], BinaryIO] = field(default=new_file)
     _file: BinaryIO | None = None
     _hash: Any = None
     _input_hash: Any = None
@@ -251,16 +251,17 @@ class _Writer:
         start, first, last = at, 0, 0
         entries = 0
         for header in headers:
-            base = self._last + 1 if header.base_offset is None else header.base_offset
+            base = first_offset_of(header, self._last)
             if base <= self._last:
                 raise ValueError(f"{shown(file.path)}: offset {base} follows offset {self._last}; the segments overlap")
             is_far = bool(self.made) and header.last_offset - self.made[-1] > MOST
             if self._file is None or begins or is_far or self.is_cut(header, self._held):
                 self._copy(raw, file, (start, at - start), (first, last, entries))
                 start, entries = at, 0
-                # The first segment keeps its name, and so does one whose border stays.
-                keeps_name = at == 0 and file.base_offset is not None and (begins or not self.made)
-                self._begin(file.base_offset or 0 if keeps_name else self._name_of(file, base))
+                # The first segment keeps its name, and so does one whose border stays, unless the name is too low (SEG-22).
+                name = file.base_offset if at == 0 and (begins or not self.made) else None
+                keeps_name = name is not None and header.last_offset - name <= MOST
+                self._begin(name or 0 if keeps_name else self._name_of(file, base))
             first = first if entries else base
             last, entries, begins = header.last_offset, entries + 1, False
             at = header.position + header.size
@@ -374,8 +375,8 @@ def _pieces(raw: Any, start: int, end: int) -> Iterator[bytes | bytearray]:
 class _Shared(io.BufferedWriter):
     """A file that its owner closes."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        super().__init__(io.FileIO(file.fileno(), "w", closefd=False))
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        super().__init__(NamedFile(file.fileno(), "w", closefd=False, name=name))
 
 
 def _headers(source: FileSource, read: ReadOptions) -> Iterator[BatchHeader]:

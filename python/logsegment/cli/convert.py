@@ -18,6 +18,7 @@ from logsegment._convert import Converted, MapTaker
 from logsegment._convert import convert as convert_source
 from logsegment._core import Finding, LossError, RecordBatchError
 from logsegment._options import ReadOptions
+from logsegment._output import new_file
 from logsegment._rewrite.partitions import parts_from_log_start
 from logsegment.cli.codec_types import CodecType, LevelType
 from logsegment.cli.exit_codes import CLEAN, LOST, DamagedInput, ending
@@ -47,6 +48,7 @@ from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.log.reader import ensure_named
 from logsegment.segment_files.output_names import file_name
+from logsegment.segment_files.overflow import split_file
 from logsegment.tiered import SegmentKeyError
 
 #: Rules that are the same for every segment, and are reported once.
@@ -267,11 +269,12 @@ def _to_directory(segments: Sequence[InputSegment], output: str, job: Conversion
                 continue
             target = begun_directory(segment, hidden)
             place = target / job.name_of(segment)
-            with place.open("xb") as file:
+            with new_file(place) as file:
                 is_deleted = _convert_live(segment, file, job, progress)
                 os.fsync(file.fileno())
             if not is_deleted:
-                job.written += 1
+                # Offsets that are too far above the name begin another segment (SEG-22).
+                job.written += 1 if job.options["to"] == "0.7" else len(split_file(place, ReadOptions(experimental=True)))
                 continue
             place.unlink()
             is_last = not any(one.place == segment.place for one in segments[number + 1 :])

@@ -92,8 +92,13 @@ class InputSegment:
 
     @property
     def base_offset(self) -> int | None:
-        """From the name of the file."""
+        """From the name of the file, or the first offset of a part of it."""
         return self.file.base_offset if self.file else None
+
+    @property
+    def part(self) -> tuple[int, int] | None:
+        """The bytes of a part of the file."""
+        return self.file.part if self.file else None
 
 
 def segments_of(
@@ -339,7 +344,7 @@ def opened(segment: InputSegment, *, is_read_twice: bool = False, seen: Seen | N
         is_read_twice: copy what goes by once to a temporary file.
         seen: read a regular file of this machine front to back too, and call this with how far.
     """
-    if segment.is_regular and (seen is None or is_stored(segment.path)):
+    if segment.is_regular and (seen is None or segment.part is not None or is_stored(segment.path)):
         yield FileSource(segment.path) if segment.file is None else segment.file.source()
         return
     with _raw(segment) as raw, Flow(raw, seen).reraising() as flow:

@@ -14,6 +14,7 @@ import click
 
 from logsegment._core import Finding, UnsupportedError, findings_table
 from logsegment._options import ReadOptions
+from logsegment._output import naming, new_file
 from logsegment._salvage import NAME_RULE, LostRange, Order, OutputPlace, Salvage, output_places
 from logsegment._salvage import salvage as salvage_source
 from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, DamagedInput, ending, words_of
@@ -41,6 +42,8 @@ from logsegment.cli.output.files import (
 from logsegment.cli.output.progress import Progress
 from logsegment.segment_files.discovery import is_gap
 from logsegment.segment_files.output_names import file_name, output_directories
+from logsegment.segment_files.overflow import MOST, split_file
+from logsegment.segment_files.overflow import RULE as OVERFLOW_RULE
 from logsegment.tiered import SegmentKeyError
 
 #: The beginning of the rules of tiered storage, whose findings name offsets that no bytes have.
@@ -67,6 +70,19 @@ class SalvageJob:
                 _write_findings(path, [one])
             else:
                 say(f"left out: {path}: {one.message} [{one.rule}]")
+
+    def split(self, segment: InputSegment, path: Path) -> None:
+        """Cut the segment in the output if its offsets are too far above its name, as a broker does when it loads the log."""
+        made = split_file(path, ReadOptions(**self.options.reading))
+        if path in made and len(made) == 1:
+            return
+        self.written += len(made) - 1
+        text = f"offsets are more than {MOST:,} above the name of the segment; written as {', '.join(one.name for one in made)}"
+        finding = Finding(OVERFLOW_RULE, "warning", text, f"{segment.name}@0", 0, 0, segment.base_offset)
+        if self.options.is_json:
+            _write_findings(segment.name, [finding])
+        elif not self.options.quiet:
+            say(f"{segment.name}: {text} [{finding.rule}]")
 
     def note(self, segment: InputSegment, found: Salvage, progress: Progress) -> None:
         """Report the result of a segment."""
@@ -131,6 +147,8 @@ def salvage(options: SalvageArguments) -> int:
     path. The output appears when it is complete, inputs are never changed.
 
     Batches of the experimental format v3 are kept with --experimental; without it nothing is written.
+
+    A batch with a matching checksum whose records cannot be read is kept, named and counts as a loss.
 
     Exit codes: 0 nothing lost, 1 batches of v3 without --experimental, 2 usage or unreadable input, 3 finished with losses.
     """
@@ -203,6 +221,8 @@ def _to_directory(segments: Sequence[InputSegment], job: SalvageJob, progress: P
                 with suppress(OSError):
                     # Only an empty one goes.
                     directory.rmdir()
+            elif job.options.order == "offset":
+                job.split(segment, Path(file.name))
         if job.options.order == "offset":
             rebuild_sidecars(hidden)
 
@@ -223,10 +243,11 @@ def _new_file(directory: Path, segment: InputSegment, place: OutputPlace) -> Ite
         name = f".{name}"
     elif place.finding is not None:
         name = f"{place.base_offset:020d}.log"
-    with (directory / name).open("xb") as file:
+    with new_file(directory / name) as file:
         yield file
         file.flush()
-        os.fsync(file.fileno())
+        with naming(file.name):
+            os.fsync(file.fileno())
 
 
 def _salvage(segment: InputSegment, outputs: tuple[Any, Any], place: OutputPlace, job: SalvageJob, progress: Progress) -> bool:
@@ -274,6 +295,7 @@ def _lines(name: str, found: Salvage) -> Iterator[str]:
     yield from (f"  {one.severity} [{one.rule}]: {one.message}" for one in found.findings if one.rule in ("EXPERIMENTAL", NAME_RULE))
     if not found.entries and found.lost_bytes and not found.doubtful and not unread:
         yield "  no entry is valid; is this a log segment?"
+    yield from _notes(found)
     for lost in found.lost[:SHOWN]:
         yield f"  left out: {_lost_text(lost)}"
     if len(found.lost) > SHOWN:
@@ -284,6 +306,22 @@ def _lines(name: str, found: Salvage) -> Iterator[str]:
         yield f"  aside: {' and '.join(what)}"
     elif found.doubtful:
         yield f"  {count(found.doubtful, 'valid entry')} with misplaced offsets, not written; --aside keeps them"
+
+
+def _notes(found: Salvage) -> Iterator[str]:
+    """Yield lines about kept entries."""
+    for one in found.undecodable[:SHOWN]:
+        yield f"  kept, but its records cannot be read: {_place_of(one)}: {one.message}"
+    if len(found.undecodable) > SHOWN:
+        yield f"  and {count(len(found.undecodable) - SHOWN, 'entry')} more; --json has all of them"
+    if found.unopened:
+        yield f"  {count(found.unopened, 'kept entry')} not opened: a plugin or a dictionary is missing, or a limit is too low"
+    if found.moved:
+        yield f"  {count(found.moved, 'entry')} of swapped blocks sorted in"
+
+
+def _place_of(finding: Finding) -> str:
+    return f"bytes {finding.position:,} to {finding.position + finding.length - 1:,} [{finding.rule}], offset {finding.base_offset or 0:,}"
 
 
 def _lost_text(lost: LostRange) -> str:

@@ -50,6 +50,8 @@ class SegmentFile:
         is_listed: True if it was found in a directory, False if it was named itself.
         log_start: the log start offset of its partition, if records below it are in the segments: they were deleted, and
             `PartitionReader` does not read them. None for no such offset; see `logsegment.segment_files.log_start`.
+        part: the bytes from the first (inclusive) to the second position (exclusive), if it is a part of a file; see
+            `logsegment.segment_files.overflow`.
     """
 
     path: str
@@ -62,6 +64,7 @@ class SegmentFile:
     finding: Finding | None = field(default=None, compare=False, repr=False)
     is_listed: bool = field(default=False, compare=False, repr=False)
     log_start: int | None = field(default=None, compare=False, repr=False)
+    part: tuple[int, int] | None = field(default=None, compare=False, repr=False)
 
     @property
     def place(self) -> str:
@@ -79,7 +82,9 @@ class SegmentFile:
         return self.base_offset if self.offsets is self.held is None else _segment(self.path).base_offset
 
     def source(self, start: int = 0, end: int | None = None) -> FileSource:
-        """Return a range of its bytes, with the offsets that they may hold."""
+        """Return a range of its bytes, with the offsets that they may hold; of a part, the bytes of the part."""
+        if self.part is not None:
+            start, end = self.part
         return FileSource(self.path, start, end, self.offsets, self.finding)
 
 

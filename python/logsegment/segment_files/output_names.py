@@ -32,7 +32,11 @@ class NamedSegment(Protocol):
 
     @property
     def base_offset(self) -> int | None:
-        """From the name of the file."""
+        """From the name of the file, or the first offset of a part of it."""
+
+    @property
+    def part(self) -> tuple[int, int] | None:
+        """The bytes of a part of the file."""
 
 
 def directory_name(segment: NamedSegment) -> str:
@@ -60,6 +64,6 @@ def output_directories(segments: Iterable[NamedSegment]) -> dict[str, str]:
 
 
 def file_name(segment: NamedSegment) -> str:
-    """Return the name of a segment without the id that tiered storage adds."""
-    is_upload = is_tiered(segment.path) and segment.base_offset is not None
-    return f"{segment.base_offset:020d}.log" if is_upload else Path(segment.path).name
+    """Return the name of a segment without the id that tiered storage adds; of a part, the name by its first offset."""
+    is_named = (is_tiered(segment.path) or segment.part is not None) and segment.base_offset is not None
+    return f"{segment.base_offset:020d}.log" if is_named else Path(segment.path).name

@@ -247,7 +247,7 @@ impl<'py> Snapshot<'py> {
         match self {
             Self::Other(object) => open(object, signals),
             Self::File(range, start, kafka_07) => {
-                let source = Source::reader(Box::new(range.again()?), *start);
+                let source = Source::positioned(Box::new(range.again()?), *start);
                 Ok(OpenedSource { source, is_repeatable: true, is_closed: false, kafka_07: *kafka_07, segment: OffsetRange::default() })
             }
         }

@@ -109,7 +109,7 @@ pub fn source(path: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>)
     if store::is_stored(path) {
         return Ok(store::StoredRange::open(path, start, end, signals)?.into_source());
     }
-    Ok(Source::reader(Box::new(FileRange::open(path, start, end)?), start))
+    Ok(Source::positioned(Box::new(FileRange::open(path, start, end)?), start))
 }
 
 /// As `source`; a store gives other bytes for those that it has lost.

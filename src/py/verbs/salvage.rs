@@ -22,10 +22,13 @@ use crate::wire::{Sink, as_u64};
 type KeptRow = (u64, u64, i64, i64, u64);
 /// Position, bytes, rule, offset before, offset after.
 type LostRow = (u64, u64, &'static str, Option<i64>, Option<i64>);
-/// Bytes kept, bytes lost, bytes lost without zeros and copies, entries kept, bytes aside, records of damaged batches, entries aside.
-type Totals = (u64, u64, u64, u64, u64, u64, u64);
+/// Bytes kept, bytes lost, bytes lost without zeros and copies, entries kept, bytes aside, records of damaged batches, entries aside, entries
+/// that were sorted in, entries that were not opened.
+type Totals = (u64, u64, u64, u64, u64, u64, u64, u64, u64);
+/// Findings, and those of kept entries whose records cannot be read.
+type FoundRows = (Vec<Finding>, Vec<Finding>);
 /// The log and what is aside, when both stay in memory; the ranges; whether all are listed; findings; totals.
-type Row<'py> = (Option<Bound<'py, PyBytes>>, Option<Bound<'py, PyBytes>>, Vec<KeptRow>, Vec<LostRow>, bool, Vec<Finding>, Totals);
+type Row<'py> = (Option<Bound<'py, PyBytes>>, Option<Bound<'py, PyBytes>>, Vec<KeptRow>, Vec<LostRow>, bool, FoundRows, Totals);
 
 /// Where the bytes go, and those that are not written yet.
 struct Outlet {
@@ -57,30 +60,32 @@ pub fn salvage<'py>(
         return Err(PyValueError::new_err(problem));
     }
     options.reading.resolve(&mut decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
-    let bounds = Fit { start: option!(fit, "first_offset"), end: option!(fit, "end_offset") };
+    let bounds = Fit { start: option!(fit, "first_offset"), end: option!(fit, "end_offset"), ..Fit::default() };
     let options = SalvageOptions {
         fit: decode.upload.filter(|_| is_sorted).map_or(bounds, |upload| bounds.within(upload)),
         decode,
         lists_places: is_sorted,
         wants_records: option!(fit, "wants_records"),
+        opens_entries: true,
     };
     let mut log = Outlet::new(Some(Output::of(out, &signals)?));
     let mut aside_outlet = Outlet::new(if is_aside_kept || aside.is_some() { Some(Output::of(aside, &signals)?) } else { None });
     let work = Work { py, signals: &signals, interrupt, snapshot, options };
-    let (found, unfit) = if is_sorted {
+    let (found, (unfit, moved)) = if is_sorted {
         work.by_offset(opened.source, &mut log, &mut aside_outlet)?
     } else {
-        (work.pass(opened.source, work.options.clone(), &mut log, &mut aside_outlet)?, 0)
+        (work.pass(opened.source, work.options.clone(), &mut log, &mut aside_outlet)?, (0, 0))
     };
     let aside_bytes = aside_outlet.bytes;
     let data = to_py(py, &signals, log, out.is_none())?;
     let aside = to_py(py, &signals, aside_outlet, is_aside_kept && aside.is_none())?;
     let notes = signals.notes();
     let (kept, lost) = ranges(&found.account, &notes);
+    let undecodable = found.undecodable.iter().map(Finding::from).collect();
     let findings = lost_ranges::merged(&found.findings.into_vec(), notes);
     let Account { kept_bytes, lost_bytes, harmful_bytes, entries, is_cut, .. } = found.account;
-    let totals = (kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, found.rescued, unfit);
-    Ok((data, aside, kept, lost, !is_cut, findings, totals))
+    let totals = (kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, found.rescued, unfit, moved, found.unopened);
+    Ok((data, aside, kept, lost, !is_cut, (findings, undecodable), totals))
 }
 
 /// Returns the ranges of an account as rows; the rule of a lost range is that of its note.
@@ -108,23 +113,24 @@ impl Work<'_, '_> {
         self.py.detach(|| run(source, options, log, aside, interrupt)).map_err(|error| self.raised(&error))
     }
 
-    /// Writes the valid entries in the order of the offsets, and counts the others. The first pass plans, the next passes write.
-    fn by_offset(&self, source: Source, log: &mut Outlet, aside: &mut Outlet) -> PyResult<(Found, u64)> {
+    /// Writes the valid entries in the order of the offsets, and counts those without a place and those that were moved. The first pass plans,
+    /// the next passes write.
+    fn by_offset(&self, source: Source, log: &mut Outlet, aside: &mut Outlet) -> PyResult<(Found, (u64, u64))> {
         let mut found = self.pass(source, self.options.clone(), &mut Outlet::new(None), aside)?;
         if !found.is_disordered {
-            let options = SalvageOptions { lists_places: false, wants_records: false, ..self.options.clone() };
+            let options = SalvageOptions { lists_places: false, wants_records: false, opens_entries: false, ..self.options.clone() };
             let again = self.pass(self.again()?, options, log, &mut Outlet::new(None))?;
-            return if again.account == found.account { Ok((found, 0)) } else { Err(self.raised(&changed())) };
+            return if again.account == found.account { Ok((found, (0, 0))) } else { Err(self.raised(&changed())) };
         }
         if found.has_too_many {
             let problem = "the entries are out of order, and too many to sort (4,194,304); use order \"input\", or split the source";
             return Err(PyValueError::new_err(problem));
         }
         let ordered = OrderedLog::new(&mut found, &self.options);
-        let unfit = ordered.unfit();
+        let counts = (ordered.unfit(), ordered.moved());
         let passes = Passes { sources: [self.again()?, self.again()?, self.again()?], interrupt: self.interrupt.clone() };
         let written = self.py.detach(|| ordered.write(passes, &mut |bytes| log.put(bytes), &mut |bytes| aside.put(bytes)));
-        written.map_err(|error| self.raised(&error)).map(|()| (found, unfit))
+        written.map_err(|error| self.raised(&error)).map(|()| (found, counts))
     }
 
     fn again(&self) -> PyResult<Source> {

@@ -67,7 +67,7 @@ pub fn validate_log(
                 Err(error) => Err(error),
                 Ok(()) => py.detach(|| {
                     let is_tail_strict = options.is_tail_strict() || opened.is_closed;
-                    let validator = core::Validator::new(opened.source, own_decode, depth, is_tail_strict).after(left);
+                    let validator = core::Validator::new(opened.source, own_decode, depth, is_tail_strict).after(left).in_segment(*base);
                     validate(validator.followed(is_followed).with_interrupt(interrupt.clone()), goes_on, &interrupt, Some(path))
                 }),
             };

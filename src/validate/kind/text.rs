@@ -49,6 +49,13 @@ impl fmt::Display for FindingKind {
             Self::MaxTimestamp { stored, found } => write!(f, "max timestamp is {stored}, the largest of the records is {found}"),
             Self::OffsetOverlap { previous_last } => write!(f, "the previous batch ends at offset {previous_last}"),
             Self::OffsetGap { first, last, why } => gap(f, *first, *last, *why),
+            Self::FarOffset { last, base_offset } => write!(
+                f,
+                "offset {last} is more than {} above the base offset {base_offset} of the segment, so that the log cleaner of a broker stops; \
+                 `logsegment split --bytes {}` cuts the segment as a broker does when it loads the log",
+                i32::MAX,
+                i32::MAX,
+            ),
             Self::LowerEpoch { epoch, previous } => write!(f, "leader epoch {epoch} follows {previous}"),
             Self::AcrossBatches { producer_id, problem } => problem.write(*producer_id, f),
             Self::Producer { what } => write!(f, "{what}"),
