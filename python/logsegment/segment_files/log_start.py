@@ -32,7 +32,7 @@ UNREADABLE = "SEG-21"
 #: The rules of findings about log start offsets.
 RULES = frozenset({BELOW_START, ABOVE_END, UNREADABLE})
 
-_SKIPPING: ReadOptions = replace(EVERY_FORMAT, on_error="skip", check_crc=False)
+_SKIPPING: ReadOptions = replace(EVERY_FORMAT, on_error="skip", unreadable="skip", check_crc=False)
 _HEADER = ("position", "size", "baseOffset", "lastOffset", "count", "isControl")
 
 

@@ -260,4 +260,4 @@ def _links_in(directory: str) -> int:
     return links
 
 
-_SKIPPING = ReadOptions(on_error="skip", experimental=True)
+_SKIPPING = ReadOptions(on_error="skip", unreadable="skip", experimental=True)
