@@ -52,6 +52,7 @@ fn options(binary: BinaryKind) -> StreamOptions {
         is_closed: false,
         batch_size: 1 << 16,
         batch_bytes: 1 << 20,
+        keys: None,
         threads: 1,
         interrupt: logsegment::interrupt::Interrupt::default(),
     }

@@ -36,6 +36,7 @@ __all__ = [
     "decode_values_array",
     "met_schemas",
     "json_schema_of",
+    "ensure_schema",
     "ArrowBatch",
     "ArrowArray",
     "ArrowTable",
@@ -62,7 +63,7 @@ __all__ = [
     "valid_batches",
     "scan_transactions",
     "ensure_log_segment",
-    "internal_topics",
+    "is_internal_topic",
     "decode_files",
     "batch_files",
     "SegmentIndex",
@@ -336,7 +337,7 @@ _SchemaEntry = tuple[int | None, bytes | None, str, str, Sequence[tuple[str, str
 _ReaderSchema = tuple[str, str, Sequence[tuple[str, str]]]
 # The number of a schema of Protobuf, and the path of a message in it.
 _Message = tuple[int, Sequence[int]]
-_Met = tuple[list[int], str | None, list[_Message]]
+_Met = tuple[list[int], str | None, list[_Message], list[str], list[str]]
 
 @final
 class ValueSchemas:
@@ -351,6 +352,7 @@ class ValueSchemas:
         newest: int | None = None,
         reader: _ReaderSchema | None = None,
         messages: Sequence[_Message] = ...,
+        main: int | None = None,
     ) -> Self: ...
     def expecting(
         self, present: Sequence[int], newest: int | None, reader: _ReaderSchema | None, messages: Sequence[_Message] = ...
@@ -373,11 +375,14 @@ def decode_values_array(array: _ArrowColumn, headers: Any, schemas: ValueSchemas
 def met_schemas(sources: Sequence[Any], options: ReadOptions, schemas: ValueSchemas, infers: bool = False) -> tuple[_Met, _Met]:
     """Return the numbers of the schemas that keys, and that values name, with the JSON Schema of JSON ones if `infers`, and messages.
 
-    Damage is skipped.
+    The last items are texts of Avro schemas that are in keys or values, and names of schemas that are not known. Damage is skipped.
     """
 
 def json_schema_of(schema: Any) -> str:
     """Return the text of a JSON Schema for values of an Arrow schema or type (`__arrow_c_schema__`)."""
+
+def ensure_schema(kind: str, text: str, referenced: Sequence[tuple[str, str]]) -> None:
+    """Raise a ValueError if a text is not a schema of a type."""
 
 @final
 class Transactions:
@@ -573,6 +578,9 @@ class RecordStream:
         findings (list[Finding]): torn and zero tails, and damage that was skipped; complete once the stream has ended.
         error: the typed exception of an error that another library reported, or None.
         io_stats: counters of what was read, decompressed and copied.
+        unknown_schemas (list[str]): with `values="auto"`, the ids, GUIDs and fingerprints that no schema has;
+            these values are null.
+        framings (dict[str, int]): how many values had each framing that was detected next to a single schema.
 
     Example:
         >>> import logsegment as ls
@@ -590,6 +598,10 @@ class RecordStream:
     def error(self) -> BaseException | None: ...
     @property
     def io_stats(self) -> IoStats: ...
+    @property
+    def unknown_schemas(self) -> list[str]: ...
+    @property
+    def framings(self) -> dict[str, int]: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> ArrowBatch: ...
     def __enter__(self) -> Self: ...
@@ -730,7 +742,7 @@ def scan_transactions(sources: Sequence[Any], options: ReadOptions) -> Transacti
 def ensure_log_segment(path: str | os.PathLike[str]) -> None:
     """Raise `InvalidError` for a file or directory that is not a log segment, by its name and first bytes."""
 
-def internal_topics() -> list[str]: ...
+def is_internal_topic(name: str) -> bool: ...
 def decode_files(parts: Sequence[tuple[FileSource, ReadOptions]], options: ReadOptions, notes: Sequence[Finding] = ...) -> RecordStream: ...
 def batch_files(files: Sequence[FileSource], options: ReadOptions, notes: Sequence[Finding] = ...) -> RecordStream: ...
 def read_txn_index(path: _Path) -> tuple[list[tuple[int, int, int, int]], list[Finding]] | None: ...

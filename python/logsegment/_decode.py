@@ -9,13 +9,14 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, Unpack
 
-from logsegment._core import ArrowBatch, ArrowTable, FileSource, Finding, Limits, RecordStream, Transactions, internal_topics
+from logsegment._core import ArrowBatch, ArrowTable, FileSource, Finding, Limits, RecordStream, Transactions, is_internal_topic
 from logsegment._core import batch_stream as core_batch_stream
 from logsegment._core import decode as core_decode
 from logsegment._options import (
     Binary,
     CodecRegistry,
     Format,
+    Framing,
     Isolation,
     KeyValues,
     OnError,
@@ -25,6 +26,7 @@ from logsegment._options import (
     Unreadable,
     Values,
     ensure_offsets,
+    partition_number,
 )
 from logsegment._text import listed
 from logsegment._typed_values import planned
@@ -51,7 +53,7 @@ def decode(
     batch_size: int = 65536,
     batch_bytes: int = 1 << 20,
     topic: str | None = None,
-    partition: int | None = None,
+    partition: int | str | None = None,
     threads: int = 1,
     format: Format = "auto",
     experimental: bool = False,
@@ -67,6 +69,8 @@ def decode(
     key_values: KeyValues = "raw",
     schemas: SchemaSource | None = None,
     reader_schema: Any = None,
+    framing: Framing | None = None,
+    key: str | bytes | Sequence[str | bytes] | None = None,
 ) -> RecordStream:
     """Decode record batches into a stream of Arrow columns, one row per record.
 
@@ -126,8 +130,11 @@ def decode(
             column of its own; fields that are not named are skipped. A union is its plain value where all of its branches have one Arrow
             type, else a struct with a field for each branch. A type inside itself is JSON text. "json" decodes JSON texts into the same
             columns; where `schemas` is None their schema is inferred, for which the source is read twice. "protobuf" compiles schemas and
-            decodes messages. "auto" detects the format of each value: by its schema; without one it is JSON if it parses, else null.
-            `io_stats` counts the formats.
+            decodes messages. "auto" detects the format of each value: by its schema; without one it is JSON if it parses and has no
+            name twice, else null. A value that names a schema which is not among `schemas` is null too, and `RecordStream.unknown_schemas`
+            has the name. `io_stats` counts the formats, and values that are null so as `raw_values`. "string", "long", "int", "short",
+            "float", "double" and "uuid" are values of Kafka's own serializers. "windowed(TYPE)" and "session(TYPE)" are keys of windows of
+            Kafka Streams: structs of `key`, `windowStart` and, of a session, `windowEnd`.
         key_values: the same for keys: `keyRecord`, `keySchemaId`.
         schemas: the schemas of keys and values; `logsegment.schemas` reads them. With `on_error="skip"` a value that cannot be decoded is
             null, and a finding says why (SCH-1 to SCH-6).
@@ -135,6 +142,9 @@ def decode(
             JSON values). None takes the newest
             version of the subject `TOPIC-value` if all versions can be read as it, else a struct with a field `schema_ID` for each
             schema. Without such a subject, these are the schemas that the values name; the source is read twice to find them.
+        framing: how a value names its schema, as `SchemaSet.framing` documents it; None is that of `schemas`. With "container" and
+            `values="avro"` no `schemas` are needed: each value has its own. `RecordStream.framings` counts detected ones.
+        key: return only records with this key (text is UTF-8), or with one of several.
 
     Returns:
         A `RecordStream`. `timestamp` is timestamp[us, UTC]; -1 is 1969-12-31T23:59:59.999Z, and a time that does not fit is null.
@@ -153,7 +163,7 @@ def decode(
 
     Source: KIP-98; `DefaultRecordBatch`, `DefaultRecord` and `CompletedFetch` in Kafka's clients.
     """
-    arguments = locals()
+    arguments = locals() | {"partition": partition_number(partition)}
     ensure_offsets(start_offset, end_offset)
     return decoded(arguments.pop("source"), ReadOptions(**arguments))
 
@@ -280,14 +290,13 @@ def warn_of_other_topics(options: ReadOptions, topics: Iterable[str | None], *, 
     """
     named = dict.fromkeys(topics)
     is_wanted = options.values == "internal" and not options.control
-    if is_wanted and not any(name in internal_topics() for name in named) and (text := other_topics(named)):
+    if is_wanted and not any(name is not None and is_internal_topic(name) for name in named) and (text := other_topics(named)):
         warnings.warn(f'values="internal": {text}', UserWarning, stacklevel=stacklevel)
 
 
 def other_topics(topics: Iterable[str | None]) -> str | None:
     """Return a sentence about the topics that are not internal, or None if there are none."""
-    known = internal_topics()
-    others = [name for name in dict.fromkeys(topics) if name is not None and name not in known]
+    others = [name for name in dict.fromkeys(topics) if name is not None and not is_internal_topic(name)]
     if not others:
         return None
     are = "is not an internal topic" if len(others) == 1 else "are not internal topics"

@@ -7,12 +7,20 @@ from __future__ import annotations
 
 import operator
 import os
+import re
+import time as clock
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, Protocol, Self, TypeAlias, TypedDict, get_args
 
 from logsegment._core import Limits, Transactions, ValueSchemas
+from logsegment._value_kinds import PRIMITIVES as PRIMITIVES
+from logsegment._value_kinds import Framing as Framing
+from logsegment._value_kinds import KeyValues as KeyValues
+from logsegment._value_kinds import Values as Values
+from logsegment._value_kinds import WrittenValues as WrittenValues
+from logsegment._value_kinds import ensure_values as ensure_values
 
 Binary: TypeAlias = Literal["binary", "large_binary", "binary_view"]
 Isolation: TypeAlias = Literal["read_uncommitted", "read_committed"]
@@ -21,9 +29,6 @@ Unreadable: TypeAlias = Literal["raise", "skip"]
 #: For one value of an Arrow column.
 OnBadValue: TypeAlias = Literal["raise", "skip", "null"]
 Depth: TypeAlias = Literal["headers", "metadata", "full"]
-Values: TypeAlias = Literal["raw", "internal", "auto", "avro", "json", "protobuf"]
-KeyValues: TypeAlias = Literal["raw", "auto", "avro", "json", "protobuf"]
-WrittenValues: TypeAlias = Literal["raw", "avro", "json", "protobuf"]
 Format: TypeAlias = Literal["auto", "sniff", "0.7", "v0", "v1", "v2", "v3"]
 WrittenFormat: TypeAlias = Literal["0.7", "v0", "v1", "v2", "v3"]
 Compression: TypeAlias = Literal["none", "gzip", "snappy", "lz4", "zstd"]
@@ -32,8 +37,8 @@ CompressionName: TypeAlias = str
 TimestampType: TypeAlias = Literal["CreateTime", "LogAppendTime"]
 LZ4HeaderChecksum: TypeAlias = Literal["correct", "broken"]
 LogStartOffset: TypeAlias = Literal["honour", "ignore"]
-#: Milliseconds since the epoch, or a datetime with a time zone.
-Timestamp: TypeAlias = int | datetime
+#: Milliseconds since the epoch, a datetime with a time zone, or a text as the command line takes it.
+Timestamp: TypeAlias = int | datetime | str
 
 #: The record columns that `decode` builds by default.
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
@@ -66,6 +71,8 @@ KEY_COLUMNS = ("keyRecord", "keySchemaId")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
+#: Milliseconds of the units of relative times.
+_UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 
 
 class CodecRegistry(Protocol):
@@ -100,6 +107,22 @@ def ensure_one_of(argument: str, value: object, known: Sequence[str]) -> None:
     if value not in known:
         names = ", ".join(f'"{name}"' for name in known[:-1])
         raise ValueError(f'{argument} must be {names} or "{known[-1]}", not {value!r}')
+
+
+def partition_number(given: int | str | None) -> int | None:
+    """Return the number of a partition; raise a ValueError for a text that is not a number."""
+    if not isinstance(given, str):
+        return given
+    if not re.fullmatch(r"\d{1,10}", given):
+        raise ValueError(f"partition must be a number, not {given!r}")
+    return int(given)
+
+
+def _keys(given: str | bytes | Sequence[str | bytes] | None) -> tuple[bytes, ...] | None:
+    if given is None:
+        return None
+    keys = [given] if isinstance(given, str | bytes) else given
+    return tuple(one.encode("utf-8", "surrogateescape") if isinstance(one, str) else bytes(one) for one in keys)
 
 
 class EntryKeywords(TypedDict, total=False):
@@ -138,6 +161,8 @@ class ReadKeywords(SkippingKeywords, total=False):
     key_values: KeyValues
     schemas: SchemaSource | None
     reader_schema: Any
+    framing: Framing | None
+    key: str | bytes | Sequence[str | bytes] | None
 
 
 class ArrayKeywords(SkippingKeywords, total=False):
@@ -190,6 +215,8 @@ class ReadOptions:
     key_values: KeyValues = "raw"
     schemas: SchemaSource | None = None
     reader_schema: Any = None
+    framing: Framing | None = None
+    key: str | bytes | Sequence[str | bytes] | None = None
     value_schemas: ValueSchemas | None = None
     key_schemas: ValueSchemas | None = None
     resolve: bool = False
@@ -210,11 +237,14 @@ class ReadOptions:
             raise TypeError(
                 f"schemas must be a set of schemas, not a path; write schemas=logsegment.schemas.from_path({os.fspath(self.schemas)!r})"
             )
-        ensure_one_of("values", self.values, get_args(Values))
-        ensure_one_of("key_values", self.key_values, get_args(KeyValues))
+        ensure_values("values", self.values, get_args(Values))
+        ensure_values("key_values", self.key_values, get_args(KeyValues))
+        if self.framing is not None:
+            ensure_one_of("framing", self.framing, get_args(Framing))
         columns = None if self.columns is None else tuple(self.columns)
         if self.values != "raw" or self.key_values != "raw":
             columns = with_values(COLUMNS if columns is None else columns, self.values, self.key_values)
+        object.__setattr__(self, "key", _keys(self.key))
         dictionaries = None if self.zstd_dictionaries is None else tuple(bytes(one) for one in self.zstd_dictionaries)
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "zstd_dictionaries", dictionaries)
@@ -338,9 +368,9 @@ def with_values(columns: Sequence[str], values: Values, key_values: KeyValues = 
     if values == INTERNAL:
         added += [INTERNAL]
     elif values != "raw" and not any(map(is_of_values, columns)):
-        added += VALUE_COLUMNS
+        added += VALUE_COLUMNS[:1] if values in PRIMITIVES else VALUE_COLUMNS
     if key_values != "raw" and not any(map(is_of_keys, columns)):
-        added += KEY_COLUMNS
+        added += KEY_COLUMNS[:1] if key_values in PRIMITIVES else KEY_COLUMNS
     return (*columns, *(name for name in added if name not in columns))
 
 
@@ -393,21 +423,46 @@ def time_bounds(start: Timestamp | None, end: Timestamp | None) -> tuple[int | N
     return first, last
 
 
+def parsed_time(text: str, now: int | None = None) -> int | datetime:
+    """Parse a time: milliseconds since 1970, ISO 8601 (UTC if it names no zone), or relative to `now` (`-2h`; None for the clock).
+
+    Raises:
+        ValueError: if the text is not a time.
+    """
+    if re.fullmatch(r"-?\d+", text):
+        # More digits than 64 bits have are out of their range.
+        return int(text) if len(text) < 21 else 2**63
+    if found := re.fullmatch(r"-(\d{1,15})([smhdw])", text):
+        start = now if now is not None else clock.time_ns() // 1_000_000
+        return start - int(found[1]) * _UNITS[found[2]]
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is neither milliseconds nor a time such as 2026-01-31T12:00:00Z or -2h") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
 def milliseconds(time: Timestamp, argument: str = "timestamp", *, rounds_up: bool = True) -> int:
     """Return a time as milliseconds since the epoch.
 
     Args:
-        time: milliseconds, or an aware datetime.
+        time: milliseconds, an aware datetime, or a text.
         argument: its name, for errors.
         rounds_up: count a part of a millisecond as a whole one, as the bound of a range of times needs it.
 
     Raises:
         TypeError: if it is not a time.
-        ValueError: if a datetime has no time zone.
+        ValueError: if a datetime has no time zone, or a text is not a time.
     """
+    if isinstance(time, str):
+        try:
+            time = parsed_time(time)
+        except ValueError as error:
+            raise ValueError(f"{argument}: {error}") from None
     if not isinstance(time, datetime):
         if not hasattr(time, "__index__"):
-            raise TypeError(f"{argument} must be milliseconds (int) or a datetime with a time zone, not {type(time).__name__}")
+            kinds = "milliseconds (int), a datetime with a time zone or a text such as 2026-01-31T12:00:00Z"
+            raise TypeError(f"{argument} must be {kinds}, not {type(time).__name__}")
         return operator.index(time)
     if time.tzinfo is None:
         raise ValueError(f"{argument}: a datetime needs a time zone; pass tzinfo=datetime.UTC, or call its astimezone()")

@@ -11,14 +11,14 @@ from typing import Any, Literal, TypeAlias, get_args
 from uuid import UUID
 
 from logsegment._core import FileSource, ValueSchemas, ValueWriter, json_schema_of, met_schemas
-from logsegment._options import ReadOptions, SchemaSource, WrittenValues, ensure_one_of
+from logsegment._options import PRIMITIVES, ReadOptions, SchemaSource, WrittenValues, ensure_one_of
 
 Part: TypeAlias = Literal["key", "value"]
 #: A topic, if it is known, and something to read its records from.
 Place: TypeAlias = tuple[str | None, Any]
 
 
-def planned(options: ReadOptions, places: Sequence[Place]) -> ReadOptions:
+def planned(options: ReadOptions, places: Sequence[Place], unknown: list[str] | None = None) -> ReadOptions:
     """Return the options of a read with the schemas that its keys and values may have; as they are if none are decoded.
 
     The versions of the subjects `TOPIC-value` and `TOPIC-key` are those schemas. Where a topic has no such subject, the records are read
@@ -27,6 +27,7 @@ def planned(options: ReadOptions, places: Sequence[Place]) -> ReadOptions:
     Args:
         options: those of the read.
         places: all that is read.
+        unknown: gets the names of schemas in keys and values that are not known, where formats are detected.
 
     Raises:
         ValueError: if schemas are missing or bad, or if records must be read twice and cannot.
@@ -35,8 +36,11 @@ def planned(options: ReadOptions, places: Sequence[Place]) -> ReadOptions:
     if not options.is_typed or options.value_schemas is not None or options.key_schemas is not None:
         return options
     kinds: dict[Part, str] = {"value": options.values, "key": options.key_values}
+    found = {part: _primitive(kind) for part, kind in kinds.items() if kind in PRIMITIVES}
     planners = {part: _Planner(options, kind, places) for part, kind in kinds.items() if kind in TYPED}
-    found = {part: planner.schemas(part) for part, planner in planners.items()}
+    found |= {part: planner.schemas(part) for part, planner in planners.items()}
+    if unknown is not None:
+        unknown += sorted({name for planner in planners.values() if planner.kind == "auto" for name in planner.unknown})
     return replace(options, value_schemas=found.get("value"), key_schemas=found.get("key"))
 
 
@@ -62,34 +66,63 @@ class _AnyJson:
         return []
 
 
+class _NoSchemas(_AnyJson):
+    """No schemas: each value has its own."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+
+def _primitive(kind: str) -> ValueSchemas:
+    """Return what decodes values of Kafka's own serializers."""
+    return ValueSchemas([(None, None, "PRIMITIVE", kind, [], [])], "none", "primitive", [0], 0)
+
+
 class _Planner:
     """Finds the schemas of the keys or the values of one read."""
 
     def __init__(self, options: ReadOptions, kind: str, places: Sequence[Place]) -> None:
-        source = _AnyJson() if options.schemas is None and kind in ("auto", "json") else options.schemas
-        if source is None:
-            raise ValueError("values: schemas are needed; pass schemas=logsegment.schemas.from_log(path), for example")
         self.options = options
         self.places = places
-        self.source = source
+        self.source = self._source(kind)
+        self.framing = options.framing or self.source.framing
         # Of two schemas with one GUID the last counts, which is the one of the default context.
-        self.ordered = sorted(source, key=lambda one: one.context == "")
-        if kind == "auto" and len(self.ordered) == 1 and source.framing == "none":
-            kind = self.ordered[0].type.lower()
+        self.ordered = sorted(self.source, key=lambda one: one.context == "")
+        self.main = getattr(self.source, "main", None)
+        if kind == "auto" and self.main is not None:
+            if self.main.id is None and self.main.guid is None:
+                kind = self.main.type.lower()
+            else:
+                self.main = None
         self.kind = kind
         if kind == "auto" and options.schemas is not None:
             # Values that name no schema.
             self.ordered.append(_AnyJson())
-        self.numbers = {id(schema): number for number, schema in enumerate(self.ordered)}
+        #: The names of schemas in keys or values that are not known.
+        self.unknown: list[str] = []
         self.core = self._core()
+
+    def _source(self, kind: str) -> Any:
+        """Return the schemas of the options, or what they are if there are none."""
+        if self.options.schemas is not None:
+            return self.options.schemas
+        if kind == "avro" and self.options.framing == "container":
+            return _NoSchemas()
+        if kind in ("auto", "json"):
+            return _AnyJson()
+        raise ValueError("values: schemas are needed; pass schemas=logsegment.schemas.from_log(path), for example")
 
     def schemas(self, part: Part) -> ValueSchemas:
         """Return the schemas of the keys or the values."""
         if part == "value" and self.options.reader_schema is not None:
             reader = self.options.reader_schema
+            if self._may_have_texts():
+                self._met(part)
             return self.core.expecting([], None, (self._kind_of(reader), *reader_of(reader, self.source)))
-        if self.kind == "auto" or (self.kind == "protobuf" and self.source.framing != "none"):
-            # A value names one of the messages of its schema.
+        if self.main is not None:
+            return self._of_main(part)
+        if self.kind == "auto" or (self.kind == "protobuf" and self.framing != "none") or self._may_have_texts():
+            # A value names one of the messages of its schema, or has its schema in itself.
             return self._of_records(part)
         if self.options.schemas is None:
             _, text, _ = self._met(part)
@@ -97,6 +130,27 @@ class _Planner:
         if len(self.ordered) == 1:
             return self.core.expecting([0], 0, None)
         return self._of_subjects(part) or self._of_records(part)
+
+    def _may_have_texts(self) -> bool:
+        """Return True if values may have their schemas in themselves."""
+        return self.framing == "container" or (self.kind == "auto" and self.framing == "auto")
+
+    def _of_main(self, part: Part) -> ValueSchemas:
+        """Return the schemas of values that all have one schema."""
+        main = self.main
+        assert main is not None
+        if self.framing == "container":
+            self._met(part)
+            return self.core.expecting([], None, (main.type, *reader_of(main, self.source)))
+        number = self._number(main)
+        has_messages = self.kind == "protobuf" and self.framing not in ("none", "confluent-no-index")
+        if (has_messages or len(self.ordered) > 1) and all(_is_read_twice(source) for _, source in self.places):
+            present, _, messages = self._met(part)
+            return self.core.expecting(present or [number], number, None, messages)
+        return self.core.expecting([number], number, None)
+
+    def _number(self, schema: Any) -> int:
+        return next(number for number, one in enumerate(self.ordered) if one is schema)
 
     def _core(self, bare: str = "{}") -> ValueSchemas:
         """Return the schemas; `bare` is that of values that name none."""
@@ -111,7 +165,8 @@ class _Planner:
             )
             for schema in self.ordered
         ]
-        return ValueSchemas(entries, self.source.framing, self.kind)
+        main = None if self.main is None else self._number(self.main)
+        return ValueSchemas(entries, self.framing, self.kind, main=main)
 
     def _kind_of(self, reader: Any) -> str:
         """Return the type of a reader's schema."""
@@ -126,7 +181,7 @@ class _Planner:
         kept = [[(version, schema) for version, schema in one if version.state != "hard-deleted"] for one in versions]
         if not kept or len(kept) < len(topics) or not all(kept):
             return None
-        present = [self.numbers[id(schema)] for one in kept for _, schema in one]
+        present = [self._number(schema) for one in kept for _, schema in one]
         return self.core.expecting(present, self._newest(kept[0]) if len(kept) == 1 else None, None)
 
     def _of_records(self, part: Part) -> ValueSchemas:
@@ -141,12 +196,26 @@ class _Planner:
         return core.expecting(present, newest, None, messages)
 
     def _met(self, part: Part) -> tuple[list[int], str | None, list[tuple[int, Sequence[int]]]]:
-        """Read the records once for the schemas that they name, or that their texts have."""
+        """Read the records once for the schemas that they name, or that their texts have.
+
+        Schemas that are in values become schemas of the read; then the records are read again.
+        """
         for _, source in self.places:
-            _ensure_read_twice(source)
+            if not _is_read_twice(source):
+                raise ValueError(
+                    "values: the schemas of a file object are not known before it is read; "
+                    'pass reader_schema=, or topic= with a subject "TOPIC-value" among the schemas'
+                )
         read = replace(self.options, columns=(), values="raw", key_values="raw", isolation="read_uncommitted", transactions=None)
-        keys, values = met_schemas([source for _, source in self.places], read, self.core, self._infers())
-        return keys if part == "key" else values
+        sources = [source for _, source in self.places]
+        present, text, messages, texts, self.unknown = met_schemas(sources, read, self.core, self._infers())[part == "value"]
+        if texts:
+            # The schema of values that name none comes last.
+            end = len(self.ordered) - sum(isinstance(one, _AnyJson) for one in self.ordered[-1:])
+            self.ordered[end:end] = [_Text("AVRO", text) for text in texts]
+            self.core = self._core()
+            present, text, messages, _, self.unknown = met_schemas(sources, read, self.core, self._infers())[part == "value"]
+        return present, text, messages
 
     def _infers(self) -> bool:
         """Return True if the schema of JSON texts is wanted that name none."""
@@ -155,7 +224,7 @@ class _Planner:
     def _newest(self, versions: Iterable[tuple[Any, Any]]) -> int | None:
         """Return the number of the newest version that is not deleted, or of the newest of all."""
         ordered = sorted(versions, key=lambda one: (one[0].state == "live", one[0].version))
-        return self.numbers[id(ordered[-1][1])] if ordered else None
+        return self._number(ordered[-1][1]) if ordered else None
 
     def _referenced(self, schema: Any) -> list[tuple[str, str]]:
         try:
@@ -189,12 +258,9 @@ def reader_of(given: Any, source: SchemaSource) -> tuple[str, list[tuple[str, st
     raise TypeError(f"reader_schema must be a text, parsed JSON, a path, a Schema or an Arrow schema, not {type(given).__name__}")
 
 
-def _ensure_read_twice(source: Any) -> None:
-    if not isinstance(source, str | os.PathLike | FileSource) and hasattr(source, "read") and hasattr(source, "readable"):
-        raise ValueError(
-            "values: the schemas of a file object are not known before it is read; "
-            'pass reader_schema=, or topic= with a subject "TOPIC-value" among the schemas'
-        )
+def _is_read_twice(source: Any) -> bool:
+    """Return False for a file object, which is read once."""
+    return isinstance(source, str | os.PathLike | FileSource) or not (hasattr(source, "read") and hasattr(source, "readable"))
 
 
 class WrittenSchemas:
@@ -238,6 +304,8 @@ class WrittenSchemas:
         schema = self._schema(part, kind, given)
         if schema.type != kind:
             raise ValueError(f"{prefix}schema is of type {schema.type}, but {prefix}values is {values!r}")
+        if schema.id is None and framing == "auto" and getattr(self.schemas, "main", None) is not None:
+            framing = "none"
         if schema.id is None and framing not in ("none", "single-object"):
             raise ValueError(
                 f"{prefix}schema has no id for the bytes before each value; pass logsegment.schemas.Schema({kind!r}, text, id), "
@@ -284,6 +352,8 @@ class _Text:
 
     id, guid, context = None, None, ""
     references: Sequence[Any] = ()
+    versions: Sequence[Any] = ()
+    global_ids: Sequence[int] = ()
 
     def __init__(self, kind: str, text: str) -> None:
         self.type = kind

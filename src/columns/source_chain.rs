@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::stream::BatchSource;
+use super::value_notes::ValueNotes;
 use crate::decode::Stats;
 use crate::error::Result;
 use crate::validate::Findings;
@@ -24,6 +25,7 @@ pub struct SourceChain {
     counts_as_listed: bool,
     /// What the streams before the current one did.
     done: Stats,
+    noted: ValueNotes,
 }
 
 impl SourceChain {
@@ -36,6 +38,7 @@ impl SourceChain {
             findings: Findings::default(),
             counts_as_listed: false,
             done: Stats::default(),
+            noted: ValueNotes::default(),
         }
     }
 
@@ -58,6 +61,7 @@ impl SourceChain {
         self.gather();
         if let Some((_, stream)) = self.current.take() {
             self.done.add(&stream.stats());
+            self.noted.add(&stream.value_notes());
         }
     }
 
@@ -95,5 +99,13 @@ impl BatchSource for SourceChain {
             stats.add(&stream.stats());
         }
         stats
+    }
+
+    fn value_notes(&self) -> ValueNotes {
+        let mut notes = self.noted.clone();
+        if let Some((_, stream)) = &self.current {
+            notes.add(&stream.value_notes());
+        }
+        notes
     }
 }

@@ -7,8 +7,10 @@ use arrow_schema::SchemaRef;
 
 use super::binary::{BytesColumn, Copied};
 use super::chunks::ChunkBuilder;
+use super::key_filter::KeyFilter;
 use super::parallel::Parallel;
-use super::schema::{BinaryKind, Projection};
+use super::schema::{BinaryKind, Column, Projection};
+use super::value_notes::ValueNotes;
 use super::views::Views;
 use crate::decode::{ChecksumVerifier, DecodeOptions, Stats, Unreadable, UploadCheck};
 use crate::error::{Error, ErrorKind, Result};
@@ -31,6 +33,10 @@ pub trait BatchSource: Send {
     fn take_findings(&mut self) -> Findings;
     /// What was done so far.
     fn stats(&self) -> Stats;
+    /// What was noticed about typed values so far.
+    fn value_notes(&self) -> ValueNotes {
+        ValueNotes::default()
+    }
 }
 
 /// What to do at damage.
@@ -64,6 +70,8 @@ pub struct StreamOptions {
     pub batch_size: usize,
     /// About how many bytes of keys, values and headers a batch holds.
     pub batch_bytes: usize,
+    /// Only records with one of these keys.
+    pub keys: Option<Arc<[Vec<u8>]>>,
     /// Threads that decode; 1 is the thread that asks.
     pub threads: usize,
     /// Asked between runs.
@@ -80,6 +88,12 @@ const MOST_TOPIC_BYTES: usize = 1 << 29;
 
 /// Opens a stream.
 pub fn open(source: Source, mut options: StreamOptions) -> Box<dyn BatchSource> {
+    if let Some(keys) = options.keys.take() {
+        let columns = &mut options.projection.columns;
+        let width = columns.len();
+        columns.extend((!columns.contains(&Column::Key)).then_some(Column::Key));
+        return Box::new(KeyFilter::new(open(source, options), keys, width));
+    }
     let topic_len = options.topic.as_ref().map_or(1, |topic| topic.len().max(1));
     options.batch_size = options.batch_size.min((MOST_TOPIC_BYTES / topic_len).max(1));
     if !options.decode.codecs.plugins.is_none() {
@@ -122,6 +136,10 @@ impl BatchSource for Experimental {
 
     fn stats(&self) -> Stats {
         self.stream.stats()
+    }
+
+    fn value_notes(&self) -> ValueNotes {
+        self.stream.value_notes()
     }
 }
 

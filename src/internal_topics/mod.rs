@@ -1,5 +1,5 @@
 //! What the records of Kafka's internal topics say: `__consumer_offsets`, `__transaction_state`, `__share_group_state`,
-//! `__cluster_metadata`, `__remote_log_metadata`, and the control records of any topic.
+//! `__cluster_metadata`, `__remote_log_metadata`, the topics of MirrorMaker 2, and the control records of any topic.
 //!
 //! Keys and values go in, fields go out to a `Visitor`. One reader (`read`) for all schemas, which are tables (`tables`); this module knows
 //! neither columns nor JSON. Sources: KIP-482; the coordinators' `CoordinatorRecordSerde`, `AbstractApiMessageSerde`, `ControlRecordUtils`.

@@ -36,6 +36,7 @@ pub fn identify<'a>(topic: Option<Topic>, is_control: bool, key: Option<&'a [u8]
     Some(match topic.layout() {
         Layout::Coordinator => coordinator(topic, key, value),
         Layout::Framed => metadata(topic, key, value),
+        Layout::Mirror { has_version } => mirror(topic, has_version, key, value),
     })
 }
 
@@ -77,6 +78,24 @@ fn metadata<'a>(topic: Topic, key: Option<&'a [u8]>, value: Option<&'a [u8]>) ->
         Some(record) => Identified::of(record, key_part, Ok((i16::try_from(version).unwrap_or(i16::MAX), cursor.left())), all),
         None => Identified::raw(key, value, Undecoded::Type { topic: topic.name(), id: id.into() }),
     }
+}
+
+/// A record of MirrorMaker 2, whose topics have one type each.
+fn mirror<'a>(topic: Topic, has_version: bool, key: Option<&'a [u8]>, value: Option<&'a [u8]>) -> Identified<'a> {
+    let Some(record) = topic.records().first() else {
+        return Identified::raw(key, value, Undecoded::Type { topic: topic.name(), id: 0 });
+    };
+    let key = key.map_or(Part::Null, |key| key_part(record, key, key));
+    let Some(all) = value else {
+        return Identified { name: Some(record.name), version: None, key, value: Part::Null, undecoded: None };
+    };
+    if !has_version {
+        let value = Part::Message { message: record.value, version: 0, bytes: all, all };
+        return Identified { name: Some(record.name), version: None, key, value, undecoded: None };
+    }
+    let mut cursor = Cursor::new(all, RULE);
+    let version = cursor.take_i16("version");
+    Identified::of(record, key, version.map(|version| (version, cursor.left())), all)
 }
 
 /// Version of the frame, number of the type, version of the type.

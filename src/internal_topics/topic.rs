@@ -1,5 +1,5 @@
 use super::schema::Record;
-use super::tables::{cluster_metadata, consumer_offsets, control, remote_log_metadata, share_group_state, transaction_state};
+use super::tables::{cluster_metadata, consumer_offsets, control, mirror_maker, remote_log_metadata, share_group_state, transaction_state};
 
 /// An internal topic of Kafka.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,12 @@ pub enum Topic {
     ClusterMetadata,
     /// `__remote_log_metadata`: the segments in remote storage.
     RemoteLogMetadata,
+    /// `CLUSTER.checkpoints.internal`: the offsets of groups of another cluster, of MirrorMaker 2.
+    MirrorCheckpoints,
+    /// `heartbeats`, and `CLUSTER.heartbeats` in the other cluster, of MirrorMaker 2.
+    MirrorHeartbeats,
+    /// `mm2-offset-syncs.CLUSTER.internal`: offsets of both clusters next to each other, of MirrorMaker 2.
+    MirrorOffsetSyncs,
 }
 
 /// How the records of a topic say what they are.
@@ -23,19 +29,48 @@ pub(super) enum Layout {
     Coordinator,
     /// The value begins with the version of the frame, the number of the type and its version (unsigned varints).
     Framed,
+    /// All records have one type. The key has no version; the value begins with its version (int16), or has none.
+    Mirror {
+        /// The value begins with its version.
+        has_version: bool,
+    },
 }
 
 impl Topic {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::ConsumerOffsets, Self::TransactionState, Self::ShareGroupState, Self::ClusterMetadata, Self::RemoteLogMetadata];
+    pub const ALL: [Self; 8] = [
+        Self::ConsumerOffsets,
+        Self::TransactionState,
+        Self::ShareGroupState,
+        Self::ClusterMetadata,
+        Self::RemoteLogMetadata,
+        Self::MirrorCheckpoints,
+        Self::MirrorHeartbeats,
+        Self::MirrorOffsetSyncs,
+    ];
 
     /// The internal topic with this name.
+    ///
+    /// Source: `ReplicationPolicy` and `DefaultReplicationPolicy` in `org.apache.kafka.connect.mirror`; the separator is an option there.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|topic| topic.name() == name)
+        // Any text that is no letter or digit may be before the last part of a name: the separator.
+        let before = |last: &str| name.strip_suffix(last).filter(|rest| rest.ends_with(|end: char| !end.is_alphanumeric()));
+        let is_whole = |topic: &Self| !matches!(topic, Self::MirrorCheckpoints | Self::MirrorOffsetSyncs) && topic.name() == name;
+        let own = Self::ALL.into_iter().find(is_whole);
+        own.or_else(|| {
+            if before("heartbeats").is_some_and(|rest| rest.len() > 1) {
+                return Some(Self::MirrorHeartbeats);
+            }
+            let rest = before("internal")?.trim_end_matches(|end: char| !end.is_alphanumeric());
+            if rest.starts_with("mm2-offset-syncs") && rest.len() > "mm2-offset-syncs".len() {
+                return Some(Self::MirrorOffsetSyncs);
+            }
+            let rest = rest.strip_suffix("checkpoints")?;
+            (rest.len() > 1 && rest.ends_with(|end: char| !end.is_alphanumeric())).then_some(Self::MirrorCheckpoints)
+        })
     }
 
-    /// Its name.
+    /// Its name, or the part of it that all topics of its kind have.
     pub fn name(self) -> &'static str {
         match self {
             Self::ConsumerOffsets => "__consumer_offsets",
@@ -43,6 +78,9 @@ impl Topic {
             Self::ShareGroupState => "__share_group_state",
             Self::ClusterMetadata => "__cluster_metadata",
             Self::RemoteLogMetadata => "__remote_log_metadata",
+            Self::MirrorCheckpoints => "checkpoints.internal",
+            Self::MirrorHeartbeats => "heartbeats",
+            Self::MirrorOffsetSyncs => "mm2-offset-syncs",
         }
     }
 
@@ -54,6 +92,9 @@ impl Topic {
             Self::ShareGroupState => share_group_state::RECORDS,
             Self::ClusterMetadata => cluster_metadata::RECORDS,
             Self::RemoteLogMetadata => remote_log_metadata::RECORDS,
+            Self::MirrorCheckpoints => mirror_maker::CHECKPOINTS,
+            Self::MirrorHeartbeats => mirror_maker::HEARTBEATS,
+            Self::MirrorOffsetSyncs => mirror_maker::OFFSET_SYNCS,
         }
     }
 
@@ -61,6 +102,8 @@ impl Topic {
         match self {
             Self::ConsumerOffsets | Self::TransactionState | Self::ShareGroupState => Layout::Coordinator,
             Self::ClusterMetadata | Self::RemoteLogMetadata => Layout::Framed,
+            Self::MirrorCheckpoints | Self::MirrorHeartbeats => Layout::Mirror { has_version: true },
+            Self::MirrorOffsetSyncs => Layout::Mirror { has_version: false },
         }
     }
 }

@@ -98,6 +98,7 @@ impl Fields<'_> {
             is_closed: false,
             batch_size,
             batch_bytes,
+            keys: None,
             threads: 1,
             interrupt: Interrupt::default(),
         })

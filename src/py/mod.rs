@@ -40,7 +40,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arrow::stream::RecordStream>()?;
     module.add_function(wrap_pyfunction!(verbs::decode::decode, module)?)?;
     module.add_function(wrap_pyfunction!(source::paths::ensure_log_segment, module)?)?;
-    module.add_function(wrap_pyfunction!(verbs::decode::internal_topics, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::decode::is_internal_topic, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::batches::batch_stream, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::batches::header_totals, module)?)?;
     module.add_class::<verbs::valid_batches::BatchHeader>()?;
@@ -108,6 +108,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<value_writer::PyValueWriter>()?;
     module.add_function(wrap_pyfunction!(value_schemas::met_schemas, module)?)?;
     module.add_function(wrap_pyfunction!(value_schemas::json_schema_of, module)?)?;
+    module.add_function(wrap_pyfunction!(value_schemas::ensure_schema, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::value_arrays::decode_values_array, module)?)?;
     Ok(())
 }

@@ -77,6 +77,7 @@ options! {
         limits: Option<Limits>,
         unreadable: String,
         null_headers: bool,
+        key: Option<Vec<Vec<u8>>>,
         pub transactions: Option<Transactions>,
         value_schemas: Option<ValueSchemas>,
         key_schemas: Option<ValueSchemas>,
@@ -191,6 +192,7 @@ impl ReadOptions {
             is_closed: false,
             batch_size: positive("batch_size", self.batch_size)?,
             batch_bytes: positive("batch_bytes", self.batch_bytes)?,
+            keys: self.key.clone().map(Into::into),
             threads: positive("threads", self.threads)?,
             interrupt,
         })
@@ -230,6 +232,7 @@ impl ReadOptions {
             is_closed: false,
             batch_size: positive("batch_size", self.batch_size)?,
             batch_bytes: usize::MAX,
+            keys: None,
             threads: 1,
             interrupt,
         })

@@ -16,7 +16,7 @@ use crate::py::source;
 use crate::values::json::schema_of;
 use crate::values::outputs::{Output, Part, wanted};
 use crate::values::scan::{Met, scan};
-use crate::values::{self, Entry, Expected, Framing, ReaderSchema, Schemas, TypedOptions, ValueFormat, ValuePlan};
+use crate::values::{self, AnySchema, Entry, Expected, Framing, ReaderSchema, Schemas, TypedOptions, ValueFormat, ValuePlan};
 
 /// A schema: id, GUID (16 bytes), type, text, name and text of each schema that it needs, and its global ids.
 type EntryParts = (Option<i64>, Option<Vec<u8>>, String, String, Vec<(String, String)>, Vec<i64>);
@@ -31,13 +31,15 @@ pub struct ValueSchemas {
     entries: Arc<Vec<EntryParts>>,
     framing: Framing,
     format: ValueFormat,
+    main: Option<usize>,
     expected: Expected,
 }
 
 #[pymethods]
 impl ValueSchemas {
     #[new]
-    #[pyo3(signature = (entries, framing, format, present=Vec::new(), newest=None, reader=None, messages=Vec::new()))]
+    #[pyo3(signature = (entries, framing, format, present=Vec::new(), newest=None, reader=None, messages=Vec::new(), main=None))]
+    #[expect(clippy::too_many_arguments, reason = "the parts of a pickle")]
     fn new(
         entries: Vec<EntryParts>,
         framing: &str,
@@ -46,15 +48,17 @@ impl ValueSchemas {
         newest: Option<usize>,
         reader: Option<ReaderParts>,
         messages: Vec<MessageParts>,
+        main: Option<usize>,
     ) -> PyResult<Self> {
         let framing = choice("framing", framing, Framing::NAMES)?;
         let format = choice("values", format, ValueFormat::NAMES)?;
-        let schemas = Arc::new(Schemas::new(entries.iter().map(entry).collect::<PyResult<_>>()?, framing, format));
+        let schemas = Arc::new(Schemas::new(entries.iter().map(entry).collect::<PyResult<_>>()?, framing, format, main));
         Ok(Self {
             schemas,
             entries: Arc::new(entries),
             framing,
             format,
+            main,
             expected: Expected { messages, ..expected(present, newest, reader) },
         })
     }
@@ -70,11 +74,11 @@ impl ValueSchemas {
             (*id, guid.as_ref().map(|guid| PyBytes::new(py, guid)), kind.clone(), text.clone(), referenced.clone(), global_ids.clone())
         };
         let entries: Vec<_> = self.entries.iter().map(parts).collect();
-        let framing = Framing::NAMES.iter().find(|(_, framing)| *framing == self.framing).map_or("auto", |(name, _)| name);
+        let framing = self.framing.name();
         let format = ValueFormat::NAMES.iter().find(|(_, format)| *format == self.format).map_or("avro", |(name, _)| name);
         let Expected { present, newest, reader, messages } = self.expected.clone();
         let reader = reader.map(|ReaderSchema { kind, text, referenced }| (kind, text, referenced));
-        let arguments = (entries, framing, format, present, newest, reader, messages).into_pyobject(py)?;
+        let arguments = (entries, framing, format, present, newest, reader, messages, self.main).into_pyobject(py)?;
         (py.get_type::<Self>(), arguments).into_pyobject(py)
     }
 }
@@ -119,8 +123,9 @@ pub fn open(source: Source, stream: StreamOptions, typed: Option<&TypedOptions>)
 
 /// The number of a schema of Protobuf, and the path of a message in it.
 type MessageParts = (usize, Vec<i32>);
-/// The numbers of the schemas that keys or values name, the JSON Schema of JSON ones, and the messages of Protobuf.
-type PartMet = (Vec<usize>, Option<String>, Vec<MessageParts>);
+/// The numbers of the schemas that keys or values name, the JSON Schema of JSON ones, the messages of Protobuf, the texts of Avro
+/// schemas that are in values, and the names of schemas that are not known.
+type PartMet = (Vec<usize>, Option<String>, Vec<MessageParts>, Vec<String>, Vec<String>);
 
 /// Return what keys and what values of sources name, with the JSON Schemas of JSON keys and values if `infers`. Damage is skipped.
 #[pyfunction]
@@ -143,7 +148,16 @@ pub fn met_schemas(
     }
     let [key, value] = met.inferred.map_or([None, None], |parts| parts.map(|part| Some(part.schema())));
     let [key_messages, value_messages] = met.messages.map(|met| met.into_iter().collect());
-    Ok(((met.keys.into_iter().collect(), key, key_messages), (met.values.into_iter().collect(), value, value_messages)))
+    let [key_texts, value_texts] = met.texts.map(|texts| texts.into_iter().collect());
+    let (keys, values) = (met.keys.into_iter().collect(), met.values.into_iter().collect());
+    let [key_unknown, value_unknown] = met.unknown.map(|notes| notes.unknown.into_iter().collect());
+    Ok(((keys, key, key_messages, key_texts, key_unknown), (values, value, value_messages, value_texts, value_unknown)))
+}
+
+/// Raise a ValueError if a text is not a schema of a type.
+#[pyfunction]
+pub fn ensure_schema(kind: &str, text: &str, referenced: Vec<(String, String)>) -> PyResult<()> {
+    AnySchema::parse(kind, text, &referenced).map(|_| ()).map_err(PyValueError::new_err)
 }
 
 /// Return the text of a JSON Schema for values of an Arrow schema or type (`__arrow_c_schema__`).

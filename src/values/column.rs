@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int32Type, Int64Type, Time32MillisecondType,
-    Time64MicrosecondType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    Time32MillisecondType, Time64MicrosecondType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, UInt32Type,
+    UInt64Type,
 };
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, ListArray, MapArray, NullArray, PrimitiveArray, StringArray, StructArray,
@@ -29,6 +30,7 @@ pub struct Column {
 pub(super) enum Slots {
     Null(usize),
     Boolean(BooleanBufferBuilder),
+    I16(Vec<i16>),
     I32(Vec<i32>),
     I64(Vec<i64>),
     U32(Vec<u32>),
@@ -95,6 +97,7 @@ impl Column {
     /// Makes room for so many values, but not for what is in lists and maps.
     pub fn reserve(&mut self, rows: usize) {
         match &mut self.slots {
+            Slots::I16(values) => values.reserve(rows),
             Slots::I32(values) => values.reserve(rows),
             Slots::I64(values) => values.reserve(rows),
             Slots::U32(values) => values.reserve(rows),
@@ -112,6 +115,7 @@ impl Column {
         match &self.slots {
             Slots::Null(len) | Slots::Struct(_, len) => *len,
             Slots::Boolean(bits) => bits.len(),
+            Slots::I16(values) => values.len(),
             Slots::I32(values) => values.len(),
             Slots::I64(values) => values.len(),
             Slots::U32(values) => values.len(),
@@ -148,6 +152,7 @@ impl Column {
         match &mut self.slots {
             Slots::Null(len) => *len += 1,
             Slots::Boolean(bits) => bits.append(false),
+            Slots::I16(values) => values.push(0),
             Slots::I32(values) => values.push(0),
             Slots::I64(values) => values.push(0),
             Slots::U32(values) => values.push(0),
@@ -175,6 +180,7 @@ impl Column {
         match &mut self.slots {
             Slots::Null(own) => *own = len.min(*own),
             Slots::Boolean(bits) => bits.truncate(len),
+            Slots::I16(values) => values.truncate(len),
             Slots::I32(values) => values.truncate(len),
             Slots::I64(values) => values.truncate(len),
             Slots::U32(values) => values.truncate(len),
@@ -209,6 +215,7 @@ impl Column {
         Ok(match &mut self.slots {
             Slots::Null(len) => Arc::new(NullArray::new(std::mem::take(len))),
             Slots::Boolean(bits) => Arc::new(BooleanArray::new(bits.finish(), nulls)),
+            Slots::I16(values) => primitive::<Int16Type>(emptied(values), nulls),
             Slots::I32(values) => ints(shape, emptied(values), nulls),
             Slots::I64(values) => longs(shape, emptied(values), nulls),
             Slots::U32(values) => primitive::<UInt32Type>(emptied(values), nulls),
@@ -263,6 +270,7 @@ impl Slots {
     fn of(data_type: &DataType) -> Self {
         match data_type {
             DataType::Boolean => Self::Boolean(BooleanBufferBuilder::new(0)),
+            DataType::Int16 => Self::I16(Vec::new()),
             DataType::Int32 | DataType::Date32 | DataType::Time32(_) => Self::I32(Vec::new()),
             DataType::Int64 | DataType::Time64(_) | DataType::Timestamp(..) => Self::I64(Vec::new()),
             DataType::UInt32 => Self::U32(Vec::new()),

@@ -8,10 +8,11 @@ use arrow_schema::ArrowError;
 
 use super::column::Column;
 use super::formats::{Reading, ValueFormat};
-use super::framing::{Framed, Header, MessageName, SchemaName};
-use super::json::ensure_text;
+use super::framing::{Framed, Framing, Header, MessageName, SchemaName};
+use super::json::is_text;
 use super::payload::{Problem, Read};
 use super::plan::ValuePlan;
+use crate::columns::ValueNotes;
 use crate::decode::Stats;
 
 /// A column of values with that of the ids of their schemas.
@@ -28,6 +29,9 @@ pub struct ValueDecoder {
     again: Option<([u8; 5], Framed<'static>, usize)>,
     spent: u64,
     counts: Stats,
+    notes: ValueNotes,
+    /// Where payloads are decompressed.
+    scratch: Vec<u8>,
 }
 
 impl ValueDecoder {
@@ -42,6 +46,8 @@ impl ValueDecoder {
             again: None,
             spent: 0,
             counts: Stats::default(),
+            notes: ValueNotes::default(),
+            scratch: Vec::new(),
         }
     }
 
@@ -62,25 +68,48 @@ impl ValueDecoder {
         &self.counts
     }
 
+    /// What was noticed: schemas that are not known, framings that were detected.
+    pub fn notes(&self) -> &ValueNotes {
+        &self.notes
+    }
+
     /// Appends a null.
     pub fn push_null(&mut self) {
         self.column.push_null();
         self.ids.push(None);
     }
 
-    /// Appends the value of a record.
+    /// Appends the value of a record. Where formats are detected, a value of an unknown schema is null.
     ///
     /// # Errors
     /// What is wrong with it; a null with the id of the schema, as far as it is known, is there for it then.
     pub fn push(&mut self, value: &[u8], header: Option<Header<'_>>) -> Read<()> {
-        let rows = self.ids.len();
         self.ids.push(None);
-        let pushed = self.push_framed(value, header);
-        if pushed.is_err() {
-            self.column.truncate(rows);
-            self.column.push_null();
+        let pushed =
+            if self.plan.schemas().tries_framings() { self.push_tried(value, header).map(|_| ()) } else { self.push_framed(value, header) };
+        let Err(problem) = pushed else { return Ok(()) };
+        self.column.push_null();
+        if self.plan.schemas().format() != ValueFormat::Auto || !problem.is_undetected() {
+            return Err(problem);
         }
-        pushed
+        self.counts.raw_values += 1;
+        if let Problem::UnknownSchema(name) = *problem {
+            self.notes.add_unknown(name.to_string());
+        }
+        Ok(())
+    }
+
+    /// The value of a record taken apart, with the framing that gives a value of the only schema; nothing is kept.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn taken_apart<'v>(&mut self, value: &'v [u8], header: Option<Header<'v>>) -> Read<Framed<'v>> {
+        self.ids.push(None);
+        let found = self.push_tried(value, header);
+        self.ids.clear();
+        self.column.truncate(0);
+        self.spent = 0;
+        found
     }
 
     /// The column, and that of the ids; no rows are left.
@@ -102,6 +131,37 @@ impl ValueDecoder {
         self.column.finish()
     }
 
+    /// Appends a value of the only schema, with the first framing that gives one.
+    fn push_tried<'v>(&mut self, value: &'v [u8], header: Option<Header<'v>>) -> Read<Framed<'v>> {
+        let mut failed: Option<Box<Problem>> = None;
+        for framing in Framing::candidates(value, header.is_some()) {
+            let framed = self.plan.schemas().take_apart_as(*framing, value, header);
+            let read = framed.and_then(|framed| self.place(framed.name).map(|place| (framed, place)));
+            let read = read.and_then(|(framed, place)| self.push_payload(&framed, place).map(|()| framed));
+            match read {
+                Ok(framed) => {
+                    let name = if header.is_some() && *framing == Framing::Auto { "header" } else { framing.name() };
+                    if *framing != Framing::None {
+                        self.notes.add_framing(name);
+                    }
+                    return Ok(framed);
+                }
+                Err(problem) => {
+                    failed = Some(match failed {
+                        Some(other) if matches!(*other, Problem::UnknownSchema(_)) => other,
+                        // What is wrong without framing comes first; it is tried last, but where that is unusual.
+                        Some(other) if *framing == Framing::None => {
+                            Box::new(Problem::Hinted(problem, format!("with the framing that the value begins with: {other}")))
+                        }
+                        Some(other) => other,
+                        None => problem,
+                    });
+                }
+            }
+        }
+        Err(failed.unwrap_or_else(|| Box::new(Problem::Shape)))
+    }
+
     #[inline]
     fn push_framed(&mut self, value: &[u8], header: Option<Header<'_>>) -> Read<()> {
         let (framed, place) = match (self.again, value.split_first_chunk()) {
@@ -110,31 +170,46 @@ impl ValueDecoder {
             }
             _ => self.named(value, header)?,
         };
-        let Self { plan, known, ids, column, spent, counts, .. } = self;
+        let pushed = self.push_payload(&framed, place);
+        pushed.map_err(|problem| match self.plan.schemas().framing() {
+            Framing::None => hinted(problem, value),
+            _ => problem,
+        })
+    }
+
+    /// Appends a payload of a schema; nothing is appended for a bad one.
+    #[inline]
+    fn push_payload(&mut self, framed: &Framed<'_>, place: usize) -> Read<()> {
+        let Self { plan, known, ids, column, spent, counts, scratch, .. } = self;
         let Some(Known { id, step, index, format }) = known.get(place) else { return Err(Box::new(Problem::Shape)) };
         if let Some(slot) = ids.last_mut() {
             *slot = id_in(framed.name).or(*id);
         }
+        let payload = framed.body.opened(framed.payload, scratch)?;
+        // Whatever fields are wanted: a text with a name twice anywhere is none.
+        if plan.schemas().bare() == Some(*index) && !is_text(payload) {
+            column.push_null();
+            counts.raw_values += 1;
+            return Ok(());
+        }
         let rows = column.len();
         let read = match step {
-            Ok(Some(step)) => step.read(&framed, column, spent),
+            Ok(Some(step)) => step.read(&Framed { payload, ..*framed }, column, spent),
             Ok(None) => {
                 column.push_null();
                 Ok(())
             }
             Err(problem) => Err(problem.clone()),
         };
-        if read.is_err() && plan.schemas().bare() == Some(*index) && !is_json(framed.payload) {
+        if read.is_err() {
             column.truncate(rows);
-            column.push_null();
-            counts.raw_values += 1;
-            return Ok(());
+            return read;
         }
         match format {
-            _ if read.is_err() => {}
             ValueFormat::Json => counts.json_values += 1,
             ValueFormat::Protobuf => counts.protobuf_values += 1,
-            _ => counts.avro_values += 1,
+            ValueFormat::Avro | ValueFormat::Auto => counts.avro_values += 1,
+            ValueFormat::Primitive => {}
         }
         read
     }
@@ -148,7 +223,9 @@ impl ValueDecoder {
         }
         let place = self.place(framed.name)?;
         if let (SchemaName::Id(_), true, None, Some(prefix)) = (framed.name, framed.is_confluent, header, value.first_chunk()) {
-            self.again = Some((*prefix, Framed { payload: &[], message: MessageName::InPayload, ..framed }, place));
+            // A header is not there, so that the name of the message is no part of one.
+            let message = if framed.message == MessageName::First { MessageName::First } else { MessageName::InPayload };
+            self.again = Some((*prefix, Framed { payload: &[], message, ..framed }, place));
         }
         Ok((framed, place))
     }
@@ -179,8 +256,14 @@ fn id_in(name: SchemaName) -> Option<i64> {
     if let SchemaName::Id(id) = name { Some(id) } else { None }
 }
 
-fn is_json(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_ok_and(|text| ensure_text(text).is_ok())
+/// The problem of a value that is read without framing and begins with one, with the option that reads it.
+#[cold]
+fn hinted(problem: Box<Problem>, value: &[u8]) -> Box<Problem> {
+    let framing = Framing::candidates(value, false).iter().find(|framing| **framing != Framing::None);
+    let Some(framing) = framing else { return problem };
+    let bytes = value.iter().take(5).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+    let hint = format!("it begins with {bytes}, as the framing {0:?} does: pass framing={0:?} (--framing {0})", framing.name());
+    Box::new(Problem::Hinted(problem, hint))
 }
 
 /// A schema that was met.

@@ -10,8 +10,9 @@ use super::column::{Column, Slots, push_member};
 use super::framing::{Framed, Framing};
 use super::json::{self, JsonSchema, JsonStep};
 use super::payload::{Payload, Problem, Read};
+use super::primitive::{self, PrimitiveKind};
 use super::protobuf::{self, FieldKind, ProtoSchema};
-use super::shape::Shape;
+use super::shape::{Shape, ShapeKind};
 use super::wanted::Wanted;
 
 /// The format of the values that a caller expects.
@@ -25,12 +26,14 @@ pub enum ValueFormat {
     Json,
     /// Protobuf.
     Protobuf,
+    /// Values of Kafka's own serializers.
+    Primitive,
 }
 
 impl ValueFormat {
     /// All of them, with the names that callers use.
-    pub const NAMES: [(&'static str, Self); 4] =
-        [("auto", Self::Auto), ("avro", Self::Avro), ("json", Self::Json), ("protobuf", Self::Protobuf)];
+    pub const NAMES: [(&'static str, Self); 5] =
+        [("auto", Self::Auto), ("avro", Self::Avro), ("json", Self::Json), ("protobuf", Self::Protobuf), ("primitive", Self::Primitive)];
 
     /// True if values of a schema of this type have the format.
     pub fn takes(self, kind: &str) -> bool {
@@ -49,6 +52,7 @@ impl ValueFormat {
             Self::Avro => Some("AVRO"),
             Self::Json => Some("JSON"),
             Self::Protobuf => Some("PROTOBUF"),
+            Self::Primitive => Some(primitive::KIND),
         }
     }
 }
@@ -62,6 +66,8 @@ pub enum AnySchema {
     Json(Arc<JsonSchema>),
     /// Of Protobuf, and the message that is meant; the first one, unless another was chosen.
     Protobuf(Arc<ProtoSchema>, MessageDescriptor),
+    /// Of Kafka's own serializers.
+    Primitive(PrimitiveKind),
 }
 
 impl AnySchema {
@@ -81,6 +87,9 @@ impl AnySchema {
                 let first = schema.message(&[0]).ok_or("a schema without messages")?;
                 Ok(Self::Protobuf(Arc::new(schema), first))
             }
+            primitive::KIND => {
+                PrimitiveKind::named(text).map(Self::Primitive).ok_or_else(|| format!("{text:?} is not a type of Kafka's serializers"))
+            }
             other => Err(format!("of type {other}, whose values are not decoded")),
         }
     }
@@ -94,6 +103,7 @@ impl AnySchema {
             Self::Avro(schema) => avro::shape_of(schema, wanted),
             Self::Json(schema) => json::shape_of(schema, wanted),
             Self::Protobuf(_, message) => protobuf::plan_of(message, wanted).map(|(shape, _)| shape),
+            Self::Primitive(kind) => kind.shape(wanted),
         }
     }
 
@@ -112,6 +122,13 @@ impl AnySchema {
             }
             (Self::Protobuf(_, writer), Self::Protobuf(_, reader)) => {
                 Err(format!("message {} is not {}", writer.full_name(), reader.full_name()))
+            }
+            (Self::Primitive(kind), Self::Primitive(_)) => {
+                let names = match &shape.kind {
+                    ShapeKind::Struct(members) => members.iter().map(|member| member.name.clone()).collect(),
+                    _ => Box::default(),
+                };
+                Ok(Reading::Primitive(*kind, names))
             }
             _ => Err("it is a schema of another format".to_owned()),
         }
@@ -152,6 +169,7 @@ impl AnySchema {
             Self::Avro(schema) => avro::fingerprint(schema),
             Self::Protobuf(schema, _) => avro::crc(schema.text().as_bytes()).to_le_bytes(),
             Self::Json(schema) => avro::crc(schema.text().as_bytes()).to_le_bytes(),
+            Self::Primitive(_) => [0; 8],
         }
     }
 }
@@ -167,6 +185,8 @@ pub enum Reading {
     Protobuf(FieldKind),
     /// A message of Protobuf that the value names.
     Messages(Arc<Messages>),
+    /// A value of Kafka's own serializers, with the fields of the column.
+    Primitive(PrimitiveKind, Box<[Box<str>]>),
     /// The value of one member of a struct whose others are null.
     Member(usize, Box<Reading>),
 }
@@ -206,6 +226,7 @@ impl Reading {
             Self::Json(step) => json::read(step, column, payload),
             Self::Protobuf(kind) => protobuf::read(kind, column, payload),
             Self::Messages(_) => Err(Box::new(Problem::Shape)),
+            Self::Primitive(kind, names) => primitive::read(*kind, names, column, payload),
             Self::Member(place, reading) => {
                 let Slots::Struct(children, len) = &mut column.slots else { return Err(Box::new(Problem::Shape)) };
                 push_member(*place, children, payload, |child, payload| reading.value(child, payload))?;

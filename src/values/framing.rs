@@ -1,8 +1,11 @@
 //! How a value names its schema: the bytes before the payload, or a record header.
 //!
 //! Source: `SchemaId` and `AbstractKafkaSchemaSerDe` in Confluent's schema registry; `OptimisticFallbackIdHandler`, `DefaultHeadersHandler` and
-//! `ProtobufSerdeHeaders` in Apicurio Registry; "Single object encoding" in the specification of Avro 1.12.
+//! `ProtobufSerdeHeaders` in Apicurio Registry; "Single object encoding" in the specification of Avro 1.12;
+//! `GlueSchemaRegistryDeserializerDataParser` in AWS's Glue Schema Registry.
 
+use super::body::Body;
+use super::container;
 use super::payload::{Problem, Read};
 
 /// The forms that are accepted.
@@ -23,6 +26,12 @@ pub enum Framing {
     ApicurioGlobal,
     /// C3 01 and a fingerprint.
     SingleObject,
+    /// Byte 1 and a GUID, or the same in a record header.
+    Guid,
+    /// Byte 3, a byte that names a compression, and a GUID.
+    Glue,
+    /// A container file of Avro, which has its schema.
+    Container,
 }
 
 /// How a value names its schema.
@@ -36,6 +45,8 @@ pub enum SchemaName {
     Guid([u8; 16]),
     /// By the fingerprint of an Avro schema.
     Fingerprint([u8; 8]),
+    /// By the checksum of the text of an Avro schema that is in the value.
+    Embedded([u8; 8]),
     /// Not at all.
     Unnamed,
 }
@@ -49,6 +60,8 @@ pub struct Framed<'a> {
     pub message: MessageName<'a>,
     /// What follows the name in the value.
     pub payload: &'a [u8],
+    /// How the payload is compressed.
+    pub body: Body,
     /// The value is framed as Confluent's serializers do.
     pub is_confluent: bool,
 }
@@ -58,6 +71,10 @@ pub struct Framed<'a> {
 pub enum MessageName<'a> {
     /// Before the message, if at all.
     InPayload,
+    /// Nowhere: the first message of the schema.
+    First,
+    /// Before the message: its number among all messages in the order of their full names.
+    Ordinal,
     /// In the header that names the schema: message indexes.
     Indexes(&'a [u8]),
     /// In a header of its own: the name of the type.
@@ -77,7 +94,7 @@ pub const KEY_TYPE_HEADER: &str = "apicurio.protobuf.type.key";
 
 impl Framing {
     /// All of them, with the names that callers use.
-    pub const NAMES: [(&'static str, Self); 7] = [
+    pub const NAMES: [(&'static str, Self); 10] = [
         ("auto", Self::Auto),
         ("none", Self::None),
         ("confluent", Self::Confluent),
@@ -85,11 +102,19 @@ impl Framing {
         ("apicurio", Self::Apicurio),
         ("apicurio-global", Self::ApicurioGlobal),
         ("single-object", Self::SingleObject),
+        ("guid", Self::Guid),
+        ("glue", Self::Glue),
+        ("container", Self::Container),
     ];
+
+    /// The name that callers use.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, framing)| *framing == self).map_or("auto", |(name, _)| name)
+    }
 
     /// True if a record header may name the schema.
     pub fn looks_at_headers(self) -> bool {
-        !matches!(self, Self::None | Self::SingleObject)
+        !matches!(self, Self::None | Self::SingleObject | Self::Glue | Self::Container)
     }
 
     /// What is before the payload of each value of a schema. `fingerprint` is that of a schema of Avro.
@@ -110,6 +135,9 @@ impl Framing {
                 let fingerprint = fingerprint.ok_or("only Avro has single objects")?;
                 [&[0xc3, 1], fingerprint.as_slice()].concat()
             }
+            Self::Guid | Self::Glue | Self::Container => {
+                return Err(format!("values are not written with the framing {:?}; use \"confluent\"", self.name()));
+            }
         })
     }
 
@@ -121,18 +149,37 @@ impl Framing {
         if self == Self::None {
             return Ok(framed(SchemaName::Unnamed, value));
         }
-        if let Some(header) = header {
+        if let Some(header) = header.filter(|_| self.looks_at_headers()) {
             return header.parse(value);
         }
-        match (self, value.first()) {
-            (_, None) => Err(Box::new(Problem::Framing("the value is empty: neither a tombstone nor a value with a schema"))),
-            (Self::Auto | Self::SingleObject, Some(0xc3)) => single_object(value),
-            (Self::Auto, Some(0)) => by_any_id(value, |id| knows(SchemaName::Id(id))),
-            (Self::Confluent | Self::ConfluentNoIndex, Some(0)) => by_id(value),
-            (Self::Auto | Self::Confluent | Self::ConfluentNoIndex, Some(1)) => by_guid(value),
-            (Self::Apicurio, Some(0)) => by_apicurio_id(value, SchemaName::Id, knows),
-            (Self::ApicurioGlobal, Some(0)) => by_apicurio_id(value, SchemaName::GlobalId, knows),
+        match (self, value) {
+            (_, []) => Err(Box::new(Problem::Framing("the value is empty: neither a tombstone nor a value with a schema"))),
+            (Self::Auto | Self::SingleObject, [0xc3, ..]) => single_object(value),
+            (Self::Auto | Self::Container, [b'O', b'b', b'j', 1, ..]) => container::parse(value),
+            (Self::Auto | Self::Glue, [GLUE, GLUE_PLAIN | GLUE_ZLIB, ..]) => by_glue(value),
+            (Self::Auto, [0, ..]) => by_any_id(value, |id| knows(SchemaName::Id(id))),
+            (Self::Confluent, [0, ..]) => by_id(value),
+            (Self::ConfluentNoIndex, [0, ..]) => by_id(value).map(without_index),
+            (Self::ConfluentNoIndex, [1, ..]) => by_guid(value).map(without_index),
+            (Self::Auto | Self::Confluent | Self::Guid, [1, ..]) => by_guid(value),
+            (Self::Apicurio, [0, ..]) => by_apicurio_id(value, SchemaName::Id, knows),
+            (Self::ApicurioGlobal, [0, ..]) => by_apicurio_id(value, SchemaName::GlobalId, knows),
             _ => Err(Box::new(Problem::Framing("the value does not begin with the framing of a schema"))),
+        }
+    }
+
+    /// The forms that a value may have whose schema is known, without a name in the value, in the order in which they are tried.
+    pub fn candidates(value: &[u8], has_header: bool) -> &'static [Self] {
+        match value {
+            _ if has_header => &[Self::Auto, Self::None],
+            [0, 0, 0, 0, 0, _, _, _, _, ..] => &[Self::None, Self::Apicurio],
+            [0, 0, 0, 0, 0, ..] => &[Self::None],
+            [0, _, _, _, _, ..] => &[Self::Confluent, Self::ConfluentNoIndex, Self::Apicurio, Self::None],
+            [1, rest @ ..] if rest.len() >= 16 => &[Self::None, Self::Guid],
+            [GLUE, GLUE_PLAIN | GLUE_ZLIB, rest @ ..] if rest.len() >= 16 => &[Self::None, Self::Glue],
+            [0xc3, 1, rest @ ..] if rest.len() >= 8 => &[Self::SingleObject, Self::None],
+            [b'O', b'b', b'j', 1, ..] => &[Self::Container, Self::None],
+            _ => &[Self::None],
         }
     }
 }
@@ -177,8 +224,12 @@ impl<'a> Header<'a> {
     }
 }
 
-fn framed(name: SchemaName, payload: &[u8]) -> Framed<'_> {
-    Framed { name, message: MessageName::InPayload, payload, is_confluent: false }
+pub(super) fn framed(name: SchemaName, payload: &[u8]) -> Framed<'_> {
+    Framed { name, message: MessageName::InPayload, payload, body: Body::Plain, is_confluent: false }
+}
+
+fn without_index(framed: Framed<'_>) -> Framed<'_> {
+    Framed { message: MessageName::First, ..framed }
 }
 
 fn by_id(value: &[u8]) -> Read<Framed<'_>> {
@@ -212,6 +263,17 @@ fn by_apicurio_id(value: &[u8], named: fn(i64) -> SchemaName, knows: impl Fn(Sch
 fn by_guid(value: &[u8]) -> Read<Framed<'_>> {
     let (guid, payload) = rest_after::<16>(value, 1).ok_or(Problem::Framing("the value ends inside the GUID of its schema"))?;
     Ok(Framed { is_confluent: true, ..framed(SchemaName::Guid(guid), payload) })
+}
+
+/// The first byte of Glue's framing, and the second one without compression and with zlib.
+const GLUE: u8 = 3;
+const GLUE_PLAIN: u8 = 0;
+const GLUE_ZLIB: u8 = 5;
+
+fn by_glue(value: &[u8]) -> Read<Framed<'_>> {
+    let (guid, payload) = rest_after::<16>(value, 2).ok_or(Problem::Framing("the value ends inside the GUID of its schema"))?;
+    let body = if value.get(1) == Some(&GLUE_ZLIB) { Body::Zlib } else { Body::Plain };
+    Ok(Framed { body, message: MessageName::Ordinal, ..framed(SchemaName::Guid(guid), payload) })
 }
 
 fn single_object(value: &[u8]) -> Read<Framed<'_>> {

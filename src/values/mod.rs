@@ -5,8 +5,10 @@
 
 pub mod array;
 pub mod avro;
+mod body;
 pub mod cells;
 mod column;
+mod container;
 mod decoder;
 mod formats;
 pub mod framing;
@@ -15,6 +17,7 @@ pub mod misfit;
 pub mod outputs;
 pub mod payload;
 pub mod plan;
+mod primitive;
 pub mod protobuf;
 mod record_parts;
 pub mod scan;
@@ -25,7 +28,7 @@ pub mod wanted;
 mod writer;
 
 pub use decoder::ValueDecoder;
-pub use formats::ValueFormat;
+pub use formats::{AnySchema, ValueFormat};
 pub use framing::Framing;
 pub use plan::{Expected, ReaderSchema, ValuePlan};
 pub use schemas::{Entry, Schemas};

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::framing::SchemaName;
+
 /// What is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the numbers are named by the message of their kind")]
@@ -9,7 +11,7 @@ pub enum Problem {
     /// SCH-1: the value does not begin as values with a schema do.
     Framing(&'static str),
     /// SCH-2: no schema has this name.
-    UnknownSchema(String),
+    UnknownSchema(SchemaName),
     /// SCH-3: the payload is not one of its schema.
     Truncated {
         needed: usize,
@@ -32,7 +34,11 @@ pub enum Problem {
         precision: usize,
     },
     Trailing(usize),
+    /// A name of a JSON object.
+    Twice(String),
     Text(String),
+    /// SCH-3, with what the bytes begin with, and the framing that would read them.
+    Hinted(Box<Problem>, String),
     /// SCH-4: the schema of the value cannot be read as the one that is wanted.
     Unresolved(String),
     /// SCH-5: more than a limit allows.
@@ -58,8 +64,14 @@ impl Problem {
             Self::Unresolved(_) => "SCH-4",
             Self::Limit { .. } => "SCH-5",
             Self::Schema(_) => "SCH-6",
+            Self::Hinted(problem, _) => problem.rule(),
             _ => "SCH-3",
         }
+    }
+
+    /// True if formats are detected and the value is null then: nothing says what it is, or readers disagree on what it is.
+    pub fn is_undetected(&self) -> bool {
+        matches!(self, Self::Framing(_) | Self::UnknownSchema(_) | Self::Twice(_))
     }
 }
 
@@ -78,6 +90,8 @@ impl fmt::Display for Problem {
             Self::Utf8 => f.write_str("a string is not UTF-8"),
             Self::Digits { precision } => write!(f, "a decimal has more than its {precision} digits"),
             Self::Trailing(bytes) => write!(f, "bytes are left over after the value: {bytes}"),
+            Self::Twice(name) => write!(f, "not JSON of its schema: the name {name:?} is there twice"),
+            Self::Hinted(problem, hint) => write!(f, "{problem}; {hint}"),
             Self::Text(text) | Self::Unresolved(text) | Self::Schema(text) => f.write_str(text),
             Self::Limit { limit, allowed } => write!(f, "the value is over the limit {limit} = {allowed}"),
             Self::Shape => f.write_str("internal error, please report it: a value does not have the shape of its column"),

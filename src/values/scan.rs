@@ -3,14 +3,19 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::container;
+use super::decoder::ValueDecoder;
 use super::formats::{AnySchema, ValueFormat};
-use super::framing::Framed;
+use super::framing::{Framed, Framing, Header};
 use super::json::Inferred;
 use super::outputs::Part;
+use super::payload::Read;
+use super::plan::{Expected, ValuePlan};
 use super::protobuf::message_of;
 use super::record_parts::RecordParts;
 use super::schemas::Schemas;
-use crate::columns::{BatchSource, BinaryKind, Column, OnError, Projection, StreamOptions, stream};
+use super::wanted::Wanted;
+use crate::columns::{BatchSource, BinaryKind, Column, OnError, Projection, StreamOptions, ValueNotes, stream};
 use crate::decode::Unreadable;
 use crate::error::Result;
 use crate::framing::Source;
@@ -24,6 +29,10 @@ pub struct Met {
     pub values: BTreeSet<usize>,
     /// Messages of Protobuf of keys and of values: the numbers of their schemas, and their paths.
     pub messages: [BTreeSet<(usize, Vec<i32>)>; 2],
+    /// The texts of Avro schemas that are in keys and in values, in container files.
+    pub texts: [BTreeSet<String>; 2],
+    /// The names of schemas in keys and in values that are not known.
+    pub unknown: [ValueNotes; 2],
     /// The schema of JSON keys and of JSON values, if it is wanted.
     pub inferred: Option<[Inferred; 2]>,
 }
@@ -39,32 +48,109 @@ pub fn scan(source: Source, mut options: StreamOptions, schemas: &Arc<Schemas>, 
     // The read itself reports what cannot be read.
     options.decode.unreadable = Unreadable::Skip;
     let mut records = stream::open(source, StreamOptions { projection, on_error: OnError::Skip, is_tail_strict: false, ..options });
+    let mut taker = Taker::new(schemas);
+    let mut scratch = Vec::new();
     while let Some(batch) = next(&mut records)? {
         let parts = RecordParts::of(&batch)?;
         for row in 0..batch.num_rows() {
-            for (part, found) in [(Part::Key, &mut met.keys), (Part::Value, &mut met.values)] {
+            for part in [Part::Key, Part::Value] {
                 let Some(bytes) = parts.bytes(part, row) else { continue };
-                let Ok(framed) = schemas.take_apart(bytes, parts.header(part, row)) else { continue };
-                let Ok(index) = schemas.find(framed.name) else { continue };
-                if schemas.entry(index).is_some_and(|entry| entry.kind == "PROTOBUF") {
-                    let [keys, values] = &mut met.messages;
-                    add_message(schemas, index, &framed, if part == Part::Key { keys } else { values });
+                if add_text(schemas, bytes, part, met) {
+                    continue;
                 }
-                let is_bare = schemas.bare() == Some(index);
-                let is_inferred = schemas.format() == ValueFormat::Json || is_bare;
-                let is_json = match &mut met.inferred {
-                    Some([keys, _]) if part == Part::Key && is_inferred => keys.add(framed.payload),
-                    Some([_, values]) if is_inferred => values.add(framed.payload),
-                    _ => true,
-                };
-                if is_json || !is_bare {
-                    found.insert(index);
-                }
+                let Ok(framed) = taker.take(bytes, parts.header(part, row)) else { continue };
+                let Ok(payload) = framed.body.opened(framed.payload, &mut scratch) else { continue };
+                add_value(schemas, &Framed { payload, ..framed }, part, met);
             }
         }
     }
     Ok(())
 }
+
+/// Takes values apart as the read that follows will.
+struct Taker<'s> {
+    schemas: &'s Arc<Schemas>,
+    /// Where the framing of each value is tried.
+    decoder: Option<ValueDecoder>,
+}
+
+impl<'s> Taker<'s> {
+    fn new(schemas: &'s Arc<Schemas>) -> Self {
+        let main = schemas.main().filter(|_| schemas.tries_framings());
+        let plan = main.and_then(|main| {
+            let messages = match schemas.parsed(main) {
+                Ok(AnySchema::Protobuf(schema, _)) => schema.paths().into_iter().take(MOST_TRIED).map(|path| (main, path)).collect(),
+                _ => Vec::new(),
+            };
+            let expected = Expected { present: vec![main], messages, ..Expected::default() };
+            ValuePlan::new(Arc::clone(schemas), &expected, &Wanted::all()).ok()
+        });
+        Self { schemas, decoder: plan.map(|plan| ValueDecoder::new(Arc::new(plan))) }
+    }
+
+    fn take<'v>(&mut self, bytes: &'v [u8], header: Option<Header<'v>>) -> Read<Framed<'v>> {
+        let named = self.schemas.take_apart_as(Framing::SingleObject, bytes, None);
+        match &mut self.decoder {
+            // Of several schemas, a fingerprint names one.
+            Some(_) if self.schemas.len() > 1 && named.as_ref().is_ok_and(|named| self.schemas.find(named.name).is_ok()) => named,
+            // A text that begins as texts do needs no trial.
+            Some(decoder) if self.schemas.format() != ValueFormat::Json || Framing::candidates(bytes, header.is_some()).len() > 1 => {
+                decoder.taken_apart(bytes, header)
+            }
+            Some(_) => self.schemas.take_apart_as(Framing::None, bytes, None),
+            None => self.schemas.take_apart(bytes, header),
+        }
+    }
+}
+
+/// Adds the text of an unknown schema that is in a value; false if there is none.
+fn add_text(schemas: &Schemas, bytes: &[u8], part: Part, met: &mut Met) -> bool {
+    if !matches!(schemas.framing(), Framing::Auto | Framing::Container) {
+        return false;
+    }
+    let Some(text) = container::schema_text(bytes).filter(|text| schemas.find(container::name_of(text)).is_err()) else { return false };
+    let [keys, values] = &mut met.texts;
+    let texts = if part == Part::Key { keys } else { values };
+    if texts.len() < MOST_TEXTS {
+        texts.insert(text.to_owned());
+    }
+    true
+}
+
+/// Adds what a value names, or what its text has.
+fn add_value(schemas: &Schemas, framed: &Framed<'_>, part: Part, met: &mut Met) {
+    let Ok(index) = schemas.find(framed.name) else {
+        let [keys, values] = &mut met.unknown;
+        let unknown = if part == Part::Key { keys } else { values };
+        unknown.add_unknown(framed.name.to_string());
+        return;
+    };
+    let [key_messages, value_messages] = &mut met.messages;
+    let (found, messages) = match part {
+        Part::Key => (&mut met.keys, key_messages),
+        Part::Value => (&mut met.values, value_messages),
+    };
+    if schemas.entry(index).is_some_and(|entry| entry.kind == "PROTOBUF") {
+        add_message(schemas, index, framed, messages);
+    }
+    let is_bare = schemas.bare() == Some(index);
+    let is_inferred = schemas.format() == ValueFormat::Json || is_bare;
+    // Where formats are detected, a value with a name twice is null, and must not change the type of others.
+    let allows_twice = schemas.format() != ValueFormat::Auto;
+    let is_json = match &mut met.inferred {
+        Some([keys, _]) if part == Part::Key && is_inferred => keys.add(framed.payload, allows_twice),
+        Some([_, values]) if part == Part::Value && is_inferred => values.add(framed.payload, allows_twice),
+        _ => true,
+    };
+    if is_json || !is_bare {
+        found.insert(index);
+    }
+}
+
+/// Most messages of a schema of Protobuf that are tried.
+const MOST_TRIED: usize = 200;
+/// Most schemas that are in values.
+const MOST_TEXTS: usize = 1_000;
 
 /// Adds the message of a value, if its schema has it.
 fn add_message(schemas: &Schemas, index: usize, framed: &Framed<'_>, found: &mut BTreeSet<(usize, Vec<i32>)>) {

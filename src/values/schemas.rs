@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::OnceLock;
 
+use super::container;
 use super::formats::{AnySchema, ValueFormat};
 use super::framing::{Framed, Framing, Header, SchemaName};
 use super::payload::{Problem, Read};
@@ -36,13 +37,17 @@ pub struct Schemas {
     format: ValueFormat,
     /// The number of the schema of values that name none.
     bare: Option<usize>,
+    /// The number of the schema of values that name none, and of all values if it has no name itself.
+    main: Option<usize>,
 }
 
 impl Schemas {
-    /// The schemas, of which a later one takes the name of an earlier one.
-    pub fn new(entries: Vec<Entry>, framing: Framing, format: ValueFormat) -> Self {
+    /// The schemas, of which a later one takes the name of an earlier one. `main` is the number of the schema of all values; one without
+    /// a name that is alone is it anyway.
+    pub fn new(entries: Vec<Entry>, framing: Framing, format: ValueFormat, main: Option<usize>) -> Self {
         let mut names = HashMap::new();
         for (index, entry) in entries.iter().enumerate() {
+            names.extend((entry.kind == "AVRO").then(|| (container::name_of(&entry.text), index)));
             names.extend(entry.id.map(|id| (SchemaName::Id(id), index)));
             names.extend(entry.global_ids.iter().map(|id| (SchemaName::GlobalId(*id), index)));
             names.extend(entry.guid.map(|guid| (SchemaName::Guid(guid), index)));
@@ -50,6 +55,7 @@ impl Schemas {
         // The last schema has no name then.
         let is_bare = |entry: &Entry| format == ValueFormat::Auto && entry.id.is_none() && entry.guid.is_none() && entry.kind == "JSON";
         let bare = entries.len().checked_sub(1).filter(|last| entries.get(*last).is_some_and(is_bare));
+        let is_alone = bare.is_none() && matches!(entries.as_slice(), [Entry { id: None, guid: None, .. }]);
         Self {
             parsed: entries.iter().map(|_| OnceLock::new()).collect(),
             entries,
@@ -58,6 +64,7 @@ impl Schemas {
             framing,
             format,
             bare,
+            main: main.or(is_alone.then_some(0)),
         }
     }
 
@@ -66,19 +73,32 @@ impl Schemas {
         self.framing
     }
 
-    /// Takes a value apart. A JSON text needs no framing where it cannot be of several schemas, or where formats are detected.
+    /// Takes a value apart. Where formats are detected, a text needs no framing.
     ///
     /// # Errors
     /// `Framing` for a value without the framing.
     pub fn take_apart<'a>(&self, value: &'a [u8], header: Option<Header<'a>>) -> Read<Framed<'a>> {
-        let may_be_bare = match self.format {
-            ValueFormat::Auto => self.bare.is_some(),
-            ValueFormat::Json => self.framing == Framing::Auto && self.is_single(),
-            _ => false,
-        };
-        let is_bare = may_be_bare && header.is_none() && !matches!(value, [0 | 1, ..] | [0xc3, 1, ..]);
+        let is_bare = self.bare.is_some() && header.is_none() && !is_framed(value);
         let framing = if is_bare { Framing::None } else { self.framing };
+        self.take_apart_as(framing, value, header)
+    }
+
+    /// Takes a value apart that has this framing.
+    ///
+    /// # Errors
+    /// `Framing` for a value without the framing.
+    pub fn take_apart_as<'a>(&self, framing: Framing, value: &'a [u8], header: Option<Header<'a>>) -> Read<Framed<'a>> {
         framing.parse(value, header, |name| self.knows(name))
+    }
+
+    /// True if the framing of each value is found by trying which one gives a value of the only schema.
+    pub fn tries_framings(&self) -> bool {
+        self.main.is_some() && self.framing == Framing::Auto
+    }
+
+    /// The number of the schema of all values.
+    pub fn main(&self) -> Option<usize> {
+        self.main
     }
 
     /// The number of the schema of values that name none.
@@ -96,6 +116,16 @@ impl Schemas {
         self.names.contains_key(&name)
     }
 
+    /// How many schemas there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// True if there are no schemas.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// The schema with a number.
     pub fn entry(&self, index: usize) -> Option<&Entry> {
         self.entries.get(index)
@@ -107,15 +137,19 @@ impl Schemas {
     /// `UnknownSchema`.
     pub fn find(&self, name: SchemaName) -> Read<usize> {
         let found = match name {
-            // A set of one schema without a name is that of every value.
-            _ if self.is_single() => Some(0),
-            SchemaName::Unnamed => self.bare,
+            SchemaName::Embedded(_) => self.names.get(&name).copied(),
+            SchemaName::Fingerprint(_) if self.entries.len() > 1 => {
+                self.fingerprints.get_or_init(|| self.fingerprints()).get(&name).copied()
+            }
+            // A schema of all values that has no name is that of every name.
+            _ if self.is_of_every_name() => self.main,
+            SchemaName::Unnamed => self.main.or(self.bare),
             // Schemas that did not come from Apicurio have one kind of ids.
             SchemaName::GlobalId(id) if !self.has_global_ids() => self.names.get(&SchemaName::Id(id)).copied(),
             SchemaName::Fingerprint(_) => self.fingerprints.get_or_init(|| self.fingerprints()).get(&name).copied(),
             name => self.names.get(&name).copied(),
         };
-        found.ok_or_else(|| Problem::UnknownSchema(name.to_string()).into())
+        found.ok_or_else(|| Problem::UnknownSchema(name).into())
     }
 
     /// The parsed schema with a number.
@@ -128,12 +162,12 @@ impl Schemas {
         parsed.clone().map_err(|problem| Problem::Schema(format!("{}: {problem}", entry.label())).into())
     }
 
-    fn has_global_ids(&self) -> bool {
-        self.entries.iter().any(|entry| !entry.global_ids.is_empty())
+    fn is_of_every_name(&self) -> bool {
+        self.main.and_then(|main| self.entries.get(main)).is_some_and(|entry| entry.id.is_none() && entry.guid.is_none())
     }
 
-    fn is_single(&self) -> bool {
-        self.bare.is_none() && matches!(self.entries.as_slice(), [Entry { id: None, guid: None, .. }])
+    fn has_global_ids(&self) -> bool {
+        self.entries.iter().any(|entry| !entry.global_ids.is_empty())
     }
 
     fn fingerprints(&self) -> HashMap<SchemaName, usize> {
@@ -171,8 +205,18 @@ impl std::fmt::Display for SchemaName {
                 f.write_str("the fingerprint ")?;
                 hex(f, fingerprint)
             }
+            Self::Embedded(_) => f.write_str("a schema that is in the value, and was not there when the read was planned"),
             Self::Unnamed => f.write_str("values that name none"),
         }
+    }
+}
+
+/// True for a value that begins as one with a schema does.
+fn is_framed(value: &[u8]) -> bool {
+    match value {
+        [0 | 1, ..] | [0xc3, 1, ..] | [b'O', b'b', b'j', 1, ..] => true,
+        [3, 0 | 5, rest @ ..] => rest.len() >= 16,
+        _ => false,
     }
 }
 

@@ -12,7 +12,7 @@ use super::decoder::{MOST_SPENT, ValueDecoder};
 use super::outputs::{Output, Part, path_to};
 use super::plan::ValuePlan;
 use super::record_parts::RecordParts;
-use crate::columns::{BatchSource, BinaryKind, Column, OnError, Projection, StreamOptions, stream};
+use crate::columns::{BatchSource, BinaryKind, Column, OnError, Projection, StreamOptions, ValueNotes, stream};
 use crate::decode::Stats;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Source;
@@ -319,6 +319,12 @@ impl BatchSource for TypedStream {
         let mut stats = self.inner.stats();
         self.value.iter().chain(&self.key).for_each(|decoder| stats.add(decoder.counts()));
         stats
+    }
+
+    fn value_notes(&self) -> ValueNotes {
+        let mut notes = ValueNotes::default();
+        self.value.iter().chain(&self.key).for_each(|decoder| notes.add(decoder.notes()));
+        notes
     }
 }
 

@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use super::cells::{Cells, Item};
 use super::formats::AnySchema;
 use super::framing::Framing;
-use super::misfit::Written;
+use super::misfit::{Written, misfit};
 use super::schemas::Entry;
 use super::shape::Shape;
 use super::wanted::Wanted;
@@ -51,7 +51,7 @@ impl ValueWriter {
                 Framing::Auto | Framing::Confluent => protobuf::write_index(&path, &mut prefix),
                 Framing::Apicurio => protobuf::write_ref(message.name(), &mut prefix),
                 Framing::None | Framing::ConfluentNoIndex => {}
-                Framing::ApicurioGlobal | Framing::SingleObject => {
+                Framing::ApicurioGlobal | Framing::SingleObject | Framing::Guid | Framing::Glue | Framing::Container => {
                     return Err("values of Protobuf are not written with this framing; use \"confluent\"".to_owned());
                 }
             }
@@ -67,6 +67,7 @@ impl ValueWriter {
             AnySchema::Avro(schema) => avro::write(schema, &self.shape, item, out),
             AnySchema::Json(_) => json::write(&self.shape, item, out),
             AnySchema::Protobuf(_, message) => protobuf::write(message, item, out),
+            AnySchema::Primitive(_) => Err(misfit("keys and values of Kafka's own serializers are not written")),
         }
     }
 

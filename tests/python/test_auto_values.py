@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-import pytest
 
 import logsegment as ls
 from cli_process import run
@@ -65,11 +64,10 @@ def test_values_without_a_schema_are_json_or_raw():
     assert counts(both) == (1, 1, 0, 1)
 
 
-def test_a_value_with_a_bad_schema_is_an_error_all_the_same():
-    with pytest.raises(ls.InvalidError, match=r"\[SCH-2\]"):
-        ls.decode(segment(b"\0\0\0\0\7\x0e"), values="auto", schemas=registry(), columns=["valueRecord"]).to_pylist()
-    with pytest.raises(ls.InvalidError, match=r"\[SCH-1\]"):
-        ls.decode(segment(b"\0\0"), values="auto", schemas=registry(), columns=["valueRecord"]).to_pylist()
+def test_a_value_of_an_unknown_schema_is_null():
+    stream = ls.decode(segment(b"\0\0\0\0\7\x0e", b"\0\0"), values="auto", schemas=registry(), columns=["valueRecord"])
+    assert [row["valueRecord"] for row in stream.to_pylist()] == [None, None]
+    assert stream.unknown_schemas == ["the id 7"]
 
 
 def test_a_single_schema_has_its_own_format():

@@ -107,7 +107,7 @@ def test_an_unknown_option_of_records_is_rejected(one: ls.Log | ls.Segment, opti
         one.records(**{option: ["offset"]})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("time", ["2024-01-01", 1.7e12, None])
+@pytest.mark.parametrize("time", [b"2024-01-01", 1.7e12, None])
 def test_an_invalid_time_is_rejected(time: object):
     with pytest.raises(TypeError, match="timestamp must be milliseconds"):
         ls.Log(PARTITION).offset_for_timestamp(time)  # type: ignore[arg-type]

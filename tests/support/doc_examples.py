@@ -48,6 +48,8 @@ def furnish(place: Path) -> None:
         "alpha-proto-nested-0",
     ):
         shutil.copytree(TESTS / "values" / name, place / name)
+    shutil.copytree(TESTS / "finds" / "messages" / "t1-0", place / "users-0")
+    shutil.copyfile(TESTS / "finds" / "messages" / "user.avsc", place / "user.avsc")
     (place / "schemas").mkdir()
     shutil.copyfile(ROOT / "tests/values/schemas/bare.avsc", place / "schemas/bare.avsc")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ import click
 
 from logsegment._core import RecordBatchError, RecordStream, Transactions, scan_transactions
 from logsegment._decode import decoded
-from logsegment._options import COLUMNS, Isolation, KeyValues, OnError, ReadOptions, Unreadable, Values, with_values
+from logsegment._options import COLUMNS, Framing, Isolation, KeyValues, OnError, ReadOptions, Unreadable, Values, with_values
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
@@ -61,7 +60,7 @@ from logsegment.cli.output.records import (
     say_others,
     with_control,
 )
-from logsegment.cli.values import VALUE_FORMATS, met_formats, typed, values_options
+from logsegment.cli.values import MetValues, typed, values_options
 from logsegment.log.reader import PartitionReader
 from logsegment.tiered import SegmentKeyError
 
@@ -84,6 +83,7 @@ class CatArguments:
     key_values: KeyValues
     schemas: str | None
     reader_schema: str | None
+    framing: Framing | None
     limit: int | None
     tail: int | None
     no_crc: bool
@@ -212,7 +212,7 @@ class _Records:
     redactor: Redactor | None
     typed: ReadOptions
     known: dict[str, Transactions] = field(default_factory=dict)
-    formats: Counter[str] = field(default_factory=Counter)
+    met: MetValues = field(default_factory=MetValues)
 
     @cached_property
     def read(self) -> ReadOptions:
@@ -245,8 +245,9 @@ class _Records:
                 tail = Tail(self.sink, self.options.tail)
                 code = worst(code, self._read(partition[::-1], tail))
                 tail.finish()
-        if "auto" in (self.options.values, self.options.key_values) and not self.options.quiet:
-            say(met_formats(self.formats))
+        if not self.options.quiet:
+            for line in self.met.lines(detects="auto" in (self.options.values, self.options.key_values)):
+                say(line)
         return code
 
     def _read(self, segments: Sequence[InputSegment], target: RecordTarget) -> int:
@@ -275,7 +276,7 @@ class _Records:
             for part in parts:
                 with decoded(*part) as stream:
                     target.write(stream, partial(self._seen, stream))
-                    self.formats.update({name: stream.io_stats[name] for name in VALUE_FORMATS})
+                    self.met.add(stream, segment.topic or segment.name)
                     found = report(stream.findings, segment.name, self.progress, quiet=self.options.quiet, redactor=self.redactor)
                     code = worst(code, found)
                 if target.is_full:

@@ -14,7 +14,7 @@ import click
 
 from logsegment._core import Finding, RecordBatchError
 from logsegment._decode import decoded
-from logsegment._options import KeyValues, OnError, PartitionOptions, ReadOptions, Unreadable, Values
+from logsegment._options import Framing, KeyValues, OnError, PartitionOptions, ReadOptions, Unreadable, Values
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
@@ -49,7 +49,7 @@ from logsegment.cli.options import (
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.records import Form, JsonForm, JsonLines, RowFilter, ensure_topics, json_columns, say_others
-from logsegment.cli.values import typed, values_options
+from logsegment.cli.values import typed, unknown_schemas, values_options
 from logsegment.log.follow import Follower, Piece
 from logsegment.segment_files.discovery import SegmentFile, expanded, found_in, is_gap, of_partition
 from logsegment.segment_files.log_start import with_log_starts
@@ -80,6 +80,7 @@ class FollowArguments:
     key_values: KeyValues
     schemas: str | None
     reader_schema: str | None
+    framing: Framing | None
     interval: float | None
     idle_exit: float | None
     wait: float
@@ -216,6 +217,9 @@ class Following:
             raise self._damaged(piece.segment.path, error) from None
         finally:
             sys.stdout.buffer.flush()
+        if (unknown := stream.unknown_schemas) and not self.options.quiet:
+            topic = piece.segment.topic or shown(piece.segment.path)
+            self._say_once(f"values of {topic} were not decoded: no schema for {unknown_schemas(unknown)}")
         own = [one for one in stream.findings if piece.known is None or one.position <= piece.known]
         found = report(own, shown(piece.segment.path), Progress([], is_wanted=False), quiet=self.options.quiet, redactor=self.redactor)
         self.code = worst(self.code, found)

@@ -9,10 +9,8 @@ import os
 import re
 import secrets
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
@@ -30,6 +28,8 @@ from logsegment._options import (
     ensure_ordered,
     is_of_keys,
     is_of_values,
+    milliseconds,
+    parsed_time,
 )
 from logsegment.analysis.redaction import LEAST_KEY_BYTES, Redactor
 from logsegment.cli.messages import say
@@ -102,19 +102,10 @@ class InstantType(ParamType):
         """Parse the text. Between two milliseconds the later one is meant, so that no earlier record is taken in."""
         if isinstance(value, int):
             return value
-        if re.fullmatch(r"-?\d+", value):
-            return _offset(self, value)
-        if found := re.fullmatch(r"-(\d+)([smhdw])", value):
-            now = ctx.meta.get(_NOW) if ctx is not None else None
-            start = now if now is not None else time.time_ns() // 1_000_000
-            return _offset(self, str(start - int(found[1]) * _UNITS[found[2]]))
         try:
-            moment = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(f"{value!r} is neither milliseconds nor a time such as 2026-01-31T12:00:00Z or -2h")
-        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        micros = (aware - datetime(1970, 1, 1, tzinfo=UTC)) // _MICROSECOND
-        return -(-micros // 1000)
+            return _offset(self, str(milliseconds(parsed_time(value, ctx.meta.get(_NOW) if ctx is not None else None))))
+        except ValueError as error:
+            self.fail(str(error))
 
 
 class ColumnsType(ParamType):
@@ -419,11 +410,8 @@ def _offset(kind: ParamType, text: str) -> int:
     return number
 
 
-_MICROSECOND = datetime.resolution
 #: The key of --now in the context of a command.
 _NOW = "logsegment.now"
-#: Milliseconds of the units of relative times.
-_UNITS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _KEYS = "logsegment.keys"
 #: The key of --ignore-log-start-offset, for verbs that have it.
 LOG_START = "logsegment.partition_options"

@@ -1,16 +1,28 @@
-"""Options for what keys and values say: --values, --key-values, --schemas, --reader-schema."""
+"""Options for what keys and values say: --values, --key-values, --schemas, --reader-schema, --framing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, get_args
 
 import click
 
+from logsegment._core import RecordStream
 from logsegment._decode import decoded
-from logsegment._options import KeyValues, ReadOptions, Values, is_of_keys, is_of_values
+from logsegment._options import (
+    PRIMITIVES,
+    Framing,
+    KeyValues,
+    ReadOptions,
+    Values,
+    ensure_values,
+    is_of_keys,
+    is_of_values,
+)
+from logsegment._text import count, listed
 from logsegment._typed_values import Place, planned
 from logsegment.schemas import from_path
 
@@ -41,21 +53,45 @@ class ValueArguments(Protocol):
         """The file of the schema as which values are read."""
 
     @property
+    def framing(self) -> Framing | None:
+        """How values name their schemas."""
+
+    @property
     def is_redacted(self) -> bool:
         """Payloads are not shown."""
 
 
+class _KindType(click.Choice[Any]):
+    """A kind of values; the error does not list each type of a window."""
+
+    def __init__(self, known: tuple[str, ...]) -> None:
+        super().__init__(known)
+        self.known = known
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            ensure_values("the kind", value, self.known)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return value
+
+
 def values_options(function: F) -> F:
-    """Add the options; the verb gets `values`, `key_values`, `schemas` and `reader_schema`."""
-    text = "Show values as raw bytes, as fields (auto, avro, json, protobuf), or the fields of Kafka's internal topics.  [default: raw]"
-    values = click.option("--values", type=click.Choice(get_args(Values)), default="raw", metavar="KIND", help=text)
-    text = "The same for keys: raw, auto, avro, json or protobuf.  [default: raw]"
-    keys = click.option("--key-values", type=click.Choice(get_args(KeyValues)), default="raw", metavar="KIND", help=text)
-    text = "Schemas: a registry's log (_schemas-0), a directory of schema files, or the one schema of all values."
+    """Add the options; the verb gets `values`, `key_values`, `schemas`, `reader_schema` and `framing`."""
+    text = (
+        "Show values as raw bytes, as fields (auto, avro, json, protobuf), by Kafka's serializers (string, long, int, short, float, "
+        "double, uuid), or the fields of Kafka's internal topics.  [default: raw]"
+    )
+    values = click.option("--values", type=_KindType(get_args(Values)), default="raw", metavar="KIND", help=text)
+    text = "The same for keys, and windowed(TYPE) or session(TYPE) for keys of Kafka Streams.  [default: raw]"
+    keys = click.option("--key-values", type=_KindType(get_args(KeyValues)), default="raw", metavar="KIND", help=text)
+    text = "Schemas: a registry's log (_schemas-0) or URL, a directory of schema files, or the one schema of all values."
     schemas = click.option("--schemas", metavar="PATH", help=text)
     text = "Read all values as this schema (default: the newest version, or each as its own)."
     reader = click.option("--reader-schema", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help=text)
-    return values(keys(schemas(reader(function))))
+    text = f"How a value names its schema: {', '.join(get_args(Framing))}.  [default: detected]"
+    framing = click.option("--framing", type=click.Choice(get_args(Framing)), metavar="NAME", help=text)
+    return values(keys(schemas(reader(framing(function)))))
 
 
 def typed(options: ValueArguments, columns: Iterable[str], places: Iterable[Place]) -> ReadOptions:
@@ -76,19 +112,30 @@ def typed(options: ValueArguments, columns: Iterable[str], places: Iterable[Plac
         if named is not None and kind in ("raw", "internal"):
             raise click.UsageError(f"the column {named} needs {option} auto, avro, json or protobuf")
     read = ReadOptions(columns=names)
-    if options.values in ("raw", "internal") and options.key_values == "raw":
-        for option, given in (("--schemas", options.schemas), ("--reader-schema", options.reader_schema)):
-            if given is not None:
-                raise click.UsageError(f"{option} needs --values auto, avro, json or protobuf (or --key-values)")
-        return read
+    without = PRIMITIVES | {"raw", "internal"}
+    if {options.values, options.key_values} <= without:
+        given = ("--schemas", options.schemas), ("--reader-schema", options.reader_schema), ("--framing", options.framing)
+        useless = next((option for option, value in given if value is not None), None)
+        if useless is not None:
+            raise click.UsageError(f"{useless} needs --values auto, avro, json or protobuf (or --key-values)")
+        if {options.values, options.key_values} <= {"raw", "internal"}:
+            return read
     if options.is_redacted:
         raise click.UsageError("--redact shows no payloads, so that nothing is decoded: leave out --values and --key-values")
-    if options.schemas is None and not {options.values, options.key_values} <= {"raw", "internal", "auto", "json"}:
+    may_lack = without | {"auto", "json"} | ({"avro"} if options.framing == "container" else set())
+    if options.schemas is None and not {options.values, options.key_values} <= may_lack:
         raise click.UsageError("--schemas is missing: a registry's log, a directory of schema files, or one schema")
     reader = None if options.reader_schema is None else Path(options.reader_schema)
     try:
         schemas = None if options.schemas is None else from_path(options.schemas)
-        wanted = replace(read, values=options.values, key_values=options.key_values, schemas=schemas, reader_schema=reader)
+        wanted = replace(
+            read,
+            values=options.values,
+            key_values=options.key_values,
+            schemas=schemas,
+            reader_schema=reader,
+            framing=options.framing,
+        )
         found = replace(planned(wanted, list(places)), columns=names, values="raw", key_values="raw", schemas=None, reader_schema=None)
         # A field that the schemas do not have is told before anything is read.
         with decoded(b"", found):
@@ -99,11 +146,39 @@ def typed(options: ValueArguments, columns: Iterable[str], places: Iterable[Plac
         raise click.UsageError(str(error)) from None
 
 
-def met_formats(counts: Mapping[str, int]) -> str:
-    """Return the sentence on the formats that `--values auto` detected.
+@dataclass
+class MetValues:
+    """Formats, framings and unknown schemas of the values of a read, for the lines at its end."""
 
-    Args:
-        counts: the counters `VALUE_FORMATS`.
-    """
-    found = [f"{counts[name]:,} {name.removesuffix('_values')}" for name in VALUE_FORMATS if counts.get(name)]
-    return f"detected values: {', '.join(found) or 'none'}"
+    formats: Counter[str] = field(default_factory=Counter)
+    framings: Counter[str] = field(default_factory=Counter)
+    unknown: set[str] = field(default_factory=set)
+    #: Topics with values of unknown schemas; the name of a file that is in no directory of a topic.
+    topics: set[str] = field(default_factory=set)
+
+    def add(self, stream: RecordStream, topic: str) -> None:
+        """Add what a stream read of a topic."""
+        self.formats.update({name: stream.io_stats.get(name, 0) for name in VALUE_FORMATS})
+        self.framings.update(stream.framings)
+        if unknown := stream.unknown_schemas:
+            self.unknown.update(unknown)
+            self.topics.add(topic)
+
+    def lines(self, *, detects: bool) -> Iterator[str]:
+        """Yield the lines; `detects` if formats were detected."""
+        if detects:
+            found = [f"{self.formats[name]:,} {name.removesuffix('_values')}" for name in VALUE_FORMATS if self.formats[name]]
+            yield f"detected values: {', '.join(found) or 'none'}"
+        if self.framings:
+            found = [f"{name} ({count(number, 'value')})" for name, number in sorted(self.framings.items())]
+            yield f"detected framing: {', '.join(found)}; --framing names it"
+        if self.unknown:
+            yield f"values of {count(len(self.topics), 'topic')} were not decoded: no schema for {unknown_schemas(self.unknown)}"
+
+
+def unknown_schemas(names: Iterable[str]) -> str:
+    """Return the names of schemas in one text: `ids 0, 7`."""
+    ids = sorted(int(name.removeprefix("the id ")) for name in names if name.startswith("the id "))
+    others = sorted(name for name in names if not name.startswith("the id "))
+    shown = [f"{'id' if len(ids) == 1 else 'ids'} {listed([f'{one}' for one in ids], 10)}"] if ids else []
+    return " and ".join([*shown, *([listed(others, 5)] if others else [])])

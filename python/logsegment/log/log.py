@@ -21,6 +21,7 @@ from logsegment._options import (
     ReadKeywords,
     ReadOptions,
     Timestamp,
+    partition_number,
     time_bounds,
 )
 from logsegment._text import count, listed
@@ -30,7 +31,7 @@ from logsegment.log.reader import PartitionReader, arranged, committed_transacti
 from logsegment.log.segment import Entries, Segment, aborted_transactions
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.segment_files.checkpoints import log_directories
-from logsegment.segment_files.discovery import Paths, SegmentFile, expanded, found_in, is_gap, segments_of_directory
+from logsegment.segment_files.discovery import Paths, SegmentFile, Topics, expanded, found_in, is_gap, segments_of_directory
 from logsegment.segment_files.log_start import deleted_records, warn_of_log_starts, with_log_starts, without_log_starts
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.listing import is_directory, names_in
@@ -48,7 +49,7 @@ class Log(Entries):
     Args:
         path: a partition's directory, a tree of them (a broker's data directory), or a file; or the URI of one in a store. Several paths,
             and patterns (`orders-*`), are read as one tree; a file of two paths is read once.
-        topic: read only the partitions of this topic. If no directory names a topic, this names the topic of the records.
+        topic: read only the partitions of this topic, or of these. If no directory names a topic, this names the topic of the records.
         partition: read only partitions of this number, likewise.
         replica: which directory is read of a partition that is in several of them, such as two disks or the trees of three brokers:
             "longest" (the highest log end offset by valid batches, and of equal ones the first), "first" (in the order of the arguments,
@@ -81,18 +82,21 @@ class Log(Entries):
     def __init__(
         self,
         path: Paths,
-        *,
-        topic: str | None = None,
-        partition: int | None = None,
+        *more: Any,
+        topic: Topics = None,
+        partition: int | str | None = None,
         replica: str | os.PathLike[str] | None = None,
         mmap: bool = False,
         decryption_keys: Keys | None = None,
         log_start_offset: LogStartOffset = "honour",
     ) -> None:
+        if more:
+            raise TypeError(f"Log takes one path, or a list of paths: write Log([{', '.join(map(repr, (path, *more)))}])")
+        number = partition_number(partition)
         places = map(absolute, expanded(path))
         self.paths = [place if decryption_keys is None else tiered(place, decryption_keys) for place in places]
         options = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
-        files, self.left_out = found_in(self.paths, selection=(topic, partition), has_patterns=False, options=options)
+        files, self.left_out = found_in(self.paths, selection=(topic, number), has_patterns=False, options=options)
         self._files, self._log_start_findings = with_log_starts(files, options)
         warn_of_log_starts(self._log_start_findings)
         self._mmap = mmap

@@ -17,7 +17,7 @@ from logsegment.log.log import Log
 from logsegment.log.reader import PartitionReader
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.polars.predicates import ANYTHING, Bounds, condition_of
-from logsegment.segment_files.discovery import Paths, is_gap
+from logsegment.segment_files.discovery import Paths, Topics, is_gap
 from logsegment.segment_files.log_start import deleted_records
 from logsegment.stores.uri import absolute, shown
 from logsegment.tiered.keys import Keys
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 def scan(
     path: Paths,
     *,
-    topic: str | None = None,
-    partition: int | None = None,
+    topic: Topics = None,
+    partition: int | str | None = None,
     replica: str | os.PathLike[str] | None = None,
     decryption_keys: Keys | None = None,
     log_start_offset: LogStartOffset = "honour",
@@ -83,7 +83,7 @@ def scan(
     places = [absolute(one) for one in ([path] if isinstance(path, str | os.PathLike) else path)]
     read = ReadOptions.of(ReadKeywords, {"binary": "binary_view", "columns": COLUMNS, **options}, isolation=isolation)
     ensure_one_of("log_start_offset", log_start_offset, get_args(LogStartOffset))
-    chosen = {"topic": topic, "partition": partition, "replica": replica, "log_start_offset": log_start_offset}
+    chosen: dict[str, Any] = {"topic": topic, "partition": partition, "replica": replica, "log_start_offset": log_start_offset}
     log = partial(Log, places, decryption_keys=decryption_keys, **chosen)
     if read.is_typed:
         read = log()._planned(read)

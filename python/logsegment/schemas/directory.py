@@ -5,51 +5,96 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
+from uuid import UUID
 
+from logsegment._core import ensure_schema
+from logsegment._options import Framing
 from logsegment._output import write_file
-from logsegment.schemas.model import Framing, Schema, SchemaReference, SchemaSet, SchemaType, SubjectVersion
+from logsegment.schemas.local import SUFFIXES, Neighbours, schema_files, text_of
+from logsegment.schemas.model import Schema, SchemaReference, SchemaSet, SchemaType, SubjectVersion
 from logsegment.schemas.registry import from_registry
 from logsegment.schemas.registry_log import from_log
 
-#: The suffixes of schema files.
-SUFFIXES: dict[SchemaType, str] = {"AVRO": ".avsc", "JSON": ".json", "PROTOBUF": ".proto"}
 #: The file of a directory that has the names of its schemas.
 INDEX = "schemas.json"
 
 StrPath = str | os.PathLike[str]
 
 
-def single(schema: str | os.PathLike[str] | Mapping[str, Any] | list[Any], type: str = "avro", *, framing: Framing = "none") -> SchemaSet:
+def single(
+    schema: str | os.PathLike[str] | Mapping[str, Any] | list[Any], type: str | None = None, *, framing: Framing = "auto"
+) -> SchemaSet:
     """Return the one schema of all values.
 
     Args:
-        schema: the text of the schema, or parsed JSON, or the path of a file (as `os.PathLike`).
-        type: "avro", "json" or "protobuf".
+        schema: the path of a file (an `os.PathLike`, or a text that ends with `.avsc`, `.json` or `.proto`), the text of the schema, or
+            parsed JSON. A file sees the files around it: imports are relative to it and to the directories above it, names of Avro are
+            those of other files of its directory, `$ref` is relative to the file.
+        type: "avro", "json" or "protobuf"; None is that of the suffix of a path, and "avro" for a text.
         framing: see `SchemaSet`. Any id in a value means this schema.
 
     Returns:
         A `SchemaSet` of one schema without an id.
 
     Raises:
-        ValueError, TypeError: if an argument is invalid.
+        ValueError, TypeError: if an argument is invalid, or the schema is not one of the type.
         OSError: if the file cannot be read.
 
     Example:
         >>> import logsegment as ls
         >>> ls.schemas.single({"type": "array", "items": "long"})
-        SchemaSet(1 schema, 0 subjects, framing='none')
+        SchemaSet(1 schema, 0 subjects, framing='auto')
     """
-    if isinstance(schema, os.PathLike):
-        text = Path(schema).read_text(encoding="utf-8")
+    kind: SchemaType
+    if isinstance(schema, str | os.PathLike) and (path := _path_of(schema)) is not None:
+        kind = _type_named(type) if type is not None else next((one for one, end in SUFFIXES.items() if path.suffix == end), "AVRO")
+        text = text_of(path)
+        found = Schema(kind, text, imports=Neighbours(path.parent).imports_of(kind, path, text))
     else:
-        text = schema if isinstance(schema, str) else json.dumps(schema, ensure_ascii=False)
-    return SchemaSet((Schema(_type_named(type), text),), framing)
+        kind = "AVRO" if type is None else _type_named(type)
+        if not isinstance(schema, str | Mapping | list):
+            raise TypeError(f"schema must be a path, a text or parsed JSON, not {schema.__class__.__name__}")
+        found = Schema(kind, schema if isinstance(schema, str) else json.dumps(schema, ensure_ascii=False))
+    _ensure_type(found, "the default" if type is None else f"type={type!r}")
+    return SchemaSet((found,), framing)
+
+
+def _path_of(schema: StrPath) -> Path | None:
+    """Return the path that is meant; None for the text of a schema."""
+    if isinstance(schema, os.PathLike):
+        return Path(schema)
+    is_name = "\n" not in schema and not set(schema) & set('{}"') and Path(schema).suffix in SUFFIXES.values()
+    return Path(schema) if is_name else None
+
+
+def _ensure_type(schema: Schema, given: str) -> None:
+    """Raise a ValueError, which names the argument `type`, for a text that is not a schema of its type."""
+    try:
+        ensure_schema(schema.type, schema.text, schema.imports)
+    except ValueError as error:
+        other = next((kind for kind in SUFFIXES if kind != schema.type and _is_of_type(kind, schema)), None)
+        # Any other schema is an error of the values that need it.
+        if other is not None:
+            hint = f'it is one of another type: pass type="{other.lower()}"'
+            raise ValueError(f"schema is not of type {schema.type} ({given}): {error}; {hint}") from None
+
+
+def _is_of_type(kind: str, schema: Schema) -> bool:
+    """Return True if a text is certainly of a type: of JSON Schema, any JSON is one."""
+    if kind == "JSON" and not any(f'"{word}"' in schema.text for word in ("$schema", "properties", "$ref", "$defs", "definitions")):
+        return False
+    try:
+        ensure_schema(kind, schema.text, schema.imports)
+    except ValueError:
+        return False
+    return True
 
 
 def from_directory(directory: StrPath, *, ids: Mapping[int | str, StrPath] | None = None, framing: Framing = "auto") -> SchemaSet:
-    """Read schema files: `.avsc` is Avro, `.json` is JSON Schema, `.proto` is Protobuf.
+    """Read schema files: `.avsc` is Avro, `.json` is JSON Schema, `.proto` is Protobuf. They see each other, as in `single`.
 
     Args:
         directory: the directory. Its file `schemas.json`, if there is one, names the schemas: an object of ids and file names, or a list of
@@ -58,7 +103,8 @@ def from_directory(directory: StrPath, *, ids: Mapping[int | str, StrPath] | Non
         framing: see `SchemaSet`.
 
     Returns:
-        A `SchemaSet`. Without `ids` and `schemas.json` the schemas have no ids; Avro's single objects find them by their fingerprint.
+        A `SchemaSet`. Without `ids` and `schemas.json`, a file named after a number (`7.avsc`) or a GUID has that id. Schemas without
+        ids are found by Avro's single objects, by their fingerprint; the one that no other file needs is that of all other values.
 
     Raises:
         ValueError: if a file or the index is invalid.
@@ -70,15 +116,14 @@ def from_directory(directory: StrPath, *, ids: Mapping[int | str, StrPath] | Non
         'AVRO'
     """
     root = Path(directory)
-    index = root / INDEX
+    index, around = root / INDEX, Neighbours(root)
     if ids is not None:
-        schemas = [_named_schema(root, name, path) for name, path in ids.items()]
+        schemas = [_named_schema(around, name, root / path) for name, path in ids.items()]
     elif index.exists():
-        schemas = _indexed(root, index)
+        schemas = _indexed(around, index)
     else:
-        known = tuple(SUFFIXES.values())
-        schemas = [_schema_file(path) for path in sorted(root.iterdir()) if path.suffix in known]
-    return SchemaSet(tuple(schemas), framing)
+        schemas = [_named_schema(around, path.stem, path) for path in schema_files(root)]
+    return SchemaSet(tuple(schemas), framing, is_local=not any(one.versions for one in schemas))
 
 
 def from_path(path: StrPath, *, framing: Framing | None = None) -> SchemaSet:
@@ -87,7 +132,7 @@ def from_path(path: StrPath, *, framing: Framing | None = None) -> SchemaSet:
     Args:
         path: the path; a file with the suffix `.avsc`, `.json` or `.proto` is the one schema of all values, as `single` reads it.
             `http://` and `https://` are a registry, which `from_registry` reads; user and password may be in the URL.
-        framing: see `SchemaSet`; None is "none" for a file, and "auto" otherwise.
+        framing: see `SchemaSet`; None is "auto".
 
     Returns:
         A `SchemaSet`.
@@ -103,10 +148,9 @@ def from_path(path: StrPath, *, framing: Framing | None = None) -> SchemaSet:
     if str(path).startswith(("http://", "https://")):
         return from_registry(str(path), framing=framing or "auto")
     place = Path(path)
-    for kind, suffix in SUFFIXES.items():
-        if place.suffix == suffix and place.is_file():
-            return single(place, kind.lower(), framing=framing or "none")
-    if place.is_dir() and any(one.suffix in SUFFIXES.values() for one in place.iterdir()):
+    if place.suffix in SUFFIXES.values() and place.is_file():
+        return single(place, framing=framing or "auto")
+    if place.is_dir() and schema_files(place):
         return from_directory(place, framing=framing or "auto")
     return from_log(str(path), framing=framing or "auto")
 
@@ -132,44 +176,51 @@ def written(schemas: SchemaSet, directory: Path) -> list[Path]:
     return [*files, index]
 
 
-def _indexed(root: Path, index: Path) -> list[Schema]:
-    content = json.loads(index.read_text(encoding="utf-8"))
+def _indexed(around: Neighbours, index: Path) -> list[Schema]:
     try:
+        content = json.loads(index.read_text(encoding="utf-8"))
         if isinstance(content, dict):
-            return [_named_schema(root, name, path) for name, path in content.items()]
-        return [_listed_schema(root, one) for one in content]
-    except (KeyError, TypeError, AttributeError) as error:
+            return [_named_schema(around, name, around.root / path) for name, path in content.items()]
+        return [_listed_schema(around, one) for one in content]
+    except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
         raise ValueError(f"{index} is not an index of schemas: {error}") from None
 
 
-def _listed_schema(root: Path, one: Mapping[str, Any]) -> Schema:
+def _listed_schema(around: Neighbours, one: Mapping[str, Any]) -> Schema:
     references = tuple(SchemaReference(each["name"], each["subject"], each["version"]) for each in one.get("references", ()))
     versions = tuple(SubjectVersion(each["subject"], each["version"], each.get("state", "live")) for each in one.get("versions", ()))
-    text = _schema_file(root / one["file"]).text
+    found = _schema_file(around, around.root / one["file"])
     return Schema(
         one["schemaType"],
-        text,
+        found.text,
         one.get("id"),
         one.get("guid"),
         references,
         versions,
         one.get("context", ""),
         tuple(one.get("globalIds", ())),
+        # What a registry lists says what is needed.
+        () if "references" in one else found.imports,
     )
 
 
-def _named_schema(root: Path, name: int | str, path: StrPath) -> Schema:
-    found = _schema_file(root / path)
+def _named_schema(around: Neighbours, name: int | str, path: Path) -> Schema:
+    """Return the schema of a file with the id or GUID that a name is; without one for another name."""
+    found = _schema_file(around, path)
     text = str(name)
     if text.lstrip("-").isdecimal():
-        return Schema(found.type, found.text, int(text))
-    return Schema(found.type, found.text, guid=text)
+        return replace(found, id=int(text))
+    try:
+        return replace(found, guid=str(UUID(text)))
+    except ValueError:
+        return found
 
 
-def _schema_file(path: Path) -> Schema:
+def _schema_file(around: Neighbours, path: Path) -> Schema:
     for kind, suffix in SUFFIXES.items():
         if path.suffix == suffix:
-            return Schema(kind, path.read_bytes().decode("utf-8"))
+            text = text_of(path)
+            return Schema(kind, text, imports=around.imports_of(kind, path, text))
     raise ValueError(f"{path} is not a schema file: its name ends with none of {', '.join(SUFFIXES.values())}")
 
 

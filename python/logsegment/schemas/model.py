@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
+from logsegment._options import Framing
 from logsegment._text import count
 
 SchemaType: TypeAlias = Literal["AVRO", "JSON", "PROTOBUF"]
 #: "live", "deleted" (softly: the registry still gives it by id), "hard-deleted" (the registry forgot it, the log has not).
 VersionState: TypeAlias = Literal["live", "deleted", "hard-deleted"]
-#: How a value names its schema; `SchemaSet.framing` has the meaning of each.
-Framing: TypeAlias = Literal["auto", "none", "confluent", "confluent-no-index", "apicurio", "apicurio-global", "single-object"]
+#: Most schemas that refer to each other in a chain.
+_MOST_DEPTH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class Schema:
         versions: where it is registered, in the order of subjects and versions.
         context: of the registry; the default one has no name.
         global_ids: of its versions, in Apicurio Registry, where `id` is the id of the content.
+        imports: names and texts of local files that this one needs, each after those that it needs itself.
     """
 
     type: SchemaType
@@ -69,6 +71,7 @@ class Schema:
     versions: tuple[SubjectVersion, ...] = ()
     context: str = ""
     global_ids: tuple[int, ...] = ()
+    imports: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if self.type not in get_args(SchemaType):
@@ -94,28 +97,45 @@ class SchemaSet:
 
     Attributes:
         schemas: all of them, by context and id.
-        framing: how a value names its schema. "auto" looks at each value: byte 0 and a 4-byte id, byte 1 and a 16-byte GUID, a GUID in the
-            headers `__key_schema_id` and `__value_schema_id`, byte 0 and an 8-byte id (Apicurio), an id in a header of Apicurio's, or C3 01
-            and a fingerprint (Avro's single objects). "confluent", "apicurio" and "single-object" accept these forms alone.
+        framing: how a value names its schema; `framing=` of a read comes before it. "auto" looks at each value, and accepts:
+            byte 0 and a 4-byte id, byte 1 and a 16-byte GUID, a GUID in the headers `__key_schema_id` and `__value_schema_id`
+            ("confluent"; "guid" accepts GUIDs alone); byte 0 and an 8-byte id, or an id in a header of Apicurio's ("apicurio");
+            byte 3, a byte that names a compression, and a GUID (AWS's "glue"); C3 01 and a fingerprint (Avro's "single-object");
+            a container file of Avro with one value ("container"). Next to a schema of all values, "auto" accepts a value without
+            any of these too: the form is the one that gives a value of the schema.
             "confluent-no-index" is "confluent" for Protobuf values without message indexes, as kafkajs writes them. "apicurio-global" is
             "apicurio" for values with global ids. "none": a value is nothing but the payload.
         registrar: registers a schema under a subject and returns its id, if the set is that of a registry. It is not pickled.
+        is_local: the schemas are files that were not exported from a registry.
 
     Example:
         >>> import logsegment as ls
         >>> schemas = ls.schemas.single('"string"')
         >>> schemas.framing, schemas.by_id(7)
-        ('none', None)
+        ('auto', None)
     """
 
     schemas: tuple[Schema, ...]
     framing: Framing = "auto"
     registrar: Callable[[str, Any], int] | None = field(default=None, repr=False, compare=False)
+    is_local: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "schemas", tuple(self.schemas))
         if self.framing not in get_args(Framing):
             raise ValueError(f"framing must be {', '.join(get_args(Framing))}, not {self.framing!r}")
+
+    @cached_property
+    def main(self) -> Schema | None:
+        """The schema of values that name none, and of all values if it has no id; None if several may be it.
+
+        It is the only one that no other schema imports. A schema with an id is it only among local files.
+        """
+        if not self.is_local and any(one.id is not None or one.guid is not None for one in self.schemas):
+            return None
+        imported = {text for one in self.schemas for _, text in one.imports}
+        found = [one for one in self.schemas if one.text not in imported]
+        return found[0] if len(found) == 1 else None
 
     def by_id(self, schema_id: int, *, context: str = "") -> Schema | None:
         """Return the schema with an id, or None.
@@ -147,7 +167,7 @@ class SchemaSet:
         """
         found: list[tuple[str, Schema]] = []
         self._collect(schema, found, ())
-        return found
+        return [*found, *((name, Schema(schema.type, text)) for name, text in getattr(schema, "imports", ()))]
 
     def register(self, subject: str, schema: Schema) -> Schema:
         """Register a schema with the registry that the set was read from, and return it with its id. The set does not change.
@@ -176,7 +196,7 @@ class SchemaSet:
         return f"SchemaSet({sizes}, framing={self.framing!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"schemas": self.schemas, "framing": self.framing}
+        return {"schemas": self.schemas, "framing": self.framing, "is_local": self.is_local}
 
     @cached_property
     def _by_id(self) -> dict[tuple[str, int], Schema]:
@@ -199,6 +219,8 @@ class SchemaSet:
         return subjects
 
     def _collect(self, schema: Schema, found: list[tuple[str, Schema]], above: Sequence[SchemaReference]) -> None:
+        if len(above) > _MOST_DEPTH:
+            raise ValueError(f"schema {above[0].subject} version {above[0].version} has references that are more than {_MOST_DEPTH} deep")
         for reference in schema.references:
             if reference in above:
                 raise ValueError(f"schema {reference.subject} version {reference.version} refers to itself")

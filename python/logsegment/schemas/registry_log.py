@@ -15,9 +15,9 @@ from typing import Any, get_args
 from uuid import UUID
 
 from logsegment._core import Limits
-from logsegment._options import OnError
+from logsegment._options import Framing, OnError
 from logsegment.log.log import Log
-from logsegment.schemas.model import Framing, Schema, SchemaReference, SchemaSet, SchemaType, SubjectVersion, VersionState
+from logsegment.schemas.model import Schema, SchemaReference, SchemaSet, SchemaType, SubjectVersion, VersionState
 from logsegment.segment_files.discovery import Paths
 
 #: The topic of a registry, unless it was configured otherwise.

@@ -30,6 +30,8 @@ from logsegment.tiered.uri import ring_of, tiered
 ONE_REPLICA = PartitionOptions()
 #: A path, or several.
 Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+#: A topic, or several; None for all.
+Topics: TypeAlias = str | Sequence[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ def expanded(paths: Paths) -> list[str | os.PathLike[str]]:
 def found_in(
     paths: Paths,
     *,
-    selection: tuple[str | None, int | None] = (None, None),
+    selection: tuple[Topics, int | None] = (None, None),
     has_patterns: bool = True,
     failed: Callable[[OSError | SegmentKeyError], None] | None = None,
     options: PartitionOptions | None = ONE_REPLICA,
@@ -138,7 +140,8 @@ def found_in(
 
     Args:
         paths: one path as in `find_segments`, or several.
-        selection: only partitions of this topic and number; None for all. If no directory names a topic, these name it.
+        selection: only partitions of this topic, or of these, and of this number; None for all. If no directory names a topic, these
+            name it.
         has_patterns: a path that does not exist may be a pattern (`orders-*`). False for paths that `expanded` returned.
         failed: gets the error of each path without segments, instead of raising it.
         options: which directory is read of a partition that is in several; None for all of them.
@@ -205,8 +208,8 @@ def by_partition(files: Iterable[SegmentFile]) -> list[tuple[str, list[SegmentFi
     return [(name, sorted(group, key=lambda file: file.base_offset or 0)) for name, group in groups.items()]
 
 
-def of_partition(files: Sequence[SegmentFile], topic: str | None, partition: int | None) -> list[SegmentFile]:
-    """Return the segments of a topic and a partition number; None stands for all.
+def of_partition(files: Sequence[SegmentFile], topic: Topics, partition: int | None) -> list[SegmentFile]:
+    """Return the segments of a topic, or of several, and a partition number; None stands for all.
 
     If no directory names a topic, the segments get these names.
 
@@ -215,6 +218,8 @@ def of_partition(files: Sequence[SegmentFile], topic: str | None, partition: int
     """
     if topic is None and partition is None:
         return list(files)
+    if topic is not None and not isinstance(topic, str):
+        return [file for one in dict.fromkeys(topic) for file in of_partition(files, one, partition)]
     has_topics = any(file.topic is not None for file in files)
     chosen = [named for file in files if (named := _named(file, topic, partition, has_topics)) is not None]
     if not chosen:

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,8 +9,8 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 
-use crate::columns::BatchSource;
 use crate::columns::preview::{schema_text, table_text};
+use crate::columns::{BatchSource, ValueNotes};
 use crate::decode::Stats;
 use crate::error::{Error, Result};
 use crate::py::arrow::c_stream::{CStream, Feed};
@@ -32,6 +33,9 @@ use crate::validate as core;
 ///     findings (list[Finding]): torn and zero tails, and damage that was skipped; complete once the stream has ended.
 ///     error: the typed exception of an error that another library reported, or None.
 ///     io_stats: counters of what was read, decompressed and copied.
+///     unknown_schemas (list[str]): with `values="auto"`, the ids, GUIDs and fingerprints that no schema has;
+///         these values are null.
+///     framings (dict[str, int]): how many values had each framing that was detected next to a single schema.
 ///
 /// Example:
 ///     >>> import logsegment as ls
@@ -73,6 +77,7 @@ struct State {
     /// The next batch, which `repr` has read.
     peeked: Option<Result<Option<RecordBatch>>>,
     stats: Stats,
+    notes: ValueNotes,
     findings: core::Findings,
     error: Option<Error>,
     is_exported: bool,
@@ -86,6 +91,7 @@ impl RecordStream {
             source: Some(source),
             peeked: None,
             stats: Stats::default(),
+            notes: ValueNotes::default(),
             findings: core::Findings::default(),
             error: None,
             is_exported: false,
@@ -136,6 +142,16 @@ impl RecordStream {
     fn io_stats(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let stats = self.0.look(py, |state| state.source.as_ref().map_or(state.stats, |source| source.stats()))?;
         finding::counters(py, &stats, self.0.signals.fetches())
+    }
+
+    #[getter]
+    fn unknown_schemas(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.0.look(py, |state| state.value_notes().unknown.into_iter().collect())
+    }
+
+    #[getter]
+    fn framings(&self, py: Python<'_>) -> PyResult<BTreeMap<&'static str, u64>> {
+        self.0.look(py, |state| state.value_notes().framings)
     }
 
     /// Collect the remaining batches into one `ArrowTable`. A consumed stream is a ValueError.
@@ -330,6 +346,10 @@ impl State {
         seen
     }
 
+    fn value_notes(&self) -> ValueNotes {
+        self.source.as_ref().map_or_else(|| self.notes.clone(), |source| source.value_notes())
+    }
+
     fn is_consumed(&self) -> bool {
         self.source.is_none() && self.peeked.is_none()
     }
@@ -355,6 +375,7 @@ impl State {
         if let Some(mut source) = self.source.take() {
             self.findings.append(source.take_findings());
             self.stats = source.stats();
+            self.notes = source.value_notes();
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use crate::decode::OffsetRange;
 use crate::framing::Source;
@@ -206,6 +206,12 @@ pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<Opene
     if let Ok(file) = object.cast::<FileSource>() {
         let file = file.get();
         return file.open(signals).map_err(|error| paths::raised(object.py(), &error, &file.path, signals));
+    }
+    if let Ok(bytes) = object.cast::<PyBytes>()
+        && paths::is_likely(bytes.as_bytes())
+    {
+        let text = String::from_utf8_lossy(bytes.as_bytes());
+        return Err(PyTypeError::new_err(format!("source: these bytes look like a path; pass a str: {text:?}")));
     }
     if let Some(source) = buffer::source(object)? {
         return Ok(OpenedSource { source, is_repeatable: true, is_closed: false, kafka_07: None, segment: OffsetRange::default() });

@@ -202,3 +202,17 @@ fn names(path: &Path) -> io::Result<Vec<String>> {
 pub fn in_file(error: Error, path: &Path) -> Error {
     error.in_file(&store::shown(path).into())
 }
+
+/// Most bytes of a path.
+const MOST_PATH_BYTES: usize = 4096;
+
+/// True for bytes that are the path of a segment, or of a file that exists. Entries have bytes that are not text.
+pub fn is_likely(bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    if !(4..=MOST_PATH_BYTES).contains(&bytes.len()) || text.chars().any(char::is_control) {
+        return false;
+    }
+    let has_end = [".log", ".kafka", ".index", ".timeindex", ".log.swap", ".log.deleted"].iter().any(|end| text.ends_with(end));
+    let has_start = ["./", "../", "~/"].iter().any(|start| text.starts_with(start)) || text.contains("://");
+    has_end || has_start || std::path::Path::new(text).exists()
+}

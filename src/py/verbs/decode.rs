@@ -12,10 +12,10 @@ use crate::py::source::store;
 use crate::py::value_schemas;
 use crate::py::verbs::transactions;
 
-/// The names of the topics whose records the column `internal` is for.
+/// True if the column `internal` is for the records of a topic with this name.
 #[pyfunction]
-pub fn internal_topics() -> Vec<&'static str> {
-    Topic::ALL.into_iter().map(Topic::name).collect()
+pub fn is_internal_topic(name: &str) -> bool {
+    Topic::named(name).is_some()
 }
 
 /// Open a stream of records; see `logsegment.decode`. `file` is the file of which the source is the memory.

@@ -58,8 +58,27 @@ pub fn read(step: &JsonStep, column: &mut Column, payload: &mut Payload<'_>) -> 
     let mut failed = None;
     let value = JsonValue { step, column, payload, failed: &mut failed };
     let read = value.deserialize(&mut deserializer).and_then(|()| deserializer.end());
-    read.map_err(|error| failed.unwrap_or_else(|| Box::new(Problem::Text(format!("not JSON of its schema: {error}")))))
+    read.map_err(|error| {
+        failed.unwrap_or_else(|| {
+            // A number that JSON does not have says more than that the value before it is not of the column.
+            let named = ensure_text(text).err().and_then(|error| number_at(text, &error));
+            Box::new(Problem::Text(named.unwrap_or_else(|| format!("not JSON of its schema: {error}"))))
+        })
+    })
 }
+
+/// The number that JSON does not have and that is where an error is, with its place.
+fn number_at(text: &str, error: &serde_json::Error) -> Option<String> {
+    let column = error.column().saturating_sub(1);
+    let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
+    // The error is at the word, or after its sign.
+    let begins = |word: &&&str| (0..=column.min(2)).any(|back| line.get(column - back..).is_some_and(|at| at.starts_with(**word)));
+    let word = NOT_JSON.iter().find(begins)?;
+    Some(format!("{word} is not a number of JSON: line {} column {}", error.line(), error.column()))
+}
+
+/// Numbers that some writers write and JSON does not have.
+const NOT_JSON: [&str; 3] = ["NaN", "-Infinity", "Infinity"];
 
 /// The value of a place in the text, for a column.
 struct JsonValue<'p, 'b> {
@@ -192,7 +211,7 @@ fn object<'de, A: MapAccess<'de>>(value: JsonValue<'_, '_>, mut pairs: A) -> Res
     while let Some(name) = pairs.next_key_seed(Name)? {
         let found = places.get(&*name).copied();
         match found.and_then(|place| Some((steps.get(place)?, children.get_mut(place)?))) {
-            Some((_, column)) if column.len() > *len => return Err(A::Error::custom(format!("the name {name:?} is there twice"))),
+            Some((_, column)) if column.len() > *len => return Err(noted(failed, Problem::Twice(name.into_owned()).into())),
             Some((step, column)) => pairs.next_value_seed(JsonValue { step, column, payload, failed })?,
             None => {
                 pairs.next_value::<IgnoredAny>()?;
@@ -218,9 +237,10 @@ fn map<'de, A: MapAccess<'de>>(value: JsonValue<'_, '_>, mut pairs: A) -> Result
         if let Slots::Runs(runs) = &mut keys.slots {
             runs.push(name.as_bytes()).map_err(|problem| noted(failed, problem))?;
         }
-        if !seen.insert(name) {
-            return Err(A::Error::custom("a name is there twice"));
+        if seen.contains(&name) {
+            return Err(noted(failed, Problem::Twice(name.into_owned()).into()));
         }
+        seen.insert(name);
         pairs.next_value_seed(JsonValue { step, column: &mut *values, payload, failed })?;
     }
     end_row(offsets, values).map_err(|problem| noted(failed, problem))?;

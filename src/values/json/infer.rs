@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::json;
 
 /// Most names of the objects of one inferred schema; what has more becomes text.
@@ -36,12 +36,12 @@ enum InferredKind {
 }
 
 impl Inferred {
-    /// Adds a text; false for one that is not JSON, which changes nothing.
-    pub fn add(&mut self, text: &[u8]) -> bool {
+    /// Adds a text; false for one that is not JSON, which changes nothing. `allows_twice` takes a text that has a name twice.
+    pub fn add(&mut self, text: &[u8], allows_twice: bool) -> bool {
         let Ok(text) = std::str::from_utf8(text) else { return false };
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let mut names = self.names;
-        let found = Seen { names: &mut names }.deserialize(&mut deserializer);
+        let found = Seen { names: &mut names, allows_twice }.deserialize(&mut deserializer);
         let Ok(found) = found.and_then(|found| deserializer.end().map(|()| found)) else { return false };
         let kind = std::mem::take(&mut self.kind);
         self.kind = if names > MOST_NAMES { InferredKind::Any } else { kind.merged(found) };
@@ -108,6 +108,7 @@ impl InferredKind {
 /// Sees what a value is. Names are counted, so that objects cannot fill the memory.
 struct Seen<'n> {
     names: &'n mut usize,
+    allows_twice: bool,
 }
 
 impl<'de> DeserializeSeed<'de> for Seen<'_> {
@@ -150,22 +151,31 @@ impl<'de> Visitor<'de> for Seen<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<InferredKind, A::Error> {
+        let Self { names, allows_twice } = self;
         let mut kind = InferredKind::Null;
-        while let Some(item) = items.next_element_seed(Seen { names: self.names })? {
+        while let Some(item) = items.next_element_seed(Seen { names, allows_twice })? {
             kind = kind.merged(item);
         }
         Ok(InferredKind::List(Box::new(kind)))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<InferredKind, A::Error> {
+        let Self { names, allows_twice } = self;
         let mut found = BTreeMap::new();
         while let Some(name) = pairs.next_key::<String>()? {
-            *self.names += 1;
-            let kind = pairs.next_value_seed(Seen { names: self.names })?;
-            found.insert(name.into_boxed_str(), kind);
+            *names += 1;
+            let kind = pairs.next_value_seed(Seen { names, allows_twice })?;
+            if found.insert(name.into_boxed_str(), kind).is_some() && !allows_twice {
+                return Err(A::Error::custom("a name is there twice"));
+            }
         }
         Ok(InferredKind::Object(found))
     }
+}
+
+/// True for bytes that are JSON in all of their parts, without a name that is there twice.
+pub fn is_text(bytes: &[u8]) -> bool {
+    Inferred::default().add(bytes, false)
 }
 
 /// Fails for a text that is not JSON in all of its parts: RFC 8259, with escapes that are characters.

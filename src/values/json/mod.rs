@@ -8,6 +8,6 @@ mod shape;
 
 pub use decode::{JsonStep, read};
 pub use encode::write;
-pub use infer::{Inferred, ensure_text};
+pub use infer::{Inferred, is_text};
 pub use schema::JsonSchema;
 pub use shape::{holds, schema_of, shape_of};

@@ -27,7 +27,13 @@ pub fn message_of<'a>(framed: &Framed<'a>, framing: Framing, schema: &ProtoSchem
             let message = ref_of(bytes).filter(|(inner, _)| *inner == name).map_or(bytes, |(_, message)| message);
             Ok((path.to_vec(), message))
         }
-        MessageName::InPayload if framing == Framing::ConfluentNoIndex => Ok((vec![0], bytes)),
+        MessageName::First => Ok((vec![0], bytes)),
+        MessageName::Ordinal => {
+            let mut payload = Payload::new(bytes);
+            let number = payload.varint()?;
+            let path = schema.path_of_ordinal(number).ok_or_else(|| Problem::Text(format!("the schema has no message number {number}")))?;
+            Ok((path.to_vec(), payload.take(payload.left())?))
+        }
         MessageName::InPayload if framed.is_confluent => {
             let indexed = indexed(bytes);
             let is_message = |path: &[i32]| path == [0] || schema.message(path).is_some();

@@ -2,7 +2,9 @@
 
 mod decode;
 mod encode;
+mod imports;
 mod json;
+mod known;
 mod message_name;
 mod schema;
 mod step;

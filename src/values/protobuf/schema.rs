@@ -5,11 +5,10 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use prost_reflect::{FileDescriptor, MessageDescriptor};
 use protox::Compiler;
-use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
+
+use super::imports::Imports;
 
 /// A compiled schema with those that it imports.
 #[derive(Clone, Debug)]
@@ -18,6 +17,8 @@ pub struct ProtoSchema {
     text: String,
     /// The paths of messages by their names, without those around them.
     by_name: OnceLock<HashMap<String, Vec<i32>>>,
+    /// The paths of messages in the order of their full names.
+    ordered: OnceLock<Vec<Vec<i32>>>,
 }
 
 /// The name of the file of a schema, which has none of its own.
@@ -39,14 +40,19 @@ impl ProtoSchema {
         for text in referenced.iter().map(|(_, text)| text.as_str()).chain([text]) {
             ensure_moderate(text)?;
         }
-        let texts: HashMap<String, String> = referenced.iter().cloned().chain([(ROOT.to_owned(), text.to_owned())]).collect();
-        let mut resolver = ChainFileResolver::new();
-        resolver.add(Texts(texts));
-        resolver.add(GoogleFileResolver::new());
-        let mut compiler = Compiler::with_file_resolver(resolver);
-        compiler.include_imports(true).open_file(ROOT).map_err(|error| format!("not a schema of Protobuf: {error}"))?;
+        let imports = Imports::new([(ROOT.to_owned(), text.to_owned())].into_iter().chain(referenced.iter().cloned()));
+        let missing = imports.missing();
+        let mut compiler = Compiler::with_file_resolver(imports);
+        compiler.include_imports(true).open_file(ROOT).map_err(|error| match missing.names().as_slice() {
+            [] => format!("not a schema of Protobuf: {error}"),
+            names => format!("not a schema of Protobuf: {error}; imported files that are missing: {}", names.join(", ")),
+        })?;
+        match missing.names().as_slice() {
+            [name, ..] if !missing.may_define_options() => return Err(format!("not a schema of Protobuf: import '{name}' not found")),
+            _ => {}
+        }
         let file = compiler.descriptor_pool().get_file_by_name(ROOT).ok_or("the compiler gave no file")?;
-        Ok(Self { file, text: text.to_owned(), by_name: OnceLock::new() })
+        Ok(Self { file, text: text.to_owned(), by_name: OnceLock::new(), ordered: OnceLock::new() })
     }
 
     /// The text.
@@ -91,6 +97,18 @@ impl ProtoSchema {
         by_name.get(name).map(Vec::as_slice)
     }
 
+    /// The path of the message with a number among all messages in the order of their full names.
+    ///
+    /// Source: `MessageIndexFinder` in AWS's Glue Schema Registry.
+    pub fn path_of_ordinal(&self, number: u64) -> Option<&[i32]> {
+        let ordered = self.ordered.get_or_init(|| {
+            let mut paths = self.paths();
+            paths.sort_by_cached_key(|path| self.message(path).map(|message| message.full_name().to_owned()));
+            paths
+        });
+        ordered.get(usize::try_from(number).ok()?).map(Vec::as_slice)
+    }
+
     /// The message at a path of numbers: that of a message of the file, and of messages inside of it.
     pub fn message(&self, path: &[i32]) -> Option<MessageDescriptor> {
         let (first, inner) = path.split_first()?;
@@ -116,27 +134,4 @@ fn ensure_moderate(text: &str) -> Result<(), String> {
         }
     }
     if text.len() > MOST_BYTES { Err(format!("more than {MOST_BYTES} bytes")) } else { Ok(()) }
-}
-
-/// Files by their names.
-struct Texts(HashMap<String, String>);
-
-impl FileResolver for Texts {
-    fn open_file(&self, name: &str) -> Result<File, protox::Error> {
-        match self.0.get(name) {
-            Some(text) => serialized(name, text).map_or_else(|| File::from_source(name, text), Ok),
-            None => Err(protox::Error::file_not_found(name)),
-        }
-    }
-}
-
-/// The file of a descriptor as base64, as Confluent's serializer for Python registers it; no text of a .proto file is base64.
-///
-/// Source: `_schema_to_str` in confluent_kafka.schema_registry.protobuf, `ProtobufSchema` in Confluent's schema registry.
-fn serialized(name: &str, text: &str) -> Option<File> {
-    let bytes = STANDARD.decode(text.trim()).ok().filter(|bytes| !bytes.is_empty())?;
-    let mut descriptor = File::decode_file_descriptor_proto(bytes.as_slice()).ok()?.file_descriptor_proto().clone();
-    // Its name is the one that importing files know it by, not the one that it was compiled with.
-    descriptor.name = Some(name.to_owned());
-    Some(File::from_file_descriptor_proto(descriptor))
 }

@@ -16,7 +16,7 @@ def test_a_single_schema_from_text_parsed_json_and_a_file(tmp_path: Path):
     path.write_text('{"type": "long"}')
     for given in ('{"type": "long"}', {"type": "long"}, path):
         (schema,) = schemas = ls.schemas.single(given)
-        assert (schema.type, json.loads(schema.text), schema.id, schemas.framing) == ("AVRO", {"type": "long"}, None, "none")
+        assert (schema.type, json.loads(schema.text), schema.id, schemas.framing) == ("AVRO", {"type": "long"}, None, "auto")
     (schema,) = ls.schemas.single("syntax = 'proto3';", type="protobuf", framing="confluent-no-index")
     assert schema.type == "PROTOBUF"
 

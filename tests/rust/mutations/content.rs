@@ -86,6 +86,7 @@ fn options(formats: Formats, on_error: OnError) -> StreamOptions {
         is_closed: false,
         batch_size: 1 << 16,
         batch_bytes: 64 << 20,
+        keys: None,
         threads: 1,
         interrupt: Interrupt::default(),
     }

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from logsegment._core import Finding, internal_topics
+from logsegment._core import Finding, is_internal_topic
 from logsegment._decode import other_topics
 from logsegment._options import INTERNAL, PartitionOptions
 from logsegment._text import listed
@@ -193,7 +193,7 @@ def warn_of_gaps(left_out: Iterable[Finding]) -> None:
 def warn_of_topics(columns: Iterable[str], topics: Iterable[str | None]) -> None:
     """Warn if the column `internal` is wanted and none of the topics is internal."""
     named = dict.fromkeys(topics)
-    if INTERNAL in columns and not any(name in internal_topics() for name in named) and (text := other_topics(named)):
+    if INTERNAL in columns and not any(name is not None and is_internal_topic(name) for name in named) and (text := other_topics(named)):
         warnings.warn(f"option values: {text}", UserWarning, stacklevel=3)
 
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from logsegment._options import INTERNAL, KeyValues, Values, with_values
+from logsegment._options import INTERNAL, PRIMITIVES, Framing, KeyValues, Values, ensure_values, with_values
 from logsegment.schemas import SchemaSet, from_path
-from logsegment.schemas.model import Framing
 from logsegment.stores.uri import placed
 
 T = TypeVar("T", bound=str)
@@ -23,7 +22,7 @@ def values_option(options: Mapping[str, str]) -> Values:
     Raises:
         ValueError: if it is not a known name.
     """
-    return _choice(options, "values", get_args(Values))
+    return _kind(options, "values", get_args(Values))
 
 
 def key_values_option(options: Mapping[str, str]) -> KeyValues:
@@ -32,7 +31,7 @@ def key_values_option(options: Mapping[str, str]) -> KeyValues:
     Raises:
         ValueError: if it is not a known name.
     """
-    return _choice(options, "keyValues", get_args(KeyValues))
+    return _kind(options, "keyValues", get_args(KeyValues))
 
 
 def with_decoded(columns: list[str] | tuple[str, ...], options: Mapping[str, str]) -> tuple[str, ...]:
@@ -48,29 +47,31 @@ def schemas_options(options: Mapping[str, str]) -> dict[str, Any]:
         OSError: if the schemas cannot be read.
     """
     values, keys = values_option(options), key_values_option(options)
-    if values in ("raw", INTERNAL) and keys == "raw":
+    if {values, keys} <= PRIMITIVES | {"raw", INTERNAL}:
         useless = next((name for name in OF_SCHEMAS if name.lower() in options), None)
         if useless is not None:
             raise ValueError(f"option {useless} needs the option values or keyValues, such as values=avro")
-        return {}
-    read = {"values": values, "key_values": keys, "schemas": _schemas(options)}
+        return {} if {values, keys} <= {"raw", INTERNAL} else {"values": values, "key_values": keys}
+    framing = _choice(options, "schemas.framing", get_args(Framing)) if "schemas.framing" in options else None
+    read = {"values": values, "key_values": keys, "schemas": _schemas(options), "framing": framing}
     text = options.get("readerschema")
     return read if text is None else read | {"reader_schema": _reader_schema(text)}
 
 
 def _schemas(options: Mapping[str, str]) -> SchemaSet | None:
-    framing = _choice(options, "schemas.framing", get_args(Framing)) if "schemas.framing" in options else None
     path = options.get("schemas.path", "")
-    if path:
-        return from_path(path if path.startswith(("http://", "https://")) else placed(path), framing=framing)
-    if framing is not None:
-        raise ValueError("option schemas.framing needs the option schemas.path")
-    return None
+    return from_path(path if path.startswith(("http://", "https://")) else placed(path)) if path else None
 
 
 def _reader_schema(text: str) -> str | Path:
     """Return the text of a schema, or its file."""
     return Path(placed(text)) if "\n" not in text and os.path.isfile(placed(text)) else text
+
+
+def _kind(options: Mapping[str, str], name: str, known: tuple[T, ...]) -> T:
+    text = options.get(name.lower(), known[0]).strip().lower()
+    ensure_values(f"option {name}", text, known)
+    return next(one for one in known if one == text)
 
 
 def _choice(options: Mapping[str, str], name: str, known: tuple[T, ...]) -> T:

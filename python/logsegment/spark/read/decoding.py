@@ -5,11 +5,13 @@ The types of the columns are fixed when the query is planned. A record whose sch
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from logsegment._options import ReadOptions
+from logsegment._text import listed
 from logsegment._typed_values import planned
 from logsegment.spark.arrow_types import as_spark_array
 from logsegment.spark.options.read import parse_decoding
@@ -36,13 +38,18 @@ def find_schemas(options: Mapping[str, str]) -> ReadOptions:
         return ReadOptions()
     found = discover(asked.paths, asked.selection, partition=asked.partitions, reports=asked.read.skips_damage)
     places = [(name.topic, file.source()) for name, files in found.logs.items() for file in files]
+    unknown: list[str] = []
     try:
-        return with_schemas(ReadOptions(), planned(asked.read, places))
+        found_schemas = with_schemas(ReadOptions(), planned(asked.read, places, unknown))
     except ValueError as error:
         if asked.read.schemas is None and asked.read.reader_schema is None:
             hint = "the log of a registry (_schemas-0), a directory of schema files, or the file of one schema"
             raise ValueError(f"option values or keyValues needs the option schemas.path: {hint} ({error})") from None
         raise
+    if unknown:
+        # Once, on the driver: the values are null.
+        warnings.warn(f"values of unknown schemas are not decoded: no schema for {listed(unknown, 10)}", UserWarning, stacklevel=2)
+    return found_schemas
 
 
 def with_schemas(read: ReadOptions, decoding: ReadOptions) -> ReadOptions:
