@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from pyspark.sql import datasource as spark
@@ -34,7 +33,6 @@ _PLAIN: dict[str, Any] = {
 }
 _REFUSED = "option reader: the columnar reader does not read this query"
 _STORED = "files in a store or in tiered storage"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FILTERS: dict[str, Callable[[Any, Any], Filter]] = {
     one.__name__: one
     for one in (
@@ -182,6 +180,4 @@ def _filter(name: str, column: str, value: Any) -> Filter:
     if name == "Not":
         return spark.Not(_filter(*value))
     values = value if isinstance(value, list) else [value]
-    if column == "timestamp":
-        values = [_EPOCH + timedelta(microseconds=one) for one in values]
     return _FILTERS[name]((column,), tuple(values) if isinstance(value, list) else values[0])

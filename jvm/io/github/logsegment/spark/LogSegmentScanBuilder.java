@@ -2,12 +2,12 @@ package io.github.logsegment.spark;
 
 import java.util.Arrays;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
-import org.apache.spark.sql.connector.read.SupportsPushDownFilters;
 import org.apache.spark.sql.connector.read.SupportsPushDownLimit;
 import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
-import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
@@ -16,7 +16,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * Notes what a query wants, and then asks Python for the plan. Spark gets all filters back and checks the rows again, so a filter only needs
  * to leave out what surely is not wanted.
  */
-final class LogSegmentScanBuilder implements SupportsPushDownRequiredColumns, SupportsPushDownFilters, SupportsPushDownLimit {
+final class LogSegmentScanBuilder implements SupportsPushDownRequiredColumns, SupportsPushDownV2Filters, SupportsPushDownLimit {
   /** The setting of a session that switches this reader off. */
   private static final String READER = "spark.logsegment.reader";
 
@@ -24,7 +24,7 @@ final class LogSegmentScanBuilder implements SupportsPushDownRequiredColumns, Su
   private final StructType schema;
   private final CaseInsensitiveStringMap options;
   private StructType wanted;
-  private Filter[] filters = new Filter[0];
+  private Predicate[] filters = new Predicate[0];
   private int limit = Integer.MAX_VALUE;
 
   LogSegmentScanBuilder(ScanBuilder python, StructType schema, CaseInsensitiveStringMap options) {
@@ -40,14 +40,14 @@ final class LogSegmentScanBuilder implements SupportsPushDownRequiredColumns, Su
   }
 
   @Override
-  public Filter[] pushFilters(Filter[] filters) {
-    this.filters = filters;
-    return filters;
+  public Predicate[] pushPredicates(Predicate[] predicates) {
+    filters = predicates;
+    return predicates;
   }
 
   @Override
-  public Filter[] pushedFilters() {
-    return new Filter[0];
+  public Predicate[] pushedPredicates() {
+    return new Predicate[0];
   }
 
   @Override

@@ -11,13 +11,13 @@ import net.razorvine.pickle.Unpickler;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.TableProvider;
 import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.read.SupportsPushDownFilters;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonInputPartition;
-import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
@@ -56,11 +56,11 @@ final class PythonSource {
   }
 
   /** A scan that Python plans when the query runs. */
-  static Scan unplanned(ScanBuilder builder, Filter[] filters, String reason) {
+  static Scan unplanned(ScanBuilder builder, Predicate[] filters, String reason) {
     return new PythonScanWithReason(built(builder, filters), null, reason);
   }
 
-  static Plan plan(StructType schema, CaseInsensitiveStringMap options, Filter[] filters) {
+  static Plan plan(StructType schema, CaseInsensitiveStringMap options, Predicate[] filters) {
     List<List<Object>> told = Filters.told(filters);
     Map<String, String> all = new HashMap<>(options.asCaseSensitiveMap());
     all.put(PLAN, json(Map.of("version", NativeReader.VERSION, "filters", told)));
@@ -77,9 +77,9 @@ final class PythonSource {
   }
 
   /** Push filters as Spark does it: PySpark looks at its own setting. */
-  private static Scan built(ScanBuilder builder, Filter[] filters) {
+  private static Scan built(ScanBuilder builder, Predicate[] filters) {
     if (filters.length > 0 && builder instanceof SupportsPushDownFilters pushing) {
-      pushing.pushFilters(filters);
+      pushing.pushFilters(Filters.forPython(filters));
     }
     return builder.build();
   }
