@@ -16,7 +16,8 @@ class Point:
     Attributes:
         start: its first offset, or its time in ms.
         bytes, records: of its batches.
-        first_time, last_time: the earliest and the latest of their largest timestamps, in ms; None where there is none, and over times.
+        first_time, last_time: the earliest time of a first record, as headers say it, and the latest of the largest timestamps, in ms;
+            None where there is none, and over times.
         late: batches whose time is before that of an earlier one; 0 over times.
     """
 
@@ -36,11 +37,14 @@ class Series:
         width: of a bucket, in offsets or ms.
         points: the buckets.
         outliers: the buckets of a few batches (at most a twentieth) that lie so far from all others that one axis cannot show both.
+        first, last: the first and the last offset or time of the batches in `points`; None without points.
     """
 
     width: int = 1
     points: list[Point] = field(default_factory=list)
     outliers: list[Point] = field(default_factory=list)
+    first: int | None = None
+    last: int | None = None
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,9 @@ def histogram_of(counts: list[tuple[int, int]], total: int, sum_: int, least: in
     return Histogram(dict(counts), total, sum_, least, most)
 
 
-def series_of(width: int, points: list[_Counted], outliers: list[_Counted]) -> Series:
+def series_of(width: int, points: list[_Counted], outliers: list[_Counted], ends: tuple[int, int] | None) -> Series:
     """Return the series of buckets that `BatchCounter` counted."""
-    return Series(width, list(map(_point, points)), list(map(_point, outliers)))
+    return Series(width, list(map(_point, points)), list(map(_point, outliers)), *(ends or (None, None)))
 
 
 def _point(counted: _Counted) -> Point:

@@ -15,6 +15,7 @@ from logsegment._options import CodecRegistry, EntryKeywords, LogStartOffset, Pa
 from logsegment._text import camel_case, plain_values
 from logsegment._validate import UNOPENED, is_experimental, is_unreadable
 from logsegment.analysis.counted_part import counted_part, finding_row, records_below
+from logsegment.analysis.opened_batches import control_type_at, first_time_at
 from logsegment.analysis.recompression import Recompression, Recompressor
 from logsegment.analysis.results import LogSource, partitions_of
 from logsegment.analysis.series import Histogram, Series, histogram_of, series_of
@@ -170,7 +171,10 @@ class Stats:
         formats, codecs: by magic and by codec.
         sizes, counts: histograms of batch sizes (bytes) and of records in a batch.
         by_offset, by_time: bytes and records over base offsets and over `maxTimestamp` (ms).
-        first_offset, last_offset, first_time, last_time: of all batches.
+        first_offset, last_offset: of all batches.
+        first_time: the time of the first record of the first batch that has one, in ms; of several partitions, the earliest of these. It
+            need not be the earliest time. None if no batch has one, or only the record has it and the source cannot be read twice.
+        last_time: the latest of the largest timestamps of the batches, in ms.
         gaps, gap_count, missing: offsets between batches that none covers.
         overlaps: batches that begin at or before the end of the one before.
         late, latest_step: batches whose time is before an earlier one's, and by how many ms at most.
@@ -242,7 +246,7 @@ class Stats:
         parts = {
             "codecs": codecs,
             "partitions": [
-                PartitionStats(*place, *sums, *(offsets or (None, None)), *(times or (None, None)))
+                PartitionStats(*place, *sums, *(offsets or (None, None)), *times)
                 for place, (*sums, offsets, times) in zip(places, counts["partitions"], strict=False)
             ],
             "gaps": [Gap(*gap) for gap in counts["gaps"]],
@@ -305,8 +309,8 @@ def _arrow_schema(pa: Any) -> Any:
         **dict.fromkeys(("sizes", "counts"), struct("total", "sum", "least", "most", counts=pa.map_(number, number))),
         "codecs": pa.list_(struct_of(CodecStats, codec=text, ratio=pa.float64())),
         "producers": pa.list_(struct("producerId", "batches", "records", "transactional", "epoch", isOpen=pa.bool_())),
-        "byOffset": struct("width", points=pa.list_(point[1]), outliers=pa.list_(point[1])),
-        "byTime": struct("width", points=pa.list_(point[0]), outliers=pa.list_(point[0])),
+        "byOffset": struct("width", "first", "last", points=pa.list_(point[1]), outliers=pa.list_(point[1])),
+        "byTime": struct("width", "first", "last", points=pa.list_(point[0]), outliers=pa.list_(point[0])),
         "gaps": pa.list_(struct("first", "last", log=text)),
         "damage": pa.list_(struct("position", "length", severity=text, rule=text, file=text, message=text)),
         "logStartFindings": pa.list_(struct(severity=text, rule=text, file=text, message=text)),
@@ -407,10 +411,12 @@ class Collector:
         with core_batch_stream(source, read) as stream:
             for rows in stream:
                 looks = self._counter.add(rows, None if log_start is None else (log_start, records_below(rows, source, log_start)))
-                for position, codec, is_control in looks if is_repeatable else ():
-                    if is_control:
-                        self._look_for_type(position, whole, options)
-                    elif self._is_sampling:
+                for position, codec, purpose in looks:
+                    if purpose == "time":
+                        self._counter.found_first_time(first_time_at(position, whole, options, log_start) if is_repeatable else None)
+                    elif is_repeatable and purpose == "type":
+                        _add(self._markers, control_type_at(position, whole, options))
+                    elif is_repeatable and self._is_sampling:
                         self._sample(position, codec, name, whole, options)
             self._add_findings(stream.findings, name)
         if self._v3 is not None:
@@ -432,11 +438,6 @@ class Collector:
                 continue
             has_refused |= is_experimental(finding)
             self._report(finding, severity, name, (finding.position, finding.length))
-
-    def _look_for_type(self, position: int, source: Any, options: EntryKeywords) -> None:
-        entry = inspect(source, at=position, records=1, value_bytes=0, **options)
-        kinds = [field.note for _, field in entry.walk() if field.name == "type"]
-        _add(self._markers, kinds[0] if kinds else "EMPTY")
 
     def _sample(self, position: int, codec: str, name: str, source: Any, options: EntryKeywords) -> None:
         """Unpack one batch for the ratio of its codec."""

@@ -17,7 +17,7 @@ from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, log_start_offset, selection, show_gaps, show_log_starts
-from logsegment.cli.messages import count, say, show, show_json
+from logsegment.cli.messages import count, say, show_json, show_wrapped
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     Reading,
@@ -181,7 +181,7 @@ class TextDifferences:
 
     def difference(self, found: Difference) -> None:
         """Write a difference."""
-        show(f"{self._partition.name}: {_line(found)}")
+        show_wrapped(f"{self._partition.name}: {_line(found)}")
 
     def damage(self, found: Difference) -> None:
         """Write a damaged place; batches that a plugin could not decompress are counted and written once, at the end."""
@@ -195,24 +195,24 @@ class TextDifferences:
             self._first.setdefault(key, line)
             self._alike[key] += 1
         else:
-            show(f"{self._partition.name}: {line}")
+            show_wrapped(f"{self._partition.name}: {line}")
 
     def end(self, hidden: int) -> None:
         """Write what was counted."""
         for key, batches in self._alike.items():
-            show(f"{self._partition.name}: {self._first[key]}{more_like_it(batches)}")
+            show_wrapped(f"{self._partition.name}: {self._first[key]}{more_like_it(batches)}")
         if hidden > 0:
-            show(f"{self._partition.name}: and {hidden:,} more")
+            show_wrapped(f"{self._partition.name}: and {hidden:,} more")
 
     def summary(self) -> None:
         """Write the verdict and the counts."""
-        show(f"{self._partition.name}: {VERDICTS[self._partition.state]}. {_summary(self._partition)}")
+        show_wrapped(f"{self._partition.name}: {VERDICTS[self._partition.state]}. {_summary(self._partition)}")
 
 
 def _line(found: Difference) -> str:
     side = (found.side or "").upper()
     is_one = found.first_offset == found.last_offset
-    offsets = f"offset {found.first_offset}" if is_one else f"offsets {found.first_offset} to {found.last_offset}"
+    offsets = f"offset {found.first_offset:,}" if is_one else f"offsets {found.first_offset:,} to {found.last_offset:,}"
     where = f"{offsets}, {count(found.records, 'record')}"
     if found.kind == "missing":
         return f"missing in {side}: {where}"

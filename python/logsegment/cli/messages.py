@@ -7,6 +7,8 @@ import re
 import sys
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import Any
 
 from logsegment._text import count as count
@@ -25,6 +27,15 @@ def say(text: str) -> None:
 def show(text: str) -> None:
     """Write one line of text to stdout."""
     sys.stdout.write(printable(text) + "\n")
+
+
+def show_wrapped(text: str) -> None:
+    """Write one line of text to stdout; on a terminal as several lines that are broken at spaces, so that no number is cut in two."""
+    line = printable(text)
+    if sys.stdout.isatty():
+        width = get_terminal_size().columns
+        line = "\n".join(wrap(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)) or line
+    sys.stdout.write(line + "\n")
 
 
 def show_json(value: object) -> None:
@@ -114,7 +125,7 @@ def instant(millis: int) -> str:
     """Return a timestamp in UTC as text."""
     if millis == -1:
         return "-"
-    return _iso_8601(millis) or f"{millis} ms"
+    return _iso_8601(millis) or f"{millis:,} ms"
 
 
 def with_iso_times(value: Any, names: Collection[str]) -> Any:

@@ -121,7 +121,7 @@ def _json(counted: Stats, *, iso: bool) -> dict[str, Any]:
     values = counted.to_dict()
     if not iso:
         return values
-    over_time = with_iso_times(values["byTime"], ("start",))
+    over_time = with_iso_times(values["byTime"], ("start", "first", "last"))
     return {**with_iso_times(values, ("firstTime", "lastTime")), "byTime": over_time}
 
 

@@ -9,7 +9,7 @@ use super::producers::Producers;
 use super::series::{Bucket, Series};
 use crate::columns::batch_rows::{BatchRow, batch_rows};
 use crate::model::timestamp::NO_TIMESTAMP;
-use crate::model::{BatchHeader, RecordFormat};
+use crate::model::{BatchHeader, CompressionType, RecordFormat};
 use crate::wire::as_u64;
 
 /// Counts batches, file after file. Files of one partition come in the order of their offsets, one after the other.
@@ -33,8 +33,8 @@ pub struct Counter {
     pub by_time: Series,
     /// Lowest first offset and highest last offset.
     pub offsets: Option<(i64, i64)>,
-    /// Earliest and latest of the largest timestamps, in ms.
-    pub times: Option<(i64, i64)>,
+    /// The earliest first time of a partition, and the latest of the largest timestamps, in ms.
+    pub times: Times,
     /// The first offsets that no batch covers: the file of the batch behind, first and last offset.
     pub gaps: Vec<(Arc<str>, i64, i64)>,
     /// By id.
@@ -48,6 +48,7 @@ pub struct Counter {
     /// The offset after the batches so far, and their latest time, in this partition.
     end: Option<i64>,
     latest: Option<i64>,
+    first: First,
 }
 
 /// Sums over all batches.
@@ -94,8 +95,17 @@ pub struct Partition {
     pub bytes: u64,
     /// Lowest first offset and highest last offset.
     pub offsets: Option<(i64, i64)>,
-    /// Earliest and latest of the largest timestamps, in ms.
-    pub times: Option<(i64, i64)>,
+    /// The time of the first batch's first record, and the latest of the largest timestamps, in ms.
+    pub times: Times,
+}
+
+/// The first and the last time of batches, in ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// That of the first record of the first batch that has one. It need not be the earliest.
+    pub first: Option<i64>,
+    /// The latest of the largest timestamps.
+    pub last: Option<i64>,
 }
 
 /// Batches of one codec.
@@ -116,8 +126,41 @@ pub struct Look {
     pub position: u64,
     /// Its codec.
     pub compression: String,
-    /// For the type of its control record; otherwise for the ratio of its codec.
-    pub is_control: bool,
+    /// What it is looked at for.
+    pub purpose: Purpose,
+}
+
+/// What a batch is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The type of its control record.
+    ControlType,
+    /// The ratio of its codec.
+    Ratio,
+    /// The time of its first record; `found_first_time` takes it.
+    FirstTime,
+}
+
+/// What a header says about the time of the first record of its batch.
+enum FirstTime {
+    /// The time.
+    Known(i64),
+    /// Only the record has it.
+    Hidden,
+    /// There is no record, or no time.
+    Nothing,
+}
+
+/// The first time of the partition that is being counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum First {
+    /// No batch had one.
+    #[default]
+    Missing,
+    /// A batch is being opened for it; meanwhile a later batch may have said one.
+    Asked(Option<i64>),
+    /// Known.
+    Found,
 }
 
 /// Partitions that are counted one by one.
@@ -136,7 +179,7 @@ impl Counter {
     pub fn enter(&mut self, file: &str, is_of_0_7: bool, is_another_partition: bool) {
         (self.file, self.is_of_0_7) = (Arc::from(file), is_of_0_7);
         if is_another_partition {
-            (self.end, self.latest) = (None, None);
+            (self.end, self.latest, self.first) = (None, None, First::Missing);
             if as_u64(self.partitions.len()) < MOST_PARTITIONS {
                 self.partitions.push(Partition::default());
             } else {
@@ -157,6 +200,10 @@ impl Counter {
         let mut found = batch_rows(rows)?;
         if let (Some(first), Some((start, below))) = (found.first_mut(), log_start) {
             first.header.count = first.header.count.map(|count| count.saturating_sub(below));
+            if below > 0 && first.header.append_time().is_none() {
+                // The time of the first record that counts is not in the header.
+                first.header.base_timestamp = NO_TIMESTAMP;
+            }
             first.base_offset = first.base_offset.map(|base| base.max(start));
         }
         for (at, row) in found.iter().enumerate() {
@@ -184,15 +231,16 @@ impl Counter {
             codec.bytes = codec.bytes.saturating_add(header.size);
             codec.batches
         });
-        let (time, is_late) = self.add_time(header, records);
-        self.add_offsets(
-            row,
-            Bucket { batches: 1, bytes: header.size, records, times: time.map(|time| (time, time)), late: u64::from(is_late) },
-        );
+        let (times, is_late) = self.add_time(header, records);
+        if self.asks_for_first_time(header) {
+            looks.push(Look { position: header.position, compression: compression.to_owned(), purpose: Purpose::FirstTime });
+        }
+        self.add_offsets(row, Bucket { batches: 1, bytes: header.size, records, times, late: u64::from(is_late), reach: None });
         self.add_producer(header, records);
         let is_marker = header.is_control() && self.sums.control <= MOST_LOOKED_AT;
         if is_marker || (compression != "none" && batches.is_power_of_two()) {
-            looks.push(Look { position: header.position, compression: compression.to_owned(), is_control: is_marker });
+            let purpose = if is_marker { Purpose::ControlType } else { Purpose::Ratio };
+            looks.push(Look { position: header.position, compression: compression.to_owned(), purpose });
         }
     }
 
@@ -203,22 +251,72 @@ impl Counter {
         }
     }
 
-    /// The time of a batch, and whether an earlier batch has a later one.
-    fn add_time(&mut self, header: &BatchHeader, records: u64) -> (Option<i64>, bool) {
+    /// Takes the time of the first record of the batch that was to be opened for it; `None` if it has none.
+    pub fn found_first_time(&mut self, time: Option<i64>) {
+        let First::Asked(later) = self.first else { return };
+        match time.filter(|time| *time != NO_TIMESTAMP).or(later) {
+            Some(time) => self.set_first_time(time),
+            None => self.first = First::Missing,
+        }
+    }
+
+    fn set_first_time(&mut self, time: i64) {
+        self.first = First::Found;
+        self.times.first = Some(self.times.first.map_or(time, |first| first.min(time)));
+        self.with_partition(|partition| partition.times.first = Some(time));
+    }
+
+    /// True if the batch must be opened for the first time of the partition.
+    fn asks_for_first_time(&mut self, header: &BatchHeader) -> bool {
+        if self.first == First::Found {
+            return false;
+        }
+        match (self.first_time(header), self.first) {
+            (FirstTime::Known(time), First::Missing) => self.set_first_time(time),
+            (FirstTime::Known(time), First::Asked(None)) => self.first = First::Asked(Some(time)),
+            (FirstTime::Hidden, First::Missing) => {
+                self.first = First::Asked(None);
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+
+    fn first_time(&self, header: &BatchHeader) -> FirstTime {
+        let known = |time: i64| if time == NO_TIMESTAMP { FirstTime::Nothing } else { FirstTime::Known(time) };
+        let is_compressed = header.compression() != CompressionType::None;
+        match (header.format, header.append_time()) {
+            _ if self.is_of_0_7 || header.count == Some(0) => FirstTime::Nothing,
+            (RecordFormat::V07, _) => FirstTime::Nothing,
+            (_, Some(time)) => known(time),
+            (RecordFormat::V0 | RecordFormat::V1, _) if is_compressed => FirstTime::Hidden,
+            (RecordFormat::V0 | RecordFormat::V1, _) => known(header.max_timestamp),
+            _ if header.delete_horizon_ms().is_some() || header.base_timestamp == NO_TIMESTAMP => FirstTime::Hidden,
+            _ => FirstTime::Known(header.base_timestamp),
+        }
+    }
+
+    /// The first and the largest time of a batch, as far as its header has them, and whether an earlier batch has a later one.
+    fn add_time(&mut self, header: &BatchHeader, records: u64) -> (Option<(i64, i64)>, bool) {
         let time = header.max_timestamp;
         if time == NO_TIMESTAMP {
             self.sums.untimed += 1;
             return (None, false);
         }
-        self.by_time.add(time, Bucket { batches: 1, bytes: header.size, records, ..Bucket::default() });
-        self.times = widened(self.times, time, time);
+        let times = match self.first_time(header) {
+            FirstTime::Known(first) => (first.min(time), time),
+            _ => (time, time),
+        };
+        self.by_time.add(time, Bucket { batches: 1, bytes: header.size, records, reach: Some(times), ..Bucket::default() });
+        self.times.last = self.times.last.max(Some(time));
         let delay = self.latest.filter(|latest| time < *latest).map(|latest| latest.abs_diff(time));
         if let Some(delay) = delay {
             self.sums.late += 1;
             self.sums.latest_step = self.sums.latest_step.max(delay);
         }
         self.latest = self.latest.max(Some(time));
-        (Some(time), delay.is_some())
+        (Some(times), delay.is_some())
     }
 
     fn add_offsets(&mut self, row: &BatchRow, batch: Bucket) {
@@ -226,15 +324,15 @@ impl Counter {
         let first = row.base_offset.unwrap_or(last);
         let offsets = last.saturating_sub(first).saturating_add(1);
         self.sums.produced = self.sums.produced.saturating_add(u64::try_from(offsets).unwrap_or(0));
-        self.by_offset.add(first, batch);
+        self.by_offset.add(first, Bucket { reach: Some((first, last.max(first))), ..batch });
         self.offsets = widened(self.offsets, first, last);
-        let time = batch.times;
+        let times = batch.times;
         self.with_partition(|partition| {
             partition.batches += 1;
             partition.records = partition.records.saturating_add(batch.records);
             partition.bytes = partition.bytes.saturating_add(batch.bytes);
             partition.offsets = widened(partition.offsets, first, last);
-            partition.times = time.map_or(partition.times, |(time, _)| widened(partition.times, time, time));
+            partition.times.last = partition.times.last.max(times.map(|(_, last)| last));
         });
         // Where a compressed message of magic 0 or 1 begins only decompressing shows.
         if let Some(end) = self.end.filter(|_| row.header.count.is_some()) {

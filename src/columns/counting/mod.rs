@@ -6,7 +6,7 @@ mod histogram;
 mod producers;
 mod series;
 
-pub use counter::{Codec, Counter, Look, Sums};
+pub use counter::{Codec, Counter, Look, Purpose, Sums, Times};
 pub use histogram::Histogram;
 pub use producers::{Producer, Producers};
 pub use series::{Bucket, Drawn, Series};

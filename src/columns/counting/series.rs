@@ -17,6 +17,8 @@ pub struct Drawn {
     pub points: Vec<(i64, Bucket)>,
     /// The buckets of a few batches so far from all others that an axis with both would show neither.
     pub outliers: Vec<(i64, Bucket)>,
+    /// The first and the last offset or time of the batches, without the outliers.
+    pub ends: Option<(i64, i64)>,
 }
 
 /// Some batches.
@@ -28,8 +30,10 @@ pub struct Bucket {
     pub bytes: u64,
     /// Records of those that count them.
     pub records: u64,
-    /// The earliest and the latest of their largest timestamps.
+    /// The earliest time of a first record, as far as headers say it, and the latest of the largest timestamps.
     pub times: Option<(i64, i64)>,
+    /// The first and the last offset or time that they reach.
+    pub reach: Option<(i64, i64)>,
     /// Batches whose time is before that of an earlier one.
     pub late: u64,
 }
@@ -42,7 +46,8 @@ const KEPT: usize = 2048;
 impl Series {
     /// Adds a batch at an offset or time.
     pub fn add(&mut self, at: i64, batch: Bucket) {
-        self.buckets.entry(at.div_euclid(self.width)).or_default().add(batch);
+        let reach = batch.reach.or(Some((at, at)));
+        self.buckets.entry(at.div_euclid(self.width)).or_default().add(Bucket { reach, ..batch });
         while self.buckets.len() > KEPT {
             self.width *= 2;
             let narrow = std::mem::take(&mut self.buckets);
@@ -67,9 +72,10 @@ impl Series {
         }
         let width = self.width.saturating_mul(wider);
         let placed = |number: i64, bucket| (number.saturating_mul(width), bucket);
+        let ends = inside.values().fold(None, |ends, bucket| joined(ends, bucket.reach));
         let numbers = first.div_euclid(wider)..=last.div_euclid(wider);
         let points = numbers.map(|number| placed(number, inside.get(&number).copied().unwrap_or_default())).collect();
-        Drawn { width, points, outliers: outside.into_iter().map(|(number, bucket)| placed(number, bucket)).collect() }
+        Drawn { width, points, outliers: outside.into_iter().map(|(number, bucket)| placed(number, bucket)).collect(), ends }
     }
 }
 
@@ -113,10 +119,16 @@ impl Bucket {
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.records = self.records.saturating_add(other.records);
         self.late += other.late;
-        self.times = match (self.times, other.times) {
-            (Some((first, last)), Some((earlier, later))) => Some((first.min(earlier), last.max(later))),
-            (times, None) | (None, times) => times,
-        };
+        self.times = joined(self.times, other.times);
+        self.reach = joined(self.reach, other.reach);
+    }
+}
+
+/// The range from the lower first to the higher last number of two ranges.
+fn joined(one: Option<(i64, i64)>, other: Option<(i64, i64)>) -> Option<(i64, i64)> {
+    match (one, other) {
+        (Some((first, last)), Some((earlier, later))) => Some((first.min(earlier), last.max(later))),
+        (range, None) | (None, range) => range,
     }
 }
 
@@ -127,7 +139,7 @@ mod tests {
     fn series(places: impl IntoIterator<Item = i64>) -> Series {
         let mut series = Series::default();
         for at in places {
-            series.add(at, Bucket { batches: 1, bytes: 10, records: 2, times: Some((at, at)), late: 1 });
+            series.add(at, Bucket { batches: 1, bytes: 10, records: 2, times: Some((at, at)), late: 1, reach: None });
         }
         series
     }
@@ -143,7 +155,7 @@ mod tests {
             });
             let count = u64::try_from(places.len()).unwrap();
             let times = Some((*places.iter().min().unwrap(), *places.iter().max().unwrap()));
-            assert_eq!(sum, Bucket { batches: count, bytes: 10 * count, records: 2 * count, times, late: count });
+            assert_eq!(sum, Bucket { batches: count, bytes: 10 * count, records: 2 * count, times, late: count, reach: times });
             assert!(drawn.points.windows(2).all(|pair| pair[1].0 - pair[0].0 == drawn.width));
         }
         assert_eq!(series([]).drawn(), Drawn { width: 1, ..Drawn::default() });
@@ -154,6 +166,7 @@ mod tests {
         let drawn = series([-130, -1, 0, 129]).drawn();
         let filled: Vec<_> = drawn.points.iter().filter(|(_, bucket)| bucket.bytes > 0).map(|(start, _)| *start).collect();
         assert_eq!((drawn.width, filled, drawn.outliers.len()), (4, vec![-132, -4, 0, 128], 0));
+        assert_eq!(drawn.ends, Some((-130, 129)));
     }
 
     #[test]

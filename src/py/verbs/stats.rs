@@ -6,15 +6,15 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::columns::counting::{Bucket, Counter, Histogram, Series};
+use crate::columns::counting::{Bucket, Counter, Histogram, Purpose, Series};
 use crate::py::arrow::export::ArrowBatch;
 
 /// Count the rows of `logsegment.batches` for statistics.
 #[pyclass(frozen, module = "logsegment._core")]
 pub struct BatchCounter(Mutex<Counter>);
 
-/// Position, codec, whether it is looked into for its control record.
-type Look = (u64, String, bool);
+/// Position, codec, what it is looked at for: "type", "ratio" or "time".
+type Look = (u64, String, &'static str);
 /// Where a bucket begins, bytes, records, earliest and latest time, late batches.
 type Point = (i64, u64, u64, Option<(i64, i64)>, u64);
 /// Counts by bucket, how many, their sum, the smallest and the largest.
@@ -39,7 +39,12 @@ impl BatchCounter {
         let rows = &rows.0;
         let looks = py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).add(rows, log_start));
         let looks = looks.ok_or_else(|| PyValueError::new_err("rows must be those of batches()"))?;
-        Ok(looks.into_iter().map(|look| (look.position, look.compression, look.is_control)).collect())
+        Ok(looks.into_iter().map(|look| (look.position, look.compression, purpose(look.purpose))).collect())
+    }
+
+    /// Takes the time of the first record (ms) of the batch that is looked at for its time; None if it has none.
+    fn found_first_time(&self, time: Option<i64>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).found_first_time(time);
     }
 
     /// Everything that was counted, by the names of `logsegment.counting.Stats`.
@@ -60,7 +65,8 @@ impl BatchCounter {
         let producers = producers.map(|(id, one)| (id, (one.batches, one.records, one.transactional, one.epoch, one.is_open)));
         counts.set_item("producers", producers.collect::<Vec<_>>())?;
         let partitions = counter.partitions.iter();
-        let partitions = partitions.map(|one| (one.files, one.batches, one.records, one.bytes, one.offsets, one.times));
+        let partitions =
+            partitions.map(|one| (one.files, one.batches, one.records, one.bytes, one.offsets, (one.times.first, one.times.last)));
         counts.set_item("partitions", partitions.collect::<Vec<_>>())?;
         counts.set_item("other_partitions", counter.other_partitions)?;
         counts.set_item("other_producers", counter.producers.other_batches())?;
@@ -89,8 +95,16 @@ fn put_sums(counts: &Bound<'_, PyDict>, counter: &Counter) -> PyResult<()> {
     }
     counts.set_item("first_offset", counter.offsets.map(|(first, _)| first))?;
     counts.set_item("last_offset", counter.offsets.map(|(_, last)| last))?;
-    counts.set_item("first_time", counter.times.map(|(first, _)| first))?;
-    counts.set_item("last_time", counter.times.map(|(_, last)| last))
+    counts.set_item("first_time", counter.times.first)?;
+    counts.set_item("last_time", counter.times.last)
+}
+
+fn purpose(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::ControlType => "type",
+        Purpose::Ratio => "ratio",
+        Purpose::FirstTime => "time",
+    }
 }
 
 fn histogram(histogram: &Histogram) -> Sizes {
@@ -98,11 +112,11 @@ fn histogram(histogram: &Histogram) -> Sizes {
     (histogram.counts().collect(), histogram.total(), histogram.sum(), least, most)
 }
 
-/// The width of a bucket, the buckets, and those of outliers.
-fn series(series: &Series) -> (i64, Vec<Point>, Vec<Point>) {
+/// The width of a bucket, the buckets, those of outliers, and the first and the last place of the others.
+fn series(series: &Series) -> (i64, Vec<Point>, Vec<Point>, Option<(i64, i64)>) {
     let drawn = series.drawn();
     let points = |buckets: Vec<(i64, Bucket)>| {
         buckets.into_iter().map(|(start, one)| (start, one.bytes, one.records, one.times, one.late)).collect()
     };
-    (drawn.width, points(drawn.points), points(drawn.outliers))
+    (drawn.width, points(drawn.points), points(drawn.outliers), drawn.ends)
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -60,7 +61,59 @@ def test_counts_are_those_of_the_truth(name: str):
     assert sum(point.records for point in stats.by_time.points) == stats.records
     assert sum(point.late for point in stats.by_offset.points) == stats.late == late(rows)
     times = [(point.first_time, point.last_time) for point in stats.by_offset.points if point.first_time is not None]
-    assert (min(first for first, _ in times), max(last for _, last in times)) == (stats.first_time, stats.last_time)
+    assert max(last for _, last in times) == stats.last_time
+    first = next(iter(ls.Log(MODERN / name).records(columns=["timestampMs"], control=True)))
+    assert stats.first_time == first.to_pylist()[0]["timestampMs"] >= min(first for first, _ in times)
+
+
+def batch_of(times: list[int], base: int, largest: int, attributes: int = 0) -> bytes:
+    records = [building.record(b"k", b"v", offset_delta=at, timestamp_delta=time - base) for at, time in enumerate(times)]
+    return building.batch(b"".join(records), count=len(times), base_timestamp=base, max_timestamp=largest, attributes=attributes)
+
+
+def wrapper_of(times: list[int], magic: int, inner_magic: int = 1) -> bytes:
+    inner = [building.message(b"v", magic=inner_magic, offset=at, timestamp=time) for at, time in enumerate(times)]
+    outer = {"offset": len(times) - 1, "attributes": building.GZIP, "timestamp": max(times)}
+    return building.message(gzip.compress(b"".join(inner)), magic=magic, **outer)
+
+
+@pytest.mark.parametrize(
+    ("data", "first", "last"),
+    [
+        (batch_of([50, 70, 40], 50, 70), 50, 70),
+        (batch_of([50, 70], 50, 90, building.LOG_APPEND_TIME), 90, 90),
+        (batch_of([50, 70], 1_000, 70, building.DELETE_HORIZON), 50, 70),
+        (batch_of([50, 70], -1, 70), 50, 70),
+        (wrapper_of([50, 70], 1), 50, 70),
+        (wrapper_of([50, 70], 0), 50, None),
+        (wrapper_of([50, 70], 0, 0) + building.message(b"v", magic=1, offset=2, timestamp=60), 60, 60),
+        (building.message(b"v", magic=0), None, None),
+        (building.batch(b"", count=0, last_offset_delta=0, base_timestamp=5, max_timestamp=5) + batch_of([60, 50], 60, 60), 60, 60),
+        (batch_of([-1, -1], -1, -1) + batch_of([60], 60, 60), 60, 60),
+    ],
+    ids=["create time", "append time", "delete horizon", "no base", "wrapper", "old wrapper", "no times", "none", "empty", "untimed"],
+)
+def test_the_first_time_is_that_of_the_first_record(tmp_path: Path, data: bytes, first: int | None, last: int | None):
+    counted = ls.stats(data)
+    assert (counted.first_time, counted.last_time) == (first, last)
+    (tmp_path / f"{0:020}.log").write_bytes(data)
+    (shown,) = run("stats", tmp_path, "--json").lines
+    assert (shown["firstTime"], shown["partitions"][0]["firstTime"], shown["lastTime"]) == (first, first, last)
+
+
+def test_axes_start_and_end_at_the_data_and_lines_fit_a_terminal():
+    times = [1_700_000_000_003 + 1_000 * step for step in range(1_000)]
+    table = pa.table({"value": [b"v"] * 1_000, "timestampMs": times, "offset": range(100_001, 101_001)})
+    counted = ls.stats(ls.encode(table, batch_bytes=1))
+    assert (counted.by_offset.first, counted.by_offset.last) == (100_001, 101_000)
+    assert (counted.by_time.first, counted.by_time.last) == (times[0], times[-1])
+    assert counted.by_offset.points[0].start < 100_001
+    for plot in plots_of(counted):
+        if "over offsets</h2>" in plot:
+            assert '<div class="ends"><span>100,001</span><span>101,000</span></div>' in plot
+    bars = [line for line in lines(counted) if line.startswith("over ")]
+    assert len(bars) == 2
+    assert all(len(line) <= 80 for line in bars)
 
 
 def late(rows: list[dict]) -> int:

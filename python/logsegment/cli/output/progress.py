@@ -60,9 +60,11 @@ class Progress:
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
         from rich.progress import Progress as Bar
+        from rich.table import Column
 
-        name = TextColumn("{task.fields[name]}", markup=False)
-        columns = (name, BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+        # All columns together fit 80 characters: the name and the bar give way.
+        name = TextColumn("{task.fields[name]}", markup=False, table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"))
+        columns = (name, BarColumn(bar_width=16), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(compact=True))
         self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
         # A stream does not say how long it is.
         self._task = self._bar.add_task("", total=self._total or None, name="")

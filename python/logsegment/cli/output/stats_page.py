@@ -178,29 +178,32 @@ def plots_of(stats: Stats) -> Iterator[str]:
         yield _over(f"Bytes over {over}", series, lambda point: point.bytes, place, text.size)
         yield _over(f"Records over {over}", series, lambda point: point.records, place, text.number)
     yield _times("Times over offsets", stats)
-    yield _heights("Batches by size in bytes", _powers(stats.sizes), text.size, text.number)
-    yield _heights("Batches by records", _powers(stats.counts), text.number, text.number)
+    yield _heights("Batches by size in bytes", stats.sizes, text.size, text.number)
+    yield _heights("Batches by records", stats.counts, text.number, text.number)
     yield _ratios("Decompressed bytes for a compressed one, by codec", stats)
 
 
 def _over(title: str, series: Series, height: Callable[[Point], int], place: Writing, value: Writing) -> str:
     """Draw bars over offsets or times; a line below names the outliers."""
     outliers = [f"{place(point.start)}: {value(height(point))}" for point in series.outliers]
-    return _bars(title, [(place(point.start), height(point)) for point in series.points], value, _outside(outliers))
+    bars = [(place(point.start), height(point)) for point in series.points]
+    ends = ("", "") if series.first is None or series.last is None else (place(series.first), place(series.last))
+    return _bars(title, bars, ends, value, _outside(outliers))
 
 
-def _heights(title: str, points: Sequence[tuple[int, int]], place: Writing, value: Writing) -> str:
-    """Draw bars over the upper ends of buckets."""
-    return _bars(title, [(f"up to {place(end)}", height) for end, height in points], value, "")
+def _heights(title: str, histogram: Histogram, place: Writing, value: Writing) -> str:
+    """Draw bars over the upper ends of buckets, from the least to the largest size."""
+    ends = place(histogram.least or 0), place(histogram.most or 0)
+    return _bars(title, [(f"up to {place(end)}", height) for end, height in _powers(histogram)], ends, value, "")
 
 
-def _bars(title: str, points: Sequence[tuple[str, int]], value: Writing, note: str) -> str:
+def _bars(title: str, points: Sequence[tuple[str, int]], ends: tuple[str, str], value: Writing, note: str) -> str:
     """Draw bars next to each other. A few very high bars are cut off, so that the others can be seen; a line below names them."""
     if not points:
         return ""
     top = axis_top([height for _, height in points])
     bars = [Bar(0, min(height / top, 1), f"{place}: {value(height)}", "cut" if height > top else "bar") for place, height in points]
-    return _plot(title, bars, (points[0][0], points[-1][0]), ("", value(top)), _cut_off(bars) + note)
+    return _plot(title, bars, ends, ("", value(top)), _cut_off(bars) + note)
 
 
 def _cut_off(bars: Sequence[Bar]) -> str:
@@ -233,9 +236,9 @@ def _times(title: str, stats: Stats) -> str:
     The axis is that of the plots over time: bars that reach times far outside it are cut off, and a line below names them.
     """
     points, axis = stats.by_offset.points, stats.by_time
-    if not axis.points or stats.first_time is None or stats.last_time is None:
+    if axis.first is None or axis.last is None:
         return ""
-    least, most = max(stats.first_time, axis.points[0].start), min(stats.last_time, axis.points[-1].start + axis.width - 1)
+    least, most = axis.first, axis.last
     span = max(most - least, 1)
     bars = []
     for point in points:
@@ -247,7 +250,7 @@ def _times(title: str, stats: Stats) -> str:
         late = f"; late batches: {text.number(point.late)}" if point.late else ""
         style = "cut" if point.first_time < least or point.last_time > most else "late" if point.late else "bar"
         bars.append(Bar(min(low, 0.98), max(high, min(low, 0.98) + 0.02), label + late, style))
-    ends = (text.number(points[0].start), text.number(points[-1].start))
+    ends = text.number(stats.by_offset.first), text.number(stats.by_offset.last)
     return _plot(title, bars, ends, _clocks(least, most), _cut_off(bars))
 
 
@@ -278,12 +281,13 @@ def _plot(title: str, bars: Sequence[Bar], ends: tuple[str, str], heights: tuple
         drawn.append(f'<rect class="{bar.style}" {box}><title>{escape(bar.label)}</title></rect>')
     drawing = f'<svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label="{escape(title)}">{"".join(drawn)}</svg>'
     left = f'<div class="heights"><span>{escape(heights[1])}</span><span>{escape(heights[0])}</span></div>'
-    below = f'<div class="ends"><span>{escape(ends[0])}</span><span>{escape(ends[1] if len(bars) > 1 else "")}</span></div>'
+    below = f'<div class="ends"><span>{escape(ends[0])}</span><span>{escape(ends[1] if ends[1] != ends[0] else "")}</span></div>'
     return f'<section><h2>{escape(title)}</h2><div class="plot">{left}{drawing}{below}</div>{note}</section>'
 
 
 def _clocks(least: int, most: int) -> tuple[str, str]:
     """Return two times, short enough for a plot: the days, or the clock times of one day."""
+    # A time outside the calendar is a number and its unit.
     (day, clock), (last_day, last_clock) = text.time(least).split(" "), text.time(most).split(" ")
     return (clock, last_clock) if day == last_day else (day, last_day)
 

@@ -16,6 +16,8 @@ SHOWN = 20
 #: Rows of the table of partitions in the page.
 MOST_PARTITIONS = 200
 BARS = " ▁▂▃▄▅▆▇█"
+#: Characters of a line that fits every terminal.
+COLUMNS = 80
 
 
 def lines(stats: Stats) -> Iterator[str]:
@@ -25,7 +27,7 @@ def lines(stats: Stats) -> Iterator[str]:
     if stats.batches:
         yield from _batch_lines(stats)
     for found in stats.damage[:SHOWN]:
-        yield f"{found['severity']:11} {found['rule']} {found['file']} at byte {found['position']}: {found['message']}"
+        yield f"{found['severity']:11} {found['rule']} {found['file']} at byte {number(found['position'])}: {found['message']}"
     left = sum(stats.damage_counts.values()) - len(stats.damage[:SHOWN])
     if left:
         yield f"            and {number(left)} more: `logsegment verify` lists all"
@@ -40,9 +42,9 @@ def _batch_lines(stats: Stats) -> Iterator[str]:
     yield f"times       {time(stats.first_time)} to {time(stats.last_time)}; {order_text(stats)}"
     yield f"batch size  {histogram_text(stats.sizes, size)}"
     yield f"records     {histogram_text(stats.counts, number)} in a batch"
-    yield f"over offsets  {spark(stats.by_offset)}  bytes, each bar {counted(stats.by_offset.width, 'offset')}"
+    yield bars_line("over offsets", stats.by_offset, lambda width: counted(width, "offset"))
     yield from outlier_lines(stats.by_offset, number)
-    yield f"over time     {spark(stats.by_time)}  bytes, each bar {duration(stats.by_time.width)}"
+    yield bars_line("over time", stats.by_time, duration)
     yield from outlier_lines(stats.by_time, time)
     yield f"formats     {formats(stats)}"
     yield "codec        batches     records       bytes   ratio"
@@ -90,7 +92,7 @@ def time(ms: int | None) -> str:
     try:
         return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)).strftime("%Y-%m-%d %H:%M:%S")
     except (OverflowError, ValueError):
-        return f"{ms} ms"
+        return f"{number(ms)} ms"
 
 
 def duration(ms: int) -> str:
@@ -102,9 +104,19 @@ def duration(ms: int) -> str:
     return f"{days:,.0f} days" if days >= 100 else f"{days:.3g} days"
 
 
-def spark(series: Series) -> str:
-    """Draw the bytes of a series as a row of bars."""
-    points = [point.bytes for point in series.points]
+def bars_line(name: str, series: Series, width: Callable[[int], str]) -> str:
+    """Return a line with a row of bars. Neighbours become one bar until the line fits a terminal."""
+    together = 1
+    while True:
+        line = f"{name:13} {spark(series, together)}  bytes, each bar {width(series.width * together)}"
+        if len(line) <= COLUMNS or len(series.points) <= together:
+            return line
+        together *= 2
+
+
+def spark(series: Series, together: int = 1) -> str:
+    """Draw the bytes of a series as a row of bars, each of some neighbours together."""
+    points = [sum(point.bytes for point in series.points[at : at + together]) for at in range(0, len(series.points), together)]
     most = max(points, default=0)
     return "".join(BARS[-(-8 * point // most) if most else 0] for point in points)
 
