@@ -1,7 +1,9 @@
 //! Lists of records in an Arrow column as raw batches: one result per value, null in, null out.
 
+use std::ops::Range;
+
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryArray, StructArray};
+use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::DataType;
 
@@ -15,18 +17,27 @@ use crate::interrupt::Interrupt;
 use crate::wire::Sink;
 
 /// Encodes every list of record structs, of all chunks of a column, by itself: offsets and sequences begin anew with each. A list that
-/// cannot be written fails, or gives null.
+/// cannot be written fails, or gives null; a null among its records is such a list.
 ///
 /// # Errors
 /// `Usage` for another type, `Refused` with the row of the value, `Limit` when the results take more than 2^31-1 bytes.
 pub fn encode_lists(chunks: &[ArrayRef], writer: &mut RecordWriter, on_bad: OnBadValue, interrupt: &Interrupt) -> Result<BinaryArray> {
     let (mut ends, mut nulls) = (vec![0], Vec::new());
     for chunk in chunks {
+        if chunk.data_type() == &DataType::Null {
+            // Nulls alone have no other type.
+            let row = ends.len() - 1;
+            nulls.extend(row..row + chunk.len());
+            let end = ends.last().copied().unwrap_or_default();
+            ends.resize(ends.len() + chunk.len(), end);
+            continue;
+        }
         let (lists, records) = lists_of(chunk)?;
         // A slice of a table shares the records of all slices.
         let held = lists.items(chunk.len());
         let records = records.slice(held.start, held.len());
-        let rows = Rows::of_structs(&records)?;
+        let structs = records.as_struct_opt();
+        let rows = structs.map(Rows::of_structs).transpose()?;
         for value in 0..chunk.len() {
             interrupt.ensure_wanted()?;
             let row = ends.len() - 1;
@@ -34,7 +45,9 @@ pub fn encode_lists(chunks: &[ArrayRef], writer: &mut RecordWriter, on_bad: OnBa
             let written = if chunk.is_valid(value) {
                 writer.restart();
                 let range = lists.range(value);
-                rows.write_range(writer, range.start - held.start..range.end - held.start, 0)
+                let range = range.start - held.start..range.end - held.start;
+                ensure_records(&records, range.clone())
+                    .and_then(|()| rows.as_ref().map_or(Ok(()), |rows| rows.write_range(writer, range, 0)))
                     .and_then(|()| writer.end_batch())
                     .map(|()| true)
             } else {
@@ -62,14 +75,28 @@ pub fn encode_lists(chunks: &[ArrayRef], writer: &mut RecordWriter, on_bad: OnBa
     Ok(BinaryArray::new(OffsetBuffer::new(ends.into()), data, nulls))
 }
 
-fn lists_of(array: &ArrayRef) -> Result<(Ends<'_>, &StructArray)> {
+/// Fails for a null in the place of a record.
+fn ensure_records(records: &ArrayRef, range: Range<usize>) -> Result<()> {
+    let start = range.start;
+    // An array of the type null has no bitmap of its nulls.
+    let has_nulls = records.data_type() == &DataType::Null || records.null_count() > 0;
+    match range.into_iter().find(|row| has_nulls && (records.data_type() == &DataType::Null || records.is_null(*row))) {
+        Some(row) => {
+            let problem = "a record is null".to_owned();
+            Err(Error::from(ErrorKind::Usage { argument: "array", problem }).in_row(row - start))
+        }
+        None => Ok(()),
+    }
+}
+
+fn lists_of(array: &ArrayRef) -> Result<(Ends<'_>, &ArrayRef)> {
     let found = match array.data_type() {
         DataType::List(_) => Some((Ends::Short(array.as_list::<i32>().value_offsets()), array.as_list::<i32>().values())),
         DataType::LargeList(_) => Some((Ends::Long(array.as_list::<i64>().value_offsets()), array.as_list::<i64>().values())),
         _ => None,
     };
     let usage = |problem: String| Error::from(ErrorKind::Usage { argument: "array", problem });
-    let found = found.and_then(|(ends, records)| Some((ends, records.as_struct_opt()?)));
+    let found = found.filter(|(_, records)| matches!(records.data_type(), DataType::Struct(_) | DataType::Null));
     let (ends, records) =
         found.ok_or_else(|| usage(format!("a column of lists of record structs is needed, not {}", array.data_type())))?;
     match ends.problem(records.len()) {

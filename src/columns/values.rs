@@ -211,7 +211,10 @@ impl Exploded {
 
 fn values_of(array: &ArrayRef) -> Result<Vec<Option<Bytes>>> {
     let any = array.as_any();
-    let values = if let Some(binary) = any.downcast_ref::<GenericBinaryArray<i32>>() {
+    let values = if array.data_type() == &DataType::Null {
+        // Nulls alone have no other type.
+        Ok(vec![None; array.len()])
+    } else if let Some(binary) = any.downcast_ref::<GenericBinaryArray<i32>>() {
         offset_values(binary)
     } else if let Some(binary) = any.downcast_ref::<GenericBinaryArray<i64>>() {
         offset_values(binary)

@@ -17,6 +17,9 @@ pub struct Split {
     pub end_before: u64,
 }
 
+/// Bytes of a batch before its records.
+const HEADER_BYTES: i64 = 61;
+
 /// Most pieces of one log. A header may claim very many offsets; the rest after the last cut is one piece.
 const MOST_SPLITS: usize = 1 << 16;
 
@@ -43,17 +46,19 @@ impl Lookup<'_> {
         Ok(splits)
     }
 
-    /// Cuts into pieces of at most `step` offsets, from offset `start` to before `end`. Offsets that are not there count for nothing.
+    /// Cuts into pieces of at most `step` offsets, from offset `start` to before `end`. Offsets that are not there count for nothing. A batch
+    /// is not cut into more pieces than it has bytes of records, whatever range of offsets its header claims.
     ///
     /// # Errors
     /// `Io`.
     pub fn offset_splits(&self, start: i64, end: i64, step: i64) -> Result<Vec<Split>> {
         let mut splits = Vec::new();
-        let Some(first) = self.batch_of(start, 0)? else { return Ok(splits) };
-        let (mut offset, mut from) = (first_in(&first, start), first.position);
+        let Some(mut batch) = self.batch_of(start, 0)? else { return Ok(splits) };
+        let mut offset = first_in(&batch, start);
         while splits.len() < MOST_SPLITS {
-            let wanted = offset.saturating_add(step.max(1));
-            let Some(batch) = self.batch_of(wanted, from)? else { break };
+            let wanted = end_of_piece(&batch, offset, step.max(1));
+            let Some(next) = self.batch_of(wanted, batch.position)? else { break };
+            batch = next;
             offset = first_in(&batch, wanted);
             if offset >= end {
                 break;
@@ -61,7 +66,6 @@ impl Lookup<'_> {
             let is_shared = batch.format < RecordFormat::V2 || batch.base_offset < wanted;
             let end_before = batch.position.saturating_add(if is_shared { batch.size } else { 0 });
             splits.push(Split { offset, position: batch.position, end_before });
-            from = batch.position;
         }
         Ok(splits)
     }
@@ -157,6 +161,18 @@ impl Lookup<'_> {
             Ok(header.filter(|header| header.last_offset >= offset).map(|header| header.position.saturating_add(header.size)))
         })
     }
+}
+
+/// Where the piece ends that begins at `offset` in a batch.
+fn end_of_piece(batch: &BatchHeader, offset: i64, step: i64) -> i64 {
+    let end = offset.saturating_add(step);
+    if batch.format < RecordFormat::V2 || end > batch.last_offset {
+        return end;
+    }
+    let bytes = i64::try_from(batch.size).unwrap_or(i64::MAX).saturating_sub(HEADER_BYTES).max(1);
+    let claimed = batch.last_offset.saturating_sub(batch.base_offset);
+    let least = claimed.checked_div(bytes).unwrap_or_default().saturating_add(1);
+    end.max(offset.saturating_add(least)).min(batch.last_offset.saturating_add(1).max(end))
 }
 
 /// The first offset at or after `wanted` in a batch. The first offset of a wrapper of magic 0 and 1 is in its inner messages.

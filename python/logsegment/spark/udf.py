@@ -200,9 +200,8 @@ def _pandas(name: str, verb: ArrayVerb) -> Callable[..., Any]:
         raw = pa.array(values, from_pandas=True)
         # Nulls alone have no type; strings are not treated as bytes.
         structs = pa.array(_called(verb, name, raw.cast(pa.binary()) if pa.types.is_null(raw.type) else raw))
-        table = pa.table(structs.flatten(), structs.type.names)
-        # NumPy has no null integers; nested values must be Python's own, with None.
-        return table.to_pandas(types_mapper=lambda own: None if pa.types.is_nested(own) else pd.ArrowDtype(own))
+        # NumPy has no null integers, and makes floats of integers next to nulls; nested values must be Python's own, with None.
+        return pd.DataFrame({name: _series(column) for name, column in zip(structs.type.names, structs.flatten(), strict=True)})
 
     per_value.__name__ = name
     result_type = _result_type(verb)
@@ -216,6 +215,15 @@ def _pandas(name: str, verb: ArrayVerb) -> Callable[..., Any]:
         return when(struct[first].isNotNull(), struct).alias(name)
 
     return null_for_null
+
+
+def _series(column: Any) -> Any:
+    import pandas as pd
+    import pyarrow as pa
+
+    if pa.types.is_nested(column.type):
+        return pd.Series(column.to_pylist(), dtype=object)
+    return pd.Series(column, dtype=pd.ArrowDtype(column.type))
 
 
 def _called(verb: ArrayVerb, name: str, values: Any) -> ArrowArray:

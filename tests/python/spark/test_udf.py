@@ -14,6 +14,7 @@ from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+import building
 import corpus
 import logsegment as ls
 import logsegment.spark
@@ -252,6 +253,37 @@ def test_null_gives_null_in_every_sql_function(spark: SparkSession):
     calls = [f"kafka_{name}(cast(null as binary)) is null" for name in ("decode", "convert", "batch_info", "validate")]
     calls.append("kafka_encode(cast(null as array<struct<value:binary>>)) is null")
     assert tuple(spark.sql(f"select {', '.join(calls)} from range(3)").distinct().collect()[0]) == (True,) * 5
+
+
+def test_a_null_without_a_type_gives_null_in_every_sql_function(spark: SparkSession):
+    register(spark)
+    calls = [f"kafka_{name}(null) is null" for name in ("decode", "convert", "batch_info", "validate", "encode")]
+    assert tuple(spark.sql(f"select {', '.join(calls)} from range(2)").distinct().collect()[0]) == (True,) * 5
+
+
+def test_a_null_among_records_is_no_record(spark: SparkSession):
+    register(spark)
+    row = spark.sql("select kafka_encode(array(named_struct('value', 'v'), null)) as some, kafka_encode(array(null)) as only").first()
+    assert row is not None
+    assert (row["some"], row["only"]) == (None, None)
+    lists = pa.array([[{"value": b"v"}, None], [{"value": b"v"}]])
+    made = pa.array(ls.encode_array(lists, on_error="null"))
+    assert [one is None for one in made.to_pylist()] == [True, False]
+    with pytest.raises(ValueError, match="a record is null"):
+        ls.encode_array(lists)
+    assert pa.array(ls.encode_array(pa.nulls(2))).to_pylist() == [None, None]
+    assert pa.array(ls.decode_array(pa.nulls(2))).to_pylist() == [None, None]
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas"])
+@pytest.mark.parametrize("base_offset", [9007199254740993, 2**63 - 10])
+def test_integers_of_findings_keep_their_digits(spark: SparkSession, kind: Any, base_offset: int):
+    """Some findings have no base offset, and NumPy would make floats of all."""
+    bad = building.batch(building.records([b"v"]), count=1, base_offset=base_offset, attributes=0x4000)
+    frame = spark.createDataFrame([(0, bad), (1, bad + bad[:30])], "id int, batch binary").coalesce(1)
+    reports = [row["report"] for row in frame.orderBy("id").select(validate_udf(kind=kind)("batch").alias("report")).collect()]
+    assert [found["baseOffset"] for found in reports[0]["findings"]] == [base_offset]
+    assert [found["baseOffset"] for found in reports[1]["findings"]] == [base_offset, None]
 
 
 @pytest.fixture
