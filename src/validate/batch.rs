@@ -1,5 +1,6 @@
 //! Rules of a readable batch header, alone and compared with the previous batch.
 
+use super::clock::Clock;
 use super::finding::{Finding, Severity};
 use super::kind::FindingKind;
 use crate::model::batch::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE};
@@ -63,6 +64,22 @@ pub fn header_rules(header: &BatchHeader, findings: &mut Vec<Finding>) {
         warn(FindingKind::NegativeTimestamp { timestamp: header.base_timestamp }, "baseTimestamp");
     }
     producer_rules(header, &mut warn);
+}
+
+/// Reports an append time in another unit than milliseconds (TIME-1), and where no record is looked at, such a time of the records.
+pub fn clock_rule(header: &BatchHeader, has_records: bool, findings: &mut Vec<Finding>) {
+    let [base, most] = if header.format.is_batch() { ["baseTimestamp", "maxTimestamp"] } else { ["", "timestamp"] };
+    let base_timestamp = Some(header.base_timestamp).filter(|_| header.format.is_batch() && header.delete_horizon_ms().is_none());
+    let times = match header.append_time() {
+        Some(time) => [(Some(time), most), (None, base)],
+        None if has_records => [(None, most), (None, base)],
+        None => [(Some(header.max_timestamp), most), (base_timestamp.filter(|time| *time != header.max_timestamp), base)],
+    };
+    for (timestamp, field) in times.into_iter().filter_map(|(time, field)| time.map(|time| (time, field))) {
+        if let Some(unit) = Clock::now().other_unit(timestamp) {
+            findings.push(Finding::in_batch(FindingKind::OtherUnit { timestamp, unit }, Severity::Warning, header).at_field(field));
+        }
+    }
 }
 
 /// Holds the stored maximum against the records' own (FND-16); an append time has nothing to do with them.

@@ -62,6 +62,8 @@ pub enum FindingKind {
     WrapperOffset { stored: i64, last: i64 },
     /// FND-14: a timestamp below -1.
     NegativeTimestamp { timestamp: i64 },
+    /// TIME-1: a timestamp that would be one of this century in another unit.
+    OtherUnit { timestamp: i64, unit: &'static str },
     /// FND-16: the maximum is not that of the records.
     MaxTimestamp { stored: i64, found: i64 },
     /// ORD-1: the batch starts at or before the last offset of the one before.
@@ -136,6 +138,7 @@ impl FindingKind {
             Self::WrapperKey => "FND-15",
             Self::WrapperOffset { .. } => "L8-24",
             Self::NegativeTimestamp { .. } => "FND-14",
+            Self::OtherUnit { .. } => "TIME-1",
             Self::MaxTimestamp { .. } => "FND-16",
             Self::OffsetOverlap { .. } => "ORD-1",
             Self::OffsetGap { .. } => "ORD-3",

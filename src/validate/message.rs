@@ -1,5 +1,6 @@
 //! What messages of magic 0 and 1 can get wrong and still be readable.
 
+use super::clock::Clock;
 use super::finding::{Finding, Severity};
 use super::kind::FindingKind;
 use super::rule_counts::RuleCounts;
@@ -13,6 +14,7 @@ pub struct MessageRules<'a> {
     findings: &'a mut Vec<Finding>,
     counts: RuleCounts,
     previous: Option<i64>,
+    clock: Clock,
     /// Largest timestamp of the messages.
     pub max_timestamp: Option<i64>,
 }
@@ -20,7 +22,7 @@ pub struct MessageRules<'a> {
 impl<'a> MessageRules<'a> {
     /// Rules over the messages after this header.
     pub fn new(header: &'a BatchHeader, section: Section<'a>, findings: &'a mut Vec<Finding>) -> Self {
-        Self { header, section, findings, counts: RuleCounts::default(), previous: None, max_timestamp: None }
+        Self { header, section, findings, counts: RuleCounts::default(), previous: None, clock: Clock::now(), max_timestamp: None }
     }
 
     /// Reports the counted findings, and those of the last message. Call it at the end.
@@ -77,6 +79,9 @@ impl RecordSink for MessageRules<'_> {
         }
         self.previous = Some(offset);
         self.max_timestamp = Some(self.max_timestamp.map_or(message.timestamp, |max| max.max(message.timestamp)));
+        if let Some(unit) = self.clock.other_unit(message.timestamp).filter(|_| self.header.append_time().is_none()) {
+            self.warn(FindingKind::OtherUnit { timestamp: message.timestamp, unit }, &record, "timestamp");
+        }
         if !self.is_wrapped() {
             return;
         }

@@ -1,6 +1,7 @@
 //! The same parser as `decode`, with findings instead of an end: what is wrong, where, how bad, and what may be lost.
 
 mod batch;
+mod clock;
 mod finding;
 mod findings;
 mod gaps;

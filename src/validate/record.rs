@@ -1,5 +1,6 @@
 //! What a record can get wrong and still be readable.
 
+use super::clock::Clock;
 use super::finding::{Finding, Severity};
 use super::kind::FindingKind;
 use super::rule_counts::RuleCounts;
@@ -21,6 +22,7 @@ pub struct RecordRules<'a> {
     attributes_len: usize,
     last_delta: i64,
     has_create_time: bool,
+    clock: Clock,
     previous_delta: i64,
     max_timestamp: i64,
     loose_header: Option<i32>,
@@ -40,6 +42,7 @@ impl<'a> RecordRules<'a> {
             attributes_len: usize::from(header.has_record_attributes()),
             last_delta: header.last_offset.wrapping_sub(header.base_offset),
             has_create_time: header.timestamp_type() == TimestampType::CreateTime,
+            clock: Clock::now(),
             previous_delta: NONE,
             max_timestamp: NONE,
             loose_header: None,
@@ -93,6 +96,9 @@ impl<'a> RecordRules<'a> {
         self.max_timestamp = self.max_timestamp.max(timestamp);
         if timestamp < -1 && self.has_create_time {
             self.warn(FindingKind::NegativeTimestamp { timestamp }, record, "timestampDelta");
+        }
+        if let Some(unit) = self.clock.other_unit(timestamp).filter(|_| self.has_create_time) {
+            self.warn(FindingKind::OtherUnit { timestamp, unit }, record, "timestampDelta");
         }
     }
 

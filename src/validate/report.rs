@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::batch::{Neighbours, header_rules, max_timestamp_rule};
+use super::batch::{Neighbours, clock_rule, header_rules, max_timestamp_rule};
 use super::finding::{Finding, Severity};
 use super::findings::Findings;
 use super::gaps::Gaps;
@@ -249,6 +249,7 @@ impl Validator {
         }
         self.ensure_in_segment(&header);
         header_rules(&header, &mut self.fresh);
+        clock_rule(&header, self.depth != Depth::Headers, &mut self.fresh);
         if self.depth == Depth::Headers {
             self.hold(&header, frame.bytes);
             self.decoder.stats.entries_read += 1;

@@ -46,6 +46,9 @@ impl fmt::Display for FindingKind {
                 write!(f, "the offset of the compressed message is {stored}, the offset of its last inner message {last}")
             }
             Self::NegativeTimestamp { timestamp } => write!(f, "timestamp {timestamp} is below -1"),
+            Self::OtherUnit { timestamp, unit } => {
+                write!(f, "timestamp {timestamp} is far from the present in milliseconds; it looks like {unit}")
+            }
             Self::MaxTimestamp { stored, found } => write!(f, "max timestamp is {stored}, the largest of the records is {found}"),
             Self::OffsetOverlap { previous_last } => write!(f, "the previous batch ends at offset {previous_last}"),
             Self::OffsetGap { first, last, why } => gap(f, *first, *last, *why),
