@@ -96,7 +96,7 @@ def decode(
             source that can be read twice, or `transactions`. A marker counts if its checksum matches, also without `check_crc`. A batch
             whose marker may be damaged or lost is damage (TRX-5).
         control: return the records of control batches too (transaction markers, KRaft).
-        start_offset: first offset to return (inclusive), per record.
+        start_offset: first offset to return (inclusive), per record. A batch is left out unopened if its header claims only others.
         end_offset: end of the offsets to return (exclusive), per record.
         batch_size: largest number of rows of an Arrow batch.
         batch_bytes: about how many bytes of keys, values and headers an Arrow batch contains; a larger record gets its own batch. With

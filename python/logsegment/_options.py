@@ -186,8 +186,10 @@ class ArrayKeywords(SkippingKeywords, total=False):
 class ReadOptions:
     """How entries and records are read; `decode` documents each attribute.
 
-    The last attributes are not options of `decode`. `value_schemas` and `key_schemas` are what `_typed_values.planned` finds. `batches`
-    documents `resolve`. `upload` has the offsets of the upload in tiered storage that the source is a copy of.
+    Some attributes are not options of `decode`. `times` are the first timestamp (ms) and the first one that is too late. `share` has the
+    offsets of a read that shares a log with others: a batch whose header lies inside is read whole. `value_schemas` and `key_schemas` are
+    what `_typed_values.planned` finds. `batches` documents `resolve`. `upload` has the offsets of the upload in tiered storage that the
+    source is a copy of.
 
     Raises:
         TypeError: if `columns` is one string.
@@ -204,6 +206,8 @@ class ReadOptions:
     control: bool = False
     start_offset: int | None = None
     end_offset: int | None = None
+    share: tuple[int | None, int | None] = (None, None)
+    times: tuple[int | None, int | None] = (None, None)
     batch_size: int = 65536
     batch_bytes: int = 1 << 20
     topic: str | None = None
@@ -266,6 +270,15 @@ class ReadOptions:
     def of_every_format(self) -> Self:
         """Return the options of a read of batches of every format of Kafka 0.8 and later, also of those that never shipped."""
         return replace(self, format="auto", experimental=True)
+
+    @property
+    def bounds(self) -> tuple[int | None, int | None]:
+        """The first offset of the batches that the read may need, and the first one after them; None for no bound."""
+        return _most(self.start_offset, self.share[0]), _least(self.end_offset, self.share[1])
+
+    def sharing(self, start: int | None, end: int | None) -> Self:
+        """Return the options of a read that has only some offsets of those that this read has."""
+        return replace(self, share=(_most(start, self.share[0]), _least(end, self.share[1])))
 
     @property
     def skips_damage(self) -> bool:
@@ -360,6 +373,14 @@ class EncodeOptions:
             raise TypeError('compression must be a name; "none" compresses nothing')
         if self.log_append_time is not None:
             object.__setattr__(self, "log_append_time", milliseconds(self.log_append_time, "log_append_time", rounds_up=False))
+
+
+def _most(*bounds: int | None) -> int | None:
+    return max((bound for bound in bounds if bound is not None), default=None)
+
+
+def _least(*bounds: int | None) -> int | None:
+    return min((bound for bound in bounds if bound is not None), default=None)
 
 
 def with_values(columns: Sequence[str], values: Values, key_values: KeyValues = "raw") -> tuple[str, ...]:

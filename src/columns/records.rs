@@ -16,7 +16,7 @@ use super::perbatch::BatchRuns;
 use super::pooled_vec::PooledVec;
 use super::record_metadata::RecordMetadata;
 use super::schema::{Column, Projection};
-use crate::decode::{DecodeOptions, OffsetRange, Opened, RecordsSource};
+use crate::decode::{DecodeOptions, Opened, RecordFilter, RecordsSource};
 use crate::error::Result;
 use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section, TimestampType};
 use crate::validate::Finding;
@@ -236,7 +236,7 @@ struct Sink<'a, B> {
     columns: &'a mut RecordColumns<B>,
     section: Section<'a>,
     header: &'a BatchHeader,
-    filter: Option<OffsetRange>,
+    filter: Option<RecordFilter>,
     append_time: Option<i64>,
     row: usize,
 }
@@ -252,8 +252,10 @@ impl<B: BytesColumn> RecordSink for Sink<'_, B> {
     #[inline(always)]
     fn record(&mut self, record: RecordRef) {
         let offset = self.header.base_offset.wrapping_add(record.offset_delta);
+        let (append_time, base_timestamp) = (self.append_time, self.header.base_timestamp);
+        let timestamp = || append_time.unwrap_or_else(|| base_timestamp.wrapping_add(record.timestamp_delta));
         if let Some(filter) = &self.filter
-            && !filter.contains(offset)
+            && !filter.contains(offset, timestamp())
         {
             self.pass_over();
             return;
@@ -271,10 +273,7 @@ impl<B: BytesColumn> RecordSink for Sink<'_, B> {
         if let Some(slots) = &mut columns.offset {
             slots.set(row, offset);
         }
-        let timestamp = match self.append_time {
-            Some(append_time) => append_time,
-            None => self.header.base_timestamp.wrapping_add(record.timestamp_delta),
-        };
+        let timestamp = timestamp();
         if let Some(slots) = &mut columns.timestamp {
             let us = timestamp.checked_mul(US_PER_MS);
             slots.set(row, us.unwrap_or_default());

@@ -1,9 +1,10 @@
 //! One entry: header, filters, checksum, decompressing. The records are then walked by whoever holds the columns.
 
 use super::header::{checksummed, ensure_count, parse_header, records_at, verify};
+use super::record_filter::{RecordFilter, Wanted};
 use super::transactions::Fate;
 use super::walk::entry_len;
-use super::{Bundle, DecodeOptions, Isolation, OffsetRange, Stats, Walk};
+use super::{Bundle, DecodeOptions, Isolation, Stats, Walk};
 use crate::codec::{Codec, CodecFinding, Decompressed, Decompressor, HeaderChecksum, Memory, Place, PluginOutput};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::{layout, parse};
@@ -40,7 +41,7 @@ pub struct Opened {
     /// Its records.
     pub walk: Walk,
     /// Which records to give; `None` for all.
-    pub filter: Option<OffsetRange>,
+    pub filter: Option<RecordFilter>,
     /// The append time that replaces the timestamp of every record of a batch.
     pub append_time: Option<i64>,
     /// Where the uncompressed records start in the entry, when they are stored there.
@@ -210,13 +211,17 @@ impl Decoder {
     }
 
     fn open_batch(&mut self, frame: Frame<'_>, header: &BatchHeader, findings: Option<&mut Vec<CodecFinding>>) -> Result<Option<Opened>> {
-        let Some(filter) = self.wanted(header) else {
-            if self.ends_at(header) {
-                // Not in silence, when the marker may be lost.
-                self.is_committed(header)?;
+        let filter = match self.options.wanted(header) {
+            Wanted::Everything => None,
+            Wanted::Some(filter) => Some(filter),
+            Wanted::Nothing => {
+                if self.ends_at(header) {
+                    // Not in silence, when the marker may be lost.
+                    self.is_committed(header)?;
+                }
+                self.stats.entries_skipped += 1;
+                return Ok(None);
             }
-            self.stats.entries_skipped += 1;
-            return Ok(None);
         };
         self.count_compared(checksummed(header));
         if self.verifies_entries() {
@@ -254,24 +259,10 @@ impl Decoder {
         Ok(Some(opened))
     }
 
-    /// Which records of the batch are wanted; `None` for none of them, `Some(None)` for all.
-    #[expect(clippy::option_option, reason = "the outer option is the answer, the inner one a filter")]
-    fn wanted(&self, header: &BatchHeader) -> Option<Option<OffsetRange>> {
-        let offsets = self.options.wanted_offsets();
-        if offsets.is_all() {
-            return Some(None);
-        }
-        let (first, last) = (header.base_offset, header.last_offset);
-        if offsets.misses(first, last) {
-            return None;
-        }
-        Some((!offsets.covers(first, last)).then_some(offsets))
-    }
-
     /// True for the first batch of the oldest open transaction, when records from there on are wanted.
     fn ends_at(&self, header: &BatchHeader) -> bool {
         let Isolation::ReadCommitted(transactions) = &self.options.isolation else { return false };
-        let end = self.options.offsets.end;
+        let end = self.options.end_offset();
         transactions.last_stable_offset().is_some_and(|stable| stable == header.base_offset && end.is_none_or(|end| stable < end))
     }
 

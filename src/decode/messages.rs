@@ -1,6 +1,7 @@
 //! Message sets of magic 0 and 1: uncompressed messages, and wrappers, whose inner messages tell its base offset.
 
 use super::entry::{Decoder, Opened, RecordsSource};
+use super::record_filter::Wanted;
 use super::walk::entry_len;
 use super::{Walk, header};
 use crate::codec::{Codec, CodecFinding, HeaderChecksum};
@@ -31,7 +32,8 @@ impl Decoder {
         }
         let message = Message::parse(frame.bytes)?;
         if is_uncompressed {
-            return Ok(Some(Opened::new(*header, RecordsSource::Input, walk_of_uncompressed(header, 1))));
+            let opened = Opened::new(*header, RecordsSource::Input, walk_of_uncompressed(header, 1));
+            return Ok(Some(Opened { filter: self.options.filter_of_times(), ..opened }));
         }
         self.open_wrapper(frame, header, &message, findings).map(Some)
     }
@@ -53,7 +55,7 @@ impl Decoder {
         if header.compression() == CompressionType::None {
             return !self.options.wants(header.base_offset);
         }
-        header.last_offset != 0 && header.last_offset < self.options.offsets.start
+        header.last_offset != 0 && header.last_offset < self.options.offsets.start.max(self.options.share.start)
     }
 
     fn open_wrapper(
@@ -78,10 +80,15 @@ impl Decoder {
         let base = absolute_base(header, &scan)?;
         let first = scan.first_offset.wrapping_add(base);
         let header = BatchHeader { base_offset: first, count: Some(i32::try_from(scan.count).unwrap_or(i32::MAX)), ..*header };
-        let offsets = self.options.wanted_offsets();
+        // The wrapper's own offset may be unset.
+        let filter = match self.options.wanted(&BatchHeader { last_offset: scan.last_offset.wrapping_add(base), ..header }) {
+            Wanted::Everything => None,
+            Wanted::Some(filter) => Some(filter),
+            Wanted::Nothing => Some(self.options.filter()),
+        };
         let walk = records::Walk::of_inner(&scan, base.wrapping_sub(first), header.base_timestamp, header.append_time());
         let opened = Opened::new(header, RecordsSource::Decompressed, Walk::Messages(walk));
-        Ok(Opened { filter: (!offsets.is_all()).then_some(offsets), ..opened })
+        Ok(Opened { filter, ..opened })
     }
 }
 

@@ -5,6 +5,7 @@ use crate::codec::Plugins;
 use crate::codec::zstd::Dictionaries;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::model::timestamp::TimeRange;
 use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat, UploadOffsets};
 
 /// What a decode is asked for.
@@ -26,8 +27,13 @@ pub struct DecodeOptions {
     pub check_crc: bool,
     /// Give control records too.
     pub is_control_wanted: bool,
-    /// Which records to give.
+    /// The offsets of the records to give. Each record of an opened entry is compared.
     pub offsets: OffsetRange,
+    /// The part of the offsets of a log that this read has, where several reads share the log: a batch whose header lies inside is given
+    /// whole, so that no record is in none of the reads.
+    pub share: OffsetRange,
+    /// The timestamps of the records to give; `None` for all records, also for those without a timestamp.
+    pub times: Option<TimeRange>,
     /// Which offsets the batches may hold, as the names of the segment and of the next one say (SEG-1).
     pub segment: OffsetRange,
     /// What to do with transactions.
@@ -50,31 +56,12 @@ impl Default for DecodeOptions {
             check_crc: true,
             is_control_wanted: false,
             offsets: OffsetRange::default(),
+            share: OffsetRange::default(),
+            times: None,
             segment: OffsetRange::default(),
             isolation: Isolation::ReadUncommitted,
             limits: Limits::default(),
             unreadable: Unreadable::default(),
-        }
-    }
-}
-
-impl DecodeOptions {
-    /// The offsets that are wanted, as far as offsets and the last stable offset tell.
-    pub(super) fn wanted_offsets(&self) -> OffsetRange {
-        match &self.isolation {
-            Isolation::ReadUncommitted => self.offsets,
-            Isolation::ReadCommitted(transactions) => transactions.last_stable_offset().map_or(self.offsets, |end| self.offsets.until(end)),
-        }
-    }
-
-    /// True when a record of this offset is wanted.
-    #[inline]
-    pub(super) fn wants(&self, offset: i64) -> bool {
-        match &self.isolation {
-            Isolation::ReadUncommitted => self.offsets.contains(offset),
-            Isolation::ReadCommitted(transactions) => {
-                self.offsets.contains(offset) && transactions.last_stable_offset().is_none_or(|end| offset < end)
-            }
         }
     }
 }
@@ -143,11 +130,6 @@ impl OffsetRange {
         first <= last && (last < self.start || self.end.is_some_and(|end| first >= end))
     }
 
-    /// True when every offset from `first` to `last` is wanted.
-    pub fn covers(&self, first: i64, last: i64) -> bool {
-        first <= last && self.contains(first) && self.contains(last)
-    }
-
     /// Fail for a batch that holds an offset outside of this range: that of its segment.
     ///
     /// Only the inner messages of a wrapper (magic 0 and 1) know its first offset, so its last offset counts. A wrapper offset of 0 may be
@@ -173,6 +155,24 @@ impl OffsetRange {
         let last = header.last_offset;
         let first = if header.format.is_batch() { header.base_offset } else { last };
         Error::from(ErrorKind::OutsideSegment { first, last, start: self.start, end: self.end }).in_field("baseOffset")
+    }
+
+    /// The bounds that cut through a batch from `first` to `last`. A bound that has the whole batch on its inner side is left out, since the
+    /// records of the batch may lie outside of what the header claims.
+    #[must_use]
+    pub fn cutting(self, first: i64, last: i64) -> Self {
+        if first > last {
+            return self;
+        }
+        let start = if first >= self.start { i64::MIN } else { self.start };
+        Self { start, end: self.end.filter(|end| last >= *end) }
+    }
+
+    /// The offsets that are in both ranges.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let both = other.end.map_or(self, |end| self.until(end));
+        Self { start: self.start.max(other.start), ..both }
     }
 
     /// The part that lies before `end`.

@@ -21,7 +21,7 @@ impl Decoder {
         findings: Option<&mut Vec<CodecFinding>>,
     ) -> Result<Option<Opened>> {
         // Positions are the only offsets to begin at: a message belongs to the range that its entry starts in.
-        if !self.options.offsets.contains(header.base_offset) {
+        if !self.options.has_entry_at(header.base_offset) {
             self.stats.entries_skipped += 1;
             return Ok(None);
         }
@@ -31,7 +31,8 @@ impl Decoder {
             message.verify(frame.bytes)?;
         }
         if !message.is_compressed() {
-            return Ok(Some(opened(header, RecordsSource::Input, 1, records::Walk::of_uncompressed(1))));
+            let opened = opened(header, RecordsSource::Input, 1, records::Walk::of_uncompressed(1));
+            return Ok(Some(Opened { filter: self.options.filter_of_times(), ..opened }));
         }
         let budget = Budget::for_entry(&self.options.limits, message.payload(frame.bytes).len());
         let mut findings = findings;
@@ -46,7 +47,8 @@ impl Decoder {
             report_lz4(findings, before);
         }
         self.options.limits.ensure_records(as_u64(count))?;
-        Ok(Some(opened(header, RecordsSource::Decompressed, count, records::Walk::of_inner(count, header.size))))
+        let opened = opened(header, RecordsSource::Decompressed, count, records::Walk::of_inner(count, header.size));
+        Ok(Some(Opened { filter: self.options.filter_of_times(), ..opened }))
     }
 
     /// True for a valid, wanted message with the magic and attributes of `header`, an uncompressed message so many bytes before it.
@@ -55,7 +57,7 @@ impl Decoder {
         let Ok(message) = Message::parse(entry) else { return false };
         let offset = header.base_offset.wrapping_add(i64::try_from(bytes).unwrap_or(i64::MAX));
         let is_same = message.magic == header.magic && i16::from(message.attributes) == header.attributes.0;
-        if !is_same || !self.options.offsets.contains(offset) {
+        if !is_same || !self.options.has_entry_at(offset) {
             return false;
         }
         self.count_compared(as_u64(message.payload(entry).len()));

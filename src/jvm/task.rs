@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::model::Formats;
+use crate::model::timestamp::TimeRange;
 use crate::wire::Cursor;
 
 /// A number that is not given.
@@ -34,6 +35,8 @@ pub struct Part {
     pub end: Option<u64>,
     segment: OffsetRange,
     wanted: OffsetRange,
+    share: OffsetRange,
+    times: Option<TimeRange>,
     topic: Option<String>,
     partition: Option<i32>,
     is_tail_strict: bool,
@@ -58,7 +61,8 @@ impl Task {
 impl Part {
     /// The options of this part.
     pub fn options(&self, shared: &StreamOptions) -> StreamOptions {
-        let decode = DecodeOptions { offsets: self.wanted, segment: self.segment, ..shared.decode.clone() };
+        let decode =
+            DecodeOptions { offsets: self.wanted, share: self.share, times: self.times, segment: self.segment, ..shared.decode.clone() };
         StreamOptions {
             decode,
             topic: self.topic.clone(),
@@ -123,6 +127,8 @@ impl Fields<'_> {
             // A range without a first offset begins at the least number there is, which is also the mark of none.
             segment: OffsetRange { start: self.long()?, end: self.given()? },
             wanted: OffsetRange { start: self.long()?, end: self.given()? },
+            share: OffsetRange { start: self.long()?, end: self.given()? },
+            times: self.times()?,
             topic: if self.long()? == 0 { None } else { Some(self.text()?) },
             partition: self.given()?.and_then(|partition| i32::try_from(partition).ok()),
             is_tail_strict: self.long()? != 0,
@@ -136,6 +142,11 @@ impl Fields<'_> {
     /// A number; limits that are lifted are the largest one.
     fn unsigned(&mut self) -> Result<u64> {
         self.0.take_array("task").map(u64::from_be_bytes)
+    }
+
+    fn times(&mut self) -> Result<Option<TimeRange>> {
+        let (start, end) = (self.long()?, self.given()?);
+        Ok((start != NONE || end.is_some()).then_some(TimeRange { start, end }))
     }
 
     fn given(&mut self) -> Result<Option<i64>> {

@@ -1,10 +1,9 @@
 use super::index_search::{from_last, position};
 use super::{Headers, ReadAt};
-use crate::decode::{self, DecodeOptions, Decoder};
+use crate::decode;
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::Frame;
 use crate::limits::Limits;
-use crate::model::{BatchHeader, CompressionType, HeaderRef, RecordFormat, RecordRef, RecordSink};
+use crate::model::{BatchHeader, RecordFormat};
 use crate::sidecar::OffsetEntry;
 
 /// A log of `len` bytes and the entries of its `.index`, as far as they are sound.
@@ -69,17 +68,6 @@ impl Lookup<'_> {
         }
     }
 
-    /// The first batch with a record of `timestamp` (ms) or later, by the headers, and the messages of a wrapper of which the header cannot.
-    ///
-    /// # Errors
-    /// As `Headers::next_header`; `LostBytes` when lost bytes may have had such a record.
-    pub fn timestamp(&self, timestamp: i64) -> Result<Place> {
-        let mut wrappers = WrapperTimes::new(self.limits);
-        self.scan_reading(0, |headers, header| {
-            Ok(header.max_timestamp >= timestamp || (may_have_times(header) && wrappers.reach(header, &headers.entry(header)?, timestamp)))
-        })
-    }
-
     /// Where a valid batch begins to which an entry near the end leads; the beginning of the log when none does.
     ///
     /// # Errors
@@ -98,7 +86,11 @@ impl Lookup<'_> {
     }
 
     /// The same; entries can be read meanwhile.
-    fn scan_reading(&self, position: u64, mut is_wanted: impl FnMut(&Headers<&dyn ReadAt>, &BatchHeader) -> Result<bool>) -> Result<Place> {
+    pub(super) fn scan_reading(
+        &self,
+        position: u64,
+        mut is_wanted: impl FnMut(&Headers<&dyn ReadAt>, &BatchHeader) -> Result<bool>,
+    ) -> Result<Place> {
         let mut headers = self.headers(position);
         while let Some(header) = headers.next_header()? {
             if is_wanted(&headers, &header)? {
@@ -206,51 +198,5 @@ pub fn no_data_error<T>(result: Result<T>) -> Result<Option<T>> {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.is_about_data() => Ok(None),
         Err(error) => Err(error),
-    }
-}
-
-/// Decompresses wrappers of magic 0 for the times of their messages. Their header has no time, and the messages have none either, unless a
-/// cleaner of Kafka 0.10 left messages of magic 1 in them (L8-33, KAFKA-4298).
-struct WrapperTimes {
-    decoder: Decoder,
-}
-
-/// True for a wrapper whose messages may have times that its header lacks.
-fn may_have_times(header: &BatchHeader) -> bool {
-    header.format == RecordFormat::V0 && header.compression() != CompressionType::None
-}
-
-impl WrapperTimes {
-    /// Nothing is read before a wrapper is met.
-    fn new(limits: Limits) -> Self {
-        // Who decodes what the look-up finds compares checksums.
-        Self { decoder: Decoder::new(DecodeOptions { limits, check_crc: false, ..DecodeOptions::default() }) }
-    }
-
-    /// True when a message of the entry is of `timestamp` (ms) or later; also when it cannot be decompressed, so that whoever decodes it says so.
-    fn reach(&mut self, header: &BatchHeader, entry: &[u8], timestamp: i64) -> bool {
-        self.latest(header, entry).map_or(true, |latest| latest.is_some_and(|latest| latest >= timestamp))
-    }
-
-    fn latest(&mut self, header: &BatchHeader, entry: &[u8]) -> Result<Option<i64>> {
-        let frame = Frame { position: header.position, magic: header.magic, bytes: entry };
-        let Some(opened) = self.decoder.open(frame)? else { return Ok(None) };
-        let section = self.decoder.section(&opened, entry, entry);
-        let mut latest = Latest { header: opened.header, timestamp: None };
-        let mut walk = opened.walk;
-        walk.advance(&section, walk.left(), &mut latest)?;
-        Ok(latest.timestamp)
-    }
-}
-
-struct Latest {
-    header: BatchHeader,
-    timestamp: Option<i64>,
-}
-
-impl RecordSink for Latest {
-    fn header(&mut self, _: HeaderRef) {}
-    fn record(&mut self, record: RecordRef) {
-        self.timestamp = self.timestamp.max(Some(self.header.timestamp(record.timestamp_delta)));
     }
 }

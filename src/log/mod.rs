@@ -31,6 +31,8 @@ pub mod sidecar_rebuild;
 pub mod splits;
 /// The last stable offset of a log that grows.
 pub mod stable_offset;
+/// The batches of a time.
+pub mod times;
 /// Transactions one by one.
 pub mod transaction_history;
 
@@ -44,4 +46,5 @@ pub use sidecar_check::{AbortCheck, EpochCheck, IndexCheck};
 pub use sidecar_rebuild::{Rebuild, SegmentFiles};
 pub use splits::Split;
 pub use stable_offset::StableOffset;
+pub use times::hides_times;
 pub use transaction_history::TransactionHistory;

@@ -31,3 +31,20 @@ impl TimestampType {
         }
     }
 }
+
+/// Timestamps in ms from `start` (inclusive) to `end` (exclusive). A record without a timestamp is in no range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeRange {
+    /// The first one.
+    pub start: i64,
+    /// The one after the last; `None` for no end.
+    pub end: Option<i64>,
+}
+
+impl TimeRange {
+    /// True for a timestamp in the range.
+    #[inline]
+    pub fn contains(&self, timestamp: i64) -> bool {
+        timestamp != NO_TIMESTAMP && timestamp >= self.start && self.end.is_none_or(|end| timestamp < end)
+    }
+}

@@ -47,6 +47,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<verbs::valid_batches::ValidBatches>()?;
     module.add_function(wrap_pyfunction!(verbs::valid_batches::valid_batches, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::valid_batches::batch_headers, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::time_lookup::claimed_order, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::time_lookup::first_offset_at, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::encode::encode, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::validate::validate_findings, module)?)?;
@@ -87,7 +88,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::torn_header::torn_offsets, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::salvage::salvage, module)?)?;
     module.add_class::<verbs::key_set::KeySet>()?;
-    module.add_class::<verbs::offset_set::OffsetSet>()?;
+    module.add_class::<verbs::place_set::PlaceSet>()?;
     module.add_class::<verbs::partition_end::PartitionEnd>()?;
     module.add_function(wrap_pyfunction!(verbs::rewrite::rewrite, module)?)?;
     module.add_class::<verbs::compact::CompactionRound>()?;

@@ -10,6 +10,7 @@ use crate::codec::{ChecksumForm, Plugins};
 use crate::columns::{BinaryKind, OnError, Projection, StreamOptions};
 use crate::decode::{ChecksumVerifier, Checksums, CodecOptions, DecodeOptions, Isolation, OffsetRange, Unreadable, sniff};
 use crate::interrupt::Interrupt;
+use crate::model::timestamp::TimeRange;
 use crate::model::{Formats, RecordFormat, TimestampType, UploadOffsets};
 use crate::py::limits::Limits;
 use crate::py::plugins;
@@ -66,7 +67,9 @@ options! {
         isolation: String,
         control: bool,
         start_offset: Option<i64>,
-        pub end_offset: Option<i64>,
+        end_offset: Option<i64>,
+        share: (Option<i64>, Option<i64>),
+        times: (Option<i64>, Option<i64>),
         batch_size: usize,
         batch_bytes: usize,
         topic: Option<String>,
@@ -180,6 +183,8 @@ impl ReadOptions {
         let decode = DecodeOptions {
             is_control_wanted: self.control,
             offsets: OffsetRange { start: self.start_offset.unwrap_or(i64::MIN), end: self.end_offset },
+            share: OffsetRange { start: self.share.0.unwrap_or(i64::MIN), end: self.share.1 },
+            times: self.times(),
             ..self.to_decode()?
         };
         Ok(StreamOptions {
@@ -213,6 +218,16 @@ impl ReadOptions {
             None => false,
         };
         Some(names.into_iter().filter(|name| !has(Output::named(name).part())).collect())
+    }
+
+    /// The first offset that the read does not want.
+    pub fn last_bound(&self) -> Option<i64> {
+        self.end_offset.into_iter().chain(self.share.1).min()
+    }
+
+    fn times(&self) -> Option<TimeRange> {
+        let (start, end) = self.times;
+        (start.is_some() || end.is_some()).then(|| TimeRange { start: start.unwrap_or(i64::MIN), end })
     }
 
     /// True for read_committed.

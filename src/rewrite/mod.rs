@@ -28,4 +28,4 @@ pub use output::RunOutput;
 pub use plan::{Fate, Filter, Plan, WholeFate};
 pub use retention::Retention;
 pub use rewriter::{RewriteOptions, Rewriter};
-pub use selection::{HeaderMatch, Selection, Times};
+pub use selection::{HeaderMatch, Selection};

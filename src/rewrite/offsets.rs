@@ -1,4 +1,4 @@
-//! A set of offsets.
+//! A set of offsets, or of places of records in a file.
 
 use crate::decode::OffsetRange;
 
@@ -44,16 +44,6 @@ impl Offsets {
         self.before(offset).is_some_and(|range| range.contains(offset))
     }
 
-    /// True when all offsets from `first` to `last` are in the set.
-    pub fn covers(&self, first: i64, last: i64) -> bool {
-        self.before(first).is_some_and(|range| range.covers(first, last))
-    }
-
-    /// True when no offset from `first` to `last` is in the set.
-    pub fn misses(&self, first: i64, last: i64) -> bool {
-        first <= last && self.before(last).is_none_or(|range| range.misses(first, last))
-    }
-
     /// The last range that starts at or before an offset.
     fn before(&self, offset: i64) -> Option<&OffsetRange> {
         let after = self.ranges.partition_point(|range| range.start <= offset);
@@ -86,12 +76,6 @@ mod tests {
         assert_eq!(set.len(), 2);
         let expected: Vec<i64> = (3..7).chain(20..30).collect();
         assert_eq!((-5..40).filter(|offset| set.contains(*offset)).collect::<Vec<_>>(), expected);
-        for (first, last) in (-5..40).flat_map(|first| (first..40).map(move |last| (first, last))) {
-            let inside = (first..=last).filter(|offset| set.contains(*offset)).count();
-            assert_eq!(set.misses(first, last), inside == 0, "{first} {last}");
-            assert_eq!(set.covers(first, last), inside == (first..=last).count(), "{first} {last}");
-        }
-        assert!(!set.misses(5, 4) && !set.covers(5, 4));
         let open = Offsets::new(vec![range(50, None), range(3, Some(4)), range(60, Some(70))]);
         assert!(open.len() == 2 && open.contains(i64::MAX) && !open.contains(49));
     }

@@ -1,8 +1,8 @@
 //! What becomes of each record.
 
 use super::selection::{Matches, Selection};
-use crate::error::{ErrorKind, Result};
-use crate::model::{BatchHeader, NewRecord, RecordFormat};
+use crate::error::Result;
+use crate::model::{BatchHeader, NewRecord};
 
 /// What becomes of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,8 @@ pub struct Plan {
     pub tombstone: Option<Selection>,
     /// The values of these are masked.
     pub mask: Option<Selection>,
+    /// Records that were looked at, without control records.
+    pub place: i64,
 }
 
 impl Plan {
@@ -85,6 +87,10 @@ impl Filter for Plan {
         if header.is_control() {
             return Ok(WholeFate::Keep);
         }
+        if self.selections().any(|selection| selection.places.is_some()) {
+            // Places count every record.
+            return Ok(WholeFate::Look);
+        }
         let of = |selection: &Option<Selection>, none| selection.as_ref().map_or(none, |selection| selection.of_batch(header));
         Ok(match (of(&self.keep, Matches::All), of(&self.drop, Matches::None)) {
             (Matches::None, _) | (_, Matches::All) => WholeFate::Drop,
@@ -96,18 +102,12 @@ impl Filter for Plan {
         })
     }
 
-    fn ensure_possible(&self, header: &BatchHeader) -> Result<()> {
-        if header.format == RecordFormat::V07 && self.selections().any(|selection| selection.has_found_offsets) {
-            let problem = "an expression selects records by their offset, which messages of Kafka 0.7 share; give keys or a Selection";
-            return Err(ErrorKind::Usage { argument: "source", problem: problem.to_owned() }.into());
-        }
-        Ok(())
-    }
-
     #[inline]
     fn of_record(&mut self, _header: &BatchHeader, record: &NewRecord<'_>) -> Fate {
-        let is_in = |selection: &Option<Selection>| selection.as_ref().is_some_and(|selection| selection.matches(record));
-        if self.keep.as_ref().is_some_and(|keep| !keep.matches(record)) || is_in(&self.drop) {
+        let place = self.place;
+        self.place += 1;
+        let is_in = |selection: &Option<Selection>| selection.as_ref().is_some_and(|selection| selection.matches(place, record));
+        if self.keep.as_ref().is_some_and(|keep| !keep.matches(place, record)) || is_in(&self.drop) {
             Fate::Drop
         } else if record.value.is_none() {
             // Null stays null.

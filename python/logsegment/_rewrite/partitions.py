@@ -53,14 +53,14 @@ class RewriteOptions:
     log_start: int | None = None
 
     def of_file(self, source: Any, read: ReadOptions) -> RewriteOptions:
-        """Return the options for one file, where an expression means the offsets of the records that it selects.
+        """Return the options for one file, where an expression means the places of the records that it selects.
 
         Raises:
             RecordBatchError, OSError: if the file cannot be decoded.
         """
         given = {name: getattr(self, name) for name in ("keep", "drop", "tombstone", "mask")}
         predicates = {name: one for name, one in given.items() if isinstance(one, Predicate)}
-        found: dict[str, Any] = {name: CoreSelection(offsets=one.offsets(source, read)) for name, one in predicates.items()}
+        found: dict[str, Any] = {name: CoreSelection(places=one.places(source, read)) for name, one in predicates.items()}
         return replace(self, **found) if found else self
 
 

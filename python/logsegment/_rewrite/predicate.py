@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from logsegment._core import OffsetSet
+from logsegment._core import PlaceSet
 from logsegment._core import decode as core_decode
 from logsegment._options import RAW_COLUMNS, ReadOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+#: No column of records has this name.
+_PLACE = "place in the file"
 
 
 @dataclass(frozen=True)
@@ -26,20 +29,23 @@ class Predicate:
     expression: Any
     columns: tuple[str, ...]
 
-    def offsets(self, source: Any, read: ReadOptions) -> OffsetSet:
-        """Return the offsets of the selected records of a source.
+    def places(self, source: Any, read: ReadOptions) -> PlaceSet:
+        """Return the places of the selected records among the records of a source. Several records may have one offset.
 
         Raises:
             RecordBatchError, OSError: if the source cannot be decoded.
         """
-        return OffsetSet(list(self._offsets(source, read)))
+        return PlaceSet(list(self._places(source, read)))
 
-    def _offsets(self, source: Any, read: ReadOptions) -> Iterator[pa.ChunkedArray]:
+    def _places(self, source: Any, read: ReadOptions) -> Iterator[pa.ChunkedArray]:
         import pyarrow as pa
 
-        columns = tuple(dict.fromkeys((*self.columns, "offset")))
+        columns, seen = tuple(dict.fromkeys((*self.columns, "offset"))), 0
         for batch in core_decode(source, replace(read, columns=columns)):
-            selected = _filtered(pa.table(batch), self.expression).column("offset")
+            rows = pa.table(batch)
+            places = pa.array(range(seen, seen + len(rows)), pa.int64())
+            seen += len(rows)
+            selected = _filtered(rows.append_column(_PLACE, places), self.expression).column(_PLACE)
             if len(selected):
                 yield selected
 

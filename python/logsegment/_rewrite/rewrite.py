@@ -60,7 +60,7 @@ def rewrite(
             returns them.
         keep: drop all other records. Keys (a list, an Arrow array, or the path of a file with one key a line), a `Selection`, or an
             expression of pyarrow over the columns of `decode`, such as `pc.field("offset") < 10`. A record for which the expression is
-            null is not selected. An expression needs pyarrow, one more pass over the source, and 16 bytes for each run of selected offsets.
+            null is not selected. An expression needs pyarrow, one more pass over the source, and 16 bytes for each run of selected records.
         drop: drop these records, likewise.
         tombstone: replace the values of these records by null, likewise.
         mask: replace the values of these records by a mask, likewise. Null stays null.

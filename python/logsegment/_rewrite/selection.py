@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from logsegment._core import KeySet, OffsetSet
+from logsegment._core import KeySet, PlaceSet
 from logsegment._options import Timestamp, ensure_offsets, milliseconds
 from logsegment._rewrite.predicate import Predicate, is_expression, predicate
 
@@ -30,8 +30,9 @@ class CoreSelection(NamedTuple):
 
     keys: KeySet | None = None
     headers: list[tuple[bytes, list[bytes | None] | None]] | None = None
-    offsets: list[tuple[int, int | None]] | OffsetSet | None = None
+    offsets: list[tuple[int, int | None]] | None = None
     times: list[tuple[int, int | None]] | None = None
+    places: PlaceSet | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,8 @@ class Selection:
         offsets: one offset, a `range`, a tuple (first, end) whose end is excluded and whose bounds may be None, or a list of these.
         times: a tuple (first, end) of timestamps, in milliseconds or as aware datetimes, or a list of these. The end is excluded. A record
             without a timestamp is in no range.
+
+    Offsets and times are compared with each record, whatever the header of its batch claims.
 
     Raises:
         TypeError, ValueError: if a condition is invalid, or none is given.
@@ -69,7 +72,7 @@ class Selection:
 
 
 def core_selection(given: Selection | Keys | None) -> CoreSelection | Predicate | None:
-    """Return a selection, or keys, as the core takes them; an expression as what finds the offsets of its records in a file.
+    """Return a selection, or keys, as the core takes them; an expression as what finds its records in a file.
 
     Raises:
         TypeError, ValueError: if it is invalid.

@@ -85,8 +85,8 @@ def find(
         start_offset: the first offset (inclusive).
         end_offset: the first offset after the range (exclusive).
         timestamp: the first record of each partition at or after this time; no other condition goes with it.
-        start_timestamp: begin at the first record of this time or later.
-        end_timestamp: end before the first record of this time or later.
+        start_timestamp: records of this time or later.
+        end_timestamp: records before this time. Times need not be in order; a record without a timestamp is in no range.
         key: the key, as bytes or text; of several, one of them.
         header: a header name, or a name and a value; of several, all of them.
         limit: the number of places after which the search ends.
@@ -153,8 +153,8 @@ class Conditions:
         start_offset: first offset (inclusive).
         end_offset: first offset after the range (exclusive).
         at: ms; the first record of each partition at or after this time, and no other.
-        since: ms; records at or after this time, from the first of them on.
-        until: ms; records before the first record at or after this time.
+        since: ms; records at or after this time.
+        until: ms; records before this time.
         keys: the key is one of these.
         headers: each is a header of the record: a name, and the value if it is not None.
     """
@@ -174,7 +174,7 @@ class Conditions:
 
     def places_in(self, batch: ArrowBatch, path: str) -> Iterator[RecordPlace]:
         """Yield the places of the matching records of a batch of columns of a file."""
-        for row in batch.to_pylist(rows={"since": self.since, "until": None, "keys": self.keys, "limit": None}):
+        for row in batch.to_pylist(rows={"since": self.since, "until": self.until, "keys": self.keys, "limit": None}):
             if self._has_headers(row.get("headers") or []):
                 yield RecordPlace(path, *(row[name] for name in _COLUMNS))
 
@@ -297,7 +297,7 @@ class Search:
         self.counters.partitions += 1
         self.counters.segments += len(segments)
         reader = self._reader(segments)
-        start = reader.options.start_offset
+        start = reader.options.bounds[0]
         if start == _NO_OFFSET:
             return
         for segment, _ in reader.wanted():
@@ -322,7 +322,7 @@ class Search:
             return PartitionReader.plan(segments, read, (self.wanted.since, self.wanted.until))
         first = PartitionReader(segments, read).offset_at(self.wanted.at)
         start, end = (_NO_OFFSET, None) if first is None else (first, first + 1)
-        return PartitionReader.plan(segments, replace(read, start_offset=start, end_offset=end))
+        return PartitionReader.plan(segments, replace(read, start_offset=start, end_offset=end, times=(self.wanted.at, None)))
 
     def _ends_before(self, segment: SearchedSegment, start: int | None) -> bool:
         """Return whether a segment ends before an offset. Bytes in which the offset may be hidden are validated.
@@ -419,7 +419,7 @@ class SearchedSegment(SegmentLookup):
 
     def range_to_read(self, options: ReadOptions) -> tuple[int, int | None]:
         """Return the bytes that a read needs."""
-        is_bounded = options.start_offset is not None or options.end_offset is not None
+        is_bounded = options.bounds != (None, None)
         if is_bounded and not is_of_0_7(self.path):
             self.count()
             self._count_index()

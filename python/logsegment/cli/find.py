@@ -19,7 +19,7 @@ from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import InputSegment, segments_of
-from logsegment.cli.messages import count, instant, say, show, show_json, with_iso_times
+from logsegment.cli.messages import count, instant, say, show_json, show_wrapped, with_iso_times
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     Base64Type,
@@ -101,8 +101,8 @@ class FindArguments:
 @partition_options
 @click.option("--offset", "offsets", type=OffsetsType(), help="Find the record of this offset; or A..B (B exclusive), A.., ..B.")
 @click.option("--time", "at", type=InstantType(), help="Find each partition's first record at or after TIME: ISO 8601, or ms since 1970.")
-@click.option("--since", type=InstantType(), help="Keep records from the first one at or after TIME on; also -2h.")
-@click.option("--until", type=InstantType(), help="Keep records before the first one at or after TIME.")
+@click.option("--since", type=InstantType(), help="Keep records at or after TIME; also -2h.")
+@click.option("--until", type=InstantType(), help="Keep records before TIME, wherever they are.")
 @now_option
 @click.option("--key", "keys", multiple=True, metavar="TEXT", help="Find records with this text as the key; repeatable.")
 @click.option("--key-base64", "raw_keys", multiple=True, type=Base64Type(), help="Find records with these bytes as the key; repeatable.")
@@ -165,9 +165,9 @@ class Lines:
 
 def show_text(place: RecordPlace, name: str) -> None:
     """Write a place for people."""
-    what = f"{place.control_type} marker" if place.control_type else f"record {place.index_in_entry}"
-    batch = f"the batch at byte {place.entry_position:,} (base offset {place.batch_base_offset})"
-    show(f"{name}: offset {place.offset}, {instant(place.timestamp)}, {what} of {batch}")
+    what = f"{place.control_type} marker" if place.control_type else f"record {place.index_in_entry:,}"
+    batch = f"the batch at byte {place.entry_position:,} (base offset {place.batch_base_offset:,})"
+    show_wrapped(f"{name}: offset {place.offset:,}, {instant(place.timestamp)}, {what} of {batch}")
 
 
 def show_object(place: RecordPlace, name: str, *, iso: bool = False) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from logsegment._core import FileSource, RecordBatchError, torn_offsets
@@ -179,7 +179,7 @@ class Follower:
         """Return the new records of a segment, up to the offset `end` and to the byte `stop`."""
         is_first = known is None and (self._next is None or self._next <= _base(segment))
         begin = known[0] if known else 0 if is_first else None
-        return PartitionReader.of([segment], replace(self._options, start_offset=self._next, end_offset=end)).part_in(begin, stop)
+        return PartitionReader.of([segment], self._options.sharing(self._next, end)).part_in(begin, stop)
 
     def _is_waiting(self, segments: Sequence[SegmentFile]) -> bool:
         """Return True while the segment of the newest batch may come back as it was."""

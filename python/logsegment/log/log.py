@@ -124,7 +124,9 @@ class Log(Entries):
             start_offset: first offset wanted (inclusive). Records below the log start offset are deleted; see `log_start_offset` of `Log`.
             end_offset: first offset not wanted (exclusive).
             start_timestamp: begin at the first record of this time or later; with `on_error="skip"` as in `Segment.records`.
-            end_timestamp: end before the first record of this time or later.
+            end_timestamp: records before this time, wherever they are; `start_timestamp` too is then compared with each record, and a
+                record without a timestamp is in no range. The read goes on to the end of the log, unless the headers of all later batches
+                claim the order of time.
             isolation: "read_committed" is right across the borders of segments.
             log_start_offset: as in `Log`, for this read; None is that of the log.
             options: options of records; see `decode`. With `values="internal"`, records of other topics have null, and a warning is

@@ -27,6 +27,8 @@ class PartitionPiece:
         follower: first offset after the segment; None if it is not known.
         has_finding: the read of the piece reports the finding of the segment; of several pieces only one does.
         resumes: another piece has the offsets of the segment before the first one of this piece.
+        least: the least offset of wanted records, also where the name of the segment shows that all batches are wanted: records may have
+            other offsets than their batches.
     """
 
     segment: SegmentLookup
@@ -36,6 +38,7 @@ class PartitionPiece:
     follower: int | None = None
     has_finding: bool = True
     resumes: bool = False
+    least: int | None = None
 
     @cached_property
     def size(self) -> int:
@@ -55,7 +58,7 @@ class PartitionPiece:
     @property
     def end_offset(self) -> int | None:
         """The first offset after the piece; None if only the file shows it."""
-        return min((end for end in (self.options.end_offset, self.follower) if end is not None), default=None)
+        return min((end for end in (self.options.bounds[1], self.follower) if end is not None), default=None)
 
     @property
     def most_offsets(self) -> int | None:
@@ -68,7 +71,7 @@ class PartitionPiece:
         """The findings of the `.index`, also those of the look-up of the first and the last offset."""
         if self.options.skips_damage:
             # The bytes of such a read are found without it.
-            self.segment.byte_range(self.options.start_offset, self.options.end_offset)
+            self.segment.byte_range(*self.options.bounds)
         return self.segment.index_findings
 
     def offset_within(self, most_bytes: int, *, takes_first: bool) -> int | None:
@@ -91,11 +94,12 @@ class PartitionPiece:
             transactions: those that a committed read must know.
         """
         file = self.segment.file if self.has_finding else replace(self.segment.file, finding=None)
-        return file.source(self.begin, self.stop), replace(self.options, transactions=transactions)
+        start = self.least if self.options.start_offset is None else self.options.start_offset
+        return file.source(self.begin, self.stop), replace(self.options, start_offset=start, transactions=transactions)
 
     def touching(self, transactions: Transactions) -> Transactions:
         """Return the transactions with offsets of the piece, of which a partition may have very many."""
-        first, end = self._first_offset, self.options.end_offset
+        first, end = self._first_offset, self.options.bounds[1]
 
         def touching(ranges: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
             return [one for one in ranges if one[2] >= first and (end is None or one[1] < end)]
@@ -138,11 +142,11 @@ class PartitionPiece:
         Raises:
             OSError: if the file cannot be read.
         """
-        start, end = self.options.start_offset, self.options.end_offset
+        start, end = self.options.bounds
         cuts = self.segment.offset_cuts(most, self._first_offset, end)
         starts, begins = [start, *(cut[0] for cut in cuts)], [self.begin, *(cut[1] for cut in cuts)]
         ends, stops = [*(cut[0] for cut in cuts), end], [*(cut[2] for cut in cuts), self.stop]
-        options = [replace(self.options, start_offset=first, end_offset=last) for first, last in zip(starts, ends, strict=True)]
+        options = [self.options.sharing(first, last) for first, last in zip(starts, ends, strict=True)]
         if self.options.skips_damage:
             # Headers lead to the cuts, and a damaged one may claim the offsets of valid batches.
             ranges = [self.segment.range_to_read(own) for own in options]
@@ -165,4 +169,4 @@ class PartitionPiece:
 
     @property
     def _first_offset(self) -> int:
-        return max(self.options.start_offset or 0, self.segment.base_offset or 0)
+        return max(self.options.bounds[0] or 0, self.segment.base_offset or 0)

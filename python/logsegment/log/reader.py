@@ -26,7 +26,7 @@ from logsegment._log_paths import is_of_0_7
 from logsegment._options import EVERY_FORMAT, OnError, ReadOptions, SkippingKeywords, Timestamp
 from logsegment.log.piece import Part, PartitionPiece
 from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.log.time_lookup import bounds, first_offset_at, from_log_start
+from logsegment.log.time_lookup import first_offset_at, first_place_at, from_log_start, within_times
 from logsegment.segment_files.discovery import SegmentFile, segments_of_directory
 from logsegment.stores.uri import is_stored
 
@@ -63,15 +63,15 @@ class PartitionReader:
         Args:
             segments: in the order of their offsets, at least one.
             options: those of the read, with the offsets at which it begins and ends, if they are given.
-            times: the times at which it begins and ends, if they are given: at the first record of this time or later.
+            times: the time at which the read begins, at the first record of this time or later, and the time that its records are before;
+                see `time_lookup.within_times`.
 
         Raises:
             RecordBatchError: if bytes on the way to a time cannot be read, unless damage is skipped.
             OSError: if a file cannot be read.
         """
-        start, end = bounds(segments, times, options)
         file = segments[0].file
-        return cls(segments, replace(options, start_offset=start, end_offset=end, topic=file.topic, partition=file.partition))
+        return cls(segments, replace(within_times(segments, times, options), topic=file.topic, partition=file.partition))
 
     @classmethod
     def of(cls, files: Sequence[SegmentFile], options: ReadOptions) -> Self:
@@ -90,7 +90,7 @@ class PartitionReader:
 
     def wanted(self) -> Iterator[tuple[SegmentLookup, int | None]]:
         """Yield the segments that may hold wanted offsets, each with the first offset after it, or None for the last segment."""
-        start, end = self.options.start_offset, self.options.end_offset
+        start, end = self.options.bounds
         if start is not None and end is not None and start >= end:
             return
         for one, follower in zip(self.segments, _followers(self.segments), strict=True):
@@ -111,6 +111,15 @@ class PartitionReader:
             OSError: if a file cannot be read.
         """
         return first_offset_at(self.segments, timestamp, self.options)
+
+    def place_at(self, timestamp: Timestamp) -> int | None:
+        """Return where a read begins that begins at a time, as `time_lookup.first_place_at` finds it; None if no record is late enough.
+
+        Raises:
+            RecordBatchError: if bytes on the way cannot be read, unless damage is skipped.
+            OSError: if a file cannot be read.
+        """
+        return first_place_at(self.segments, timestamp, self.options)
 
     def piece(self) -> PartitionPiece:
         """Return the bytes that are read of the only segment; a piece without bytes if none of its records are wanted.
@@ -140,7 +149,8 @@ class PartitionReader:
             OSError: if a file of the partition cannot be read.
         """
         (segment,) = self.segments
-        first = segment.range_to_read(replace(self.options, end_offset=None))[0] if begin is None else begin
+        open_end = replace(self.options, end_offset=None, share=(self.options.share[0], None))
+        first = segment.range_to_read(open_end)[0] if begin is None else begin
         return PartitionPiece(segment, self.options, first, stop).part(self.transactions)
 
     def parts_from_end(self, step: int) -> Iterator[Part]:
@@ -194,13 +204,13 @@ class PartitionReader:
         except (FileNotFoundError, LimitError):
             # The read raises the error of a file that is gone. A look-up has the default limits, and the read may have others.
             begin, stop, is_empty = 0, None, False
-        return None if is_empty else PartitionPiece(segment, options, begin, stop, follower)
+        return None if is_empty else PartitionPiece(segment, options, begin, stop, follower, least=self.options.start_offset)
 
     def _options_of(self, segment: SegmentLookup) -> ReadOptions:
-        """Return the options of a segment. Its name may show that all of its offsets are wanted; uploads may overlap."""
-        start, offsets = self.options.start_offset, segment.file.offsets
+        """Return the options of a segment. Its name may show that all of its batches are wanted; uploads may overlap."""
+        start, offsets = self.options.bounds[0], segment.file.offsets
         begins_later = start is not None and offsets is not None and offsets[0] >= start
-        return replace(self.options, start_offset=None) if begins_later else self.options
+        return replace(self.options, start_offset=None, share=(None, self.options.share[1])) if begins_later else self.options
 
 
 def committed_transactions(segments: Sequence[SegmentFile], options: ReadOptions) -> Transactions:

@@ -240,7 +240,9 @@ class Segment(Entries):
             start_offset: first offset to return (inclusive).
             end_offset: end of the offsets to return (exclusive).
             start_timestamp: start at the first record of this time or later, as `offset_for_timestamp` finds it in a valid log.
-            end_timestamp: end before the first record of this time or later.
+            end_timestamp: records before this time, wherever they are; `start_timestamp` too is then compared with each record, and a
+                record without a timestamp is in no range. The read goes on to the end of the log, unless the headers of all later batches
+                claim the order of time.
             isolation: see `decode`; the markers of the whole partition count.
             options: options of records; see `decode`.
 

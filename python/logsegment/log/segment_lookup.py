@@ -99,10 +99,10 @@ class SegmentLookup:
         Raises:
             OSError: if the file cannot be read.
         """
-        if options.format in ("0.7", "sniff") or (options.start_offset is None and options.end_offset is None):
+        if options.format in ("0.7", "sniff") or options.bounds == (None, None):
             return 0, None
         look_up = self.valid_range if options.skips_damage else self.byte_range
-        return look_up(options.start_offset, options.end_offset)
+        return look_up(*options.bounds)
 
     def byte_range(self, start_offset: int | None = None, end_offset: int | None = None) -> tuple[int, int | None]:
         """Find the bytes of the batches that may hold wanted offsets.
@@ -183,7 +183,7 @@ class SegmentLookup:
             return position, batch
         except ChunkError:
             latest = latest_timestamp(self.path)
-            if latest is None or latest >= timestamp:
+            if latest is None or latest < 0 or latest >= timestamp:
                 raise
             return self.size, None
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
-from logsegment._core import FileSource
+from logsegment._core import FileSource, RecordBatchError, claimed_order, valid_batches
 from logsegment._core import first_offset_at as core_first_offset_at
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions, Timestamp, milliseconds, time_bounds
@@ -28,36 +29,65 @@ def first_offset_at(segments: Iterable[SegmentLookup], timestamp: Timestamp, opt
         RecordBatchError: if bytes on the way cannot be read, unless damage is skipped.
         OSError: if a file cannot be read.
     """
+    found = _first_at(segments, timestamp, options)
+    return None if found is None else found[1]
+
+
+def first_place_at(
+    segments: Iterable[SegmentLookup], timestamp: Timestamp, options: ReadOptions, *, takes_batch: bool = False
+) -> int | None:
+    """Return where a read begins that begins at a time: as `first_offset_at`, but an offset that the header of the batch claims.
+
+    The header of a batch decides which reads have it, and its records may have other offsets (FND-2). With `takes_batch` all of the batch
+    is read, by a read that compares times with each record.
+    """
+    found = _first_at(segments, timestamp, options)
+    if found is None:
+        return None
+    segment, offset, base = found
+    if takes_batch:
+        return min(offset, base)
+    with suppress(RecordBatchError):
+        batch = segment.find_offset(base)[1]
+        if batch is not None and batch[1] <= base <= batch[2]:
+            return min(max(offset, batch[1]), batch[2])
+    return offset
+
+
+def _first_at(segments: Iterable[SegmentLookup], timestamp: Timestamp, options: ReadOptions) -> tuple[SegmentLookup, int, int] | None:
     wanted = max(milliseconds(timestamp), _LEAST)
     if wanted > _MOST:
         return None
-    found = (_found_in(one, wanted, options) for one in segments if not is_of_0_7(one.file.path))
-    return next((offset for offset in found if offset is not None), None)
+    found = ((one, _found_in(one, wanted, options)) for one in segments if not is_of_0_7(one.file.path))
+    return next(((one, *place) for one, place in found if place is not None), None)
 
 
-def bounds(
-    segments: Sequence[SegmentLookup], times: tuple[Timestamp | None, Timestamp | None], options: ReadOptions
-) -> tuple[int | None, int | None]:
-    """Return the first offset that is wanted and the first one after it, which is not.
+def within_times(segments: Sequence[SegmentLookup], times: tuple[Timestamp | None, Timestamp | None], options: ReadOptions) -> ReadOptions:
+    """Return the options of a read of a range of times.
+
+    A first time alone is a place in the log, as for Kafka's consumers: the read begins at the first record of this time or later, and goes
+    on to the end. With a second time, the times of a record decide, wherever the record is: one bad clock ends no read. A record without a
+    timestamp is in no range. The read ends early only if the headers claim that the log is in the order of time from there on.
 
     Args:
         segments: those of a log, in the order of their offsets.
-        times: the times at which the read begins and ends, if they are given. If no record is late enough, it is the end of the log.
+        times: the first time that is wanted, and the first one that is too late, if they are given.
         options: those of the read, with the offsets at which it begins and ends, if they are given.
 
     Raises:
         ValueError: if the first time is after the second one.
     """
-    start, end = options.start_offset, options.end_offset
-    anywhere = from_log_start(segments, replace(options, start_offset=None, end_offset=None))
     since, until = time_bounds(*times)
+    anywhere = from_log_start(segments, replace(options, start_offset=None, end_offset=None))
+    start = end = None
     if since is not None:
-        found = first_offset_at(segments, since, anywhere)
-        start = _MOST if found is None else found if start is None else max(found, start)
+        found = first_place_at(segments, since, anywhere, takes_batch=until is not None)
+        start = _MOST if found is None else found
     if until is not None:
-        found = first_offset_at(segments, until, anywhere)
-        end = end if found is None else found if end is None else min(found, end)
-    return start, end
+        until = min(max(until, _LEAST), _MOST)
+        end = _end_before(segments, until, anywhere)
+        options = replace(options, times=(None if since is None else max(since, _LEAST), until))
+    return options.sharing(start, end)
 
 
 def from_log_start(segments: Sequence[SegmentLookup], options: ReadOptions) -> ReadOptions:
@@ -68,23 +98,61 @@ def from_log_start(segments: Sequence[SegmentLookup], options: ReadOptions) -> R
     return replace(options, start_offset=start) if is_needed else options
 
 
-def _found_in(segment: SegmentLookup, timestamp: int, options: ReadOptions) -> int | None:
+def _end_before(segments: Sequence[SegmentLookup], until: int, options: ReadOptions) -> int | None:
+    """Return the offset before which a read of records before a time can end; None if later records may be before it.
+
+    It can end where the first record of that time is, if the headers of all batches from there on claim the order of time: before its
+    batch if that claims to begin at that time, else after it.
+    """
+    found = _first_at(segments, until, options)
+    if found is None:
+        return None
+    first, _, base = found
+    read = options if options.skips_damage else replace(options, check_crc=False)
+    try:
+        batch = _batch_of(first, base, read)
+        if batch is None:
+            return None
+        position, size, last = batch
+        latest = None
+        for segment in segments[segments.index(first) :]:
+            source = FileSource(segment.file.path, position if segment is first else 0)
+            latest = claimed_order(source, until, latest, read)
+            if latest is None:
+                return None
+        begins_later = claimed_order(FileSource(first.file.path, position, position + size), until, until, read) is not None
+    except RecordBatchError:
+        return None
+    return base if begins_later else last + 1
+
+
+def _batch_of(segment: SegmentLookup, base: int, options: ReadOptions) -> tuple[int, int, int] | None:
+    """Return position, size and last offset of the batch with a base offset; a read that skips damage finds a valid one past damage."""
+    if not options.skips_damage:
+        position, batch = segment.find_offset(base)
+        return (position, batch[0], batch[2]) if batch is not None and batch[1] == base else None
+    begin, _ = segment.valid_range(base)
+    with valid_batches(FileSource(segment.file.path, begin), options) as entries:
+        return next(((one.position, one.size, one.last_offset) for one in entries if one.base_offset == base), None)
+
+
+def _found_in(segment: SegmentLookup, timestamp: int, options: ReadOptions) -> tuple[int, int] | None:
     position = 0
     if not options.skips_damage:
         # Batches whose headers say that all of their records are earlier are skipped.
         position, batch = segment.find_timestamp(timestamp)
         if batch is None:
             return None
-    found = core_first_offset_at(FileSource(segment.file.path, position), timestamp, _decoding(options))
-    is_after = not options.skips_damage and found is not None and options.end_offset is not None and found >= options.end_offset
+    found = core_first_offset_at(FileSource(segment.file.path, position), timestamp, looking_at_times(options))
+    is_after = not options.skips_damage and found is not None and options.end_offset is not None and found[0] >= options.end_offset
     return None if is_after else found
 
 
-def _decoding(options: ReadOptions) -> ReadOptions:
-    """Return the options of the decode that looks at the times of records."""
+def looking_at_times(options: ReadOptions) -> ReadOptions:
+    """Return the options of a decode that looks at the times of records."""
     own = replace(
         options,
-        columns=("offset", "timestampMs"),
+        columns=("offset", "timestampMs", "batchBaseOffset"),
         control=True,
         isolation="read_uncommitted",
         transactions=None,

@@ -9,7 +9,7 @@ use arrow_array::{Array, Int64Array, RecordBatch};
 use super::cell::BytesCell;
 use super::column;
 use crate::error::{ErrorKind, Result};
-use crate::model::timestamp::NO_TIMESTAMP;
+use crate::model::timestamp::TimeRange;
 
 /// Conditions that a row must meet; what is not set is met by all.
 #[derive(Clone, Debug, Default)]
@@ -58,11 +58,8 @@ impl Chosen<'_> {
 
     fn is_in_time(&self, row: usize) -> bool {
         let Some(times) = self.times else { return true };
-        if times.is_null(row) || times.value(row) == NO_TIMESTAMP {
-            return false;
-        }
-        let time = times.value(row);
-        self.filter.since.is_none_or(|since| time >= since) && self.filter.until.is_none_or(|until| time < until)
+        let wanted = TimeRange { start: self.filter.since.unwrap_or(i64::MIN), end: self.filter.until };
+        times.is_valid(row) && wanted.contains(times.value(row))
     }
 
     fn has_key(&self, row: usize) -> bool {

@@ -10,6 +10,7 @@ use crate::decode::OffsetRange;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Run;
 use crate::interrupt::Interrupt;
+use crate::model::timestamp::TimeRange;
 use crate::py::bytes_writer;
 use crate::py::errors;
 use crate::py::finding::{self, Finding};
@@ -18,11 +19,9 @@ use crate::py::options::{ReadOptions, option};
 use crate::py::output::Output;
 use crate::py::source;
 use crate::py::verbs::key_set::KeySet;
-use crate::py::verbs::offset_set::OffsetSet;
 use crate::py::verbs::partition_end::PartitionEnd;
-use crate::rewrite::{
-    Account, Action, Digest, Filter, HeaderMatch, Mask, Offsets, Plan, RewriteOptions, Rewriter, RunOutput, Selection, Times,
-};
+use crate::py::verbs::place_set::PlaceSet;
+use crate::rewrite::{Account, Action, Digest, Filter, HeaderMatch, Mask, Offsets, Plan, RewriteOptions, Rewriter, RunOutput, Selection};
 use crate::validate::Finding as CoreFinding;
 use crate::wire::{Sink, as_u64};
 
@@ -124,7 +123,7 @@ fn plan_of(how: &Bound<'_, PyAny>) -> PyResult<Plan> {
         let given = how.getattr(name)?;
         if given.is_none() { Ok(None) } else { selection_of(&given).map(Some) }
     };
-    Ok(Plan { keep: selection("keep")?, drop: selection("drop")?, tombstone: selection("tombstone")?, mask: selection("mask")? })
+    Ok(Plan { keep: selection("keep")?, drop: selection("drop")?, tombstone: selection("tombstone")?, mask: selection("mask")?, place: 0 })
 }
 
 /// A header's key and its values, or None for any value.
@@ -133,25 +132,16 @@ type HeaderRow = (Vec<u8>, Option<Vec<Option<Vec<u8>>>>);
 fn selection_of(given: &Bound<'_, PyAny>) -> PyResult<Selection> {
     let keys: Option<Bound<'_, KeySet>> = option!(given, "keys");
     let headers: Option<Vec<HeaderRow>> = option!(given, "headers");
-    let (offsets, has_found_offsets) = offsets_of(&given.getattr("offsets")?)?;
+    let offsets: Option<Vec<(i64, Option<i64>)>> = option!(given, "offsets");
+    let places: Option<Bound<'_, PlaceSet>> = option!(given, "places");
     let times: Option<Vec<(i64, Option<i64>)>> = option!(given, "times");
     Ok(Selection {
         keys: keys.map(|keys| Arc::clone(&keys.get().0)),
         headers: headers.map(|rows| rows.into_iter().map(|(key, values)| HeaderMatch { key, values }).collect()),
-        offsets,
-        has_found_offsets,
-        times: times.map(|rows| rows.into_iter().map(|(start, end)| Times { start, end }).collect()),
+        offsets: offsets.map(|rows| Arc::new(Offsets::new(rows.into_iter().map(|(start, end)| OffsetRange { start, end }).collect()))),
+        places: places.map(|places| Arc::clone(&places.get().0)),
+        times: times.map(|rows| rows.into_iter().map(|(start, end)| TimeRange { start, end }).collect()),
     })
-}
-
-/// The offsets, and whether they were found.
-fn offsets_of(given: &Bound<'_, PyAny>) -> PyResult<(Option<Arc<Offsets>>, bool)> {
-    if let Ok(found) = given.cast::<OffsetSet>() {
-        return Ok((Some(Arc::clone(&found.get().0)), true));
-    }
-    let rows: Option<Vec<(i64, Option<i64>)>> = given.extract()?;
-    let ranges = |rows: Vec<_>| rows.into_iter().map(|(start, end)| OffsetRange { start, end }).collect();
-    Ok((rows.map(|rows| Arc::new(Offsets::new(ranges(rows)))), false))
 }
 
 /// Writes what runs became.

@@ -67,7 +67,7 @@ impl SegmentIndex {
         self.look_up(py, |lookup| lookup.offset(offset)).map(as_found)
     }
 
-    /// The first batch whose largest timestamp is at or after `timestamp` (ms).
+    /// The first batch that may hold a record at or after `timestamp` (ms).
     fn find_timestamp(&self, py: Python<'_>, timestamp: i64) -> PyResult<Found> {
         self.look_up(py, |lookup| lookup.timestamp(timestamp)).map(as_found)
     }
@@ -328,7 +328,7 @@ fn parse<T: Send>(py: Python<'_>, path: &Path, parse: impl Fn(&[u8]) -> Parsed<T
 ///     options: those of the read. A read that skips damage trusts an entry only if its checksum matches.
 #[pyfunction]
 pub fn committed_transactions(py: Python<'_>, segments: Vec<(PathBuf, i64)>, options: ReadOptions) -> PyResult<Transactions> {
-    let wanted = OffsetRange { end: options.end_offset, ..OffsetRange::default() };
+    let wanted = OffsetRange { end: options.last_bound(), ..OffsetRange::default() };
     let scope = Scope {
         wanted,
         verifier: options.verifier(options.scan_checksums()?),

@@ -57,6 +57,11 @@ class OffsetLimit:
         """Return the values of topic-partitions, which must be exactly those that are read."""
         return self.offsets if self.offsets is not None else self.timestamps
 
+    def time_of(self, name: TopicPartition) -> int | None:
+        """Return the time of a topic-partition in ms; None if the limit is none, or one of the times that brokers treat as words."""
+        time = self.timestamp if self.timestamps is None else self.timestamps[name]
+        return None if time in (EARLIEST, LATEST) else time
+
     def option(self, edge: Edge) -> str:
         """Return the name of the option that set it."""
         if self.timestamp is not None:

@@ -13,6 +13,7 @@ from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment.log.reader import PartitionReader
 from logsegment.log.segment_lookup import SegmentLookup
+from logsegment.log.time_lookup import looking_at_times
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
 from logsegment.spark.options.read import BatchOptions
@@ -28,6 +29,7 @@ class LogRange:
         segments: all of its segments, in order.
         start: first offset; None for the log start offset.
         end: first offset after the range; None for the end of the log at the time of the read.
+        until: ms; records before this time, wherever they are. None for all records.
         looked_up: segments whose indexes were used to look a time up; they may be damaged.
     """
 
@@ -35,6 +37,7 @@ class LogRange:
     segments: Sequence[SegmentLookup]
     start: int | None = None
     end: int | None = None
+    until: int | None = None
     looked_up: tuple[SegmentLookup, ...] = ()
 
 
@@ -74,14 +77,15 @@ def resolved(name: TopicPartition, limit: OffsetLimit, edge: Edge, find: Callabl
         return limit.everywhere
     if limit.offsets is not None:
         return limit.offsets[name]
-    timestamp = limit.timestamp if limit.timestamps is None else limit.timestamps[name]
+    timestamp = limit.time_of(name)
     if timestamp is None:
-        return EARLIEST if edge == "starting" else LATEST
-    if timestamp in (EARLIEST, LATEST):
-        # Brokers and their clients treat these times as the words.
-        return timestamp
+        word = limit.timestamp if limit.timestamps is None else limit.timestamps[name]
+        return word if word is not None else EARLIEST if edge == "starting" else LATEST
+    if edge == "ending":
+        # Records after the first one that is too late may be early enough.
+        return LATEST
     found = find(timestamp)
-    if found is None and edge == "starting" and limit.no_match == "error":
+    if found is None and limit.no_match == "error":
         raise ValueError(
             f"no record of {name} has timestamp {timestamp} ms or later; "
             "set startingOffsetsByTimestampStrategy to latest to start after the last record"
@@ -108,7 +112,7 @@ def _range(name: TopicPartition, files: Sequence[SegmentFile], options: BatchOpt
     looked_up: list[SegmentLookup] = []
 
     def find(timestamp: int) -> int | None:
-        found = PartitionReader(segments, replace(options.read, start_offset=after_deleted)).offset_at(timestamp)
+        found = PartitionReader(segments, replace(options.read, start_offset=after_deleted)).place_at(timestamp)
         if not options.read.skips_damage:
             looked_up.extend(one for one in segments if found is None or (one.base_offset or 0) <= found)
         return found
@@ -116,15 +120,27 @@ def _range(name: TopicPartition, files: Sequence[SegmentFile], options: BatchOpt
     start, end = resolved(name, options.starting, "starting", find), resolved(name, options.ending, "ending", find)
     _ensure_boundary(name, segments, start, "starting")
     _ensure_boundary(name, segments, end, "ending")
-    if 0 <= end < start:
-        text = f"{name}: offsets from {start} to {end}"
+    since, until = options.starting.time_of(name), options.ending.time_of(name)
+    late = find(until) if until is not None and start >= 0 else None
+    if late is not None and until is not None and late < start and not _has_record_before(until, start, segments, options):
+        end = late
+    is_reversed = since is not None and until is not None and since > until
+    if 0 <= end < start or is_reversed:
+        text = f"{name}: offsets from {start} to {end}" if 0 <= end < start else f"{name}: times from {since} to {until}"
         raise ValueError(f"{text}: option {options.starting.option('starting')} must not be after {options.ending.option('ending')}")
     if after_deleted is not None and start == EARLIEST:
         start = after_deleted
-    if start == LATEST or end == EARLIEST or (start >= 0 and 0 <= end <= start):
+    if start == LATEST or end == EARLIEST or (start >= 0 and 0 <= end <= start) or (until is not None and since == until):
         return None
-    one = LogRange(name, segments, None if start < 0 else start, None if end < 0 else end, tuple(looked_up))
+    one = LogRange(name, segments, None if start < 0 else start, None if end < 0 else end, until, tuple(looked_up))
     return _without_lost(one, first, options)
+
+
+def _has_record_before(until: int, start: int, segments: Sequence[SegmentLookup], options: BatchOptions) -> bool:
+    """Return True if a record from an offset on is before a time. In a log in the order of time none is after a record of that time."""
+    read = replace(looking_at_times(options.read), start_offset=start)
+    with PartitionReader.plan(segments, read, (None, until)).read() as stream:
+        return any(batch.num_rows for batch in stream)
 
 
 def _without_lost(one: LogRange, first: int | None, options: BatchOptions) -> LogRange:

@@ -27,6 +27,7 @@ from logsegment._options import milliseconds
 from logsegment.log.piece import Part, PartitionPiece
 from logsegment.log.reader import PartitionReader
 from logsegment.log.segment_lookup import SegmentLookup
+from logsegment.log.time_lookup import within_times
 from logsegment.segment_files.discovery import is_gap
 from logsegment.segment_files.log_start import warn_of_log_starts
 from logsegment.spark.options.read import BatchOptions
@@ -39,6 +40,8 @@ T = TypeVar("T")
 TASK_FILES = 64
 #: Most files of a task: a task that fails opens all of them again.
 _MOST_FILES = 1024
+#: The largest offset of 64 bits.
+_LAST_OFFSET = 2**63 - 1
 #: Up to this many tasks each partition has its own, as with Spark's Kafka source; thousands would take minutes to start.
 OWN_TASKS = 64
 
@@ -117,9 +120,14 @@ def _ensure_none_skipped(left_out: Sequence[Finding], options: BatchOptions) -> 
 
 def _readers(one: LogRange, wanted: WantedRows, options: BatchOptions) -> Iterator[PartitionReader]:
     """Yield the readers of a range; of files without a topic-partition one for each directory, or for a file that is not a segment."""
-    start = one.start if wanted.start is None else max(wanted.start, one.start or 0)
+    # A time is a place in the log, and later records may have any offset.
+    is_place = options.starting.time_of(one.name) is not None
+    starts = [start for start in (None if is_place else one.start, wanted.start) if start is not None]
     ends = [end for end in (one.end, wanted.end) if end is not None]
-    read = replace(options.read, start_offset=start, end_offset=min(ends, default=None), topic=one.name.topic, partition=one.name.partition)
+    name = one.name
+    bounds = {"start_offset": max(starts, default=None), "end_offset": min(ends, default=None)}
+    read = replace(options.read, topic=name.topic, partition=name.partition, **bounds)
+    read = within_times(one.segments, (None, one.until), read.sharing(one.start, None) if is_place else read)
     for _, segments in groupby(one.segments, lambda segment: segment.path if segment.base_offset is None else segment.file.directory):
         reader = PartitionReader(list(segments), read, wanted.timestamp)
         for segment in reader.segments:
@@ -303,19 +311,24 @@ def _bare(one: Filter) -> Filter:
 
 def _offsets(wanted: WantedRows, one: Filter) -> WantedRows:
     least, most = _bounds(one, int)
-    start = wanted.start if least is None else max(least, wanted.start or 0)
-    if most is None:
+    # No record has an offset of more than 64 bits, or the last one of these.
+    start = wanted.start if least is None else max(min(least, _LAST_OFFSET), wanted.start or 0)
+    if most is None or most >= _LAST_OFFSET:
         return replace(wanted, start=start)
     end = max(most, -1) + 1
     return replace(wanted, start=start, end=end if wanted.end is None else min(end, wanted.end))
 
 
 def _times(wanted: WantedRows, one: Filter) -> WantedRows:
-    """Use a least time. A largest time is useless: headers have the largest time of a batch, not the smallest."""
+    """Use a least time: Java gives microseconds, and PySpark a datetime.
+
+    A largest time is useless: headers have the largest time of a batch, not the smallest.
+    """
+    micros, _ = _bounds(one, int)
     least, _ = _bounds(one, datetime)
-    if least is None or least.tzinfo is None:
+    if micros is None and (least is None or least.tzinfo is None):
         return wanted
-    time = milliseconds(least, rounds_up=False)
+    time = milliseconds(least, rounds_up=False) if micros is None else micros // 1000
     return replace(wanted, timestamp=time if wanted.timestamp is None else max(time, wanted.timestamp))
 
 

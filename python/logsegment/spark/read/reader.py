@@ -82,7 +82,7 @@ class SegmentReader(DataSourceReader):
 
         def own(found: list[Finding]) -> list[Finding]:
             (file,) = find_segments(source.path)
-            return reported_by(found, source, Share(file.base_offset or 0, read.start_offset, read.end_offset, resumes), self.options)
+            return reported_by(found, source, Share(file.base_offset or 0, *read.bounds, resumes), self.options)
 
         place = {"path": str(source.path), "topic": read.topic, "partition": read.partition}
         decoding = with_schemas(read, self.options.read)

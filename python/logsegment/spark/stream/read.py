@@ -95,7 +95,7 @@ class _RangeReader:
                 listed = settled_segments(self._part.segment, reports=self._options.skips_damage)
                 self._ensure_begun(listed)
                 start, end = self._at, self._part.end
-                reader = PartitionReader.of(listed, replace(self._options, start_offset=start, end_offset=end))
+                reader = PartitionReader.of(listed, self._options.sharing(start, end))
                 # Segments that contradict their names may have the same offsets as others.
                 holders = [one.file for one, _ in reader.at(end - 1).wanted()]
                 for segment, follower in reader.wanted():
@@ -118,7 +118,7 @@ class _RangeReader:
 
     def _open(self, segment: SegmentFile, start: int, end: int, *, is_last: bool) -> OpenedSegment:
         before = version_of(segment)
-        reader = PartitionReader.of([lower_bounded(segment)], replace(self._options, start_offset=start, end_offset=end))
+        reader = PartitionReader.of([lower_bounded(segment)], self._options.sharing(start, end))
         part = reader.part()
         # With damage skipped, the batch at `end` may be damaged. The next trigger sees a log that was cut.
         is_known = not is_last or self._options.skips_damage or part[0].end is not None

@@ -256,7 +256,7 @@ def _starting(name: TopicPartition, options: StreamOptions, segments: Sequence[S
 
     def find(timestamp: int) -> int | None:
         read = replace(options.read, start_offset=reach.earliest, end_offset=reach.latest)
-        return PartitionReader.of(segments, read).offset_at(timestamp)
+        return PartitionReader.of(segments, read).place_at(timestamp)
 
     offset = resolved(name, options.starting, "starting", find)
     if offset == EARLIEST:

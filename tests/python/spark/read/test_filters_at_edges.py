@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
+import building
 import logsegment as ls
 import made_logs
 from damage import search
@@ -54,9 +55,9 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("edges") / "edges-0"
     directory.mkdir()
     # The order of times is not that of offsets.
-    times = pa.array([*TIMES[::2], *TIMES[1::2]], pa.int64())
-    table = pa.table({"timestampMs": times, "value": [b"v"] * len(times)})
-    ls.encode(table, batch_bytes=1, out=directory / f"{0:020}.log")
+    record = building.record(b"k", b"v")
+    batches = [building.batch(record, count=1, base_offset=at, base_timestamp=time) for at, time in enumerate([*TIMES[::2], *TIMES[1::2]])]
+    (directory / f"{0:020}.log").write_bytes(b"".join(batches))
     made_logs.index(directory)
     return directory
 
@@ -111,7 +112,7 @@ def test_a_plan_leaves_out_no_row_for_which_the_filters_hold(log: Path, filters:
     options = {"path": str(log), "jvm.plan": json.dumps({"version": __version__, "filters": filters})}
     request = PlanRequest.taken(options)
     assert request is not None
-    reader: Any = LogSegmentSource(options).reader(record_schema(["offset", "timestamp"]))
+    reader: Any = LogSegmentSource(options).reader(record_schema(["offset"]))
     planned = PlanningReader(reader, request, "rows are read here")
     from logsegment.spark.read.plan import wanted_by
 
@@ -132,8 +133,6 @@ def test_one_batch_is_not_cut_into_more_tasks_than_it_has_bytes(tmp_path: Path):
     directory.mkdir()
     data = bytearray(ls.encode(pa.table({"value": [b"v"]})) or b"")
     data[23:27] = (2**31 - 2).to_bytes(4)
-    import building
-
     (directory / f"{0:020}.log").write_bytes(building.resealed(bytes(data)))
     for most in ("1", "1000", str(2**20)):
         reader: Any = LogSegmentSource({"path": str(directory), "maxRecordsPerPartition": most}).reader(record_schema(["offset"]))
