@@ -108,7 +108,7 @@ impl Validator {
             is_followed: false,
             segment,
             is_outside: false,
-            base_offset: None,
+            base_offset: (segment.start != i64::MIN).then_some(segment.start),
             before: Before::default(),
             findings: Findings::default(),
             fresh: Vec::new(),
@@ -129,7 +129,7 @@ impl Validator {
     /// Sets the base offset of the segment, from its name.
     #[must_use]
     pub fn in_segment(self, base_offset: Option<i64>) -> Self {
-        Self { base_offset, ..self }
+        Self { base_offset: base_offset.or(self.base_offset), ..self }
     }
 
     /// Continues with the producers and transactions of the segments before.

@@ -280,7 +280,7 @@ def _salvage(segment: InputSegment, outputs: tuple[Any, Any], place: OutputPlace
 
 def _is_healthy(found: Salvage) -> bool:
     """Return True if every byte was kept, and nothing is to be said of the file."""
-    return not (found.lost or found.findings or found.aside_bytes)
+    return not (found.lost or found.findings or found.aside_bytes or found.unopened or found.moved)
 
 
 def _lines(name: str, found: Salvage) -> Iterator[str]:
