@@ -14,6 +14,10 @@ ID = r"[A-Za-z0-9_-]{22}"
 _TOPIC = r"[A-Za-z0-9._-]{1,249}"
 #: Tiered storage adds an id to the name. This package adds the end of an upload that is read in part.
 SEGMENT = re.compile(r"([0-9]{20})(-[A-Za-z0-9_-]+)?\.(?:log|kafka)")
+#: A segment, or the file of a swap that is read in its place.
+READ_SEGMENT = re.compile(SEGMENT.pattern + r"(?:\.swap)?")
+#: The end of the name of such a file, and of the files next to it.
+SWAP = ".swap"
 #: The third group marks a partition that is being deleted, moved to another disk, or abandoned.
 PARTITION = re.compile(rf"({_TOPIC})-([0-9]{{1,10}})(\.[0-9a-f]{{32}}-(?:delete|future|stray))?")
 _MOST_PARTITION = 2**31 - 1

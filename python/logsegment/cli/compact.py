@@ -27,7 +27,7 @@ from logsegment.cli.options import (
     reading_options,
     taking,
 )
-from logsegment.cli.output.files import say_space
+from logsegment.cli.output.files import say_inputs
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
 
@@ -88,8 +88,7 @@ def compact(options: CompactArguments) -> int:
     """
     if options.output is None and not options.dry_run:
         raise click.UsageError("Missing option '--output'; --dry-run needs none")
-    if not options.quiet and options.output is not None:
-        say_space(options.output, [options.path])
+    say_inputs(options.output, [options.path], quiet=options.quiet)
     try:
         with choosing_replicas():
             done = compact_source(

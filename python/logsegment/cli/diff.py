@@ -16,7 +16,7 @@ from logsegment.analysis.diff_sides import Difference
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, worst
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, log_start_offset, selection, show_gaps, show_log_starts
+from logsegment.cli.inputs import STDIN, log_start_offset, selection, show_log_starts, show_notes
 from logsegment.cli.messages import count, say, show_json, show_wrapped
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
@@ -34,7 +34,6 @@ from logsegment.cli.options import (
     withholding,
 )
 from logsegment.cli.output.findings import more_like_it
-from logsegment.segment_files.discovery import is_gap
 from logsegment.segment_files.log_start import RULES
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
@@ -124,7 +123,7 @@ def diff(options: DiffArguments) -> int:
 def _written(partition: Comparison, options: DiffArguments, redactor: Redactor | None) -> tuple[str, bool]:
     """Write a partition after the gaps of its uploads; return its state, and whether batches could not be read here."""
     is_unread = False
-    show_gaps(filter(is_gap, partition.left_out))
+    show_notes(partition.left_out)
     show_log_starts(one for one in partition.left_out if one.rule in RULES)
     shown_differences = 0
     lines = JsonDifferences(partition, redactor) if options.is_json else TextDifferences(partition, redactor)

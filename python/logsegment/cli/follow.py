@@ -52,6 +52,7 @@ from logsegment.cli.output.records import Form, JsonForm, JsonLines, RowFilter, 
 from logsegment.cli.values import typed, unknown_schemas, values_options
 from logsegment.log.follow import Follower, Piece
 from logsegment.segment_files.discovery import SegmentFile, expanded, found_in, is_gap, of_partition
+from logsegment.segment_files.interrupted import is_taken
 from logsegment.segment_files.log_start import with_log_starts
 from logsegment.segment_files.replicas import ReplicaChoice
 from logsegment.stores.uri import directory_of, here, is_stored, placed, shown
@@ -154,6 +155,7 @@ class Following:
         if directory not in self.followers:
             ensure_segments([input_of(one) for one in segments if not one.is_listed], self.options.reading)
         follower = self.followers.setdefault(directory, Follower(start, self._read(segments[0]), self.options.wait))
+        self._note_swaps(left_out)
         self._report_gaps([one for one in left_out if directory_of(one.path) == shown(segments[0].directory)], follower)
         found = False
         try:
@@ -180,6 +182,13 @@ class Following:
             partition=segment.partition,
             **self.options.reading,
         )
+
+    def _note_swaps(self, left_out: Sequence[Finding]) -> None:
+        """Say once which files of completed swaps are read."""
+        new = [one for one in left_out if is_taken(one) and one.path not in self.reported]
+        if not self.options.quiet:
+            show_gaps(new)
+        self.reported.update(one.path for one in new)
 
     def _report_gaps(self, left_out: Sequence[Finding], follower: Follower) -> None:
         """Say once of each upload that is not read what will be missing among what is shown."""

@@ -24,7 +24,7 @@ from logsegment.cli.exit_codes import DamagedInput
 from logsegment.cli.messages import say
 from logsegment.cli.options import LOG_START
 from logsegment.log.reader import PartitionReader, alone, arranged
-from logsegment.segment_files.discovery import SegmentFile, findings_of, found_in, is_gap, of_partition, size_of
+from logsegment.segment_files.discovery import SegmentFile, findings_of, found_in, is_noted, of_partition, size_of
 from logsegment.segment_files.log_start import deleted_records, with_log_starts
 from logsegment.segment_files.replicas import ReplicaError, one_replica
 from logsegment.stores.uri import directory_of, is_stored, shown
@@ -33,6 +33,8 @@ from logsegment.tiered.errors import SegmentKeyError
 STDIN = "-"
 #: The keys of --topic and --partition in the context of a command.
 SELECTION = ("logsegment.topic", "logsegment.partition")
+#: Findings about files that are not read that are shown.
+NOTES = 20
 #: The key of --replica, which only verbs that read one directory of a partition have.
 REPLICA = "logsegment.replica"
 
@@ -108,7 +110,7 @@ def segments_of(
 
     Args:
         paths: as they were given.
-        left_out: gets the findings about uploads in tiered storage that are not read; without it, those about missing offsets are shown.
+        left_out: gets the findings about files that are not read; without it, those about missing offsets and interrupted work are shown.
         failed: gets the error of each path that cannot be read, instead of raising it.
 
     Raises:
@@ -127,7 +129,7 @@ def segments_of(
         skipped += findings
     segments = _selected(found, skipped)
     if left_out is None:
-        show_gaps(filter(is_gap, skipped))
+        show_notes(skipped)
     else:
         left_out += skipped
     options = partition_options_of()
@@ -163,6 +165,16 @@ def _from_log_start(segments: list[InputSegment], options: PartitionOptions) -> 
     show_log_starts([*findings, *deleted_records(files)])
     placed = iter(files)
     return [one if one.file is None else replace(one, file=next(placed)) for one in segments]
+
+
+def show_notes(findings: Iterable[Finding]) -> None:
+    """Show the findings of what is not read that each read reports; with --quiet not those that are only information."""
+    context = click.get_current_context(silent=True)
+    is_quiet = context is not None and bool(context.params.get("quiet"))
+    shown_ones = [one for one in findings if is_noted(one) and not (is_quiet and one.severity == "info")]
+    show_gaps(shown_ones[:NOTES])
+    if len(shown_ones) > NOTES:
+        say(f"and {len(shown_ones) - NOTES:,} more files are not read; `logsegment verify` lists them")
 
 
 def show_gaps(findings: Iterable[Finding]) -> None:

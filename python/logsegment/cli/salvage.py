@@ -41,6 +41,8 @@ from logsegment.cli.output.files import (
 )
 from logsegment.cli.output.progress import Progress
 from logsegment.segment_files.discovery import is_gap
+from logsegment.segment_files.interrupted import RULE as WORK
+from logsegment.segment_files.interrupted import is_taken
 from logsegment.segment_files.output_names import file_name, output_directories
 from logsegment.segment_files.overflow import MOST, split_file
 from logsegment.segment_files.overflow import RULE as OVERFLOW_RULE
@@ -62,13 +64,15 @@ class SalvageJob:
     aside_bytes: int = 0
 
     def leave_out(self, findings: Sequence[Finding]) -> None:
-        """Report the uploads in tiered storage that are not read; nothing else has the offsets of a gap."""
+        """Report the files that are not read, and those of completed swaps; nothing else has the offsets of a gap."""
         self.has_lost |= any(map(is_gap, findings))
         for one in findings:
             path = one.path.rpartition("@")[0]
             if self.options.is_json:
                 _write_findings(path, [one])
-            else:
+            elif is_taken(one):
+                say(f"{path}: {one.message} [{one.rule}]")
+            elif not (self.options.quiet and one.rule == WORK and one.severity == "info"):
                 say(f"left out: {path}: {one.message} [{one.rule}]")
 
     def split(self, segment: InputSegment, path: Path) -> None:

@@ -13,7 +13,7 @@ from logsegment._core import RecordBatchError
 from logsegment.cli.exit_codes import CLEAN, DamagedInput
 from logsegment.cli.inputs import STDIN, choosing_replicas, show_log_starts
 from logsegment.cli.messages import count, say, show_json
-from logsegment.cli.output.files import say_space
+from logsegment.cli.output.files import say_inputs
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
 
@@ -30,8 +30,7 @@ def print_account(work: Callable[[], Any], paths: Sequence[str], output: str, *,
     """
     if STDIN in (*paths, output):
         raise click.UsageError("segments are read and written by position: name files or directories, not -")
-    if not quiet:
-        say_space(output, paths)
+    say_inputs(output, paths, quiet=quiet)
     try:
         with choosing_replicas():
             done = work()

@@ -36,6 +36,7 @@ from logsegment.cli.output.findings import folded, more_like_it
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.verify_survey import Survey, ValidRun, border_findings, previous_segments, survey
 from logsegment.segment_files.checkpoints import log_directories
+from logsegment.segment_files.interrupted import RULE as WORK
 from logsegment.segment_files.log_start import deleted_records, with_log_starts
 from logsegment.segment_files.replicas import replica_findings
 from logsegment.stores.uri import absolute, directory_of, shown
@@ -250,16 +251,15 @@ def _log_starts(segments: list[InputSegment]) -> list[Finding]:
 
 def _by_directory(found: list[Finding]) -> Iterator[FileVerdict]:
     """Yield findings about files that are not read, or not whole, by directory."""
-    for directory, findings in groupby(found, lambda finding: directory_of(finding.path)):
-        yield FileVerdict(directory, Report(list(findings), _NOTHING_READ), None, is_of_directory=True)
+    for (directory, rule), group in groupby(found, lambda one: (directory_of(one.path), WORK if one.rule == WORK else None)):
+        yield FileVerdict(directory, Report([*group], _NOTHING_READ), None, True, rule and "interrupted work of a broker")
 
 
 def _replicas(segments: list[InputSegment]) -> Iterator[FileVerdict]:
     """Yield the findings about partitions in several directories, all of which were verified."""
     name, findings = replica_findings([segment.file for segment in segments if segment.file])
     if findings:
-        title = f"{count(len(findings), 'partition')} in several directories"
-        yield FileVerdict(name, Report(findings, _NOTHING_READ), None, True, title)
+        yield FileVerdict(name, Report(findings, _NOTHING_READ), None, True, f"{count(len(findings), 'partition')} in several directories")
 
 
 def _write(verdict: FileVerdict, paper: Paper | None) -> None:

@@ -31,7 +31,7 @@ from logsegment.log.reader import PartitionReader, arranged, committed_transacti
 from logsegment.log.segment import Entries, Segment, aborted_transactions
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.segment_files.checkpoints import log_directories
-from logsegment.segment_files.discovery import Paths, SegmentFile, Topics, expanded, found_in, is_gap, segments_of_directory
+from logsegment.segment_files.discovery import Paths, SegmentFile, Topics, expanded, found_in, is_noted, segments_of_directory
 from logsegment.segment_files.log_start import deleted_records, warn_of_log_starts, with_log_starts, without_log_starts
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.listing import is_directory, names_in
@@ -63,7 +63,8 @@ class Log(Entries):
     Attributes:
         paths (list[str]): as given, absolute, without patterns.
         segments (list[Segment]): partition by partition, in the order of their offsets; a log has their number and goes through them.
-        left_out (list[Finding]): uploads and files (SEG-15) that are not read, or not to their end, and why.
+        left_out (list[Finding]): uploads and files (SEG-15) that are not read, or not to their end, and why; files of work that a broker
+            did not finish (SEG-17), those that are read among them.
 
     Raises:
         FileNotFoundError: if there is no such path, or no segment in it.
@@ -238,8 +239,8 @@ class Log(Entries):
         return planned(options, [(file.topic, file.source()) for file in self._files])
 
     def _gaps(self, options: ReadOptions) -> list[Finding]:
-        """Return the findings of uploads that alone have wanted offsets, and are not read."""
-        return [one for one in self.left_out if is_gap(one, options.start_offset, options.end_offset)]
+        """Return the findings of uploads that alone have wanted offsets, and are not read, and of interrupted work."""
+        return [one for one in self.left_out if is_noted(one, options.start_offset, options.end_offset)]
 
     def _by_directory(self) -> list[list[Segment]]:
         return [list(group) for _, group in groupby(self.segments, lambda one: os.path.dirname(one.path))]

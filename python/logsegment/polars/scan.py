@@ -17,7 +17,7 @@ from logsegment.log.log import Log
 from logsegment.log.reader import PartitionReader
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.polars.predicates import ANYTHING, Bounds, condition_of
-from logsegment.segment_files.discovery import Paths, Topics, is_gap
+from logsegment.segment_files.discovery import Paths, Topics, is_noted
 from logsegment.segment_files.log_start import deleted_records
 from logsegment.stores.uri import absolute, shown
 from logsegment.tiered.keys import Keys
@@ -57,7 +57,7 @@ def scan(
         isolation: see `Log.records`.
         io_stats: counters that each read increases; see `RecordStream.io_stats`.
         findings: a list that gets the findings of each read (`RecordStream.findings`), offsets of unreadable uploads of tiered
-            storage, and records below a log start offset.
+            storage, files of work that a broker did not finish (SEG-17), and records below a log start offset.
         options: see `decode`. `columns` limits the columns of the frame; `binary` is "binary_view" by default, as in
             Polars. With `values="internal"` the fields are decoded when a query names `internal`, with `values="avro"` when it names
             `valueRecord`; the segments are opened to find the schemas of values.
@@ -136,7 +136,7 @@ class _Source:
         sizes = [self.options.batch_size, batch_size, n_rows if predicate is None else None]
         least = max(1, min(size for size in sizes if size is not None))
         log = self.log()
-        self.findings += filter(is_gap, log.left_out)
+        self.findings += filter(is_noted, log.left_out)
         if INTERNAL in needed:
             warn_of_other_topics(self.options, (one.topic for one in log))
         self.findings += log._log_start_findings

@@ -16,9 +16,22 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from logsegment._core import FileSource, Finding
-from logsegment._log_paths import PARTITION, SEGMENT, WATERMARK, Partition, is_of_0_7, is_upload, object_name, partition_of, place_of
+from logsegment._log_paths import (
+    PARTITION,
+    READ_SEGMENT,
+    SEGMENT,
+    WATERMARK,
+    Partition,
+    is_of_0_7,
+    is_upload,
+    object_name,
+    partition_of,
+    place_of,
+)
 from logsegment._options import PartitionOptions
 from logsegment._text import listed
+from logsegment.segment_files.interrupted import RULE as WORK
+from logsegment.segment_files.interrupted import with_swaps
 from logsegment.segment_files.replicas import one_replica, without_links
 from logsegment.stores.listing import DirectoryEntry, Listing, entry_of, is_pattern, list_directory, matching, walk_directories
 from logsegment.stores.uri import cut_of, directory_of, is_stored, is_tiered, placed, shown, untiered
@@ -241,6 +254,15 @@ def is_gap(finding: Finding, start: int | None = None, end: int | None = None) -
     return (start is None or last is None or last >= start) and (end is None or first < end)
 
 
+def is_noted(finding: Finding, start: int | None = None, end: int | None = None) -> bool:
+    """Return True for a finding that each read reports: of a gap as `is_gap` finds it, or of interrupted work (SEG-17).
+
+    Args:
+        finding, start, end: as in `is_gap`.
+    """
+    return finding.rule == WORK or is_gap(finding, start, end)
+
+
 def segments_of_directory(segment: SegmentFile) -> list[SegmentFile]:
     """Return all segments of the directory of a segment; the segment alone if its name is not a segment's name.
 
@@ -249,11 +271,14 @@ def segments_of_directory(segment: SegmentFile) -> list[SegmentFile]:
     """
     if segment.base_offset is None:
         return [segment]
-    listing = list_directory(segment.directory)
-    # A link without a target is a segment: whoever opens it raises the error.
-    entries = [*listing.files, *(entry for entry, _ in listing.broken)]
     above = os.path.dirname(segment.path)
-    found = (_listed_segment(entry) for entry in entries if SEGMENT.fullmatch(entry.name))
+
+    def named(listing: Listing) -> list[SegmentFile]:
+        # A link without a target is a segment: whoever opens it raises the error.
+        entries = [*listing.files, *(entry for entry, _ in listing.broken)]
+        return [_listed_segment(entry) for entry in entries if SEGMENT.fullmatch(entry.name)]
+
+    found = with_swaps(segment.directory, list_directory(segment.directory), named, _file_of_work)
     here = (one if is_stored(one.path) else replace(one, path=os.path.join(above, os.path.basename(one.path))) for one in found)
     return _with_offsets(sorted(here, key=_reading_order))
 
@@ -327,15 +352,20 @@ def _no_partition(files: Sequence[SegmentFile], topic: str | None, partition: in
 
 def _segments_of(directory: str, listing: Listing, keys_of: str | None) -> tuple[list[SegmentFile], list[Finding]]:
     """Return the segments of one directory and findings of its uploads; `keys_of` is a URI with keys."""
-    files = [file for file in listing.files if SEGMENT.fullmatch(file.name) and not is_upload(file.name)]
-    found = [_listed_segment(file) for file in files]
+    findings: list[Finding] = []
+    found = with_swaps(directory, listing, _plain_segments, _file_of_work, findings)
     if any(file.name == WATERMARK for file in listing.files):
         # Pinterest's uploader keeps the names of the broker, and closes a segment before the upload.
         found = [replace(one, path=tiered(one.path, ring_of(keys_of or ""))) for one in found]
     if not any(is_upload(file.name) for file in listing.files):
-        return found, []
-    uploaded, findings = uploaded_in(directory, keys_of, [file for file in listing.files if object_name(file.name)])
-    return [*found, *(SegmentFile(*one) for one in uploaded)], findings
+        return found, findings
+    uploaded, unread = uploaded_in(directory, keys_of, [file for file in listing.files if object_name(file.name)])
+    return [*found, *(SegmentFile(*one) for one in uploaded)], [*findings, *unread]
+
+
+def _plain_segments(listing: Listing) -> list[SegmentFile]:
+    """Return the segments of a listing that have the names of a broker."""
+    return [_listed_segment(file) for file in listing.files if SEGMENT.fullmatch(file.name) and not is_upload(file.name)]
 
 
 def _upload_at(path: str, keys_of: str | None) -> SegmentFile | None:
@@ -371,9 +401,14 @@ def _listed_segment(entry: DirectoryEntry) -> SegmentFile:
     return _segment(entry.path, entry.size if is_stored(entry.path) else None)
 
 
+def _file_of_work(entry: DirectoryEntry) -> SegmentFile:
+    """Return a file of interrupted work as a segment. Only that of a swap has the name of a segment that is read."""
+    return replace(_listed_segment(entry), base_offset=int(entry.name[:20]))
+
+
 def _segment(path: str, size: int | None = None) -> SegmentFile:
     directory, name = os.path.split(path[:])
-    match = SEGMENT.fullmatch(name)
+    match = READ_SEGMENT.fullmatch(name)
     above = directory if is_stored(path) else os.path.abspath(directory)
     topic, partition = _uploaded_partition(above) if match and match[2] else (None, None)
     if topic is None:
@@ -423,7 +458,7 @@ def _with_offsets(files: list[SegmentFile]) -> list[SegmentFile]:
 
 def _named_start(file: SegmentFile) -> int | None:
     """Return the offset in the name of a segment; None if names do not say which offsets are in it."""
-    match = SEGMENT.fullmatch(os.path.basename(file.path[:]))
+    match = READ_SEGMENT.fullmatch(os.path.basename(file.path[:]))
     is_plain = match is not None and match[2] is None and not is_tiered(file.path) and not is_of_0_7(file.path)
     return file.base_offset if is_plain else None
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
+from logsegment._log_paths import SWAP
 from logsegment.stores.uri import absolute, is_tiered, shown
 
 
@@ -64,6 +65,6 @@ def output_directories(segments: Iterable[NamedSegment]) -> dict[str, str]:
 
 
 def file_name(segment: NamedSegment) -> str:
-    """Return the name of a segment without the id that tiered storage adds; of a part, the name by its first offset."""
+    """Return the name of a segment without the id of tiered storage and the mark of a swap; of a part, the name by its first offset."""
     is_named = (is_tiered(segment.path) or segment.part is not None) and segment.base_offset is not None
-    return f"{segment.base_offset:020d}.log" if is_named else Path(segment.path).name
+    return f"{segment.base_offset:020d}.log" if is_named else Path(segment.path).name.removesuffix(SWAP)

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,12 +18,9 @@ import logsegment as ls
 from cli_process import run
 from damage import EXAMPLES, search
 from logsegment.spark.options.read import parse_options
-from logsegment.spark.read.plan import WantedRows, plan_tasks
-from logsegment.spark.stream.reader import stream_reader
 from made_logs import make_partition
+from partition_readers import READERS, Rows, by_cat, by_log
 
-#: Rows as an API returns them: topic, partition and offset.
-Rows = list[tuple[str | None, int | None, int]]
 #: The largest partition; replicas are shorter or as long.
 MOST = 6
 
@@ -50,64 +45,14 @@ def jbod(logs: Path, tmp_path: Path) -> Path:
     return tmp_path / "jbod"
 
 
-def rows_of(table: Any) -> Rows:
-    return sorted((row["topic"], row["partition"], row["offset"]) for row in table)
-
-
-def by_log(paths: list[str], replica: str | None) -> Rows:
-    columns = ["topic", "partition", "offset"]
-    return rows_of(ls.Log(paths, replica=replica).records(columns=columns).read_all().to_pylist())
-
-
-def by_duckdb(paths: list[str], replica: str | None) -> Rows:
-    log = ls.Log(paths, replica=replica)  # noqa: F841  DuckDB finds it by its name
-    return sorted(duckdb.sql('select topic, partition, "offset" from log').fetchall())
-
-
-def by_polars(paths: list[str], replica: str | None) -> Rows:
-    frame = ls.polars.scan(paths, replica=replica).select("topic", "partition", "offset").collect()
-    assert isinstance(frame, pl.DataFrame)
-    return rows_of(frame.to_dicts())
-
-
-def by_find(paths: list[str], replica: str | None) -> Rows:
-    return sorted((place.topic, place.partition, place.offset) for place in ls.find(paths, start_offset=0, replica=replica))
-
-
-def by_spark(paths: list[str], replica: str | None) -> Rows:
-    options = {"paths": json.dumps(paths), **({} if replica is None else {"replica": replica})}
-    parts = [part for task in plan_tasks(parse_options(options), WantedRows()) for part in task.parts]
-    return sorted((read.topic, read.partition, row["offset"]) for source, read in parts for row in ls.decode(source).read_all().to_pylist())
-
-
-def by_stream(paths: list[str], replica: str | None) -> Rows:
-    options = {"paths": json.dumps(paths), "startingOffsets": "earliest", **({} if replica is None else {"replica": replica})}
-    columns = ["topic", "partition", "offset"]
-    reader = stream_reader(options, columns)
-    start = reader.initialOffset()
-    end = reader.latestOffset(start, reader.getDefaultReadLimit())
-    batches = [batch for task in reader.partitions(start, end) for batch in reader.read(task)]
-    return rows_of([row for batch in batches for row in batch.to_pylist()])
-
-
-def by_cat(paths: list[str], replica: str | None) -> Rows:
-    done = run("cat", *paths, "--columns", "topic,partition,offset", *([] if replica is None else ["--replica", replica]))
-    if done.code:
-        assert done.code == 2, done.err
-        raise ValueError(done.err)
-    return rows_of(map(json.loads, done.out.splitlines()))
-
-
-READERS = {
-    "Log": by_log,
-    "DuckDB": by_duckdb,
-    "Polars": by_polars,
-    "find": by_find,
-    "Spark": by_spark,
-    "stream": by_stream,
-    "cat": by_cat,
-}
 readers = pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+
+
+def test_two_disks_of_a_user_are_refused():
+    place = Path(__file__).parents[2] / "finds" / "two-replicas" / "jbod"
+    with pytest.raises(ValueError, match="sale-0 is in 2 directories"):
+        by_log([str(place)])
+    assert [len(by_log([str(place)], replica)) for replica in ("longest", "first")] == [8, 5]
 
 
 @readers

@@ -12,7 +12,7 @@ import click
 
 from logsegment._core import rebuild_indexes
 from logsegment._output import OutputFile, ensure_writable, is_same, local_path, output_directory, write_file
-from logsegment.cli.inputs import STDIN, InputSegment, choosing_replicas, replica_options
+from logsegment.cli.inputs import STDIN, InputSegment, choosing_replicas, replica_options, show_notes
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import Output
 from logsegment.segment_files.discovery import found_in, size_of
@@ -165,15 +165,22 @@ def begun_directory(segment: InputSegment, output: Path, name: str | None = None
     return target
 
 
-def say_space(output: str, paths: Iterable[str]) -> None:
-    """Say how much space an output may need that is not larger than the segments of these paths.
+def say_inputs(output: str | None, paths: Iterable[str], *, quiet: bool) -> None:
+    """Say what is not read of these paths, and how much space an output may need that is not larger than their segments.
+
+    Args:
+        output: the output; None if nothing is written.
+        paths: the inputs.
+        quiet: say only which offsets are missing.
 
     Raises:
         click.UsageError: if a partition is in several directories and --replica chooses none of them.
     """
     with choosing_replicas():
-        files, _ = found_in(list(paths), options=replica_options())
-    say_needed(output, sum(size_of(file) for file in files))
+        files, findings = found_in(list(paths), options=replica_options())
+    show_notes(findings)
+    if output is not None and not quiet:
+        say_needed(output, sum(size_of(file) for file in files))
 
 
 def say_needed(output: str, needed: int) -> None:

@@ -15,10 +15,12 @@ from logsegment._options import INTERNAL, PartitionOptions
 from logsegment._text import listed
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import ONE_REPLICA, SegmentFile, findings_of, found_in, is_gap
+from logsegment.segment_files.interrupted import RULE as WORK
+from logsegment.segment_files.interrupted import is_taken
 from logsegment.segment_files.log_start import with_log_starts
 from logsegment.segment_files.replicas import ReplicaError, one_replica
 from logsegment.stores.listing import matching
-from logsegment.stores.uri import absolute
+from logsegment.stores.uri import absolute, directory_of
 
 #: The options; at most one may be given.
 STRATEGIES = ("subscribe", "subscribePattern", "assign")
@@ -186,8 +188,20 @@ def local_paths(paths: tuple[str, ...]) -> list[str]:
 
 
 def warn_of_gaps(left_out: Iterable[Finding]) -> None:
-    """Warn once of the offsets that no readable upload of tiered storage has: their rows are missing."""
-    warn_of_uploads(filter(is_gap, left_out))
+    """Warn once of the offsets that no readable upload of tiered storage has: their rows are missing; and of interrupted work."""
+    found = list(left_out)
+    warn_of_uploads(one for one in found if is_gap(one) and one.rule != WORK)
+    warn_of_work(found)
+
+
+def warn_of_work(left_out: Iterable[Finding]) -> None:
+    """Warn once of work that a broker did not finish, where its files change what is read or have records that nothing else has."""
+    found = [one for one in left_out if one.rule == WORK]
+    directories = {directory_of(one.path) for one in found if one.severity == "warning" or is_taken(one)}
+    texts = [f"{one.path.rpartition('@')[0]}: {one.message}" for one in found if directory_of(one.path) in directories]
+    if texts:
+        more = f"; and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
+        warnings.warn(f"[{WORK}] a broker was interrupted: {'; '.join(texts[:NAMED])}{more}", UserWarning, stacklevel=4)
 
 
 def warn_of_topics(columns: Iterable[str], topics: Iterable[str | None]) -> None:

@@ -16,6 +16,7 @@ from logsegment._core import Finding
 from logsegment._options import ReadOptions
 from logsegment.log.reader import PartitionReader
 from logsegment.segment_files.discovery import SegmentFile, is_gap, size_of
+from logsegment.segment_files.interrupted import RULE as WORK
 from logsegment.spark.options.offsets import Offsets
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import Discovered, TopicPartition
@@ -129,7 +130,8 @@ def gaps_of(found: Discovered, ranges: Sequence[tuple[TopicPartition, int, int]]
     gaps: dict[str, Finding] = {}
     for name, start, end in ranges:
         directories = {shown(segment.directory) for segment in found.logs[name]}
-        gaps |= {one.path: one for one in found.left_out if directory_of(one.path) in directories and is_gap(one, start, end)}
+        own = (one for one in found.left_out if directory_of(one.path) in directories and one.rule != WORK)
+        gaps |= {one.path: one for one in own if is_gap(one, start, end)}
     return [*gaps.values()]
 
 

@@ -21,7 +21,7 @@ from logsegment.segment_files.log_start import warn_of_log_starts
 from logsegment.spark.options.names import TRIGGERS
 from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit, Offsets, by_topic, ensure_assigned, offsets_of
 from logsegment.spark.options.read import StreamOptions, parse_stream_options
-from logsegment.spark.options.topics import Discovered, TopicPartition, discover, warn_of_topics, warn_of_uploads
+from logsegment.spark.options.topics import Discovered, TopicPartition, discover, warn_of_topics, warn_of_uploads, warn_of_work
 from logsegment.spark.read.bounds import resolved
 from logsegment.spark.read.damage import CorruptColumn
 from logsegment.spark.read.decoding import Columns, with_schemas
@@ -117,6 +117,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         found = again(self._discovered)
         ranges = plan_ranges(found.logs, begin, until, self.options)
         warn_of_uploads(gaps_of(found, ranges))
+        warn_of_work(found.left_out)
         if is_first:
             warn_of_topics(self.columns.decoded, [name.topic for name, _, _ in ranges])
         return list(plan_tasks(found.logs, ranges, self.options, {} if is_first else begin))
