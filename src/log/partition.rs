@@ -48,12 +48,40 @@ pub enum Scope {
     Segments,
 }
 
-/// Checks the files next to the segments of one partition, which are in offset order. Segments are given with the stem of their names.
+/// The names of the files next to a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SidecarNames {
+    /// The name of the log up to its suffix.
+    stem: String,
+    /// What a broker adds to the names of all files of a segment while it cleans: `.swap`, or nothing.
+    mark: &'static str,
+}
+
+impl SidecarNames {
+    /// The names of the files next to the log of this name.
+    pub fn of_log(name: &str) -> Self {
+        let marked = MARKS.into_iter().find_map(|mark| name.strip_suffix(mark).filter(|log| log.ends_with(".log")).map(|log| (log, mark)));
+        let (log, mark) = marked.unwrap_or((name, ""));
+        Self { stem: log.rsplit_once('.').map_or(log, |(stem, _)| stem).to_owned(), mark }
+    }
+
+    /// The name of the file with this suffix, such as `index`.
+    pub fn of(&self, suffix: &str) -> String {
+        format!("{}.{suffix}{}", self.stem, self.mark)
+    }
+}
+
+/// Checks the files next to the segments of one partition, which are in offset order.
 ///
 /// # Errors
 /// `Io`, and when the work is to stop. Validation reports damage of the logs; the bytes after damage are not compared with
 /// the files.
-pub fn check<S: Segment>(segments: &[(String, S)], directory: &dyn Directory, scope: Scope, interrupt: &Interrupt) -> Result<Vec<Finding>> {
+pub fn check<S: Segment>(
+    segments: &[(SidecarNames, S)],
+    directory: &dyn Directory,
+    scope: Scope,
+    interrupt: &Interrupt,
+) -> Result<Vec<Finding>> {
     let names = directory.names()?;
     let mut findings = Vec::new();
     let epochs = epochs(directory, &mut findings)?;
@@ -66,8 +94,8 @@ pub fn check<S: Segment>(segments: &[(String, S)], directory: &dyn Directory, sc
         producers: segments.first().map(|(_, segment)| Producers::from_snapshot(&segment.snapshot().unwrap_or_default())),
         findings,
     };
-    for (stem, segment) in segments {
-        check.segment(stem, segment, interrupt).map_err(|error| segment.named(error))?;
+    for (names, segment) in segments {
+        check.segment(names, segment, interrupt).map_err(|error| segment.named(error))?;
     }
     check.finish((scope == Scope::Segments).then_some(segments))
 }
@@ -89,8 +117,8 @@ struct Indexes {
 }
 
 impl PartitionCheck<'_> {
-    fn segment<S: Segment>(&mut self, stem: &str, segment: &S, interrupt: &Interrupt) -> Result<()> {
-        let indexes = self.indexes(stem, segment.base_offset())?;
+    fn segment<S: Segment>(&mut self, names: &SidecarNames, segment: &S, interrupt: &Interrupt) -> Result<()> {
+        let indexes = self.indexes(names, segment.base_offset())?;
         let (offsets, times) = (valid_entries(indexes.offsets.as_ref()), valid_entries(indexes.times.as_ref()));
         let mut check = IndexCheck::new(offsets, times);
         let mut aborts = AbortCheck::default();
@@ -113,13 +141,13 @@ impl PartitionCheck<'_> {
         };
         if is_whole {
             let (in_offset_index, in_time_index) = check.finish(headers.position());
-            self.report(&format!("{stem}.index"), in_offset_index);
-            self.report(&format!("{stem}.timeindex"), in_time_index);
+            self.report(&names.of("index"), in_offset_index);
+            self.report(&names.of("timeindex"), in_time_index);
         } else {
             self.producers = None;
         }
-        self.report_missing(stem, &indexes, newest, headers.position());
-        self.transactions(stem, &aborts)
+        self.report_missing(names, &indexes, newest, headers.position());
+        self.transactions(names, &aborts)
     }
 
     fn visit_producer(&mut self, header: &BatchHeader, headers: &Headers<&dyn ReadAt>, aborts: &mut AbortCheck) -> Result<()> {
@@ -130,8 +158,8 @@ impl PartitionCheck<'_> {
         Ok(())
     }
 
-    fn indexes(&mut self, stem: &str, base_offset: i64) -> Result<Indexes> {
-        let (name, time_name) = (format!("{stem}.index"), format!("{stem}.timeindex"));
+    fn indexes(&mut self, names: &SidecarNames, base_offset: i64) -> Result<Indexes> {
+        let (name, time_name) = (names.of("index"), names.of("timeindex"));
         let offsets = self.directory.read(&name)?.map(|bytes| offset_index::parse(&bytes, base_offset));
         let times = self.directory.read(&time_name)?.map(|bytes| time_index::parse(&bytes, base_offset));
         self.report(&name, offsets.as_ref().map(|parsed| parsed.findings.clone()).unwrap_or_default());
@@ -140,21 +168,21 @@ impl PartitionCheck<'_> {
     }
 
     /// Kafka has time indexes since 0.10.1; a log of magic 0 alone may be older.
-    fn report_missing(&mut self, stem: &str, indexes: &Indexes, newest: RecordFormat, end: u64) {
+    fn report_missing(&mut self, names: &SidecarNames, indexes: &Indexes, newest: RecordFormat, end: u64) {
         let missing = || vec![SidecarFinding { problem: SidecarProblem::Missing, position: 0, length: 0 }];
         if end == 0 {
             return;
         }
         if indexes.offsets.is_none() {
-            self.report(&format!("{stem}.index"), missing());
+            self.report(&names.of("index"), missing());
         }
         if indexes.times.is_none() && (self.has_time_indexes || newest >= RecordFormat::V2) {
-            self.report(&format!("{stem}.timeindex"), missing());
+            self.report(&names.of("timeindex"), missing());
         }
     }
 
-    fn transactions(&mut self, stem: &str, aborts: &AbortCheck) -> Result<()> {
-        let name = format!("{stem}.txnindex");
+    fn transactions(&mut self, names: &SidecarNames, aborts: &AbortCheck) -> Result<()> {
+        let name = names.of("txnindex");
         let parsed = self.directory.read(&name)?.map_or_else(|| txn_index::parse(&[]), |bytes| txn_index::parse(&bytes));
         let is_valid = parsed.is_valid();
         self.report(&name, parsed.findings);
@@ -165,8 +193,8 @@ impl PartitionCheck<'_> {
     }
 
     /// The findings, and those of files that belong to no segment, or to these alone.
-    fn finish<S>(mut self, only: Option<&[(String, S)]>) -> Result<Vec<Finding>> {
-        let counts_as_listed = |stem: &str| only.is_none_or(|segments| segments.iter().any(|(own, _)| own == stem));
+    fn finish<S>(mut self, only: Option<&[(SidecarNames, S)]>) -> Result<Vec<Finding>> {
+        let counts_as_listed = |stem: &str| only.is_none_or(|segments| segments.iter().any(|(own, _)| own.stem == stem));
         let epochs = std::mem::replace(&mut self.epochs, EpochCheck::new(&[], false)).finish();
         self.report(EPOCHS, epochs);
         for name in self.names {
@@ -261,6 +289,8 @@ fn valid_entries<T>(parsed: Option<&Parsed<T>>) -> &[T] {
     parsed.filter(|parsed| parsed.is_valid()).map(|parsed| parsed.entries.as_slice()).unwrap_or_default()
 }
 
+/// What a broker adds to the names of files while it cleans, splits and deletes segments.
+const MARKS: [&str; 3] = [".swap", ".cleaned", ".deleted"];
 const EPOCHS: &str = "leader-epoch-checkpoint";
 const META: &str = "meta.properties";
 const CLEANED: &str = "cleaner-offset-checkpoint";

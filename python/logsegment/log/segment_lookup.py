@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from logsegment._core import FileSource, Finding, Limits, RecordBatchError, SegmentIndex, batch_stream, ensure_log_segment, valid_batches
-from logsegment._log_paths import is_of_0_7
+from logsegment._log_paths import SWAP, is_of_0_7
 from logsegment._options import EVERY_FORMAT, ReadOptions
 from logsegment.log.log_end import GrowingLog
 from logsegment.segment_files.discovery import SegmentFile, size_of
@@ -77,8 +77,9 @@ class SegmentLookup:
         return SegmentIndex(self.path, self.file.base_offset or 0)
 
     def sidecar(self, suffix: str) -> str:
-        """Return the path of a sidecar file."""
-        return os.path.splitext(self.path)[0] + suffix
+        """Return the path of a sidecar file, which has the mark of a swap if the log has it."""
+        mark = SWAP if self.path.endswith(SWAP) else ""
+        return os.path.splitext(self.path.removesuffix(mark))[0] + suffix + mark
 
     def findings_of(self, suffix: str) -> list[Finding]:
         """Return the findings of one index alone."""

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::error::{Error, Result};
 use crate::framing::Source;
 use crate::io::{self as files, FileRange, RandomFile};
-use crate::log::partition::{Directory, snapshot_before};
+use crate::log::partition::{Directory, SidecarNames, snapshot_before};
 use crate::log::{Entries, ReadAt, committed, not_a_segment};
 use crate::py::errors;
 use crate::py::interrupt::Signals;
@@ -26,10 +26,18 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// A segment, and the stem of its name.
-    pub fn named((path, base_offset): (PathBuf, i64), signals: &Arc<Signals>) -> (String, Self) {
-        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        (stem, Self { path, base_offset, signals: Arc::clone(signals) })
+    /// A segment, and the names of the files next to it.
+    pub fn named((path, base_offset): (PathBuf, i64), signals: &Arc<Signals>) -> (SidecarNames, Self) {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        (SidecarNames::of_log(&name), Self { path, base_offset, signals: Arc::clone(signals) })
+    }
+}
+
+/// The path of a file next to a log.
+pub fn sidecar(log: &Path, suffix: &str) -> PathBuf {
+    match log.file_name().and_then(|name| name.to_str()) {
+        Some(name) => log.with_file_name(SidecarNames::of_log(name).of(suffix)),
+        None => log.with_extension(suffix),
     }
 }
 

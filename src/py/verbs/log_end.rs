@@ -168,7 +168,7 @@ fn looked_at<T: Send>(
 
 /// An index that cannot be read is a hint that is missing.
 fn near_end(growing: &GrowingLog<'_>, (path, base_offset): (&Path, i64), signals: &Signals) -> Result<u64> {
-    let bytes = paths::read(&path.with_extension("index"), signals).ok().flatten().unwrap_or_default();
+    let bytes = paths::read(&paths::sidecar(path, "index"), signals).ok().flatten().unwrap_or_default();
     let parsed = offset_index::parse(&bytes, base_offset);
     let offsets = if parsed.is_valid() { parsed.entries.as_slice() } else { &[] };
     Lookup { log: growing.log, len: growing.len, limits: growing.limits, offsets }.near_end()

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use crate::decode::{ChecksumVerifier, OffsetRange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::log::partition::SidecarNames;
 use crate::log::{Committed, Lookup, Place, ReadAt, no_data_error, sidecar_check};
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Signals;
@@ -57,8 +58,8 @@ impl SegmentIndex {
 
     /// Return the findings of the two index files alone.
     fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
-        let mut findings = found(&self.offsets(py)?.findings, &self.path.with_extension("index"));
-        findings.extend(found(&self.times(py)?.findings, &self.path.with_extension("timeindex")));
+        let mut findings = found(&self.offsets(py)?.findings, &paths::sidecar(&self.path, "index"));
+        findings.extend(found(&self.times(py)?.findings, &paths::sidecar(&self.path, "timeindex")));
         Ok(finding::to_py(&findings))
     }
 
@@ -124,7 +125,7 @@ impl SegmentIndex {
     fn misnamed(&self, py: Python<'_>, first: i64, offsets: (i64, Option<i64>)) -> PyResult<Option<Finding>> {
         let allowed = OffsetRange { start: offsets.0, end: offsets.1 };
         let (signals, _) = Signals::new();
-        let index = self.path.with_extension("index");
+        let index = paths::sidecar(&self.path, "index");
         let entries = py.detach(|| paths::tail(&index, INDEX_TAIL, &signals)).map(|bytes| offset_index::entries(&bytes, self.base_offset));
         let entries = entries.map_err(|error| paths::raised(py, &error, &index, &signals))?;
         let last =
@@ -168,7 +169,7 @@ impl SegmentIndex {
         if let Some(parsed) = known.get() {
             return Ok(parsed);
         }
-        let path = self.path.with_extension(suffix);
+        let path = paths::sidecar(&self.path, suffix);
         let (signals, _) = Signals::new();
         let read = py.detach(|| paths::read(&path, &signals));
         let bytes = read.map_err(|error| paths::raised(py, &error, &path, &signals))?;
@@ -220,7 +221,7 @@ impl SegmentIndex {
     }
 
     fn in_file_of(&self, finding: SidecarFinding, suffix: &str) -> Option<Finding> {
-        finding::to_py(&found(&[finding], &self.path.with_extension(suffix))).pop()
+        finding::to_py(&found(&[finding], &paths::sidecar(&self.path, suffix))).pop()
     }
 }
 
@@ -360,7 +361,7 @@ pub(super) fn scanned<T: Send>(
     py.detach(|| scan(&committed, &segments)).map_err(|error| signals.raised(py, &error))
 }
 
-fn ordered(segments: Vec<(PathBuf, i64)>, signals: &Arc<Signals>) -> PyResult<Vec<(String, Segment)>> {
+fn ordered(segments: Vec<(PathBuf, i64)>, signals: &Arc<Signals>) -> PyResult<Vec<(SidecarNames, Segment)>> {
     if segments.windows(2).any(|pair| matches!(pair, [(_, a), (_, b)] if a > b)) {
         return Err(PyValueError::new_err("segments: the base offsets must not decrease"));
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -92,6 +93,15 @@ def test_every_verb_names_the_files_that_it_took_and_left(swap: Path, tmp_path: 
         assert ls.Segment(max(place.glob("*.log"))).next_offset() == 25
     assert run("cat", swap, "--quiet").err == ""
     assert run("verify", swap, "--fail-on", "warning").code == 0
+
+
+def test_the_indexes_of_a_swap_are_used_and_checked(swap: Path):
+    (first, _) = ls.Log(swap).segments
+    assert first.offset_index.findings == []
+    assert first.time_index.findings == []
+    (swap / name(0, ".index", ".swap")).write_bytes(b"\xff" * 8)
+    lines = list(map(json.loads, run("verify", swap, "--json").out.splitlines()))
+    assert any(name(0, ".index", ".swap") in line.get("path", "") and line["rule"] != "SEG-17" for line in lines)
 
 
 def test_the_whole_range_of_all_swaps_is_replaced_as_a_broker_does(cart: Path):
