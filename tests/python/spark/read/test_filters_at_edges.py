@@ -77,7 +77,10 @@ def test_no_literal_changes_what_the_columnar_reader_gives(spark: SparkSession, 
         conditions += [f"offset {sign} {number}" for sign in ("<=", ">=", "<", ">") for number in (2**63 - 1, -(2**63) + 1, 3)]
         conditions += [f"{2**63 - 1} >= offset", "offset in (0, 9223372036854775807)", "offset between 2 and 9223372036854775807"]
         for condition in conditions:
-            found = {name: [row.offset for row in frame.where(condition).orderBy("offset").collect()] for name, frame in frames.items()}
+            found = {
+                name: [row.offset for row in frame.where(condition).select("offset").orderBy("offset").collect()]
+                for name, frame in frames.items()
+            }
             assert found["columnar"] == found["python"], condition
     finally:
         spark.conf.unset("spark.sql.session.timeZone")

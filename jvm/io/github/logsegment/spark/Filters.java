@@ -176,6 +176,6 @@ final class Filters {
   }
 
   private static long micros(String time) {
-    return ChronoUnit.MICROS.between(Instant.EPOCH, Instant.parse(time));
+    return Instant.parse(time).getEpochSecond() * 1_000_000L;
   }
 }
