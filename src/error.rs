@@ -96,6 +96,16 @@ impl Error {
         self
     }
 
+    /// The same error, when an entry after the bytes was found that begins at offset `next`, if its header has it: no later offset is missing.
+    #[must_use]
+    pub fn missing_before(mut self, next: Option<i64>) -> Self {
+        if let ErrorKind::Unfinished { missing, .. } = &mut self.0.kind {
+            let bounded = |(first, last): (i64, i64), next: i64| (first, next.saturating_sub(1).clamp(first, last));
+            *missing = missing.zip(next).map(|(missing, next)| bounded(missing, next));
+        }
+        self
+    }
+
     /// Another kind of error in the same place.
     #[must_use]
     pub fn become_kind(&self, kind: ErrorKind) -> Self {

@@ -49,7 +49,6 @@ fn options(binary: BinaryKind) -> StreamOptions {
         partition: None,
         on_error: OnError::Raise,
         is_tail_strict: false,
-        is_closed: false,
         batch_size: 1 << 16,
         batch_bytes: 1 << 20,
         keys: None,

@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from logsegment._rewrite.rewrite import rewrite
     from logsegment._rewrite.selection import Selection
     from logsegment._rewrite.split_join import Arrangement, SegmentPart, join, split
-    from logsegment._salvage import KeptRange, LostRange, Salvage, salvage
+    from logsegment._salvage import KeptRange, Salvage, salvage
+    from logsegment._survey import LostRange, SafeRange
     from logsegment._validate import Report, validate
     from logsegment.analysis.committed_offsets import CommittedOffset, committed_offsets
     from logsegment.analysis.diff import diff
@@ -78,7 +79,8 @@ _MODULES = {
     "logsegment._rewrite.compact": ("compact",),
     "logsegment._rewrite.rewrite": ("rewrite",),
     "logsegment._rewrite.selection": ("Selection",),
-    "logsegment._salvage": ("KeptRange", "LostRange", "Salvage", "salvage"),
+    "logsegment._salvage": ("KeptRange", "Salvage", "salvage"),
+    "logsegment._survey": ("LostRange", "SafeRange"),
     "logsegment._validate": ("Report", "validate"),
     "logsegment.analysis.committed_offsets": ("CommittedOffset", "committed_offsets"),
     "logsegment.analysis.diff": ("diff",),
@@ -124,6 +126,7 @@ __all__ = [
     "Rewrite",
     "RewriteRange",
     "RewrittenFile",
+    "SafeRange",
     "Salvage",
     "Segment",
     "SegmentPart",

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
 
-from logsegment._core import ArrowArray, Finding, LossError
+from logsegment._core import ArrowArray, FileSource, Finding, LossError
 from logsegment._core import convert as core_convert
 from logsegment._core import convert_array as core_convert_array
 from logsegment._options import CompressionName, EntryKeywords, OnBadValue, ReadOptions
 from logsegment._output import ensure_apart, staged_output
 from logsegment.compat import ERRORS, KafkaError
+from logsegment.segment_files.discovery import segment_at, with_neighbours
 
 Target: TypeAlias = Literal["0.7", "v0", "v1", "v2", "v3"]
 #: Takes rows of an offset map: position of the entry, index in it, new offset.
@@ -126,7 +127,7 @@ def convert(
     A malformed record in a rewritten batch raises the error of `decode`. A torn tail is dropped and reported as a finding.
 
     Args:
-        source: as in `decode`.
+        source: as in `decode`. A path is read as a segment of its directory: if another segment follows, it must not end inside a batch.
         to: "v2", "v1", "v0", "0.7", or "v3" (a proposal that no broker reads: KIP-931). None is "v2", with a finding if batches of "v3"
             are converted.
         compression: "none", "gzip", "snappy", "lz4", "zstd" or the alias of a plugin in `codecs`; None keeps the codec of each entry.
@@ -180,6 +181,8 @@ def convert(
     )
     read = ReadOptions.of(EntryKeywords, options, check_crc=check_crc)
     ensure_apart(source, out=out)
+    if isinstance(source, str | os.PathLike):
+        source = FileSource(source, next_offset=with_neighbours(segment_at(source)).next_offset)
     with staged_output(out, overwrite=overwrite) as output:
         return converted(source, read, conversion, output.target, taker)
 

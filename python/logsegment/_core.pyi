@@ -242,6 +242,9 @@ class FileSource:
         offsets: the offsets that the batches may contain: first (inclusive) and end (exclusive, or None). A batch with other offsets is an
             error (SEG-1). None for any offsets.
         finding: a finding that each read of the file reports with its own, or None.
+        next_offset: the first offset of the next segment of the partition, by its name; None without one. A segment that another segment
+            follows is complete: if the range ends inside an entry, that is an error (SEG-23).
+        is_inner: the range ends where another entry of the file begins. If it ends inside an entry, that is an error (L8-14).
 
     It can be pickled and used any number of times.
 
@@ -258,6 +261,8 @@ class FileSource:
         end: int | None = None,
         offsets: tuple[int, int | None] | None = None,
         finding: Finding | None = None,
+        next_offset: int | None = None,
+        is_inner: bool = False,
     ) -> Self: ...
     @property
     def path(self) -> Path | StoreUri: ...
@@ -269,6 +274,10 @@ class FileSource:
     def offsets(self) -> tuple[int, int | None] | None: ...
     @property
     def finding(self) -> Finding | None: ...
+    @property
+    def next_offset(self) -> int | None: ...
+    @property
+    def is_inner(self) -> bool: ...
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     __hash__: None  # type: ignore[assignment]
@@ -629,7 +638,7 @@ _Found: TypeAlias = tuple[int, tuple[int, int, int] | None, bool]
 
 @final
 class SegmentIndex:
-    def __new__(cls, path: _Path, base_offset: int) -> Self: ...
+    def __new__(cls, path: _Path, base_offset: int, next_offset: int | None = None) -> Self: ...
     def offset_index(self) -> list[tuple[int, int]]: ...
     def time_index(self) -> list[tuple[int, int]]: ...
     def findings(self) -> list[Finding]: ...
@@ -820,7 +829,7 @@ class StableOffset:
     def find(self, segments: Sequence[tuple[_Path, int]], until: int, options: ReadOptions) -> int: ...
 
 def validate_log(
-    files: Sequence[tuple[_Path, int | None, tuple[int, int | None] | None]],
+    files: Sequence[tuple[_Path, int | None, tuple[int, int | None] | None, int | None]],
     directories: Sequence[_Path],
     depth_name: str | None,
     options: ReadOptions,
@@ -828,7 +837,7 @@ def validate_log(
     reports_shared: bool = True,
     previous: FileSource | None = None,
     is_followed: bool = False,
-) -> tuple[list[Finding], IoStats]: ...
+) -> tuple[list[Finding], IoStats, list[tuple[int, int, int, int] | None]]: ...
 def rebuild_indexes(
     log_paths: Sequence[tuple[_Path, int]], out_dir: _Path, *, index_interval_bytes: int | None = None
 ) -> tuple[int, list[str]]: ...

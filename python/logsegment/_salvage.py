@@ -14,6 +14,7 @@ from logsegment._core import salvage as core_salvage
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import EntryKeywords, ReadOptions
 from logsegment._output import ensure_apart, staged_output
+from logsegment._survey import LostRange
 from logsegment._text import camel_case
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import is_tiered
@@ -21,8 +22,6 @@ from logsegment.stores.uri import is_tiered
 Order: TypeAlias = Literal["input", "offset"]
 #: The rule of segments that contradict their names.
 NAME_RULE = "SEG-1"
-#: Rules of skipped bytes with which nothing is lost: zeros at the end, copies of entries.
-HARMLESS = frozenset({"FND-17", "SAL-1"})
 
 
 @dataclass(frozen=True)
@@ -47,46 +46,6 @@ class KeptRange:
         return self.position + self.length
 
     def to_dict(self) -> dict[str, int]:
-        """Return the attributes by their names in JSON."""
-        return {camel_case(name): value for name, value in asdict(self).items()}
-
-
-@dataclass(frozen=True)
-class LostRange:
-    """Name the bytes of an input that could not be read or kept, and the offsets around them.
-
-    Attributes:
-        position, length: the bytes in the input.
-        rule: why; see docs/reference/findings.md. FND-17 (zeros at the end) and SAL-1 (a copy of an entry that is kept) lose nothing.
-        after_offset: last offset of the valid entry before the bytes, or None.
-        before_offset: first offset of the valid entry after the bytes, or None. Both are None if entries elsewhere have offsets in between:
-            then it is unknown which offsets are missing.
-    """
-
-    position: int
-    length: int
-    rule: str
-    after_offset: int | None
-    before_offset: int | None
-
-    @property
-    def end(self) -> int:
-        """The byte after the last one."""
-        return self.position + self.length
-
-    @property
-    def is_harmless(self) -> bool:
-        """Return True if nothing is lost with these bytes."""
-        return self.rule in HARMLESS
-
-    @property
-    def missing(self) -> range:
-        """Return the missing offsets between the entries before and after; empty if one of these entries does not exist."""
-        if self.after_offset is None or self.before_offset is None:
-            return range(0)
-        return range(self.after_offset + 1, self.before_offset)
-
-    def to_dict(self) -> dict[str, Any]:
         """Return the attributes by their names in JSON."""
         return {camel_case(name): value for name, value in asdict(self).items()}
 

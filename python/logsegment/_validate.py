@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Literal, TypeAlias, Unpack
 
@@ -28,15 +29,14 @@ from logsegment._core import (
 from logsegment._errors import in_file
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import Depth, EntryKeywords, ReadOptions, SkippingKeywords
+from logsegment._survey import SWALLOWED, UNFINISHED, LostRange, SafeRange, Survey, Totals, survey, surveyed_source
 from logsegment._text import count
 from logsegment.segment_files.discovery import SegmentFile
-from logsegment.stores.uri import is_tiered
+from logsegment.stores.uri import is_tiered, shown
 from logsegment.tiered.objects import with_lost_indexes
 
 #: Largest number of findings in a readable form; the others are counted.
 SHOWN = 20
-#: The rule of an entry that hides valid entries: readers end there, without an error.
-SWALLOWED = "SWALLOWED"
 #: The rule of an incomplete entry.
 TORN = "L8-14"
 #: Rules of an upload in tiered storage. They compare batches with the manifest and with each other; a single batch cannot break them.
@@ -68,9 +68,12 @@ class Report:
     """Result of a validation: findings in the order of the input. It can be pickled.
 
     Attributes:
-        ok (bool): True without a finding of severity "error"; then `decode` with the same options does not raise.
+        ok (bool): True without a finding of severity "error"; then `decode` with the same options does not raise. It may be True although
+            `lost` is not empty: a torn entry at the end may hide valid entries (SWALLOWED).
         findings (list[Finding]): all findings.
         counts (dict[str, int]): findings by severity: "error", "warning", "info".
+        lost (list[LostRange]): bytes that cannot be read, with the offsets around them. Batches that were not decompressed are not in it.
+        safe_offsets (list[SafeRange]): the offsets of the valid batches; a range for each run of batches without damage between them.
         unopened (list[Finding]): findings about batches that are not damaged and were not opened: of missing plugins (S-P19, S-P20) or
             failed plugins (S-P6), over a limit (COD-6), without their zstd dictionary (COD-Z5), of magic 3 without `experimental` (MAP-3).
         io_stats: counters of the read.
@@ -85,16 +88,18 @@ class Report:
         self,
         findings: list[Finding],
         io_stats: dict[str, int],
-        totals: tuple[int, int, int, int] | None = None,
+        surveys: Sequence[Survey] = (),
         *,
         has_checksums: bool = True,
     ) -> None:
         self.findings = findings
         self.io_stats = io_stats
+        self.lost: list[LostRange] = [place for one in surveys for place in one.lost]
+        self.safe_offsets: list[SafeRange] = [run for one in surveys for run in one.valid]
+        # The ranges of each source, for the command line.
+        self._surveys = list(surveys)
         # Without checksums, a plugin may have failed on damaged bytes.
         self._has_checksums = has_checksums
-        # First and last offset, entries and records by all headers, for the command line; None if a header does not have them.
-        self._totals = totals
 
     @property
     def counts(self) -> dict[str, int]:
@@ -116,6 +121,9 @@ class Report:
         """
         return [finding for finding in self.findings if self._is_unopened(finding)]
 
+    def _is_damage(self, finding: Finding) -> bool:
+        return is_damage(finding) and not self._is_unopened(finding)
+
     def _is_unopened(self, finding: Finding) -> bool:
         return is_unreadable(finding) or (finding.rule == FAILED and finding.severity == "error" and self._has_checksums)
 
@@ -129,6 +137,8 @@ class Report:
             "ok": self.ok,
             "counts": self.counts,
             "unopened": len(self.unopened),
+            "lost": [place.to_dict() for place in self.lost],
+            "safe_offsets": [run.to_dict() for run in self.safe_offsets],
             "findings": [finding.to_dict() for finding in self.findings],
             "io_stats": dict(self.io_stats),
         }
@@ -157,6 +167,7 @@ class Report:
         verdict = "damaged" if has_damage else "not decompressed" if unopened else "ok"
         counts = ", ".join(f"{number} {severity}" for severity, number in self.counts.items())
         counts += "".join(f", {unopened[reason]} of them {text}" for reason, text in _REASONS.items() if unopened[reason])
+        counts += f", {count(sum(place.length for place in self.lost), 'byte')} lost" if self.lost else ""
         return f"Report({verdict}: {counts}; {count(self.io_stats['entries_read'], 'entry')}, {count(self.io_stats['records'], 'record')})"
 
 
@@ -222,24 +233,62 @@ def validate(
 
     Source: docs/reference/findings.md; `LogValidator` and `DumpLogSegments` in Kafka.
     """
-    return validated(source, depth, ReadOptions.of(SkippingKeywords, options, check_crc=check_crc, strict_tail=strict_tail))
+    opened = FileSource(source) if isinstance(source, str | os.PathLike) else source
+    return validated(opened, depth, ReadOptions.of(SkippingKeywords, options, check_crc=check_crc, strict_tail=strict_tail))
 
 
-def validated(source: Any, depth: Depth, options: ReadOptions, *, file: FileSource | None = None, is_followed: bool = False) -> Report:
+def validated(source: Any, depth: Depth, options: ReadOptions, *, file: FileSource | None = None, is_surveyed: bool = True) -> Report:
     """Validate a source with built options.
 
     Args:
         source: see `validate`.
         depth: see `validate`.
         options: options of the read.
-        file: the file of the source, with the offsets that it may contain.
-        is_followed: another segment follows, so that a torn tail is a warning, and open transactions may end there.
+        file: the file of the source, with the offsets that it may contain. Its headers are read again for the ranges of the report.
+        is_surveyed: find the ranges of the report.
 
     Raises:
         ValueError, TypeError, OSError: as in `validate`.
     """
-    found = validate_findings(source, depth, options, file=file, is_followed=is_followed)
-    return Report(*found, has_checksums=options.check_crc)
+    checked = validate_findings(source, depth, options, file=file)
+    if not is_surveyed:
+        return Report(*checked[:2], has_checksums=options.check_crc)
+    return surveyed(source if file is None else file, (depth, options), checked)
+
+
+def surveyed(source: Any, how: tuple[Depth, ReadOptions], checked: tuple[list[Finding], dict[str, int], Totals | None]) -> Report:
+    """Return the report of a source that was validated, with its lost and its safe ranges.
+
+    Args:
+        source: the source, or its file, which is read again.
+        how: depth and options of the validation.
+        checked: the result of `validate_findings`.
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    findings, stats, totals = checked
+    has_checksums = how[1].check_crc
+    found = _surveyed(source, how, Report(findings, stats, has_checksums=has_checksums), totals)
+    return Report(findings, stats, [found], has_checksums=has_checksums)
+
+
+def _surveyed(source: Any, how: tuple[Depth, ReadOptions], report: Report, totals: Totals | None) -> Survey:
+    """Return the ranges of a source.
+
+    Args:
+        source: the source.
+        how: depth and options of its validation.
+        report: its findings.
+        totals: those of its headers, if they are known.
+    """
+
+    def validate_from(start: int) -> list[Finding]:
+        rest = readable.ranges(start, None) if readable.ranges else b""
+        return validate_findings(rest, *how)[0]
+
+    readable = surveyed_source(source, how[1], validate_from, report._is_damage)
+    return survey(readable, report.findings, totals, has_experimental=any(map(is_experimental, report.findings)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,7 +297,7 @@ class Surroundings:
 
     Attributes:
         previous: the previous segment; its last batch is compared with the first batch (ORD-1, ORD-2, ORD-3).
-        is_followed: another segment follows, so the segment does not grow.
+        is_followed: another segment follows, with the markers of open transactions.
         reports_shared: also validate files of the directory that belong to other segments or to no segment.
     """
 
@@ -269,7 +318,7 @@ def validate_segment(file: SegmentFile, depth: Depth, options: ReadOptions, arou
     Raises:
         OSError: if a file cannot be read.
     """
-    findings, stats = validate_log(
+    findings, stats, _ = validate_log(
         [_named(file)],
         [],
         depth,
@@ -294,9 +343,18 @@ def validate_segments(files: Sequence[SegmentFile], directories: Sequence[str], 
     Raises:
         OSError: if a file cannot be read.
     """
-    findings, stats = validate_log([_named(file) for file in files], directories, depth, options)
+    findings, stats, totals = validate_log([_named(file) for file in files], directories, depth, options)
+    by_file: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_file.setdefault(finding.path.rpartition("/entry@")[0], []).append(finding)
+    surveys = []
+    for file, known in zip(files, totals, strict=True):
+        name = shown(file.path)
+        own = Report(by_file.get(name, []), stats, has_checksums=options.check_crc)
+        # The batches of a segment that contradicts its name are valid.
+        surveys.append(_surveyed(replace(file, finding=None).source(), (depth, options), own, known).in_file(name))
     misnamed = [file.finding for file in files if file.finding is not None]
-    return Report(_with_lost_indexes([*findings, *misnamed], files), stats, has_checksums=options.check_crc)
+    return Report(_with_lost_indexes([*findings, *misnamed], files), stats, surveys, has_checksums=options.check_crc)
 
 
 def validate_sidecars(files: Sequence[SegmentFile], directories: Sequence[str] = ()) -> Report:
@@ -309,7 +367,7 @@ def validate_sidecars(files: Sequence[SegmentFile], directories: Sequence[str] =
     Raises:
         OSError: if a file cannot be read.
     """
-    findings, stats = validate_log([_named(file) for file in files], directories, None, ReadOptions())
+    findings, stats, _ = validate_log([_named(file) for file in files], directories, None, ReadOptions())
     # Damage of an upload is reported with its log.
     found = [finding for finding in findings if not finding.rule.startswith("TS-")]
     return Report(_with_lost_indexes(found, files), stats)
@@ -320,9 +378,9 @@ def _with_lost_indexes(findings: list[Finding], files: Sequence[SegmentFile]) ->
     return with_lost_indexes(findings, uploads) if uploads else findings
 
 
-def _named(file: SegmentFile) -> tuple[str, int | None, tuple[int, int | None] | None]:
-    """Return path, first offset, and the offsets that the batches may hold. Files of Kafka 0.7 have no sidecar files."""
-    return file.path, None if is_of_0_7(file.path) else file.named_offset, file.offsets
+def _named(file: SegmentFile) -> tuple[str, int | None, tuple[int, int | None] | None, int | None]:
+    """Return path, first offset, the offsets that the batches may hold, and the next segment. Files of Kafka 0.7 have no sidecar files."""
+    return file.path, None if is_of_0_7(file.path) else file.named_offset, file.offsets, file.next_offset
 
 
 def _end_of(file: SegmentFile | None) -> FileSource | None:
@@ -357,7 +415,7 @@ def is_damage(finding: Finding, *, has_torn: bool = False) -> bool:
 
     Args:
         finding: of a decode or a validation.
-        has_torn: a torn tail is damage too, as where other segments follow.
+        has_torn: a torn tail is damage too, as where the whole file is compared with another one.
     """
     return finding.severity == "error" or finding.rule == SWALLOWED or (has_torn and finding.rule == TORN)
 
@@ -378,6 +436,8 @@ def error_of(path: str, finding: Finding, options: ReadOptions) -> RecordBatchEr
     Raises:
         OSError: if the file cannot be read.
     """
+    if finding.rule == UNFINISHED:
+        return in_file(_as_error(finding, TruncatedError, "unfinished"), path)
     if finding.rule in _OFFSETS:
         return in_file(_as_error(finding, CorruptError, "offsets"), path)
     asked = ReadOptions(

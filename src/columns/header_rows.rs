@@ -20,6 +20,8 @@ pub trait HeaderWalk: Send {
     fn next_header(&mut self) -> Result<Option<BatchHeader>>;
     /// Where the next entry starts.
     fn position(&self) -> u64;
+    /// The highest offset so far; `None` before the first header.
+    fn last_offset(&self) -> Option<i64>;
     /// How the source ended; `None` before it did.
     fn tail(&self) -> Option<Tail>;
     /// Bytes taken from the source so far.
@@ -93,7 +95,7 @@ impl HeaderRows {
     /// Reads everything from where nothing can be framed.
     fn search(&mut self) -> Result<()> {
         self.gathered.is_done = true;
-        let source = (self.reopen)(self.walk.position())?;
+        let source = (self.reopen)(self.walk.position())?.after(self.walk.last_offset());
         let mut options = self.options.clone();
         options.decode.reports_experimental &= self.stats.entries_read == 0;
         self.rest = Some(BatchRows::new(source, options));

@@ -64,8 +64,6 @@ pub struct StreamOptions {
     pub on_error: OnError,
     /// A torn tail is an error.
     pub is_tail_strict: bool,
-    /// Nothing is written to the source any more: a torn tail is damage.
-    pub is_closed: bool,
     /// Most rows of a batch.
     pub batch_size: usize,
     /// About how many bytes of keys, values and headers a batch holds.
@@ -270,15 +268,11 @@ pub(super) fn leave_out(options: &StreamOptions, findings: &mut Findings, piece:
 /// The finding that the end of the source makes.
 ///
 /// # Errors
-/// `Truncated` for a torn tail when tails are strict, and for one of a closed source unless damage is skipped.
+/// `Truncated` for a torn tail when tails are strict.
 pub(super) fn tail_finding(tail: Option<Tail>, options: &StreamOptions, findings: &mut Findings) -> Result<()> {
     let tail = tail.unwrap_or(Tail::Complete);
-    if let (Tail::Torn { position, needed, available }, true) = (tail, options.is_tail_strict || options.is_closed) {
-        let error = Error::from(ErrorKind::Truncated { rule: "L8-14", needed, available }).at_byte(position);
-        if options.is_tail_strict {
-            return Err(error);
-        }
-        return step_over(options, findings, error, position, usize::try_from(available).unwrap_or(usize::MAX));
+    if let (Tail::Torn { position, needed, available }, true) = (tail, options.is_tail_strict) {
+        return Err(Error::from(ErrorKind::Truncated { rule: "L8-14", needed, available }).at_byte(position));
     }
     findings.extend(Finding::of_tail(tail));
     Ok(())

@@ -31,6 +31,7 @@ impl ErrorKind {
             Self::Unsearched => "UNSEARCHED",
             Self::LostBytes { .. } => "TS-45",
             Self::OutsideSegment { .. } => "SEG-1",
+            Self::Unfinished { .. } => "SEG-23",
             Self::NotASegment { .. } => "SEG-16",
             Self::Undecided { .. } => "TRX-5",
             Self::OutsideUpload { .. } => "TS-23",
@@ -46,6 +47,7 @@ impl ErrorKind {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Truncated { .. } => "truncated",
+            Self::Unfinished { .. } => "unfinished",
             Self::Checksum { .. } => "checksum",
             Self::Length { .. } => "length",
             Self::Varint { .. } => "varint",
@@ -82,7 +84,7 @@ impl ErrorKind {
     /// The name of the class of errors that users catch, in every language.
     pub fn class(&self) -> &'static str {
         match self {
-            Self::Truncated { .. } => "TruncatedError",
+            Self::Truncated { .. } | Self::Unfinished { .. } => "TruncatedError",
             Self::Checksum { .. } => "ChecksumError",
             Self::Length { .. }
             | Self::Varint { .. }

@@ -11,6 +11,9 @@ use std::sync::Arc;
 pub enum ErrorKind {
     /// The input ended inside an entry; more bytes may come.
     Truncated { rule: &'static str, needed: u64, available: u64 },
+    /// A segment that another segment follows ends inside an entry, or in zeros (`needed` is 0). `missing` are the offsets up to the next
+    /// segment, if they are known.
+    Unfinished { needed: u64, available: u64, next: i64, missing: Option<(i64, i64)> },
     /// The stored checksum is not that of the bytes.
     Checksum { rule: &'static str, stored: u32, computed: u32 },
     /// A length is below its minimum or runs past what contains it.

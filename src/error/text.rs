@@ -24,6 +24,17 @@ impl fmt::Display for ErrorKind {
             Self::Truncated { needed, available, .. } => {
                 write!(f, "the entry is cut short: {} needed, {available} available", plural(*needed, "byte"))
             }
+            Self::Unfinished { needed, available, next, missing } => {
+                match needed {
+                    0 => write!(f, "the segment ends in {} instead of its last batches", plural(*available, "zero byte"))?,
+                    _ => write!(f, "the segment ends inside a batch: {} needed, {available} available", plural(*needed, "byte"))?,
+                }
+                match missing {
+                    Some((first, last)) if first == last => write!(f, "; offset {first} is missing before the next segment"),
+                    Some((first, last)) => write!(f, "; offsets {first} to {last} are missing before the next segment"),
+                    None => write!(f, "; the next segment starts at offset {next}"),
+                }
+            }
             Self::Checksum { stored, computed, .. } => {
                 write!(f, "checksum mismatch: stored {stored:#010x}, computed {computed:#010x}")
             }

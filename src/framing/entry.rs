@@ -33,6 +33,10 @@ pub const LOG_OVERHEAD: usize = 12;
 const HEADER_UP_TO_MAGIC: usize = 17;
 const MIN_SIZE: i32 = 14;
 const MAX_MAGIC: i8 = 3;
+/// The bits of the codec in the attributes of a message, which follow its magic.
+const CODEC: u8 = 7;
+/// In batches of magic 2.
+const LAST_OFFSET_DELTA: usize = 23;
 
 /// Looks at the front of `bytes`, in the order of Kafka's reader: size, limit, magic, completeness (L8-10 to L8-15).
 #[inline]
@@ -71,4 +75,25 @@ pub fn claimed_len(bytes: &[u8], limits: &Limits) -> Option<usize> {
     let size = i32::from_be_bytes(*bytes.get(8..LOG_OVERHEAD)?.first_chunk()?);
     let len = usize::try_from(size).ok().filter(|_| size >= MIN_SIZE)?.checked_add(LOG_OVERHEAD)?;
     limits.ensure_batch_bytes(as_u64(len)).ok().map(|()| len)
+}
+
+/// The last offset of a whole entry of magic 0, 1 or 2; `None` for other formats.
+pub fn last_offset(entry: &[u8], magic: i8) -> Option<i64> {
+    let delta = match magic {
+        0 | 1 => 0,
+        2 => i64::from(i32::from_be_bytes(*entry.get(LAST_OFFSET_DELTA..)?.first_chunk()?)),
+        _ => return None,
+    };
+    Some(base_offset(entry)?.saturating_add(delta))
+}
+
+/// The first offset of an entry of magic 0, 1 or 2; `None` of a compressed message, whose own offset is that of its last inner message.
+pub fn first_offset(entry: &[u8]) -> Option<i64> {
+    let (magic, attributes) = (entry.get(HEADER_UP_TO_MAGIC - 1)?, entry.get(HEADER_UP_TO_MAGIC)?);
+    if *magic < 2 && attributes & CODEC != 0 { None } else { base_offset(entry) }
+}
+
+/// The first field of an entry: the base offset of a batch, the offset of a message.
+pub fn base_offset(entry: &[u8]) -> Option<i64> {
+    entry.first_chunk().copied().map(i64::from_be_bytes)
 }

@@ -4,6 +4,7 @@
 //! are really there: a claimed length never reserves anything.
 
 mod broken;
+mod end;
 
 use std::ops::Range;
 
@@ -86,6 +87,10 @@ pub struct Runs {
     /// The front was found by a search, since no length leads to it.
     has_searched: bool,
     tail: Option<Tail>,
+    /// Where the last entry of a cut begins, from the front on, and its magic.
+    last_entry: (usize, i8),
+    /// The highest offset so far; `None` where the end does not need it.
+    last_offset: Option<i64>,
 }
 
 /// The check of entries over `max_batch_bytes`: a damaged length is over the limit too.
@@ -125,7 +130,7 @@ const MESSAGES: usize = 64 << 10;
 impl Runs {
     /// Runs of about `target` bytes.
     pub fn new(source: Source, limits: Limits, target: usize) -> Self {
-        let formats = Formats::default();
+        let (formats, last_offset) = (Formats::default(), source.previous_last());
         Self {
             source,
             formats,
@@ -138,6 +143,8 @@ impl Runs {
             is_skimmed: false,
             has_searched: false,
             tail: None,
+            last_entry: (0, 0),
+            last_offset,
         }
     }
 
@@ -241,7 +248,10 @@ impl Runs {
             return Ok(Some(self.leave_out_oversized(error.clone(), len)));
         }
         match cut {
-            Cut::Entries(len) => Ok(Some(Piece::Run(self.take(len)))),
+            Cut::Entries(len) => {
+                self.note_offset();
+                Ok(Some(Piece::Run(self.take(len))))
+            }
             Cut::Error(error) if self.search.is_none() => {
                 self.tail = Some(Tail::Damaged { position });
                 Err(error.at_byte(position))
@@ -251,15 +261,7 @@ impl Runs {
             // A checksum proves the length, whatever follows the entry or lies inside of it.
             Cut::Refused { len, error, .. } if self.is_valid(len) => Ok(Some(self.leave_out(error.at_byte(position), len))),
             Cut::Refused { len, magic, error } => self.step_over_broken(error.at_byte(position), len, magic).map(Some),
-            Cut::End(tail) => {
-                if matches!(tail, Tail::Torn { .. })
-                    && let Some(swallowed) = self.swallowed()?
-                {
-                    return Ok(Some(swallowed));
-                }
-                self.tail = Some(tail);
-                self.next_piece()
-            }
+            Cut::End(tail) => self.end(tail),
         }
     }
 
@@ -286,6 +288,7 @@ impl Runs {
                             _ => Cut::Entries(len),
                         });
                     }
+                    self.last_entry = (len, magic);
                     len += entry;
                     if len < self.target || magic < BATCH && len < MESSAGES {
                         continue;
@@ -370,37 +373,6 @@ impl Runs {
 
     fn take(&mut self, len: usize) -> Run {
         Run { position: self.source.position(), bytes: self.source.take(len), len }
-    }
-
-    fn torn(&self, needed: usize) -> Tail {
-        let (position, front) = (self.source.position(), self.source.front());
-        let available = as_u64(front.len());
-        if front.is_empty() {
-            Tail::Complete
-        } else if front.iter().all(|byte| *byte == 0) {
-            Tail::Zeros { position, bytes: available }
-        } else {
-            Tail::Torn { position, needed: as_u64(needed), available }
-        }
-    }
-
-    /// A size of 0 is the beginning of a zero tail when nothing but zeros follow.
-    fn zeros_or(&mut self, error: Error) -> Result<Cut> {
-        if !matches!(error.kind(), ErrorKind::Length { declared: 0, .. }) {
-            return Ok(Cut::Error(error));
-        }
-        match self.source.zeros_to_end()? {
-            Some(bytes) => Ok(Cut::End(Tail::Zeros { position: self.source.position(), bytes })),
-            None => Ok(Cut::Error(error)),
-        }
-    }
-
-    /// The end of a torn entry that hides a valid one, which is then at the front.
-    fn swallowed(&mut self) -> Result<Option<Piece>> {
-        let start = self.source.position();
-        let Some((first, _)) = self.valid_before(u64::MAX)? else { return Ok(None) };
-        self.source.discard_to(first.start);
-        Ok(Some(Piece::Swallowed(start..first.start)))
     }
 
     /// Whether the checksum of the entry of this length at the front matches.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 
 use super::lost_ranges::LostRanges;
+use super::tail::Ending;
 use crate::error::Result;
 use crate::model::UploadOffsets;
 use crate::pool::Pool;
@@ -19,6 +20,8 @@ pub struct Source {
     needs_caller: bool,
     losses: Option<Arc<LostRanges>>,
     upload: Option<UploadOffsets>,
+    ending: Ending,
+    previous_last: Option<i64>,
 }
 
 enum Inner {
@@ -59,7 +62,15 @@ const READ_LEN: usize = 1 << 20;
 impl Source {
     /// The bytes themselves; nothing is copied.
     pub fn memory(bytes: Bytes) -> Self {
-        Self { inner: Inner::Memory(bytes), position: 0, needs_caller: false, losses: None, upload: None }
+        Self {
+            inner: Inner::Memory(bytes),
+            position: 0,
+            needs_caller: false,
+            losses: None,
+            upload: None,
+            ending: Ending::Open,
+            previous_last: None,
+        }
     }
 
     /// What a reader gives, one read after the other, from `position` of the input on.
@@ -75,7 +86,15 @@ impl Source {
     fn of(reader: Input, position: u64) -> Self {
         let pool = Pool::new(4);
         let reader = Reader { reader, pool, storage: Vec::new(), filled: 0, taken: 0, at_end: false, failed: None, read: 0 };
-        Self { inner: Inner::Reader(reader), position, needs_caller: false, losses: None, upload: None }
+        Self {
+            inner: Inner::Reader(reader),
+            position,
+            needs_caller: false,
+            losses: None,
+            upload: None,
+            ending: Ending::Open,
+            previous_last: None,
+        }
     }
 
     /// The same source, to be read on the thread that asks for its records only: another one might wait for a lock that thread holds
@@ -95,6 +114,28 @@ impl Source {
     #[must_use]
     pub fn of_upload(self, upload: Option<UploadOffsets>) -> Self {
         Self { upload, ..self }
+    }
+
+    /// The same source, with what follows its last byte.
+    #[must_use]
+    pub fn before(self, ending: Ending) -> Self {
+        Self { ending, ..self }
+    }
+
+    /// The same source, with the last offset of the entries before its first byte.
+    #[must_use]
+    pub fn after(self, previous_last: Option<i64>) -> Self {
+        Self { previous_last, ..self }
+    }
+
+    /// The last offset of the entries before the first byte, if it is known.
+    pub fn previous_last(&self) -> Option<i64> {
+        self.previous_last
+    }
+
+    /// What follows the last byte.
+    pub fn ending(&self) -> Ending {
+        self.ending
     }
 
     /// The offsets that the batches of an upload must have.

@@ -1,7 +1,7 @@
 //! What the name and the first bytes of a local file tell about it before it is read.
 
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use crate::error::Result;
@@ -25,6 +25,18 @@ pub fn ensure_segment(path: &Path) -> Result<()> {
     }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     not_a_segment::error(&name, &head).map_or(Ok(()), |error| Err(in_file(error)))
+}
+
+/// The offset in the name of a segment, twenty digits; a position in Kafka 0.7. `None` for other names.
+pub fn named_offset(path: &Path) -> Option<i64> {
+    path.file_stem().and_then(|stem| stem.to_str()).filter(|stem| stem.len() == 20).and_then(|stem| stem.parse().ok())
+}
+
+/// False if the segment of the same directory that starts at an offset, by its name, is gone.
+pub fn has_next(path: &Path, next_offset: i64) -> bool {
+    let suffix = path.extension().unwrap_or_default().to_string_lossy();
+    let next = path.with_file_name(format!("{next_offset:020}.{suffix}"));
+    fs::symlink_metadata(next).err().is_none_or(|error| error.kind() != io::ErrorKind::NotFound)
 }
 
 /// Return the position in its partition that the name of a segment of Kafka 0.7 tells, `<20 digits>.kafka` (SEG-1); 0 if it tells none.

@@ -120,7 +120,8 @@ fn open(part: &Part, shared: &StreamOptions) -> Result<Box<dyn BatchSource>> {
         options.decode.base_position = position;
     }
     let file = FileRange::open(&part.path, part.start, part.end)?;
-    Ok(stream::open(Source::positioned(Box::new(file), part.start), options))
+    let source = Source::positioned(Box::new(file), part.start).before(part.ending());
+    Ok(stream::open(source, options))
 }
 
 /// Report a file that was cut or deleted after the query was planned: a read of it would give fewer records without an error.

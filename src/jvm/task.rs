@@ -6,7 +6,9 @@ use crate::codec::Plugins;
 use crate::columns::{BinaryKind, OnError, Projection, StreamOptions};
 use crate::decode::{DecodeOptions, OffsetRange};
 use crate::error::{Error, ErrorKind, Result};
+use crate::framing::Ending;
 use crate::interrupt::Interrupt;
+use crate::io::{has_next, named_offset};
 use crate::limits::Limits;
 use crate::model::Formats;
 use crate::model::timestamp::TimeRange;
@@ -40,6 +42,8 @@ pub struct Part {
     topic: Option<String>,
     partition: Option<i32>,
     is_tail_strict: bool,
+    next_offset: Option<i64>,
+    is_inner: bool,
 }
 
 impl Task {
@@ -59,6 +63,15 @@ impl Task {
 }
 
 impl Part {
+    /// Return what follows the last byte. Ask after the file was opened: a broker cuts a log by deleting the next segment first.
+    pub fn ending(&self) -> Ending {
+        match (self.end, self.next_offset) {
+            (Some(at), _) if self.is_inner => Ending::Entry { at },
+            (_, Some(next)) if has_next(&self.path, next) => Ending::Segment { first: named_offset(&self.path), next },
+            _ => Ending::Open,
+        }
+    }
+
     /// The options of this part.
     pub fn options(&self, shared: &StreamOptions) -> StreamOptions {
         let decode =
@@ -99,7 +112,6 @@ impl Fields<'_> {
             partition: None,
             on_error: OnError::Raise,
             is_tail_strict: false,
-            is_closed: false,
             batch_size,
             batch_bytes,
             keys: None,
@@ -132,6 +144,8 @@ impl Fields<'_> {
             topic: if self.long()? == 0 { None } else { Some(self.text()?) },
             partition: self.given()?.and_then(|partition| i32::try_from(partition).ok()),
             is_tail_strict: self.long()? != 0,
+            next_offset: self.given()?,
+            is_inner: self.long()? != 0,
         })
     }
 

@@ -5,7 +5,7 @@ use super::lookup::{Lookup, is_final, no_data_error};
 use super::{Headers, ReadAt};
 use crate::decode::{ChecksumVerifier, Checksums, OffsetRange};
 use crate::error::Result;
-use crate::framing::{Piece, Runs, Source};
+use crate::framing::{Ending, Piece, Runs, Source};
 use crate::limits::Limits;
 use crate::model::{BatchHeader, Formats};
 
@@ -66,12 +66,12 @@ impl Lookup<'_> {
         Ok(Some(is_damaged.map_or(first.base_offset, |second| second.base_offset)))
     }
 
-    /// The header of the last whole batch; `None` when there is none.
+    /// The header of the last whole batch, however the log ends after it; `None` when there is none.
     ///
     /// # Errors
     /// As `Headers::next_header`.
     pub fn last_batch(&self) -> Result<Option<BatchHeader>> {
-        self.last_by(&|position| self.headers(position))
+        self.last_by(&|position| self.headers(position).before(Ending::Open))
     }
 
     /// The same, without a look at what follows zeros: a preallocated file may have a GiB of them.
@@ -79,7 +79,7 @@ impl Lookup<'_> {
     /// # Errors
     /// As `last_batch`.
     pub fn last_batch_before_zeros(&self) -> Result<Option<BatchHeader>> {
-        self.last_by(&|position| self.headers(position).knowing_zeros(0..self.len))
+        self.last_by(&|position| self.headers(position).before(Ending::Open).knowing_zeros(0..self.len))
     }
 
     fn last_by<'a>(&'a self, headers: &impl Fn(u64) -> Headers<&'a dyn ReadAt>) -> Result<Option<BatchHeader>> {

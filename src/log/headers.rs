@@ -10,7 +10,7 @@ use crate::decode::parse_header;
 use crate::decode::transactions::marker;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{v0_v1, v2, v3};
-use crate::framing::{Frame, Step, Tail, step};
+use crate::framing::{Before, Ending, Frame, Step, Tail, step};
 use crate::limits::Limits;
 use crate::model::{BatchHeader, Formats, Marker};
 use crate::wire::as_u64;
@@ -31,6 +31,8 @@ pub struct Headers<L> {
     bytes_read: u64,
     zeros: Range<u64>,
     tail: Option<Tail>,
+    ending: Ending,
+    last_offset: Option<i64>,
 }
 
 /// In all formats since Kafka 0.8 (MAP-2).
@@ -61,6 +63,8 @@ impl<L: ReadAt> Headers<L> {
             bytes_read: 0,
             zeros: 0..0,
             tail: None,
+            ending: Ending::Open,
+            last_offset: None,
         }
     }
 
@@ -68,6 +72,12 @@ impl<L: ReadAt> Headers<L> {
     #[must_use]
     pub fn of(self, formats: Formats) -> Self {
         Self { formats, ..self }
+    }
+
+    /// Fails where the log ends inside an entry although something follows it.
+    #[must_use]
+    pub fn before(self, ending: Ending) -> Self {
+        Self { ending, ..self }
     }
 
     /// Reads as few bytes as it can, for a walk over all of a log that lies near.
@@ -88,6 +98,11 @@ impl<L: ReadAt> Headers<L> {
         self.bytes_read
     }
 
+    /// The highest offset of the headers so far; `None` before the first one.
+    pub fn last_offset(&self) -> Option<i64> {
+        self.last_offset
+    }
+
     /// How the log ended; `None` before it did.
     pub fn tail(&self) -> Option<Tail> {
         self.tail
@@ -101,7 +116,7 @@ impl<L: ReadAt> Headers<L> {
     /// The next header; `None` at the end, or where an entry is cut short. No checksum is compared.
     ///
     /// # Errors
-    /// `Length`, `Magic`, `Limit` where no entry can be framed, `UnsupportedFormat` for magics of other formats, `LostBytes` where the storage
+    /// `Length`, `Magic`, `Limit` where no entry can be framed, `Unfinished` at an end that hides entries, `UnsupportedFormat` for magics of other formats, `LostBytes` where the storage
     /// has lost it, `Io`.
     pub fn next_header(&mut self) -> Result<Option<BatchHeader>> {
         if self.tail.is_some() {
@@ -116,13 +131,11 @@ impl<L: ReadAt> Headers<L> {
                 (Some(magic), _) if as_u64(needed) <= self.end - position => (as_u64(needed), magic.cast_signed()),
                 (_, Some(lost)) => return Err(lost.clone()),
                 _ => {
-                    self.tail = Some(self.torn(needed));
-                    return Ok(None);
+                    return self.end(self.torn(needed));
                 }
             },
             Step::Error(_) if lost.is_none() && self.is_zero_to_end()? => {
-                self.tail = Some(Tail::Zeros { position, bytes: self.end - position });
-                return Ok(None);
+                return self.end(Tail::Zeros { position, bytes: self.end - position });
             }
             Step::Error(error) => return Err(self.in_valid_batch(error).at_byte(position)),
         };
@@ -132,7 +145,19 @@ impl<L: ReadAt> Headers<L> {
         let header = parse_header(Frame { position, magic, bytes }, self.formats, 0);
         let header = header.map_err(|error| lost.unwrap_or_else(|| error.at_byte(position)))?;
         self.position = position.saturating_add(len);
+        self.last_offset = self.last_offset.max(Some(header.last_offset));
         Ok(Some(BatchHeader { size: len, ..header }))
+    }
+
+    fn end(&mut self, tail: Tail) -> Result<Option<BatchHeader>> {
+        let error = self.ending.error_of(tail, Before { last: self.last_offset, is_v07: self.formats.is_v07() });
+        error.map_or_else(
+            || {
+                self.tail = Some(tail);
+                Ok(None)
+            },
+            Err,
+        )
     }
 
     /// Adds the base offset of an entry over `max_batch_bytes` whose checksum matches: it is not damaged.

@@ -2,6 +2,7 @@ use super::index_search::{from_last, position};
 use super::{Headers, ReadAt};
 use crate::decode;
 use crate::error::{Error, ErrorKind, Result};
+use crate::framing::Ending;
 use crate::limits::Limits;
 use crate::model::{BatchHeader, RecordFormat};
 use crate::sidecar::OffsetEntry;
@@ -22,6 +23,8 @@ pub struct Lookup<'a> {
     pub limits: Limits,
     /// Entries of the `.index`, in order.
     pub offsets: &'a [OffsetEntry],
+    /// What follows the log.
+    pub ending: Ending,
 }
 
 /// The batch that a look-up found.
@@ -129,7 +132,7 @@ impl Lookup<'_> {
 
     /// The headers from a position on, where a batch begins.
     pub(super) fn headers(&self, position: u64) -> Headers<&dyn ReadAt> {
-        Headers::new(self.log, self.limits, position, self.len)
+        Headers::new(self.log, self.limits, position, self.len).before(self.ending)
     }
 
     /// The headers from the first valid batch after lost bytes on.

@@ -98,6 +98,7 @@ impl Finding {
             ErrorKind::Undecided { last_offset: last, .. } | ErrorKind::OutsideUpload { last, .. } | ErrorKind::OutOfOrder { last, .. } => {
                 Some(*last)
             }
+            ErrorKind::Unfinished { missing: Some((_, last)), .. } => Some(*last),
             _ => None,
         };
         let kind = FindingKind::Failure(error.kind().clone());

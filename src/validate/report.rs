@@ -144,8 +144,7 @@ impl Validator {
         std::mem::take(&mut self.before.producers)
     }
 
-    /// Sets whether another segment follows. The segment then does not grow, a torn tail breaks a rule, and open transactions may have
-    /// their markers there.
+    /// Sets whether another segment follows: open transactions may have their markers there.
     #[must_use]
     pub fn followed(self, is_followed: bool) -> Self {
         Self { is_followed, ..self }
@@ -355,13 +354,9 @@ impl Validator {
     fn visit_tail(&mut self) {
         let tail = self.runs.tail().unwrap_or(Tail::Complete);
         let Some(mut finding) = Finding::of_tail(tail) else { return };
-        match tail {
-            Tail::Torn { needed, available, .. } if self.is_tail_strict => {
-                finding.severity = Severity::Error;
-                finding.kind = FindingKind::Failure(ErrorKind::Truncated { rule: "L8-14", needed, available });
-            }
-            Tail::Torn { .. } if self.is_followed => finding.severity = Severity::Warning,
-            _ => {}
+        if let (Tail::Torn { needed, available, .. }, true) = (tail, self.is_tail_strict) {
+            finding.severity = Severity::Error;
+            finding.kind = FindingKind::Failure(ErrorKind::Truncated { rule: "L8-14", needed, available });
         }
         self.fresh.push(finding);
     }

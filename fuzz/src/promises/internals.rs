@@ -75,7 +75,6 @@ fn texts(topic: Topic, key: Option<&[u8]>, value: Option<&[u8]>, decode: DecodeO
         partition: None,
         on_error: OnError::Raise,
         is_tail_strict: false,
-        is_closed: false,
         batch_size: 7,
         batch_bytes: 1 << 20,
         threads: 1,

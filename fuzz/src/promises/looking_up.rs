@@ -1,5 +1,6 @@
 //! Whatever the indexes say, a look-up in a good log finds what a walk over all its headers finds.
 
+use logsegment::framing::Ending;
 use logsegment::interrupt::Interrupt;
 use logsegment::limits::Limits;
 use logsegment::log::{IndexCheck, Lookup, Rebuild};
@@ -21,7 +22,7 @@ pub fn check(bytes: &[u8]) {
     written.records.sort_by_key(|record| record.offset);
     let log = written.encode();
     let (offsets, times) = (offset_index::parse(index, 0), time_index::parse(times, 0));
-    let whole = Lookup { log: &&*log, len: log.len() as u64, limits: Limits::default(), offsets: &[] };
+    let whole = Lookup { log: &&*log, len: log.len() as u64, limits: Limits::default(), offsets: &[], ending: Ending::Open };
     let hinted = Lookup { offsets: &offsets.entries, ..whole };
     let of = |lookup: &Lookup<'_>| {
         let (by_offset, by_time) = (lookup.offset(offset).expect("a good log"), lookup.timestamp(timestamp).expect("a good log"));

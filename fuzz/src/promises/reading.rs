@@ -67,7 +67,6 @@ pub fn read(bytes: &[u8], decode: &DecodeOptions, asked: &Asked) -> Read {
         partition: None,
         on_error: asked.on_error,
         is_tail_strict: false,
-        is_closed: false,
         batch_size: 7,
         batch_bytes: 1 << 12,
         threads: 1,

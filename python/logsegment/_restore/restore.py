@@ -284,7 +284,7 @@ def _errors_in(directory: Path, offsets: Offsets) -> Iterator[tuple[str, Finding
     logs = sorted(directory.glob("*.log"))
     for log, following in zip(logs, [*logs[1:], None], strict=True):
         options = replace(_STRICT, upload=offsets[log.name])
-        found = damage_in(validated(FileSource(log), "headers", options))
+        found = damage_in(validated(FileSource(log), "headers", options, is_surveyed=False))
         yield from ((log.name, one) for one in found or _missing_end(log, following))
 
 

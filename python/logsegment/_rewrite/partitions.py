@@ -177,7 +177,7 @@ def parts_from_log_start(file: SegmentFile, read: ReadOptions) -> tuple[list[byt
     """
     log_start = file.log_start or 0
     below = records_before([file], log_start)
-    position, batch, _ = SegmentIndex(file.path, file.base_offset or 0).find_offset(log_start)
+    position, batch, _ = SegmentIndex(file.path, file.base_offset or 0, file.next_offset).find_offset(log_start)
     if batch is None:
         return [], below
     end = position + batch[0]

@@ -229,7 +229,7 @@ class Side:
     def _read(self) -> Generator[Batches]:
         gaps = deque[Finding]()
         read = replace(self._options.read, on_error="skip", unreadable="skip", batch_size=CHUNK, start_offset=self._log_start)
-        parts = [(file.path, part.start) for file in self._files if (part := counted_part(file)) is not None]
+        parts = [(file, part.start) for file in self._files if (part := counted_part(file)) is not None]
         with closing(headers_of(parts, read)) as chunks:
             for one in chunks:
                 gaps.extend(filter(_is_damage, one.findings))
@@ -275,7 +275,7 @@ class Side:
     def _add_invalid(self, path: str, header: BatchHeader) -> None:
         """Add the damage of a batch whose checksum does not match."""
         source = FileSource(path, header.position, header.position + header.size)
-        found = filter(_is_damage, validated(source, "headers", replace(self._options.read, check_crc=True)).findings)
+        found = filter(_is_damage, validated(source, "headers", replace(self._options.read, check_crc=True), is_surveyed=False).findings)
         self.damage += [Difference.damage(self.name, path, finding) for finding in found]
         self._is_lost = True
 
@@ -346,7 +346,7 @@ class Headers:
     findings: list[Finding]
 
 
-def headers_of(files: Sequence[tuple[str, int]], read: ReadOptions) -> Generator[Headers]:
+def headers_of(files: Sequence[tuple[SegmentFile, int]], read: ReadOptions) -> Generator[Headers]:
     """Read the headers of files, one after the other; each file ends with an item without batches.
 
     Args:
@@ -371,9 +371,11 @@ def headers_of(files: Sequence[tuple[str, int]], read: ReadOptions) -> Generator
             yield taken
 
 
-def _read(files: Sequence[tuple[str, int]], read: ReadOptions) -> Iterator[Headers]:
-    for path, position in files:
-        with naming_file(path), batch_stream(FileSource(path, position), read) as stream:
+def _read(files: Sequence[tuple[SegmentFile, int]], read: ReadOptions) -> Iterator[Headers]:
+    for file, position in files:
+        path = file.path
+        source = FileSource(path, position, next_offset=file.next_offset)
+        with naming_file(path), batch_stream(source, read) as stream:
             for rows, findings in with_findings(stream):
                 yield Headers(path, None if rows is None else Batches(path, batch_headers(rows), rows), findings)
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeAlias, Unpack
 
-from logsegment._core import ArrowBatch, FileSource, Finding, RecordBatchError
+from logsegment._core import ArrowBatch, Finding, RecordBatchError
 from logsegment._decode import decoded
 from logsegment._errors import naming_file
 from logsegment._log_paths import is_of_0_7
@@ -360,7 +360,8 @@ class Search:
             RecordBatchError: if damage may hide a match.
             OSError: if the file cannot be read.
         """
-        report = validated(FileSource(segment.path, *bytes_of), "headers", self.read)
+        source = replace(segment.file, finding=None).source(*bytes_of, is_inner=bytes_of[1] is not None)
+        report = validated(source, "headers", self.read, is_surveyed=False)
         self.counters.batch_bytes += report.io_stats["bytes_read"]
         for finding in damage_in(report)[:1]:
             raise error_of(segment.path, finding, replace(self.read, strict_tail=False))

@@ -47,6 +47,7 @@ from logsegment.cli.output.files import (
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.log.reader import ensure_named
+from logsegment.segment_files.discovery import with_neighbours
 from logsegment.segment_files.output_names import file_name
 from logsegment.segment_files.overflow import split_file
 from logsegment.tiered import SegmentKeyError
@@ -211,7 +212,7 @@ def convert(options: ConvertArguments) -> int:
         "allow_loss": options.allow_loss,
         **options.reading,
     }
-    segments = segments_of(options.paths)
+    segments = list(map(_with_next, segments_of(options.paths)))
     _ensure_named(segments)
     dictionaries: Any = how["zstd_dictionaries"]
     read = replace(ReadOptions(check_crc=not options.no_crc, **options.reading), zstd_dictionaries=dictionaries)
@@ -328,6 +329,13 @@ def _errors(segment: InputSegment) -> Iterator[None]:
         raise
     except ValueError as mistake:
         raise click.UsageError(str(mistake)) from None
+
+
+def _with_next(segment: InputSegment) -> InputSegment:
+    """Return a file that was named itself with the next segment of its directory: without one, it may end inside a batch."""
+    if segment.file is None or segment.is_listed:
+        return segment
+    return replace(segment, file=replace(segment.file, next_offset=with_neighbours(segment.file).next_offset))
 
 
 def _ensure_named(segments: Sequence[InputSegment]) -> None:

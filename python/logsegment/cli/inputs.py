@@ -316,9 +316,13 @@ class Flow:
     """A pipe or another file that is read front to back, piece by piece as it comes.
 
     What a signal raises inside of `read` comes out of native code as an OSError; `reraise` brings it back.
+
+    Attributes:
+        file_source: the file that is read, with its place in a partition, for the core; None for a pipe.
     """
 
-    def __init__(self, raw: Any, seen: Seen | None = None) -> None:
+    def __init__(self, raw: Any, seen: Seen | None = None, file_source: FileSource | None = None) -> None:
+        self.file_source = file_source
         self._raw = raw
         self._seen = seen
         self._raised: BaseException | None = None
@@ -359,7 +363,8 @@ def opened(segment: InputSegment, *, is_read_twice: bool = False, seen: Seen | N
     if segment.is_regular and (seen is None or segment.part is not None or is_stored(segment.path)):
         yield FileSource(segment.path) if segment.file is None else segment.file.source()
         return
-    with _raw(segment) as raw, Flow(raw, seen).reraising() as flow:
+    place = segment.file.source() if segment.file is not None and segment.is_regular else None
+    with _raw(segment) as raw, Flow(raw, seen, place).reraising() as flow:
         if not is_read_twice:
             yield flow
             return

@@ -15,8 +15,9 @@ import click
 from logsegment._core import Finding, UnsupportedError, findings_table
 from logsegment._options import ReadOptions
 from logsegment._output import naming, new_file
-from logsegment._salvage import NAME_RULE, LostRange, Order, OutputPlace, Salvage, output_places
+from logsegment._salvage import NAME_RULE, Order, OutputPlace, Salvage, output_places
 from logsegment._salvage import salvage as salvage_source
+from logsegment._survey import LostRange
 from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, DamagedInput, ending, words_of
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, InputSegment, ensure_segments, opened, segments_of

@@ -6,18 +6,18 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, groupby
 from typing import Any
 
 import click
 
-from logsegment._core import EarlierProducers, FileSource, Finding, validate_findings
+from logsegment._core import EarlierProducers, Finding, validate_findings
 from logsegment._options import Depth, PartitionOptions, ReadOptions, Unreadable
-from logsegment._salvage import LostRange
-from logsegment._text import camel_case
-from logsegment._validate import SWALLOWED, TORN, Report, Why, is_unopened, is_unreadable, limit_of, validate_sidecars, validated, why
+from logsegment._survey import SWALLOWED, UNFINISHED, LostRange, SafeRange, Survey
+from logsegment._validate import TORN, Report, Why, is_unopened, is_unreadable, limit_of, surveyed, validate_sidecars, why
+from logsegment.cli.borders import border_findings, previous_segments
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, InputSegment, in_range, opened, segments_of
@@ -34,7 +34,6 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.output.findings import folded, more_like_it
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.verify_survey import Survey, ValidRun, border_findings, previous_segments, survey
 from logsegment.segment_files.checkpoints import log_directories
 from logsegment.segment_files.interrupted import RULE as WORK
 from logsegment.segment_files.log_start import deleted_records, with_log_starts
@@ -92,6 +91,8 @@ def verify(options: VerifyArguments) -> int:
     """Validate every PATH, past damage.
 
     The sidecar files of a directory (indexes and others) are compared with the logs. With --quiet, only files with findings are shown.
+
+    Exit codes: 0 nothing found, 1 findings of the severity of --fail-on or bytes that cannot be read, 2 usage or unreadable input.
     """
     left_out: list[Finding] = []
     missing: list[OSError | SegmentKeyError] = []
@@ -117,11 +118,11 @@ def verify(options: VerifyArguments) -> int:
                 continue
             surveys[segment.path] = verdict.survey
             producers[segment.path] = earlier
-            verdict.report.findings.extend(_at_border(surveys.get(before.get(segment.path, "")), segment, verdict.survey))
+            verdict.report.findings.extend(border_findings(surveys.get(before.get(segment.path, "")), segment, verdict.survey))
             seen.update(verdict.counts)
             seen[verdict.state] += 1
             seen["unread"] += options.unreadable == "raise" and any(map(is_unreadable, verdict.report.findings))
-            seen["cut"] += verdict.is_cut_short
+            seen["lost"] += bool(verdict.report.lost)
             if not (options.quiet and verdict.state == "clean"):
                 with progress.aside():
                     _write(verdict, paper)
@@ -147,13 +148,6 @@ def _unreadable(segment: InputSegment, error: OSError | SegmentKeyError) -> str:
     return words if words.startswith(segment.name) else f"{segment.name}: {words}"
 
 
-def _at_border(before: Survey | None, segment: InputSegment, own: Survey | None) -> list[Finding]:
-    """Return the findings between two segments. Offsets of Kafka 0.7 are positions, which follow from the names."""
-    if before is None or own is None or segment.is_of_0_7:
-        return []
-    return list(border_findings(before, segment, own))
-
-
 def _verify(
     segment: InputSegment, options: VerifyArguments, progress: Progress, *, is_followed: bool, earlier: EarlierProducers
 ) -> FileVerdict:
@@ -167,19 +161,11 @@ def _verify(
     file = None if plain is None else plain.source()
     with opened(replace(segment, file=plain), seen=progress.seen if progress.is_shown else None) as source:
         checked = validate_findings(source, options.depth, read, file=file, is_followed=is_followed, earlier=earlier)
-    report = Report(*checked, has_checksums=read.check_crc)
-    if not segment.is_regular:
-        # Headers are looked at a second time, which a stream does not allow.
-        return FileVerdict(segment.name, report, None)
-
-    def validate_from(start: int) -> Report:
-        return validated(FileSource(segment.path, start), options.depth, read, is_followed=is_followed)
-
-    # The name of a segment of Kafka 0.7 says how it is read.
-    found = survey(segment.path, report, validate_from, **({} if segment.is_of_0_7 else options.reading))
+    report = surveyed(file if segment.is_regular else source, (options.depth, read), checked)
     if segment.file is not None and segment.file.finding is not None:
         report.findings.append(segment.file.finding)
-    return FileVerdict(segment.name, report, found)
+    # Headers are looked at a second time, which a stream does not allow.
+    return FileVerdict(segment.name, report, report._surveys[0] if segment.is_regular else None)
 
 
 def _beside(segments: list[InputSegment]) -> Iterator[FileVerdict]:
@@ -280,7 +266,7 @@ def _total(seen: Counter[str], files: int) -> str:
 def _code(seen: Counter[str], fail_on: str) -> int:
     if seen["unreadable"] or seen["unread"]:
         return UNREADABLE
-    return FOUND if seen["error"] or seen["cut"] or (fail_on == "warning" and seen["warning"]) else CLEAN
+    return FOUND if seen["error"] or seen["lost"] or (fail_on == "warning" and seen["warning"]) else CLEAN
 
 
 #: Findings, runs and places of a file that people are shown; JSON lines have all.
@@ -328,11 +314,6 @@ class FileVerdict:
     def errors(self) -> int:
         """Errors that are damage."""
         return sum(one.severity == "error" and not self.report._is_unopened(one) for one in self.report.findings)
-
-    @property
-    def is_cut_short(self) -> bool:
-        """True when the end of it is lost, which no read raises an error for."""
-        return any(finding.rule == TORN and finding.severity == "warning" for finding in self.report.findings)
 
     @property
     def batches(self) -> int:
@@ -384,8 +365,8 @@ def _summary(verdict: FileVerdict) -> dict[str, Any]:
         "records": verdict.records,
         "bytesRead": verdict.report.io_stats["bytes_read"],
         "bytesInflated": verdict.report.io_stats["bytes_inflated"],
-        "safe": [{camel_case(name): value for name, value in asdict(run).items()} for run in survey.valid] if survey and is_known else None,
-        "lost": [place.to_dict() for place in survey.lost] if survey else None,
+        "safe": [run.to_dict() for run in survey.valid] if survey and is_known else None,
+        "lost": [place.to_dict() for place in verdict.report.lost],
     }
 
 
@@ -403,8 +384,7 @@ def _headline(verdict: FileVerdict) -> str:
     if verdict.state == "unopened":
         return f"{_unopened(verdict.report.unopened)}; no damage found. Valid: {whole}"
     if verdict.state == "readable" and verdict.survey and verdict.survey.lost:
-        hides = any(finding.rule == SWALLOWED for finding in verdict.report.findings)
-        return f"{'HIDES DATA' if hides else 'CUT SHORT'}, {count(verdict.counts['warning'], 'warning')}. Valid: {whole}"
+        return f"HIDES DATA, {count(verdict.counts['warning'], 'warning')}. Valid: {whole}"
     if verdict.state == "readable":
         return f"readable, {count(verdict.counts['warning'], 'warning')}. {whole}"
     return f"clean. {whole}"
@@ -426,7 +406,7 @@ def _unopened(findings: Sequence[Finding]) -> str:
     return "; ".join([*texts, *([f"NOT DECOMPRESSED, {others}"] if others else [])])
 
 
-def _offsets(runs: list[ValidRun]) -> str:
+def _offsets(runs: list[SafeRange]) -> str:
     first, last = min(run.first_offset for run in runs), max(run.last_offset for run in runs)
     return f", offsets {first:,} to {last:,}" if len(runs) == 1 else f", offsets between {first:,} and {last:,}"
 
@@ -456,9 +436,8 @@ def _damage(verdict: FileVerdict) -> Iterable[str]:
 def _ends(findings: Sequence[Finding]) -> Iterable[str]:
     """Yield what an end means that is no error."""
     for finding in findings:
-        if finding.rule == TORN and finding.severity == "warning":
-            size = count(finding.length, "byte")
-            yield f"It ends with {size} of an unfinished batch, and another segment follows: the copy is incomplete."
+        if finding.rule == UNFINISHED:
+            yield "Another segment follows, so this one was complete: the copy ended early, or its end is damaged."
         elif finding.rule == TORN and finding.severity == "info" and not finding.position:
             yield "No batch is complete. Is this a log segment?"
         elif finding.rule == TORN and finding.severity == "info":

@@ -169,7 +169,8 @@ class Follower:
             # The log was cut during this look: the next look finds it.
             return _End(known)
         damage = self._log.damage(segment, end)
-        is_whole = end.tail.kind in ("complete", "zeros") and not self._skips
+        # Zeros are allowed in a closed segment only if no offset is missing, which the read of the rest finds out.
+        is_whole = end.tail.kind == "complete" and not self._skips
         return _End(end.last, end.stop, damage, is_rest_shown=damage is not None or (is_closed and not is_whole))
 
     def _known(self, segment: SegmentFile) -> Last | None:

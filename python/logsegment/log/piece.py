@@ -29,6 +29,7 @@ class PartitionPiece:
         resumes: another piece has the offsets of the segment before the first one of this piece.
         least: the least offset of wanted records, also where the name of the segment shows that all batches are wanted: records may have
             other offsets than their batches.
+        is_inner: another batch begins at `stop`. False if a broker may write there.
     """
 
     segment: SegmentLookup
@@ -39,6 +40,7 @@ class PartitionPiece:
     has_finding: bool = True
     resumes: bool = False
     least: int | None = None
+    is_inner: bool = True
 
     @cached_property
     def size(self) -> int:
@@ -95,7 +97,8 @@ class PartitionPiece:
         """
         file = self.segment.file if self.has_finding else replace(self.segment.file, finding=None)
         start = self.least if self.options.start_offset is None else self.options.start_offset
-        return file.source(self.begin, self.stop), replace(self.options, start_offset=start, transactions=transactions)
+        source = file.source(self.begin, self.stop, is_inner=self.is_inner and self.stop is not None)
+        return source, replace(self.options, start_offset=start, transactions=transactions)
 
     def touching(self, transactions: Transactions) -> Transactions:
         """Return the transactions with offsets of the piece, of which a partition may have very many."""

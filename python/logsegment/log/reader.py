@@ -27,7 +27,7 @@ from logsegment._options import EVERY_FORMAT, OnError, ReadOptions, SkippingKeyw
 from logsegment.log.piece import Part, PartitionPiece
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.log.time_lookup import first_offset_at, first_place_at, from_log_start, within_times
-from logsegment.segment_files.discovery import SegmentFile, segments_of_directory
+from logsegment.segment_files.discovery import SegmentFile, segments_of_directory, with_neighbours
 from logsegment.stores.uri import is_stored
 
 #: The last offset of a segment whose end is damaged.
@@ -151,7 +151,7 @@ class PartitionReader:
         (segment,) = self.segments
         open_end = replace(self.options, end_offset=None, share=(self.options.share[0], None))
         first = segment.range_to_read(open_end)[0] if begin is None else begin
-        return PartitionPiece(segment, self.options, first, stop).part(self.transactions)
+        return PartitionPiece(segment, self.options, first, stop, is_inner=False).part(self.transactions)
 
     def parts_from_end(self, step: int) -> Iterator[Part]:
         """Yield the bytes of `piece` as several parts, from the last one to the first one, each with its options.
@@ -286,10 +286,7 @@ def alone(file: SegmentFile, *, reports: bool) -> SegmentFile:
         reports: as in `arranged`.
     """
     if file.offsets is None:
-        # A file may be readable in a directory that cannot be listed.
-        with suppress(OSError):
-            offsets = next((one.offsets for one in segments_of_directory(file) if one.path == file.path), None)
-            file = replace(file, offsets=offsets)
+        file = with_neighbours(file)
     if not reports:
         return file
     first = _first_offset(file)
@@ -341,7 +338,10 @@ def _arranged(files: list[SegmentFile], *, reports: bool) -> list[SegmentFile]:
     if not any(found):
         return files
     placed = [_placed(*one, reports=reports) for one in zip(files, firsts, found, strict=True)]
-    return sorted(placed, key=lambda file: file.base_offset or 0)
+    *before, last = sorted(placed, key=lambda file: file.base_offset or 0)
+    following = [file.base_offset for file in [*before[1:], last]]
+    ends = [end if file.next_offset is None else file.next_offset for file, end in zip(before, following, strict=True)]
+    return [*(replace(file, next_offset=end) for file, end in zip(before, ends, strict=True)), replace(last, next_offset=None)]
 
 
 def _placed(file: SegmentFile, first: int | None, finding: Finding | None, *, reports: bool) -> SegmentFile:

@@ -316,7 +316,8 @@ class Segment(Entries):
 
         Source: `LogSegment.findOffsetByTimestamp` in Kafka.
         """
-        return PartitionReader([self._lookup], ReadOptions.of(EntryKeywords, options, start_offset=start_offset)).offset_at(timestamp)
+        read = ReadOptions.of(EntryKeywords, options, start_offset=start_offset)
+        return PartitionReader([self._placed(read)], read).offset_at(timestamp)
 
     def next_offset(self) -> int | None:
         """Return the offset after the last complete batch, the base offset if there is none, or None if headers cannot be read.

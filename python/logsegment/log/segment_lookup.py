@@ -45,6 +45,8 @@ class SegmentLookup:
         """Return the look-up of the same file with other offsets that it may hold."""
         same = copy(self)
         same.file = file
+        if file.next_offset != self.file.next_offset:
+            same.__dict__.pop("index", None)
         return same
 
     @property
@@ -74,7 +76,7 @@ class SegmentLookup:
     @cached_property
     def index(self) -> SegmentIndex:
         """The indexes, each read when it is first needed."""
-        return SegmentIndex(self.path, self.file.base_offset or 0)
+        return SegmentIndex(self.path, self.file.base_offset or 0, self.file.next_offset)
 
     def sidecar(self, suffix: str) -> str:
         """Return the path of a sidecar file, which has the mark of a swap if the log has it."""

@@ -143,7 +143,8 @@ def _found_in(segment: SegmentLookup, timestamp: int, options: ReadOptions) -> t
         position, batch = segment.find_timestamp(timestamp)
         if batch is None:
             return None
-    found = core_first_offset_at(FileSource(segment.file.path, position), timestamp, looking_at_times(options))
+    source = FileSource(segment.file.path, position, next_offset=segment.file.next_offset)
+    found = core_first_offset_at(source, timestamp, looking_at_times(options))
     is_after = not options.skips_damage and found is not None and options.end_offset is not None and found[0] >= options.end_offset
     return None if is_after else found
 

@@ -112,17 +112,17 @@ def transactions_of(
     report = _ignore if on_damage is None else on_damage
     before: int | None = None
     files = arranged(files, reports=True)
-    for index, file in enumerate(files):
+    for file in files:
         if file.finding is not None:
             report(file, file.finding)
-        source = FileSource(file.path)
+        source = FileSource(file.path, next_offset=file.next_offset)
         history.enter(source, options)
-        first, is_last = None, index + 1 == len(files)
+        first = None
         with batch_stream(source, options) as stream:
             for rows, findings in with_findings(stream):
                 for finding in findings:
-                    # In the last file a torn tail is not damage.
-                    if is_damage(finding, has_torn=not is_last):
+                    # A torn tail is damage only if another segment follows (SEG-23).
+                    if is_damage(finding):
                         history.add_damage(finding.position)
                         report(file, finding)
                 if rows is None:

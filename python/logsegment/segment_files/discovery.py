@@ -11,6 +11,7 @@ import errno
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
@@ -62,6 +63,8 @@ class SegmentFile:
             after a change of leaders, and Kafka 0.7 has positions instead of offsets.
         held: the first and last offset of its batches, if they contradict its name; see `logsegment.log.reader`.
         finding: a finding that each read of the file reports, or None.
+        next_offset: the offset in the name of the next segment of the directory, a position for Kafka 0.7; None for the last segment, for
+            a file that was named itself, and for uploads. A segment with a next one is complete (SEG-23).
         is_listed: True if it was found in a directory, False if it was named itself.
         log_start: the log start offset of its partition, if records below it are in the segments: they were deleted, and
             `PartitionReader` does not read them. None for no such offset; see `logsegment.segment_files.log_start`.
@@ -77,6 +80,7 @@ class SegmentFile:
     offsets: tuple[int, int | None] | None = field(default=None, compare=False, repr=False)
     held: tuple[int, int] | None = field(default=None, compare=False, repr=False)
     finding: Finding | None = field(default=None, compare=False, repr=False)
+    next_offset: int | None = field(default=None, compare=False, repr=False)
     is_listed: bool = field(default=False, compare=False, repr=False)
     log_start: int | None = field(default=None, compare=False, repr=False)
     part: tuple[int, int] | None = field(default=None, compare=False, repr=False)
@@ -96,11 +100,17 @@ class SegmentFile:
         """Return the first offset of its name. `base_offset` differs if a segment of the partition contradicts its name."""
         return self.base_offset if self.offsets is self.held is None else _segment(self.path).base_offset
 
-    def source(self, start: int = 0, end: int | None = None) -> FileSource:
-        """Return a range of its bytes, with the offsets that they may hold; of a part, the bytes of the part."""
+    def source(self, start: int = 0, end: int | None = None, *, is_inner: bool = False) -> FileSource:
+        """Return a range of its bytes, with the offsets that they may hold; of a part, the bytes of the part.
+
+        Args:
+            start: first byte, the start of an entry.
+            end: end of the range; None for the end of the file.
+            is_inner: another entry begins at the end of the range.
+        """
         if self.part is not None:
             start, end = self.part
-        return FileSource(self.path, start, end, self.offsets, self.finding)
+        return FileSource(self.path, start, end, self.offsets, self.finding, self.next_offset, is_inner)
 
 
 def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
@@ -283,6 +293,18 @@ def segments_of_directory(segment: SegmentFile) -> list[SegmentFile]:
     return _with_offsets(sorted(here, key=_reading_order))
 
 
+def with_neighbours(segment: SegmentFile) -> SegmentFile:
+    """Return a segment that was named itself with the offsets that the names in its directory allow, and with the next segment.
+
+    The segment stays as it is if its directory cannot be listed, or does not have it.
+    """
+    with suppress(OSError):
+        for one in segments_of_directory(segment):
+            if one.path == segment.path:
+                return replace(segment, offsets=one.offsets, next_offset=one.next_offset)
+    return segment
+
+
 def segment_at(path: str | os.PathLike[str]) -> SegmentFile:
     """Return a file as a segment, whatever its name. The file is not read."""
     return _segment(placed(path))
@@ -440,27 +462,34 @@ def _is_uploaded(segment: SegmentFile) -> bool:
 
 def _with_offsets(files: list[SegmentFile]) -> list[SegmentFile]:
     """Add the offsets from the names of the segments of each directory."""
-    starts: dict[str, list[int]] = {}
+    starts: dict[tuple[str, bool], list[int]] = {}
     for file in files:
         if (start := _named_start(file)) is not None:
-            starts.setdefault(file.directory[:], []).append(start)
+            starts.setdefault(_group_of(file), []).append(start)
+    for own in starts.values():
+        own.sort()
 
     def with_offsets(file: SegmentFile) -> SegmentFile:
         start = _named_start(file)
         if start is None:
             return file
-        own = starts[file.directory[:]]
+        own = starts[_group_of(file)]
         following = bisect_right(own, start)
-        return replace(file, offsets=(start, own[following] if following < len(own) else None))
+        end = own[following] if following < len(own) else None
+        return replace(file, offsets=None if is_of_0_7(file.path) else (start, end), next_offset=end)
 
     return [with_offsets(file) for file in files]
 
 
 def _named_start(file: SegmentFile) -> int | None:
-    """Return the offset in the name of a segment; None if names do not say which offsets are in it."""
+    """Return the offset in the name of a segment, a position for Kafka 0.7; None if names do not say which offsets are in it."""
     match = READ_SEGMENT.fullmatch(os.path.basename(file.path[:]))
-    is_plain = match is not None and match[2] is None and not is_tiered(file.path) and not is_of_0_7(file.path)
-    return file.base_offset if is_plain else None
+    return file.base_offset if match is not None and match[2] is None and not is_tiered(file.path) else None
+
+
+def _group_of(file: SegmentFile) -> tuple[str, bool]:
+    """Return the key of the segments that follow each other: those of a directory, and of one family of formats."""
+    return file.directory[:], is_of_0_7(file.path)
 
 
 def _reading_order(segment: SegmentFile) -> tuple[str, str, int, str]:

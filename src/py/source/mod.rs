@@ -9,17 +9,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use crate::decode::OffsetRange;
-use crate::framing::Source;
-use crate::io::{FileRange, position_07};
+use crate::framing::{Ending, Source};
+use crate::io::{self as files, FileRange, position_07};
 use crate::py::finding::Finding;
 use crate::py::interrupt::Signals;
 
 /// Arguments of the constructor.
-type Parts<'py> = (Bound<'py, PyAny>, u64, Option<u64>, Option<Offsets>, Option<Finding>);
+type Parts<'py> = (Bound<'py, PyAny>, u64, Option<u64>, Option<Offsets>, Option<Finding>, Option<i64>, bool);
 /// First offset (inclusive) and end (exclusive).
 type Offsets = (i64, Option<i64>);
 
@@ -33,6 +34,9 @@ type Offsets = (i64, Option<i64>);
 ///     offsets: the offsets that the batches may contain: first (inclusive) and end (exclusive, or None). A batch with other offsets is an
 ///         error (SEG-1). None for any offsets.
 ///     finding: a finding that each read of the file reports with its own, or None.
+///     next_offset: the first offset of the next segment of the partition, by its name; None without one. A segment that another segment
+///         follows is complete: if the range ends inside an entry, that is an error (SEG-23).
+///     is_inner: the range ends where another entry of the file begins. If it ends inside an entry, that is an error (L8-14).
 ///
 /// It can be pickled and used any number of times.
 ///
@@ -52,6 +56,10 @@ pub struct FileSource {
     offsets: Option<Offsets>,
     #[pyo3(get)]
     finding: Option<Finding>,
+    #[pyo3(get)]
+    next_offset: Option<i64>,
+    #[pyo3(get)]
+    is_inner: bool,
 }
 
 /// The same bytes, with the same offsets.
@@ -68,10 +76,11 @@ impl FileSource {
     /// When the file cannot be opened.
     pub fn open(&self, signals: &Arc<Signals>) -> std::io::Result<OpenedSource> {
         let source = paths::source(&self.path, self.start, self.end, signals)?;
+        let source = source.before(self.ending());
         self.report(signals);
         self.expect_to_wait(signals);
         let (kafka_07, segment) = (position_07(&self.path), self.segment());
-        Ok(OpenedSource { source, is_repeatable: true, is_closed: self.is_closed(), kafka_07, segment })
+        Ok(OpenedSource { source, is_repeatable: true, kafka_07, segment })
     }
 
     /// Check that a read from the first byte on reads a log segment.
@@ -118,7 +127,7 @@ impl FileSource {
     /// Some bytes of the file.
     #[must_use]
     pub fn part(&self, position: u64, len: u64) -> Self {
-        Self { start: position, end: Some(position.saturating_add(len)), ..self.clone() }
+        Self { start: position, end: Some(position.saturating_add(len)), next_offset: None, ..self.clone() }
     }
 
     /// True for a segment of Kafka 0.7, by its name.
@@ -126,21 +135,34 @@ impl FileSource {
         position_07(&self.path).is_some()
     }
 
-    /// True if the file does not grow.
-    pub fn is_closed(&self) -> bool {
-        self.end.is_none() && store::is_uploaded(&self.path)
+    /// Return what follows the last byte of the range. Ask after the file was opened: a broker cuts a log by deleting the next segment first.
+    pub fn ending(&self) -> Ending {
+        match (self.end, self.next_offset) {
+            (Some(at), _) if self.is_inner => Ending::Entry { at },
+            (None, None) if store::is_uploaded(&self.path) => Ending::Uploaded,
+            (_, Some(next)) if paths::has_next(&self.path, next) => Ending::Segment { first: files::named_offset(&self.path), next },
+            _ => Ending::Open,
+        }
     }
 
     /// All bytes of a file whose batches may hold these offsets, or any.
     pub fn segment_of(path: PathBuf, offsets: Option<(i64, Option<i64>)>) -> Self {
         Self { path, offsets, ..Self::default() }
     }
+
+    /// The same file, with the first offset of the next segment.
+    #[must_use]
+    pub fn followed_by(self, next_offset: Option<i64>) -> Self {
+        Self { next_offset, ..self }
+    }
 }
 
 #[pymethods]
 impl FileSource {
     #[new]
-    #[pyo3(signature = (path, start=0, end=None, offsets=None, finding=None))]
+    #[pyo3(signature = (path, start=0, end=None, offsets=None, finding=None, next_offset=None, is_inner=false),
+        text_signature = "(path, start=0, end=None, offsets=None, finding=None, next_offset=None, is_inner=False)")]
+    #[expect(clippy::too_many_arguments, reason = "keywords of one call from Python")]
     fn new(
         py: Python<'_>,
         path: PathBuf,
@@ -148,9 +170,11 @@ impl FileSource {
         end: Option<u64>,
         offsets: Option<Offsets>,
         finding: Option<&Bound<'_, Finding>>,
+        next_offset: Option<i64>,
+        is_inner: bool,
     ) -> PyResult<Self> {
         let finding = finding.map(|finding| finding.get().clone());
-        Ok(Self { path: store::placed(py, path)?, start, end, offsets, finding })
+        Ok(Self { path: store::placed(py, path)?, start, end, offsets, finding, next_offset, is_inner })
     }
 
     #[getter]
@@ -165,7 +189,10 @@ impl FileSource {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
         let own = slf.get();
-        Ok((slf.get_type().into_any(), (own.path(slf.py())?, own.start, own.end, own.offsets, own.finding.clone())))
+        Ok((
+            slf.get_type().into_any(),
+            (own.path(slf.py())?, own.start, own.end, own.offsets, own.finding.clone(), own.next_offset, own.is_inner),
+        ))
     }
 }
 
@@ -173,8 +200,6 @@ impl FileSource {
 pub struct OpenedSource {
     pub source: Source,
     pub is_repeatable: bool,
-    /// The file does not grow.
-    pub is_closed: bool,
     /// The position of a segment of Kafka 0.7 in its partition, from its name; 0 without one.
     pub kafka_07: Option<i64>,
     /// The offsets that its batches may hold.
@@ -214,12 +239,18 @@ pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<Opene
         return Err(PyTypeError::new_err(format!("source: these bytes look like a path; pass a str: {text:?}")));
     }
     if let Some(source) = buffer::source(object)? {
-        return Ok(OpenedSource { source, is_repeatable: true, is_closed: false, kafka_07: None, segment: OffsetRange::default() });
+        return Ok(OpenedSource { source, is_repeatable: true, kafka_07: None, segment: OffsetRange::default() });
     }
     match file_object::FileObject::of(object, signals)? {
         Some(file) => {
             let source = Source::reader(Box::new(file), 0).read_by_caller();
-            Ok(OpenedSource { source, is_repeatable: false, is_closed: false, kafka_07: None, segment: OffsetRange::default() })
+            // A file that is read front to back, to show how far, may name its place in a partition.
+            let place = object.getattr_opt(intern!(object.py(), "file_source"))?;
+            let Some(place) = place.as_ref().and_then(|place| place.cast::<FileSource>().ok()).map(Bound::get) else {
+                return Ok(OpenedSource { source, is_repeatable: false, kafka_07: None, segment: OffsetRange::default() });
+            };
+            let (source, segment) = (source.before(place.ending()), place.segment());
+            Ok(OpenedSource { source, is_repeatable: false, kafka_07: None, segment })
         }
         None => Err(no_source(object)?),
     }
@@ -228,8 +259,8 @@ pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<Opene
 /// A source for those who read it several times: a file that grows meanwhile is read as long as it was, and one that gets the name of
 /// another file in its place is not looked at.
 pub enum Snapshot<'py> {
-    /// An open local file: the file, the start of its bytes, and the position in the name of a file of Kafka 0.7.
-    File(FileRange, u64, Option<i64>),
+    /// An open local file, the start of its bytes, the position in the name of a file of Kafka 0.7, and what follows the bytes.
+    File { range: FileRange, start: u64, kafka_07: Option<i64>, ending: Ending },
     /// Everything else: memory, and a file of a store, which is written whole and asked at the end whether it is still the same.
     Other(Bound<'py, PyAny>),
 }
@@ -239,22 +270,23 @@ impl<'py> Snapshot<'py> {
     pub fn of(object: &Bound<'py, PyAny>, signals: &Arc<Signals>) -> PyResult<Self> {
         let object = &placed(object)?;
         let Ok(file) = object.cast::<FileSource>() else { return Ok(Self::Other(object.clone())) };
-        let FileSource { path, start, end, .. } = file.get();
+        let own = file.get();
+        let FileSource { path, start, end, .. } = own;
         if store::is_stored(path) {
             return Ok(Self::Other(object.clone()));
         }
         let range = FileRange::open(path, *start, *end);
         let range = range.map_err(|error| paths::raised(object.py(), &error, path, signals))?;
-        Ok(Self::File(range, *start, position_07(path)))
+        Ok(Self::File { range, start: *start, kafka_07: position_07(path), ending: own.ending() })
     }
 
     /// Its bytes, from the first on.
     pub fn open(&self, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
         match self {
             Self::Other(object) => open(object, signals),
-            Self::File(range, start, kafka_07) => {
-                let source = Source::positioned(Box::new(range.again()?), *start);
-                Ok(OpenedSource { source, is_repeatable: true, is_closed: false, kafka_07: *kafka_07, segment: OffsetRange::default() })
+            Self::File { range, start, kafka_07, ending } => {
+                let source = Source::positioned(Box::new(range.again()?), *start).before(*ending);
+                Ok(OpenedSource { source, is_repeatable: true, kafka_07: *kafka_07, segment: OffsetRange::default() })
             }
         }
     }

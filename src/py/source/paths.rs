@@ -128,6 +128,11 @@ pub fn recovering(path: &Path, start: u64, end: Option<u64>, signals: &Arc<Signa
     source(path, start, end, signals)
 }
 
+/// False if the next segment of a directory on this machine is gone. The names of a store are those of its listing.
+pub fn has_next(path: &Path, next_offset: i64) -> bool {
+    store::is_stored(path) || files::has_next(path, next_offset)
+}
+
 /// Check that a file may be a log segment, by its name and, on this machine, by its first bytes.
 ///
 /// # Errors

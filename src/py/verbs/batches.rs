@@ -32,7 +32,6 @@ pub fn batch_stream(
     if let Ok(own) = source.cast::<FileSource>() {
         let file = own.get();
         signals.read_file(store::shown(&file.path));
-        stream.is_closed = file.is_closed();
         file.expect_to_wait(&signals);
         file.ensure_segment(&signals).map_err(|error| signals.raised(py, &error))?;
         let rows = header_walk::rows(file, &options, &stream, &signals);
@@ -44,6 +43,7 @@ pub fn batch_stream(
     options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
     if let Some(file) = file {
         stream.decode.segment = file.segment();
+        opened.source = opened.source.before(file.ending());
     }
     let rows = BatchRows::new(opened.source, stream);
     let rows = if options.resolves { rows.resolving() } else { rows };

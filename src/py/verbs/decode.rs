@@ -35,10 +35,10 @@ pub fn decode(
     let mut stream = options.to_record_stream(interrupt)?;
     signals.skip_damage(stream.on_error == OnError::Skip);
     let mut opened = source::open_alone(source, &signals)?;
-    stream.is_closed = opened.is_closed;
     options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
     if let Some(file) = file {
         stream.decode.segment = file.segment();
+        opened.source = opened.source.before(file.ending());
     }
     if options.is_committed()? {
         let known = options.transactions.as_ref().map(|known| known.0.clone());

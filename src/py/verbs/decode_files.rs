@@ -55,7 +55,6 @@ pub fn decode_files(
             stream.decode.isolation = committed(known.0.clone());
         }
         let (file, signals, reading) = (file.get().clone(), Arc::clone(&signals), options.reading);
-        stream.is_closed = file.is_closed();
         file.expect_to_wait(&signals);
         let name = Arc::from(store::shown(&file.path));
         waiting.push((
@@ -80,7 +79,6 @@ pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: ReadOptions, note
     for file in files {
         let mut stream = options.to_entry_stream(interrupt.clone())?;
         let (file, signals, options) = (file.get().clone(), Arc::clone(&signals), Arc::clone(&options));
-        stream.is_closed = file.is_closed();
         file.expect_to_wait(&signals);
         let name = Arc::from(store::shown(&file.path));
         waiting.push((

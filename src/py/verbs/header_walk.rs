@@ -31,7 +31,7 @@ pub fn rows(
     let end = file.end().map_or(len, |end| end.min(len));
     let decode = DecodeOptions { segment: file.segment(), ..stream.decode.clone() };
     let stream = StreamOptions { decode, ..stream.clone() };
-    let headers = Headers::new(log, stream.decode.limits, file.start(), end).of(stream.decode.formats).sparing();
+    let headers = Headers::new(log, stream.decode.limits, file.start(), end).of(stream.decode.formats).before(file.ending()).sparing();
     file.report(signals);
     let (whole, signals) = (file.clone(), Arc::clone(signals));
     let reopen = Box::new(move |position| Ok(whole.from(position).open(&signals)?.source));
@@ -45,6 +45,10 @@ impl HeaderWalk for Headers<Box<dyn ReadAt>> {
 
     fn position(&self) -> u64 {
         self.position()
+    }
+
+    fn last_offset(&self) -> Option<i64> {
+        self.last_offset()
     }
 
     fn tail(&self) -> Option<Tail> {

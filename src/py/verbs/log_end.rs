@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 use crate::decode::{ChecksumVerifier, Checksums, OffsetRange};
 use crate::error::Result;
+use crate::framing::Ending;
 use crate::log::{self as core, GrowingLog, LastBatch, Lookup};
 use crate::py::finding::Finding;
 use crate::py::interrupt::Signals;
@@ -171,5 +172,5 @@ fn near_end(growing: &GrowingLog<'_>, (path, base_offset): (&Path, i64), signals
     let bytes = paths::read(&paths::sidecar(path, "index"), signals).ok().flatten().unwrap_or_default();
     let parsed = offset_index::parse(&bytes, base_offset);
     let offsets = if parsed.is_valid() { parsed.entries.as_slice() } else { &[] };
-    Lookup { log: growing.log, len: growing.len, limits: growing.limits, offsets }.near_end()
+    Lookup { log: growing.log, len: growing.len, limits: growing.limits, offsets, ending: Ending::Open }.near_end()
 }

@@ -85,7 +85,7 @@ impl Walk {
             drop(opened);
             let (log, len) = paths::open(&file.path, &signals).map_err(|error| paths::raised(py, &error, &file.path, &signals))?;
             let end = file.end().map_or(len, |end| end.min(len));
-            let headers = Headers::new(log, decode.limits, file.start(), end);
+            let headers = Headers::new(log, decode.limits, file.start(), end).before(file.ending());
             return self.visit(py, headers, decode.formats, (&signals, &interrupt, Some(&file.path)));
         }
         if buffer::source(source)?.is_none() {

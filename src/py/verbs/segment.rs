@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 use crate::decode::{ChecksumVerifier, OffsetRange};
 use crate::error::{Error, ErrorKind, Result};
+use crate::framing::Ending;
 use crate::limits::Limits;
 use crate::log::partition::SidecarNames;
 use crate::log::{Committed, Lookup, Place, ReadAt, no_data_error, sidecar_check};
@@ -33,6 +34,7 @@ type Found = (u64, Option<(u64, i64, i64)>, bool);
 pub struct SegmentIndex {
     path: PathBuf,
     base_offset: i64,
+    next_offset: Option<i64>,
     offsets: OnceLock<Parsed<OffsetEntry>>,
     times: OnceLock<Parsed<TimeEntry>>,
     /// The log in a store, opened once: each time is a question to the store. A file here may grow, and is opened for each look-up.
@@ -41,9 +43,11 @@ pub struct SegmentIndex {
 
 #[pymethods]
 impl SegmentIndex {
+    /// `next_offset`: the first offset of the next segment. A look-up raises the error of a segment that hides entries before it.
     #[new]
-    fn new(path: PathBuf, base_offset: i64) -> Self {
-        Self { path, base_offset, offsets: OnceLock::new(), times: OnceLock::new(), stored: OnceLock::new() }
+    #[pyo3(signature = (path, base_offset, next_offset=None))]
+    fn new(path: PathBuf, base_offset: i64, next_offset: Option<i64>) -> Self {
+        Self { path, base_offset, next_offset, offsets: OnceLock::new(), times: OnceLock::new(), stored: OnceLock::new() }
     }
 
     /// The entries of the `.index`: offset and position.
@@ -202,8 +206,14 @@ impl SegmentIndex {
         signals.skip_damage(at_damage == AtDamage::GoOn);
         let opened = py.detach(|| self.open(&signals));
         let (log, len) = opened.map_err(|error| paths::raised(py, &error, &self.path, &signals))?;
-        let lookup = Lookup { log: &*log, len, limits: Limits::default(), offsets };
+        let lookup = Lookup { log: &*log, len, limits: Limits::default(), offsets, ending: self.ending() };
         py.detach(|| look_up(&lookup)).map_err(|error| signals.raised(py, &paths::in_file(error, &self.path)))
+    }
+
+    /// Return what follows the log. Ask after it was opened.
+    fn ending(&self) -> Ending {
+        let next = self.next_offset.filter(|next| paths::has_next(&self.path, *next));
+        next.map_or(Ending::Open, |next| Ending::Segment { first: Some(self.base_offset), next })
     }
 
     fn open(&self, signals: &Arc<Signals>) -> std::io::Result<(Box<dyn ReadAt>, u64)> {

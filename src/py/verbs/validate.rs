@@ -17,7 +17,7 @@ use crate::py::source::{self, FileSource, paths, store};
 use crate::validate as core;
 
 /// Lowest first offset, highest last offset, entries, and the records that their headers count.
-type Headers = (i64, i64, u64, i64);
+pub type Headers = (i64, i64, u64, i64);
 
 /// The producers and open transactions at the end of a segment, for the validation of the next one.
 #[pyclass(module = "logsegment._core")]
@@ -56,10 +56,10 @@ pub fn validate_findings(
     let resolved = options.reading.resolve(&mut decode, &mut opened);
     if let Some(file) = &file {
         decode.segment = file.segment();
+        opened.source = opened.source.before(file.ending());
     }
-    let is_tail_strict = options.is_tail_strict() || opened.is_closed;
-    let mut validator =
-        core::Validator::new(opened.source, decode, depth, is_tail_strict).followed(is_followed).with_interrupt(interrupt.clone());
+    let mut validator = core::Validator::new(opened.source, decode, depth, options.is_tail_strict());
+    validator = validator.followed(is_followed).with_interrupt(interrupt.clone());
     if let Some(earlier) = &mut earlier {
         validator = validator.after_producers(std::mem::take(&mut earlier.0));
     }
@@ -77,8 +77,7 @@ pub fn validate_findings(
             earlier.0.leave(&Arc::from(store::shown(path)));
         }
     }
-    let totals = validator.totals().map(|all| (all.first_offset, all.last_offset, all.batches, all.records));
-    Ok((findings, finding::counters(py, &validator.stats(), signals.fetches())?, totals))
+    Ok((findings, finding::counters(py, &validator.stats(), signals.fetches())?, headers_of(&validator)))
 }
 
 /// Findings as an Arrow table, one row each.
@@ -98,6 +97,11 @@ pub fn run(validator: &mut core::Validator, interrupt: &Interrupt, path: Option<
         interrupt.ensure_wanted()?;
     }
     Ok(findings_of(validator, path))
+}
+
+/// Returns the totals of the headers; `None` if a header does not have them.
+pub fn headers_of(validator: &core::Validator) -> Option<Headers> {
+    validator.totals().map(|all| (all.first_offset, all.last_offset, all.batches, all.records))
 }
 
 /// Returns the findings of a validator; of a file without an entry that looks like another kind of file, only that finding.

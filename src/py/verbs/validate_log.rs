@@ -15,14 +15,15 @@ use crate::py::options::{ReadOptions, depth};
 use crate::py::source::FileSource;
 use crate::py::source::paths::{self, Folder, Segment};
 use crate::py::source::store;
-use crate::py::verbs::validate::findings_of;
+use crate::py::verbs::validate::{Headers, findings_of, headers_of};
 use crate::validate as core;
 
-/// A file by its path, its first offset if its name has one (then it is a segment with sidecar files), and the offsets that its batches may
-/// hold: first (inclusive) and end (exclusive).
-type Named = (PathBuf, Option<i64>, Option<(i64, Option<i64>)>);
+/// A file by its path, its first offset if its name has one (then it is a segment with sidecar files), the offsets that its batches may
+/// hold: first (inclusive) and end (exclusive), and the first offset of the next segment.
+type Named = (PathBuf, Option<i64>, Option<(i64, Option<i64>)>, Option<i64>);
 
-/// Return the findings of segments and their sidecar files, with the file in the path of each; see `logsegment.Log.validate`.
+/// Return the findings of segments and their sidecar files, with the file in the path of each, counters of the read, and the totals of the
+/// headers of each segment or None; see `logsegment.Log.validate`.
 ///
 /// Args:
 ///     files: in the order of their offsets, the segments of one directory one after the other.
@@ -31,7 +32,7 @@ type Named = (PathBuf, Option<i64>, Option<(i64, Option<i64>)>);
 ///     options: see `validate_findings`.
 ///     reports_shared: check the files of those directories that belong to other segments, or to none, too.
 ///     previous: the end of the previous segment, from the start of a batch; it is not reported.
-///     is_followed: true if another segment follows the last one.
+///     is_followed: true if another segment follows the last one, with the markers of its open transactions.
 #[pyfunction]
 #[pyo3(signature = (files, directories, depth_name, options, *, reports_shared=true, previous=None, is_followed=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords of one call from Python")]
@@ -44,46 +45,52 @@ pub fn validate_log(
     reports_shared: bool,
     previous: Option<PyRef<'_, FileSource>>,
     is_followed: bool,
-) -> PyResult<(Vec<Finding>, Py<PyAny>)> {
+) -> PyResult<(Vec<Finding>, Py<PyAny>, Vec<Option<Headers>>)> {
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
-    let (mut findings, mut stats) = (Vec::new(), Stats::default());
+    let (mut findings, mut stats, mut totals) = (Vec::new(), Stats::default(), Vec::with_capacity(files.len()));
     if let Some(name) = depth_name {
         let (depth, mut decode) = (depth(name)?, options.to_decode()?);
         let mut before = previous.map(|source| left_by(py, &source, &options)).transpose()?.unwrap_or_default();
-        for (index, (path, base, segment)) in files.iter().enumerate() {
+        for (index, (path, base, segment, next_offset)) in files.iter().enumerate() {
             // In a partition's directory the batches of a segment follow those of the one before.
             let next = files.get(index + 1).filter(|(path_of_next, ..)| path_of_next.parent() == path.parent());
-            let goes_on = base.is_some() && next.is_some_and(|(_, base, _)| base.is_some());
+            let goes_on = base.is_some() && next.is_some_and(|(_, base, ..)| base.is_some());
             let is_followed = next.is_some() || (is_followed && index + 1 == files.len());
-            let mut opened =
-                FileSource::segment_of(path.clone(), *segment).open(&signals).map_err(|error| paths::raised(py, &error, path, &signals))?;
+            let file = FileSource::segment_of(path.clone(), *segment).followed_by(*next_offset);
+            let mut opened = file.open(&signals).map_err(|error| paths::raised(py, &error, path, &signals))?;
             let mut own_decode = decode.clone();
             let name: Arc<str> = Arc::from(store::shown(path));
             let left = std::mem::take(&mut before).in_file_named(&name);
             let own = match options.reading.resolve(&mut own_decode, &mut opened) {
                 // Nothing of it can be read: that is all there is to say.
-                Err(error) if error.is_about_data() => Ok((vec![core::Finding::of_error(&error, 0, 0)], Stats::default(), left)),
+                Err(error) if error.is_about_data() => Ok(Validated {
+                    findings: vec![core::Finding::of_error(&error, 0, 0)],
+                    stats: Stats::default(),
+                    before: left,
+                    totals: None,
+                }),
                 Err(error) => Err(error),
                 Ok(()) => py.detach(|| {
-                    let is_tail_strict = options.is_tail_strict() || opened.is_closed;
-                    let validator = core::Validator::new(opened.source, own_decode, depth, is_tail_strict).after(left).in_segment(*base);
+                    let validator =
+                        core::Validator::new(opened.source, own_decode, depth, options.is_tail_strict()).after(left).in_segment(*base);
                     validate(validator.followed(is_followed).with_interrupt(interrupt.clone()), goes_on, &interrupt, Some(path))
                 }),
             };
-            let (own, did, seen) = own.map_err(|error| signals.raised(py, &error.in_file(&name)))?;
-            before = seen;
+            let own = own.map_err(|error| signals.raised(py, &error.in_file(&name)))?;
+            before = own.before;
+            totals.push(own.totals);
+            stats.add(&own.stats);
             // Reported once for all segments.
-            decode.reports_experimental &= !own.iter().any(|finding| finding.rule() == "EXPERIMENTAL");
-            findings.extend(own.into_iter().map(|finding| finding.in_file(&name)));
-            stats.add(&did);
+            decode.reports_experimental &= !own.findings.iter().any(|finding| finding.rule() == "EXPERIMENTAL");
+            findings.extend(own.findings.into_iter().map(|finding| finding.in_file(&name)));
         }
     }
     let scope = if reports_shared { Scope::Directory } else { Scope::Segments };
     let in_sidecars = py.detach(|| sidecar_findings(files, &directories, scope, &signals, &interrupt));
     findings.extend(in_sidecars.map_err(|error| signals.raised(py, &error))?);
     let findings = lost_ranges::merged(&findings, signals.notes());
-    Ok((findings, finding::counters(py, &stats, signals.fetches())?))
+    Ok((findings, finding::counters(py, &stats, signals.fetches())?, totals))
 }
 
 /// Returns the end of a segment for the check of the next one, by the headers; nothing if they cannot be read.
@@ -98,25 +105,29 @@ fn left_by(py: Python<'_>, source: &FileSource, options: &ReadOptions) -> PyResu
     let validator = core::Validator::new(opened.source, decode, core::Depth::Headers, false).with_interrupt(interrupt.clone());
     let left = py.detach(|| validate(validator, true, &interrupt, None));
     match left {
-        Ok((_, _, before)) => Ok(before),
+        Ok(validated) => Ok(validated.before),
         // The file's own task reports its errors.
         Err(error) if matches!(error.kind(), ErrorKind::Io { .. }) => Ok(core::Before::default()),
         Err(error) => Err(signals.raised(py, &error)),
     }
 }
 
-/// Validates a segment; returns its findings, and its end for the check of the next segment.
-fn validate(
-    mut validator: core::Validator,
-    goes_on: bool,
-    interrupt: &Interrupt,
-    path: Option<&Path>,
-) -> Result<(Vec<core::Finding>, Stats, core::Before)> {
+/// A segment that was validated, with its end for the check of the next segment.
+struct Validated {
+    findings: Vec<core::Finding>,
+    stats: Stats,
+    before: core::Before,
+    totals: Option<Headers>,
+}
+
+/// Validates a segment.
+fn validate(mut validator: core::Validator, goes_on: bool, interrupt: &Interrupt, path: Option<&Path>) -> Result<Validated> {
     while validator.advance()? {
         interrupt.ensure_wanted()?;
     }
     let before = if goes_on { validator.take_before() } else { core::Before::default() };
-    Ok((findings_of(&mut validator, path), validator.stats(), before))
+    let findings = findings_of(&mut validator, path);
+    Ok(Validated { findings, stats: validator.stats(), before, totals: headers_of(&validator) })
 }
 
 /// The files next to the segments, directory by directory.
@@ -132,7 +143,7 @@ fn sidecar_findings(
     for directory in directories {
         findings.extend(check_checkpoints(&folder(directory.clone()))?);
     }
-    let mut segments = files.into_iter().filter_map(|(path, base, _)| Some((path, base?))).peekable();
+    let mut segments = files.into_iter().filter_map(|(path, base, ..)| Some((path, base?))).peekable();
     while let Some(first) = segments.next() {
         let directory = first.0.parent().map(Path::to_owned).unwrap_or_default();
         if scope == Scope::Directory {
@@ -157,7 +168,7 @@ fn snapshot_findings(folder: &Folder, signals: &Arc<Signals>, interrupt: &Interr
         let path = folder.path.join(&name);
         let opened = FileSource::segment_of(path.clone(), None).open(signals).map_err(|error| paths::in_file(error.into(), &path))?;
         let validator = core::Validator::new(opened.source, DecodeOptions::default(), core::Depth::Full, false);
-        let (own, ..) = validate(validator.with_interrupt(interrupt.clone()), false, interrupt, None)?;
+        let own = validate(validator.with_interrupt(interrupt.clone()), false, interrupt, None)?.findings;
         let name: Arc<str> = Arc::from(store::shown(&path));
         // Zeros and a torn end are errors here: the footer record is missing.
         let errors = own.into_iter().filter(|finding| finding.severity == core::Severity::Error);

@@ -14,7 +14,6 @@ import hostile
 import logsegment as ls
 from cli_process import CODEC, CODEC_FILE, DAMAGED, MODERN, TORN, run
 from logsegment.cli.plugin_registries import ABSENT
-from logsegment.cli.verify_survey import survey
 
 #: Readable, but a timestamp is below -1.
 WARNED = MODERN / "edge-records-0/00000000000000000009.log"
@@ -105,11 +104,10 @@ def test_what_is_safe_is_what_decode_gives_when_it_skips(case: hostile.HostileCa
     report = ls.validate(ls.FileSource(str(case.path)), **case.options)
     rules = {finding.rule for finding in report.findings}
 
-    def behind(start: int) -> ls.Report:
-        return ls.validate(ls.FileSource(str(case.path), start), **case.options)
-
-    found = survey(str(case.path), report, behind)
-    assert found == survey(str(case.path), ls.Report(report.findings, report.io_stats), behind), "the headers, looked at again"
+    found = report._surveys[0]
+    in_memory = ls.validate(case.path.read_bytes(), **case.options)
+    if case.format != "0.7" and "SEG-16" not in rules:
+        assert (in_memory.lost, in_memory.safe_offsets) == (report.lost, report.safe_offsets), "positions in a buffer are the same"
     columns = ["offset", "entryPosition"]
     stream = ls.decode(ls.FileSource(str(case.path)), columns=columns, on_error="skip", unreadable="skip", control=True, **case.options)
     rows = stream.to_pyarrow().to_pylist()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 #: Test files of batch queries: each test runs with both readers.
 BOTH = {
+    "test_closed_segments.py",
     "test_damage_reports.py",
     "test_source.py",
     "read/test_modes.py",

@@ -83,7 +83,6 @@ fn options(formats: Formats, on_error: OnError) -> StreamOptions {
         partition: None,
         on_error,
         is_tail_strict: false,
-        is_closed: false,
         batch_size: 1 << 16,
         batch_bytes: 64 << 20,
         keys: None,

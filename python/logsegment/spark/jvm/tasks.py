@@ -36,11 +36,12 @@ def task_bytes(task: SegmentTask, read: ReadOptions) -> bytes:
 
 def _part(part: Part) -> bytes:
     source, read = part
-    first, end = getattr(source, "offsets", None) or (None, None)
+    first, end = source.offsets or (None, None)
     ranges = [_given(one) for one in (source.end, first, end, read.start_offset, read.end_offset, *read.share, *read.times)]
     topic = pack(">q", 0) if read.topic is None else pack(">q", 1) + _counted(read.topic.encode())
     path = _counted(os.fsencode(source.path))
-    return b"".join([path, pack(">q9q", source.start, *ranges), topic, pack(">qq", _given(read.partition), read.strict_tail)])
+    ending = pack(">qqq", read.strict_tail, _given(source.next_offset), source.is_inner)
+    return b"".join([path, pack(">q9q", source.start, *ranges), topic, pack(">q", _given(read.partition)), ending])
 
 
 def _given(number: int | None) -> int:

@@ -192,7 +192,7 @@ class FindingsReader(ViewReader):
             unreadable = [_unreadable(error, path)]
             # It may be a sidecar file that cannot be read.
             try:
-                report = validated(FileSource(path), depth, read)
+                report = validated(FileSource(path), depth, read, is_surveyed=False)
             except OSError as other:
                 return [_unreadable(other, path)]
         stats.note(report.io_stats, {"path": path, **part.name._asdict()})

@@ -1,0 +1,93 @@
+//! The end of the runs: what the bytes after the last whole entry mean, given what follows the source.
+
+use std::ops::Range;
+
+use super::{Cut, Damage, Piece, Runs};
+use crate::error::{Error, ErrorKind, Result};
+use crate::framing::entry::{first_offset, last_offset};
+use crate::framing::successor::TornEntry;
+use crate::framing::{Before, Ending, Tail};
+use crate::wire::as_u64;
+
+impl Runs {
+    /// The piece after the last whole entry.
+    pub(super) fn end(&mut self, tail: Tail) -> Result<Option<Piece>> {
+        let start = self.source.position();
+        let before = Before { last: self.last_offset, is_v07: self.formats.is_v07() };
+        let error = self.source.ending().error_of(tail, before);
+        if let (Some(error), None) = (&error, &self.search) {
+            self.tail = Some(Tail::Damaged { position: start });
+            return Err(error.clone());
+        }
+        let next = if matches!(tail, Tail::Torn { .. }) { self.successor()? } else { None };
+        if let Some(next) = &next {
+            self.source.discard_to(next.start);
+        }
+        match (error, next) {
+            (Some(error), Some(next)) => {
+                let first = if self.formats.is_v07() { None } else { first_offset(self.source.front()) };
+                let error = error.missing_before(first);
+                Ok(Some(Piece::Damage(Damage { error, bytes: start..next.start })))
+            }
+            (Some(error), None) => {
+                self.source.discard_to(u64::MAX);
+                let bytes = start..tail.end().unwrap_or(start);
+                Ok(Some(Piece::Damage(Damage { error, bytes })))
+            }
+            (None, Some(next)) => Ok(Some(Piece::Swallowed(start..next.start))),
+            (None, None) => {
+                self.tail = Some(tail);
+                self.next_piece()
+            }
+        }
+    }
+
+    /// Remembers the offset of the last entry of a cut, which decides what is missing before the next segment.
+    pub(super) fn note_offset(&mut self) {
+        if matches!(self.source.ending(), Ending::Segment { .. }) && !self.formats.is_v07() {
+            let (at, magic) = self.last_entry;
+            let last = last_offset(self.source.front().get(at..).unwrap_or_default(), magic);
+            self.last_offset = self.last_offset.max(last);
+        }
+    }
+
+    /// The tail in an entry that needs more bytes than there are.
+    pub(super) fn torn(&self, needed: usize) -> Tail {
+        let (position, front) = (self.source.position(), self.source.front());
+        let available = as_u64(front.len());
+        if front.is_empty() {
+            Tail::Complete
+        } else if front.iter().all(|byte| *byte == 0) {
+            Tail::Zeros { position, bytes: available }
+        } else {
+            Tail::Torn { position, needed: as_u64(needed), available }
+        }
+    }
+
+    /// A size of 0 is the beginning of a zero tail when nothing but zeros follow.
+    pub(super) fn zeros_or(&mut self, error: Error) -> Result<Cut> {
+        if !matches!(error.kind(), ErrorKind::Length { declared: 0, .. }) {
+            return Ok(Cut::Error(error));
+        }
+        match self.source.zeros_to_end()? {
+            Some(bytes) => Ok(Cut::End(Tail::Zeros { position: self.source.position(), bytes })),
+            None => Ok(Cut::Error(error)),
+        }
+    }
+
+    /// The valid entry that follows the torn entry at the front, when recovering: the length of the torn entry is damaged.
+    fn successor(&mut self) -> Result<Option<Range<u64>>> {
+        if self.valid_before(u64::MAX)?.is_none() {
+            return Ok(None);
+        }
+        let Some(search) = &self.search else { return Ok(None) };
+        let torn = TornEntry {
+            front: self.source.front(),
+            position: self.source.position(),
+            formats: self.formats,
+            limits: self.limits,
+            ending: self.source.ending(),
+        };
+        Ok(torn.successor(search.found()))
+    }
+}

@@ -1,0 +1,76 @@
+//! Which valid entry may follow an entry that claims to go on past the end of its source: the length of that entry may be damaged, or the
+//! entry is torn and a value in it contains an entry of another log.
+
+use std::ops::Range;
+
+use super::entry::{base_offset, last_offset};
+use super::{Ending, Step, step};
+use crate::limits::Limits;
+use crate::model::Formats;
+
+/// A torn entry at the front of some bytes.
+pub(super) struct TornEntry<'a> {
+    /// The bytes from the entry to the end of the source.
+    pub front: &'a [u8],
+    /// The position of the front.
+    pub position: u64,
+    pub formats: Formats,
+    pub limits: Limits,
+    pub ending: Ending,
+}
+
+/// Where the magic is, in all formats since Kafka 0.8.
+const MAGIC_AT: usize = 16;
+/// The most offsets from the first one of a segment to the last one.
+const MOST_DELTA: i64 = 0x7fff_ffff;
+
+impl TornEntry<'_> {
+    /// The first of some valid entries that may follow the torn entry.
+    pub(super) fn successor<'r>(&self, found: impl Iterator<Item = &'r Range<u64>>) -> Option<Range<u64>> {
+        found.filter(|entry| self.may_precede(entry)).find(|entry| self.is_closed() || self.leads_on(entry)).cloned()
+    }
+
+    /// The entry in some bytes of the input.
+    fn bytes_from(&self, start: u64) -> &[u8] {
+        let start = usize::try_from(start.saturating_sub(self.position)).unwrap_or(usize::MAX);
+        self.front.get(start..).unwrap_or_default()
+    }
+
+    /// True if no entry can be written after the front, so that a torn entry is an error anyway.
+    fn is_closed(&self) -> bool {
+        self.ending != Ending::Open
+    }
+
+    /// True if the offsets of a valid entry come after those of the torn entry, and before those of the next segment.
+    fn may_precede(&self, entry: &Range<u64>) -> bool {
+        let found = self.bytes_from(entry.start);
+        let (Some(first), Some(base)) = (base_offset(found), base_offset(self.front)) else { return self.formats.is_v07() };
+        if self.formats.is_v07() {
+            return true;
+        }
+        let magic = self.front.get(MAGIC_AT).map_or(-1, |magic| magic.cast_signed());
+        let last = last_offset(self.front, magic).unwrap_or(base).max(base);
+        let is_near = first.checked_sub(base).is_some_and(|delta| delta <= MOST_DELTA);
+        let is_before_next = if let Ending::Segment { next, .. } = self.ending { first < next } else { true };
+        first > last && is_near && is_before_next
+    }
+
+    /// True if a valid entry ends where the source ends, or where a later entry begins. After an entry in a value there are the remaining
+    /// bytes of the record.
+    fn leads_on(&self, entry: &Range<u64>) -> bool {
+        let (found, after) = (self.bytes_from(entry.start), self.bytes_from(entry.end));
+        if after.iter().all(|byte| *byte == 0) {
+            return true;
+        }
+        match step(after, self.formats, &self.limits) {
+            Step::Error(_) => false,
+            Step::Entry { .. } | Step::Incomplete { .. } if self.formats.is_v07() => true,
+            Step::Entry { .. } | Step::Incomplete { .. } => match (base_offset(found), base_offset(after)) {
+                (Some(first), Some(next)) => next > first && next.checked_sub(first).is_some_and(|delta| delta <= MOST_DELTA),
+                // A few bytes of an entry that is being written.
+                (_, None) => true,
+                (None, _) => false,
+            },
+        }
+    }
+}
