@@ -88,15 +88,6 @@ def test_polars_and_duckdb_read_such_topics():
     assert duckdb.sql("select count(*) from scanned").fetchall() == [(len(scanned),)] == [(2,)]
 
 
-@pytest.mark.spark
-def test_spark_reads_them(spark: Any):
-    frame = spark.read.format("logsegment").option("values", "auto").load(str(COUNTS))
-    rows = frame.select("offset").collect()
-    assert [row.offset for row in rows] == [0, 1]
-    twice = spark.read.format("logsegment").option("values", "auto").load(str(TWICE)).select("valueRecord.a")
-    assert [row.a for row in twice.collect()] == [1, None, None]
-
-
 def test_the_driver_of_a_query_warns_once():
     from logsegment.spark.read.decoding import find_schemas
 

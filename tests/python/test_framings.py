@@ -198,12 +198,3 @@ def test_encode_writes_the_payload_alone_next_to_one_schema():
     table = pa.table({"valueRecord": [ADA]})
     data = ls.encode(table, values="avro", schemas=ls.schemas.single(USER))
     assert ls.decode(data, columns=["value"]).to_pylist() == [{"value": BARE}]
-
-
-@pytest.mark.spark
-def test_spark_detects_and_takes_a_framing(spark: Any):
-    for options in ({}, {"schemas.framing": "confluent"}):
-        frame = (
-            spark.read.format("logsegment").options(**{"values": "avro", "schemas.path": str(USER)}, **options).load(str(FINDS / "t1-0"))
-        )
-        assert frame.selectExpr("valueRecord.num").first()[0] == 7

@@ -125,13 +125,3 @@ def test_the_command_line_and_polars(tmp_path: Path):
     frame = ls.polars.scan(path.parent, values="long", key_values="windowed(string)").collect()
     assert frame["valueRecord"].to_list() == [5]
     assert frame["keyRecord"].to_list() == [{"key": "k", "windowStart": TIMES[0]}]
-
-
-@pytest.mark.spark
-def test_spark(spark: Any, tmp_path: Path):
-    path = tmp_path / "counts-0" / "00000000000000000000.log"
-    path.parent.mkdir()
-    path.write_bytes(segment((b"k" + struct.pack(">q", START), struct.pack(">h", 5))))
-    frame = spark.read.format("logsegment").option("values", "short").option("keyValues", "windowed(string)").load(str(path.parent))
-    row = frame.selectExpr("valueRecord", "keyRecord.key", "unix_millis(keyRecord.windowStart) as start").first()
-    assert (row.valueRecord, row.key, row.start) == (5, "k", START)

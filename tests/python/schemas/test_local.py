@@ -51,13 +51,6 @@ def test_imports_are_found_next_to_the_file(given: Any):
     assert (done.code, done.lines[0]["valueRecord"]) == (0, ORDER)
 
 
-@pytest.mark.spark
-def test_spark_workers_need_no_files(spark: Any):
-    options = {"values": "protobuf", "schemas.path": str(PROTOS / "order.proto")}
-    frame = spark.read.format("logsegment").options(**options).load(str(ORDERS))
-    assert frame.selectExpr("valueRecord.items[0].sku").first()[0] == "sku-9"
-
-
 def test_imports_are_relative_to_the_directories_above(tmp_path: Path):
     head = 'syntax = "proto3"; package shop;'
     written(
