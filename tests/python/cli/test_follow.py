@@ -44,7 +44,7 @@ class Watched:
 
 def offsets_of(piece: Piece) -> tuple[int | None, int | None]:
     _, options = piece.part
-    return options.start_offset, options.end_offset
+    return options.bounds
 
 
 def test_new_records_are_shown_once_across_rolled_segments(log: GrowingLog):
