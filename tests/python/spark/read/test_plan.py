@@ -143,8 +143,8 @@ def test_file_uris_and_patterns_are_paths(tmp_path: Path):
 def test_a_segment_that_two_paths_lead_to_is_read_once():
     found = parts(SEGMENT.parent, SEGMENT, MODERN / "codec-zstd-0")
     assert [source for source, _ in found] == [
-        ls.FileSource(str(SEGMENT)),
-        ls.FileSource(str(MODERN / "codec-zstd-0" / SEGMENT.name)),
+        ls.FileSource(str(SEGMENT), offsets=(0, None)),
+        ls.FileSource(str(MODERN / "codec-zstd-0" / SEGMENT.name), offsets=(0, None)),
     ]
 
 
