@@ -29,7 +29,7 @@ class PartitionPiece:
         resumes: another piece has the offsets of the segment before the first one of this piece.
         least: the least offset of wanted records, also where the name of the segment shows that all batches are wanted: records may have
             other offsets than their batches.
-        is_inner: another batch begins at `stop`. False if a broker may write there.
+        is_inner: another batch begins at `stop`, unless the segment ends there. False if a broker may write there.
     """
 
     segment: SegmentLookup
@@ -97,7 +97,7 @@ class PartitionPiece:
         """
         file = self.segment.file if self.has_finding else replace(self.segment.file, finding=None)
         start = self.least if self.options.start_offset is None else self.options.start_offset
-        source = file.source(self.begin, self.stop, is_inner=self.is_inner and self.stop is not None)
+        source = file.source(self.begin, self.stop, is_inner=self.is_inner and self.stop is not None and not self._ends_segment)
         return source, replace(self.options, start_offset=start, transactions=transactions)
 
     def touching(self, transactions: Transactions) -> Transactions:
@@ -169,6 +169,14 @@ class PartitionPiece:
                 return cuts[0]
             step *= 2
         return None
+
+    @property
+    def _ends_segment(self) -> bool:
+        """True if the next segment of the partition follows the last byte, and no other batch."""
+        try:
+            return self.stop is not None and self.segment.file.next_offset is not None and self.stop >= self.segment.size
+        except FileNotFoundError:
+            return False
 
     @property
     def _first_offset(self) -> int:
