@@ -17,8 +17,9 @@ from logsegment.log.log_end import GrowingLog
 from logsegment.log.reader import arranged
 from logsegment.segment_files.checkpoints import HIGH_WATERMARKS, Checkpoints, OffsetCheckpoint, shown_problem
 from logsegment.segment_files.discovery import SegmentFile, segments_of_directory
+from logsegment.segment_files.interrupted import is_taken
 from logsegment.spark.options.read import StreamOptions
-from logsegment.spark.options.topics import TopicPartition
+from logsegment.spark.options.topics import Discovered, TopicPartition
 from logsegment.spark.read.bounds import earliest
 from logsegment.spark.read.damage import failed
 from logsegment.stores.errors import ChangedError
@@ -70,6 +71,24 @@ def again(look: Callable[[], Found]) -> Found:
         except (FileNotFoundError, ChangedError):
             time.sleep(_PAUSE)
     return look()
+
+
+class Swaps:
+    """Waits once for each file of a swap: a running broker renames it in a moment, and an interrupted one when it starts again."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+
+    def past(self, discover: Callable[[], Discovered]) -> Discovered:
+        """Discover until there is no new file of a swap, or it has stayed."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            found = again(discover)
+            swaps = {one.path for one in found.left_out if is_taken(one)}
+            if swaps <= self._known or time.monotonic() > deadline:
+                self._known = swaps
+                return found
+            time.sleep(_PAUSE)
 
 
 class Reaches:

@@ -27,7 +27,7 @@ from logsegment.spark.read.damage import CorruptColumn
 from logsegment.spark.read.decoding import Columns, with_schemas
 from logsegment.spark.read.task_stats import TaskStats
 from logsegment.spark.stream.limits import Admission, supports_limits
-from logsegment.spark.stream.partitions import Logs, Reach, Reaches, again, bounded
+from logsegment.spark.stream.partitions import Logs, Reach, Reaches, Swaps, again, bounded
 from logsegment.spark.stream.plan import RangeTask, gaps_of, plan_ranges, plan_tasks, report_gone, report_loss
 from logsegment.spark.stream.read import read_range
 
@@ -59,6 +59,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.columns = Columns.of(columns, options.read)
         self.corrupt = corrupt or CorruptColumn(options.mode)
         self._reaches = Reaches(options)
+        self._swaps = Swaps()
         self._admission = Admission(options)
         self._initial: Offsets | None = None
         self._is_first = False
@@ -114,7 +115,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if is_first:
             # A repetition of the first micro-batch, which took nothing of partitions whose log start offset has moved on since.
             begin = {name: min(offset, until[name]) for name, offset in begin.items() if name in until}
-        found = again(self._discovered)
+        found = self._swaps.past(self._discovered)
         ranges = plan_ranges(found.logs, begin, until, self.options)
         warn_of_uploads(gaps_of(found, ranges))
         warn_of_work(found.left_out)

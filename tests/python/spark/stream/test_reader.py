@@ -719,6 +719,27 @@ def test_a_cleaner_at_the_first_segment_is_no_loss(log: GrowingLog, monkeypatch:
     assert offsets(from_the_start(log), upto(0), upto(10)) == list(range(10))
 
 
+def test_a_swap_that_stays_is_read_and_named_once_it_was_waited_for(log: GrowingLog, monkeypatch: pytest.MonkeyPatch):
+    log.append(5)
+    middle = log.roll()
+    log.append(5)
+    log.roll()
+    log.append(5)
+    middle.rename(middle.with_name(middle.name + ".swap"))
+    monkeypatch.setattr(stream_partitions, "PATIENCE", 0.1)
+    pauses: list[float] = []
+    monkeypatch.setattr(stream_partitions.time, "sleep", pauses.append)
+    reader = from_the_start(log)
+    with pytest.warns(UserWarning, match=rf"SEG-17.*{middle.name}\.swap"):
+        tasks = reader.partitions(upto(2), upto(15))
+    assert pauses
+    pauses.clear()
+    with pytest.warns(UserWarning, match="SEG-17"):
+        assert reader.partitions(upto(2), upto(15)) == tasks
+    assert pauses == []
+    assert [row["offset"] for task in tasks for batch in reader.read(task) for row in batch.to_pylist()] == list(range(2, 15))
+
+
 def between_lookup_and_opening(monkeypatch: pytest.MonkeyPatch, act: Callable[[], Any]) -> None:
     """Let something happen once when a segment's bytes were looked up and it is not open yet."""
     look_up, waiting = SegmentLookup.range_to_read, [act]
