@@ -111,6 +111,7 @@ __all__ = [
     "compat_errors",
     "compat_verdict",
     "encode_array",
+    "claimed_order",
 ]
 
 __version__: str

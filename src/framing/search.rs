@@ -33,7 +33,7 @@ enum Advance {
     /// More bytes than are at hand are needed to go on.
     Starved,
     /// An entry at the frontier claims so many bytes that its checksum is compared before they are kept.
-    Far(usize, EntryChecksum),
+    Far(usize, Box<EntryChecksum>),
     Ended,
 }
 
@@ -116,7 +116,7 @@ impl Search {
             match self.advance(source, end)? {
                 Advance::Found => {}
                 Advance::Starved => more(source, target)?,
-                Advance::Far(len, checksum) => self.look_ahead(source, len, checksum)?,
+                Advance::Far(len, checksum) => self.look_ahead(source, len, *checksum)?,
                 Advance::Ended => break,
             }
         }
@@ -143,7 +143,7 @@ impl Search {
                     source.discard_to(self.frontier);
                     more(source, target)?;
                 }
-                Advance::Far(len, checksum) => self.look_ahead(source, len, checksum)?,
+                Advance::Far(len, checksum) => self.look_ahead(source, len, *checksum)?,
                 Advance::Ended => break,
             }
         }
@@ -200,7 +200,7 @@ impl Search {
                 Claim::Long(len) if !at_end => {
                     let is_far = len > MOST_HELD && self.vouched != Some(self.frontier) && source.looks_ahead();
                     let checksum = if is_far { self.verifier.checksum_of(front) } else { None };
-                    return Ok(checksum.map_or(Advance::Starved, |checksum| Advance::Far(len, checksum)));
+                    return Ok(checksum.map_or(Advance::Starved, |checksum| Advance::Far(len, Box::new(checksum))));
                 }
                 Claim::Whole(len) if self.is_valid(front.get(..len).unwrap_or_default())? => {
                     let entry = self.frontier..self.frontier.saturating_add(as_u64(len));

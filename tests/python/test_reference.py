@@ -103,7 +103,7 @@ def test_every_exit_code_and_verb_is_listed():
     found = tables("exit-codes.md")
     codes = {int(code) for row in found["Exit codes"] for code in row[0].split(", ")}
     signals = {128 + number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    assert codes == {exit_codes.CLEAN, exit_codes.FOUND, exit_codes.UNREADABLE, exit_codes.LOST} | signals
+    assert codes == {exit_codes.CLEAN, exit_codes.FOUND, exit_codes.UNREADABLE, exit_codes.LOST, exit_codes.BUG} | signals
     assert {name.split()[0] for row in found["By verb"] for name in names(row[0])} == set(VERBS) - {"completion"}
 
 
@@ -215,7 +215,14 @@ def test_every_option_of_reads_is_an_argument_of_decode():
     from logsegment._options import ReadOptions
 
     arguments = set(inspect.signature(ls.decode).parameters)
-    assert {field.name for field in dataclasses.fields(ReadOptions)} - arguments == {"resolve", "upload", "value_schemas", "key_schemas"}
+    assert {field.name for field in dataclasses.fields(ReadOptions)} - arguments == {
+        "resolve",
+        "upload",
+        "value_schemas",
+        "key_schemas",
+        "share",
+        "times",
+    }
 
 
 def test_the_values_of_named_types_are_those_of_the_code():

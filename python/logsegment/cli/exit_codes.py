@@ -13,7 +13,8 @@ from typing import ParamSpec
 
 from logsegment._core import InternalError, RecordBatchError
 from logsegment._errors import without_file
-from logsegment._validate import LIMIT, MISSING_PLUGIN, NO_DICTIONARY, SWALLOWED, is_unreadable
+from logsegment._survey import SWALLOWED
+from logsegment._validate import LIMIT, MISSING_PLUGIN, NO_DICTIONARY, is_unreadable
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.messages import say
 from logsegment.tiered import ManifestError, SegmentKeyError

@@ -48,15 +48,24 @@ class Verb(ExamplesFirst):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of each group below its heading."""
-        for heading, options in grouped_options(self, ctx).items():
-            with formatter.section(heading):
-                formatter.write_dl(options)
+        _write_groups(self, ctx, formatter)
 
 
 class VerbGroup(ExamplesFirst, click.Group):
     """A command with subcommands."""
 
     command_class = Verb
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of each group below its heading, and the subcommands."""
+        _write_groups(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+def _write_groups(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    for heading, options in grouped_options(command, ctx).items():
+        with formatter.section(heading):
+            formatter.write_dl(options)
 
 
 def grouped_options(command: click.Command, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:

@@ -25,7 +25,7 @@ _IV_BYTES = 12
 #: A block of zstd has at least four bytes, and holds at most 128 KiB. A chunk that claims more is refused before it is decompressed.
 _MAX_RATIO = (128 << 10) // 4
 #: Most bytes of a chunk that is decompressed.
-_MAX_CHUNK = Limits().max_decompressed_bytes
+_MAX_CHUNK = int(Limits().max_decompressed_bytes)
 #: Most damaged chunks that are skipped in a row for the offsets of one; with more, the reported offsets are a wider range.
 _MAX_DAMAGED = 64
 #: Decrypted and decompressed chunks of all segments. A chunk has 4 MiB as a rule, and one alone may have more.

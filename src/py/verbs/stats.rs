@@ -113,7 +113,9 @@ fn histogram(histogram: &Histogram) -> Sizes {
 }
 
 /// The width of a bucket, the buckets, those of outliers, and the first and the last place of the others.
-fn series(series: &Series) -> (i64, Vec<Point>, Vec<Point>, Option<(i64, i64)>) {
+type Drawn = (i64, Vec<Point>, Vec<Point>, Option<(i64, i64)>);
+
+fn series(series: &Series) -> Drawn {
     let drawn = series.drawn();
     let points = |buckets: Vec<(i64, Bucket)>| {
         buckets.into_iter().map(|(start, one)| (start, one.bytes, one.records, one.times, one.late)).collect()

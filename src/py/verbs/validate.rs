@@ -37,7 +37,6 @@ impl EarlierProducers {
 /// and afterwards those for the next one.
 #[pyfunction]
 #[pyo3(signature = (source, depth_name, options, *, file=None, is_followed=false, earlier=None))]
-#[expect(clippy::too_many_arguments, reason = "keywords of one call from Python")]
 pub fn validate_findings(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,

@@ -21,6 +21,8 @@ use crate::validate as core;
 /// A file by its path, its first offset if its name has one (then it is a segment with sidecar files), the offsets that its batches may
 /// hold: first (inclusive) and end (exclusive), and the first offset of the next segment.
 type Named = (PathBuf, Option<i64>, Option<(i64, Option<i64>)>, Option<i64>);
+/// The findings, counters of the read, and the totals of the headers of each segment.
+type Validation = (Vec<Finding>, Py<PyAny>, Vec<Option<Headers>>);
 
 /// Return the findings of segments and their sidecar files, with the file in the path of each, counters of the read, and the totals of the
 /// headers of each segment or None; see `logsegment.Log.validate`.
@@ -45,7 +47,7 @@ pub fn validate_log(
     reports_shared: bool,
     previous: Option<PyRef<'_, FileSource>>,
     is_followed: bool,
-) -> PyResult<(Vec<Finding>, Py<PyAny>, Vec<Option<Headers>>)> {
+) -> PyResult<Validation> {
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
     let (mut findings, mut stats, mut totals) = (Vec::new(), Stats::default(), Vec::with_capacity(files.len()));
