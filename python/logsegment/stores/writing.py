@@ -51,8 +51,9 @@ def put_bytes(path: str, data: bytes) -> None:
     except OSError as error:
         with suppress(OSError):
             os.unlink(temporary)
-        # The system gives no name for a full disk.
-        error.filename = path
+        # The system gives no name for a full disk. An error without a number would lose its text.
+        if error.errno is not None:
+            error.filename = path
         raise
     sync_directory(os.path.dirname(path))
 
