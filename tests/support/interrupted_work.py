@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import logsegment as ls
-from made_logs import make_partition
+from made_logs import index, make_partition
 
 #: The files of a segment, in the order in which a broker renames them.
 SUFFIXES = (".log", ".index", ".timeindex")
@@ -23,9 +23,15 @@ def segment(directory: Path, offsets: Sequence[int], *, base: int | None = None,
     scratch = directory.parent / "scratch"
     made = make_partition(scratch, "t", 0, [list(offsets)], batch_bytes=100)
     assert [one.offset for one in made] == list(offsets)
+    first = offsets[0] if base is None else base
+    if first != offsets[0]:
+        # Indexes count from the name of the segment.
+        for suffix in SUFFIXES[1:]:
+            (scratch / "t-0" / name(offsets[0], suffix)).unlink()
+        (scratch / "t-0" / name(offsets[0])).rename(scratch / "t-0" / name(first))
+        index(scratch / "t-0")
     for suffix in SUFFIXES:
-        place = directory / name(offsets[0] if base is None else base, suffix, mark)
-        shutil.copyfile(scratch / "t-0" / name(offsets[0], suffix), place)
+        shutil.copyfile(scratch / "t-0" / name(first, suffix), directory / name(first, suffix, mark))
     shutil.rmtree(scratch)
 
 
