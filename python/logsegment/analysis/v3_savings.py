@@ -27,7 +27,8 @@ class V3Savings:
     """Sizes of the batches of a source in v2 and in v3.
 
     Attributes:
-        batches: batches of magic 2; older entries count after a conversion to v2.
+        batches: batches of magic 2; older entries count after a conversion to v2, and LZ4 frames that only an option reads after another
+            compression.
         records: records in them.
         header_bytes: bytes saved in all headers; negative if v3 headers are larger.
         stored: stored bytes, with their codecs.
