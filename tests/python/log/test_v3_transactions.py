@@ -47,7 +47,7 @@ def test_map_3_readers_of_markers_refuse_magic_3_without_the_switch(log: Path):
         assert raised.value.rule == "MAP-3"
         assert "experimental=True" in str(raised.value)
     done = run("txn", log)
-    assert (done.code, "MAP-3" in done.err, "Traceback" in done.err) == (1, True, False)
+    assert (done.code, "MAP-3" in done.err, "Traceback" in done.err) == (2, True, False)
 
 
 def test_with_the_switch_no_aborted_record_is_given(log: Path):
@@ -88,12 +88,18 @@ def test_a_flipped_magic_is_damage_that_scans_pass_over():
 
 
 @pytest.mark.parametrize("check_crc", [True, False])
-def test_a_read_that_skips_damage_reports_the_markers_that_it_skips(tmp_path: Path, check_crc: bool):
+def test_a_read_that_skips_unreadable_batches_reports_the_markers_that_it_skips(tmp_path: Path, check_crc: bool):
+    """They are not damaged: a read that skips damage alone raises."""
     directory = tmp_path / "topic-0"
     directory.mkdir()
     (directory / f"{0:020d}.log").write_bytes(MIXED)
     options = {"isolation": "read_committed", "on_error": "skip", "check_crc": check_crc, "columns": ["value"]}
-    known = ls.scan_transactions([MIXED], on_error="skip")
+    for read in (lambda: ls.decode(MIXED, **options).read_all(), lambda: ls.Log(directory).records(**options).read_all()):
+        with pytest.raises(ls.UnsupportedError) as raised:
+            read()
+        assert raised.value.rule == "MAP-3"
+    options["unreadable"] = "skip"
+    known = ls.scan_transactions([MIXED], on_error="skip", unreadable="skip")
     for stream in (ls.decode(MIXED, **options), ls.decode(MIXED, transactions=known, **options), ls.Log(directory).records(**options)):
         assert stream.read_all().num_rows == 0
         assert [finding.rule for finding in stream.findings] == ["TRX-5", "MAP-3"]
