@@ -153,7 +153,7 @@ def test_a_healthy_log_directory_has_no_warning(disk: Path):
         (disk / name).write_text("0\n1\norders 0 3\n")
     assert cli_process.run("verify", "--fail-on", "warning", disk).code == 0
     # The directory of a partition alone: the files above it are not those of the argument.
-    (disk / "cleaner-offset-checkpoint").write_bytes(b"")
+    (disk / "cleaner-offset-checkpoint").write_bytes(bytes(10))
     assert cli_process.run("verify", "--fail-on", "warning", disk / "orders-0").code == 0
     assert cli_process.run("verify", "--fail-on", "warning", disk).code == 1
 

@@ -42,7 +42,7 @@ def test_a_tree_gives_partitions_by_number(tmp_path: Path):
     assert names(tmp_path, find_segments(tmp_path)) == [f"a/s-1/{FIRST}", f"a/t-2/{FIRST}", f"a/t-10/{FIRST}", f"b/s-0/{FIRST}"]
 
 
-@pytest.mark.parametrize("name", ["x.log", "0.log", f"{FIRST}.deleted", f"{FIRST}.swap", f"{FIRST}.cleaned", "00000000000000000000.index"])
+@pytest.mark.parametrize("name", ["x.log", "0.log", f"{FIRST}.deleted", f"{FIRST}.cleaned", "00000000000000000000.index"])
 def test_other_files_of_a_directory_are_no_segments(tmp_path: Path, name: str):
     make(tmp_path, f"t-0/{FIRST}", f"t-0/{name}")
     assert names(tmp_path, find_segments(tmp_path)) == [f"t-0/{FIRST}"]

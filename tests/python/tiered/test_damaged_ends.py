@@ -148,7 +148,7 @@ def test_a_damaged_manifest_whose_offsets_others_hold_is_no_gap(replicas: tuple[
     paths = upload(uploader, replicas[0], "first", 1)
     uploader.segment(Path(ls.Log(whole)[0].path), 1000, event=3, name="again").with_suffix(".rsm-manifest").write_text("{")
     assert len(paths) > 1
-    log = ls.Log(tmp_path)
+    log = ls.Log(tmp_path / "prefix")
     (told,) = log.left_out
     assert (told.severity, is_gap(told)) == ("warning", False)
     assert log.records(columns=[]).findings == []
