@@ -245,6 +245,15 @@ def test_the_flipped_length_of_a_batch_is_an_error(flip: Case, tmp_path: Path):
     assert list(out.iterdir()) == []
 
 
+def test_a_range_of_offsets_that_ends_with_the_segment_names_its_end(flip: Case):
+    """The last batch is found from the end of the file: past the damaged length, no other batch begins there."""
+    log = ls.Log(flip.directory)
+    assert offsets_of(log.records(end_offset=1)) == [0]
+    for end in (2, 3, 4, None):
+        with pytest.raises(ls.RecordBatchError, match=r"\[SEG-23\].*offsets 1 to 2"):
+            offsets_of(log.records(end_offset=end))
+
+
 def test_every_verb_of_the_command_line_ends_with_1(flip: Case):
     for verb in ("cat", "stats", "txn", "verify"):
         assert run(verb, flip.directory).code == 1, verb
