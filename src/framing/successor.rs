@@ -22,7 +22,7 @@ pub(super) struct TornEntry<'a> {
 /// Where the magic is, in all formats since Kafka 0.8.
 const MAGIC_AT: usize = 16;
 /// The most offsets from the first one of a segment to the last one.
-const MOST_DELTA: i64 = 0x7fff_ffff;
+pub(super) const MOST_DELTA: i64 = 0x7fff_ffff;
 
 impl TornEntry<'_> {
     /// The first of some valid entries that may follow the torn entry.

@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 
-use super::super::entry::claimed_len;
+use super::super::entry::{base_offset, claimed_len};
+use super::super::successor::MOST_DELTA;
 use super::super::{LOG_OVERHEAD, Step, step};
 use super::{Piece, Runs};
 use crate::error::{Error, Result};
@@ -60,7 +61,7 @@ impl Runs {
                     }
                     entry
                 }
-                Step::Incomplete { .. } if ends => return Ok(hops == 0 || next.is_empty()),
+                Step::Incomplete { .. } if ends => return Ok(next.is_empty() || hops == 0 && self.may_be_torn(next)),
                 Step::Incomplete { needed } => {
                     if hops > 0 && needed > MOST_HELD {
                         return Ok(false);
@@ -76,6 +77,12 @@ impl Runs {
                 return Ok(false);
             }
         }
+    }
+
+    /// Whether the last bytes of the source may be a torn entry after the broken one at the front, and not bytes in the middle of an entry.
+    fn may_be_torn(&self, last: &[u8]) -> bool {
+        let (Some(base), Some(next)) = (base_offset(self.source.front()), base_offset(last)) else { return true };
+        self.formats.is_v07() || next > base && next.checked_sub(base).is_some_and(|delta| delta <= MOST_DELTA)
     }
 
     /// Whether the valid entry that ends where the broken entry at the front claims to end is one of the log: no checksum covers a length, and
