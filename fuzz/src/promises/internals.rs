@@ -77,6 +77,7 @@ fn texts(topic: Topic, key: Option<&[u8]>, value: Option<&[u8]>, decode: DecodeO
         is_tail_strict: false,
         batch_size: 7,
         batch_bytes: 1 << 20,
+        keys: None,
         threads: 1,
         interrupt: Interrupt::default(),
     };

@@ -69,6 +69,7 @@ pub fn read(bytes: &[u8], decode: &DecodeOptions, asked: &Asked) -> Read {
         is_tail_strict: false,
         batch_size: 7,
         batch_bytes: 1 << 12,
+        keys: None,
         threads: 1,
         interrupt: Interrupt::default(),
     };

@@ -17,9 +17,9 @@ use super::slicing::ensure_tiling;
 pub fn check(bytes: &[u8]) {
     let mut choices = Choices(bytes);
     let formats = choices.formats();
-    let [is_sorted, wants_records, _] = [(); 3].map(|()| choices.byte() % 2 == 1);
+    let [is_sorted, wants_records, opens_entries] = [(); 3].map(|()| choices.byte() % 2 == 1);
     let input = choices.0;
-    let wanted = SalvageOptions { decode: options(formats), fit: Fit::default(), lists_places: is_sorted, wants_records };
+    let wanted = SalvageOptions { decode: options(formats), fit: Fit::default(), lists_places: is_sorted, wants_records, opens_entries };
     match salvage(input, wanted.clone()) {
         Ok(salvaged) => ensure_salvaged(salvaged, input, &wanted),
         Err(error) => {

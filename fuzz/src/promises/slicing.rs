@@ -59,7 +59,7 @@ fn cut(source: Source, formats: Formats, recovers: bool) -> Cuts {
     let mut cuts = Cuts { entries: Vec::new(), left_out: Vec::new(), tail: None, error: None };
     loop {
         match runs.next_piece() {
-            Ok(Some(Piece::Run(run))) => cuts.entries.push((run.position, run.entries_from(0).to_vec())),
+            Ok(Some(Piece::Run(run) | Piece::Oversized(run))) => cuts.entries.push((run.position, run.entries_from(0).to_vec())),
             Ok(Some(Piece::Damage(damage))) => cuts.left_out.push(damage.bytes),
             Ok(Some(Piece::Swallowed(bytes))) => cuts.left_out.push(bytes),
             Ok(Some(Piece::Broken(_) | Piece::Unsearched(_))) => {}
