@@ -169,6 +169,16 @@ impl Search {
         self.verifier.is_valid(entry)
     }
 
+    /// The checksum of the entry that these bytes claim to begin.
+    pub fn checksum_of(&self, front: &[u8]) -> Option<EntryChecksum> {
+        self.verifier.checksum_of(front)
+    }
+
+    /// False if these bytes cannot begin an entry.
+    pub fn may_begin(&self, front: &[u8]) -> bool {
+        self.verifier.claim(front) != Claim::No
+    }
+
     fn is_known(&self, entry: &Range<u64>) -> bool {
         let at = self.found.partition_point(|found| found.start < entry.start);
         self.found.get(at) == Some(entry)

@@ -4,6 +4,8 @@
 use std::ops::Range;
 
 use super::entry::{base_offset, last_offset};
+use super::search::Search;
+use super::verifier::EntryChecksum;
 use super::{Ending, Step, step};
 use crate::limits::Limits;
 use crate::model::Formats;
@@ -25,9 +27,35 @@ const MAGIC_AT: usize = 16;
 pub(super) const MOST_DELTA: i64 = 0x7fff_ffff;
 
 impl TornEntry<'_> {
-    /// The first of some valid entries that may follow the torn entry.
-    pub(super) fn successor<'r>(&self, found: impl Iterator<Item = &'r Range<u64>>) -> Option<Range<u64>> {
-        found.filter(|entry| self.may_precede(entry)).find(|entry| self.is_closed() || self.leads_on(entry)).cloned()
+    /// The first of the valid entries after the front that may follow the torn entry.
+    ///
+    /// A checksum covers neither the length nor the offset. If it matches the bytes up to a valid entry, that entry is the next one. Bytes that
+    /// cannot begin an entry have no value that could contain one.
+    pub(super) fn successor(&self, search: &Search) -> Option<Range<u64>> {
+        if let Some(next) = self.proven(search) {
+            return Some(next);
+        }
+        if !search.may_begin(self.front) {
+            return search.found().next().cloned();
+        }
+        search.found().filter(|entry| self.may_precede(entry)).find(|entry| self.is_closed() || self.leads_on(entry)).cloned()
+    }
+
+    /// The valid entry at which the torn entry ends by its checksum.
+    fn proven(&self, search: &Search) -> Option<Range<u64>> {
+        let EntryChecksum { start, stored, mut running } = search.checksum_of(self.front)?;
+        let mut at = start;
+        for entry in search.found() {
+            let end = usize::try_from(entry.start.saturating_sub(self.position)).ok()?;
+            if end > at {
+                running.add(self.front.get(at..end)?);
+                at = end;
+                if running.value() == stored {
+                    return Some(entry.clone());
+                }
+            }
+        }
+        None
     }
 
     /// The entry in some bytes of the input.

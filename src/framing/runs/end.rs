@@ -88,6 +88,6 @@ impl Runs {
             limits: self.limits,
             ending: self.source.ending(),
         };
-        Ok(torn.successor(search.found()))
+        Ok(torn.successor(search))
     }
 }
