@@ -406,7 +406,9 @@ def is_of_keys(column: str) -> bool:
 
 
 def ensure_offsets(start: int | None, end: int | None, names: tuple[str, str] = ("start_offset", "end_offset")) -> None:
-    """Raise a ValueError for a range of offsets that starts after its end, or for a negative offset. An empty range is valid.
+    """Raise a ValueError for a range of offsets that starts after its end, or for a negative offset; a TypeError for another type than int.
+
+    An empty range is valid.
 
     Args:
         start: first offset (inclusive), or None.
@@ -414,6 +416,8 @@ def ensure_offsets(start: int | None, end: int | None, names: tuple[str, str] = 
         names: the arguments, for the error.
     """
     for name, offset in zip(names, (start, end), strict=True):
+        if offset is not None and not hasattr(offset, "__index__"):
+            raise TypeError(f"{name} must be an integer: {offset!r}")
         if offset is not None and offset < 0:
             raise ValueError(f"{name} must not be negative: {offset}")
     ensure_ordered(start, end, names)

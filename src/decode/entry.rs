@@ -232,8 +232,6 @@ impl Decoder {
             self.stats.entries_skipped += 1;
             return Ok(None);
         }
-        let count = header.count.unwrap_or(0);
-        self.options.limits.ensure_records(u64::try_from(count).unwrap_or(0)).map_err(|error| error.in_field("recordsCount"))?;
         // Kafka's readers decompress nothing of a batch without records (V2-10).
         let records_at = if is_empty_compressed(header) { frame.bytes.len() } else { records_at(header, frame.bytes) };
         let records = frame.bytes.get(records_at..).unwrap_or_default();
@@ -244,7 +242,8 @@ impl Decoder {
             RecordsSource::Input => Section::new(records, records.len()),
             RecordsSource::Plugin => Section::new(&self.given, self.given.len()),
         };
-        let walk = ensure_count(header, section.len(), records_source != RecordsSource::Input)
+        let walk = self
+            .ensure_counted(header, section.len(), records_source != RecordsSource::Input)
             .and_then(|count| Walk::of_batch(header, count, &section, &self.options.limits))
             .and_then(|walk| if self.options.check_crc { Ok(walk) } else { walk.ensure_placed(&section).map(|()| walk) });
         let walk = walk.map_err(|error| self.blame_plugin(header, error))?;
@@ -306,9 +305,14 @@ impl Decoder {
         }
         let records = frame.bytes.get(records_at(header, frame.bytes)..).unwrap_or_default();
         let limits = self.options.limits;
-        limits.ensure_records(u64::try_from(header.count.unwrap_or(0)).unwrap_or(0)).map_err(|error| error.in_field("recordsCount"))?;
-        let mut prefix = Prefix::new(ensure_count(header, usize::MAX, true)?, header.has_record_attributes(), &limits);
-        let codec = self.accepting(codec_of(header)?);
+        let codec = codec_of(header)?;
+        let count = ensure_count(header, usize::MAX, true)?;
+        if limits.ensure_records(as_u64(count)).is_err() {
+            self.decompress(codec, records, None)?;
+            self.ensure_counted(header, self.decompressed.bytes().len(), true)?;
+        }
+        let mut prefix = Prefix::new(count, header.has_record_attributes(), &limits);
+        let codec = self.accepting(codec);
         let budget = Budget::for_entry(&limits, records.len());
         let mut failed = None;
         let decompressed =
@@ -329,6 +333,14 @@ impl Decoder {
         decompressed?;
         failed.map_or(Ok(()), Err)?;
         prefix.read(self.decompressed.readable(), self.decompressed.len(), true, &mut each).map(|_| ())
+    }
+
+    /// Returns the count of the records of a batch, which take `section_len` bytes. A count that these bytes cannot hold is damage, and
+    /// another one may be over the limit.
+    fn ensure_counted(&self, header: &BatchHeader, section_len: usize, is_decompressed: bool) -> Result<usize> {
+        let count = ensure_count(header, section_len, is_decompressed)?;
+        self.options.limits.ensure_records(as_u64(count)).map_err(|error| error.in_field("recordsCount"))?;
+        Ok(count)
     }
 
     /// Returns the codec with the header checksums that the options accept.

@@ -348,7 +348,7 @@ impl Validator {
             CompressionType::Unknown(id) => Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id }).in_field("attributes")),
             _ => ensure_count(header, usize::MAX, true).map(|_| ()),
         };
-        limited.and(plural).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
+        plural.and(limited).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
     }
 
     fn visit_tail(&mut self) {

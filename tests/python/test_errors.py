@@ -21,7 +21,7 @@ CAUSES = {
     ls.ChecksumError: ("v2-crc-bitflip", {"code": "checksum", "rule": "V2-31", "kafka_error_code": 2, "field": "crc"}),
     ls.UnsupportedError: ("v2-magic-3", {"code": "unsupported_format", "rule": "MAP-3", "kafka_error_code": 2, "field": "magic"}),
     ls.UnknownCompressionError: ("v2-codec-id-6", {"code": "unknown_compression", "rule": "V2-33", "kafka_error_code": -1}),
-    ls.LimitError: ("v2-count-huge", {"code": "limit", "rule": "COD-6", "field": "recordsCount"}),
+    ls.LimitError: ("v2-length-2147483647", {"code": "limit", "rule": "COD-6", "field": "batchLength"}),
     ls.CodecError: ("v2-lz4-block-checksum-wrong", {"code": "codec", "rule": "COD-L11", "kafka_error_code": -1}),
 }
 ATTRIBUTES = ("code", "rule", "kafka_error_code", "position", "base_offset", "record_index", "field")
@@ -163,9 +163,10 @@ BAD_ARGUMENTS: list[tuple[dict[str, Any], Any, str]] = [
     ({"batch_bytes": 0}, ValueError, "batch_bytes must be at least 1"),
     ({"threads": 0}, ValueError, "threads must be at least 1"),
     ({"batch_size": -1}, (TypeError, ValueError), "batch_size"),
-    ({"partition": "one"}, TypeError, "partition"),
+    ({"partition": "one"}, ValueError, "partition must be a number"),
     ({"partition": 1 << 31}, (TypeError, ValueError), "partition"),
-    ({"start_offset": "one"}, TypeError, "start_offset"),
+    ({"start_offset": "one"}, TypeError, "start_offset must be an integer"),
+    ({"end_offset": 1.5}, TypeError, "end_offset must be an integer"),
     ({"limits": {"max_records": 1}}, TypeError, "limits"),
     ({"transactions": []}, TypeError, "transactions"),
     ({"no_such_option": 1}, TypeError, "no_such_option"),

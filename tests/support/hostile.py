@@ -111,7 +111,7 @@ def observe(data: bytes, **options: Any) -> Row:
     """What we make of some bytes: how `decode` ends, what `validate` finds, how many records `on_error="skip"` gives."""
     records, error = drain(ls.decode(data, columns=["offset"], control=True, **options))
     report = ls.validate(data, **options)
-    kept, never = drain(ls.decode(data, columns=["offset"], control=True, on_error="skip", **options))
+    kept, never = drain(ls.decode(data, columns=["offset"], control=True, on_error="skip", unreadable="skip", **options))
     assert never is None, "on_error='skip' raised"
     severities = {finding.severity for finding in report.findings}
     return {
