@@ -474,8 +474,8 @@ def test_property_records_come_back_and_v2_v3_v2_is_identical(records: list[Any]
     v2 = ls.encode(source, compression=codec, batch_bytes=batch_bytes)
     there = ls.convert(v2, to="v3", metadata_first=metadata_first).data
     assert ls.convert(there, format="v3").data == v2
-    # Any bytes may be a key of a header here.
-    assert told(made, experimental=True) <= {("FND-7", "warning")}
+    # Any bytes may be a key of a header here, and any number a time.
+    assert told(made, experimental=True) <= {("FND-7", "warning"), ("TIME-1", "warning")}
 
 
 @settings(max_examples=150, deadline=None)

@@ -146,9 +146,9 @@ def test_the_command_line_names_its_option(site: Site, monkeypatch: pytest.Monke
     monkeypatch.setenv("PYTHONPATH", str(site.folder))
     named = ("--registry", site.registry, site.segment)
     done = run("cat", *named)
-    assert (done.code, "--allow-plugin" in done.err, site.mark.exists()) == (1, True, False)
+    assert (done.code, "--allow-plugin" in done.err, site.mark.exists()) == (2, True, False)
     done = run("verify", *named)
-    assert (done.code, site.mark.exists()) == (1, False)
+    assert (done.code, site.mark.exists()) == (2, False)
     assert run("cat", "--allow-plugin", "acme.*", *named).code == 0
     assert site.mark.exists()
     checked = ("plugins", "check", "--installed", "--registry", site.registry)

@@ -70,9 +70,18 @@ def test_mistakes() -> None:
         ls.rewrite(data, drop=pc.field("no_such") == 1)
     with pytest.raises(TypeError, match="condition over record columns"):
         ls.rewrite(data, drop=pc.field("value"))
+
+
+def test_a_condition_selects_records_that_share_an_offset(tmp_path: Path) -> None:
+    """In Kafka 0.7 inner messages have the offset of their wrapper."""
     old = next(path for path in sorted(corpus.CORPUS.glob("legacy-0.7*/**/*.kafka")) if path.stat().st_size)
-    with pytest.raises(ValueError, match=r"Kafka 0\.7"):
-        ls.rewrite(old, drop=pc.field("offset") < 100, allow_loss=True)
+    before = ls.decode(old, format="0.7", columns=["offset", "value"]).to_pylist()
+    with pytest.raises(ls.LossError, match=r"Kafka 0\.7"):
+        ls.rewrite(old, tmp_path / "refused.kafka", drop=pc.field("offset") < 400)
+    ls.rewrite(old, tmp_path / "out.kafka", drop=pc.field("offset") < 400, allow_loss=True)
+    kept = [row["value"] for row in before if row["offset"] >= 400]
+    assert 0 < len(kept) < len(before)
+    assert [row["value"] for row in ls.decode(tmp_path / "out.kafka", format="0.7").to_pylist()] == kept
 
 
 def test_a_mistake_in_an_expression_is_one_line() -> None:
