@@ -125,8 +125,8 @@ def _readers(one: LogRange, wanted: WantedRows, options: BatchOptions) -> Iterat
     starts = [start for start in (None if is_place else one.start, wanted.start) if start is not None]
     ends = [end for end in (one.end, wanted.end) if end is not None]
     name = one.name
-    bounds = {"start_offset": max(starts, default=None), "end_offset": min(ends, default=None)}
-    read = replace(options.read, topic=name.topic, partition=name.partition, **bounds)
+    start, end = max(starts, default=None), min(ends, default=None)
+    read = replace(options.read, topic=name.topic, partition=name.partition, start_offset=start, end_offset=end)
     read = within_times(one.segments, (None, one.until), read.sharing(one.start, None) if is_place else read)
     for _, segments in groupby(one.segments, lambda segment: segment.path if segment.base_offset is None else segment.file.directory):
         reader = PartitionReader(list(segments), read, wanted.timestamp)
