@@ -19,12 +19,20 @@ pub(super) struct TornEntry<'a> {
     pub formats: Formats,
     pub limits: Limits,
     pub ending: Ending,
+    /// The last offset of the entries before it, if it is known.
+    pub previous_last: Option<i64>,
 }
 
 /// Where the magic is, in all formats since Kafka 0.8.
 const MAGIC_AT: usize = 16;
 /// The most offsets from the first one of a segment to the last one.
 pub(super) const MOST_DELTA: i64 = 0x7fff_ffff;
+
+/// True if an offset comes after another one, and both may be in one segment. The bytes at a torn entry whose offset does not come after
+/// those before it are no header.
+fn is_near(before: i64, after: i64) -> bool {
+    after > before && after.checked_sub(before).is_some_and(|delta| delta <= MOST_DELTA)
+}
 
 impl TornEntry<'_> {
     /// The first of the valid entries after the front that may follow the torn entry.
@@ -78,9 +86,9 @@ impl TornEntry<'_> {
         }
         let magic = self.front.get(MAGIC_AT).map_or(-1, |magic| magic.cast_signed());
         let last = last_offset(self.front, magic).unwrap_or(base).max(base);
-        let is_near = first.checked_sub(base).is_some_and(|delta| delta <= MOST_DELTA);
         let is_before_next = if let Ending::Segment { next, .. } = self.ending { first < next } else { true };
-        first > last && is_near && is_before_next
+        let follows_previous = self.previous_last.is_some_and(|last| !is_near(last, base) && is_near(last, first));
+        is_before_next && (follows_previous || first > last && is_near(base, first))
     }
 
     /// True if a valid entry ends where the source ends, or where a later entry begins. After an entry in a value there are the remaining

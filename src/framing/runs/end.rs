@@ -42,9 +42,10 @@ impl Runs {
         }
     }
 
-    /// Remembers the offset of the last entry of a cut, which decides what is missing before the next segment.
+    /// Remembers the offset of the last entry of a cut, which decides what is missing before the next segment, and what follows a torn entry.
     pub(super) fn note_offset(&mut self) {
-        if matches!(self.source.ending(), Ending::Segment { .. }) && !self.formats.is_v07() {
+        let is_needed = matches!(self.source.ending(), Ending::Segment { .. }) || self.search.is_some();
+        if is_needed && !self.formats.is_v07() {
             let (at, magic) = self.last_entry;
             let last = last_offset(self.source.front().get(at..).unwrap_or_default(), magic);
             self.last_offset = self.last_offset.max(last);
@@ -87,6 +88,7 @@ impl Runs {
             formats: self.formats,
             limits: self.limits,
             ending: self.source.ending(),
+            previous_last: self.last_offset,
         };
         Ok(torn.successor(search))
     }
