@@ -77,7 +77,8 @@ impl TornEntry<'_> {
         self.ending != Ending::Open
     }
 
-    /// True if the offsets of a valid entry come after those of the torn entry, and before those of the next segment.
+    /// True if the offsets of a valid entry come after those of the torn entry, and before those of the next segment. Where they come between
+    /// those of the entries before and that of the front, the front is no header either: an entry does not contain what precedes it.
     fn may_precede(&self, entry: &Range<u64>) -> bool {
         let found = self.bytes_from(entry.start);
         let (Some(first), Some(base)) = (base_offset(found), base_offset(self.front)) else { return self.formats.is_v07() };
@@ -87,7 +88,7 @@ impl TornEntry<'_> {
         let magic = self.front.get(MAGIC_AT).map_or(-1, |magic| magic.cast_signed());
         let last = last_offset(self.front, magic).unwrap_or(base).max(base);
         let is_before_next = if let Ending::Segment { next, .. } = self.ending { first < next } else { true };
-        let follows_previous = self.previous_last.is_some_and(|last| !is_near(last, base) && is_near(last, first));
+        let follows_previous = self.previous_last.is_some_and(|last| (!is_near(last, base) || first < base) && is_near(last, first));
         is_before_next && (follows_previous || first > last && is_near(base, first))
     }
 
