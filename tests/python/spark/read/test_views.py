@@ -226,14 +226,15 @@ def test_contradictions_between_segments_of_a_partition_are_reported(spark: Spar
         assert [(row["path"], row["rule"], row["message"], row["position"]) for row in rows if row["topic"] == name] == expected, name
 
 
-def test_the_end_of_a_segment_that_another_one_follows_is_a_warning_when_it_is_torn(tmp_path: Path):
+def test_the_end_of_a_segment_that_another_one_follows_is_an_error_when_it_is_torn(tmp_path: Path):
     directory = broken_log(tmp_path, "orders", [0, 32, 64], [0, 32, 64])
     for path in sorted(directory.glob("*.log"))[1:]:
         path.write_bytes(path.read_bytes()[:-7])
-    told = [(one.path.split("/entry")[0], one.severity) for one in ls.Log(directory).validate().findings if one.rule == "L8-14"]
-    assert [severity for _, severity in told] == ["warning", "info"]
+    rules = ("SEG-23", "L8-14")
+    ends = [(one.path.split("/entry")[0], one.rule, one.severity) for one in ls.Log(directory).validate().findings if one.rule in rules]
+    assert [end[1:] for end in ends] == [("SEG-23", "error"), ("L8-14", "info")]
     rows = read_here({"path": str(directory), "view": "findings"})
-    assert [(row["path"], row["severity"]) for row in rows if row["rule"] == "L8-14"] == told
+    assert [(row["path"], row["rule"], row["severity"]) for row in rows if row["rule"] in rules] == ends
 
 
 def test_an_unreadable_previous_segment_is_reported_for_itself_alone(tmp_path: Path):
