@@ -471,6 +471,7 @@ def test_docstrings_are_complete_and_their_examples_run(
     shutil.copytree(corpus.CORPUS / "modern-4.1.0/data/codec-zstd-0", tmp_path / "orders-0")
     for partition in ("_schemas-0", "alpha-avro-refs-0"):
         (tmp_path / partition).symlink_to(corpus.TESTS / "values" / partition)
+    (tmp_path / "__consumer_offsets-1").symlink_to(corpus.CORPUS / "modern-4.1.0/data/__consumer_offsets-1")
     monkeypatch.chdir(tmp_path)
     text = (getattr(logsegment.spark, name) if name else logsegment.spark).__doc__
     if name in ("decode_batches", "decode_udf", "encode_udf", "convert_udf", "batch_info_udf", "validate_udf", "record_schema"):
