@@ -14,32 +14,13 @@ from logsegment._core import Finding, log_end
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import PartitionOptions, ReadOptions
 from logsegment._text import listed
+from logsegment.segment_files.output_names import NamedSegment
 from logsegment.stores.listing import entry_of
 from logsegment.stores.uri import absolute, here, is_stored, is_tiered, shown, untiered
 
 
-class PlacedFile(Protocol):
+class PlacedFile(NamedSegment, Protocol):
     """A segment with its place, as `logsegment.segment_files.discovery.SegmentFile` has it."""
-
-    @property
-    def path(self) -> str:
-        """The path of the file."""
-
-    @property
-    def directory(self) -> str:
-        """The path of its directory."""
-
-    @property
-    def topic(self) -> str | None:
-        """From the name of the directory."""
-
-    @property
-    def partition(self) -> int | None:
-        """From the name of the directory."""
-
-    @property
-    def base_offset(self) -> int | None:
-        """From the name of the file."""
 
     @property
     def is_listed(self) -> bool:
