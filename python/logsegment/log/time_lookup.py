@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from logsegment._core import FileSource, RecordBatchError, claimed_order, valid_batches
+from logsegment._core import FileSource, RecordBatchError
 from logsegment._core import first_offset_at as core_first_offset_at
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions, Timestamp, milliseconds, time_bounds
@@ -67,7 +67,7 @@ def within_times(segments: Sequence[SegmentLookup], times: tuple[Timestamp | Non
 
     A first time alone is a place in the log, as for Kafka's consumers: the read begins at the first record of this time or later, and goes
     on to the end. With a second time, the times of a record decide, wherever the record is: one bad clock ends no read. A record without a
-    timestamp is in no range. The read ends early only if the headers claim that the log is in the order of time from there on.
+    timestamp is in no range.
 
     Args:
         segments: those of a log, in the order of their offsets.
@@ -79,15 +79,14 @@ def within_times(segments: Sequence[SegmentLookup], times: tuple[Timestamp | Non
     """
     since, until = time_bounds(*times)
     anywhere = from_log_start(segments, replace(options, start_offset=None, end_offset=None))
-    start = end = None
+    start = None
     if since is not None:
         found = first_place_at(segments, since, anywhere, takes_batch=until is not None)
         start = _MOST if found is None else found
     if until is not None:
         until = min(max(until, _LEAST), _MOST)
-        end = _end_before(segments, until, anywhere)
         options = replace(options, times=(None if since is None else max(since, _LEAST), until))
-    return options.sharing(start, end)
+    return options.sharing(start, None)
 
 
 def from_log_start(segments: Sequence[SegmentLookup], options: ReadOptions) -> ReadOptions:
@@ -96,44 +95,6 @@ def from_log_start(segments: Sequence[SegmentLookup], options: ReadOptions) -> R
     start = max(starts, default=None)
     is_needed = start is not None and (options.start_offset is None or options.start_offset < start)
     return replace(options, start_offset=start) if is_needed else options
-
-
-def _end_before(segments: Sequence[SegmentLookup], until: int, options: ReadOptions) -> int | None:
-    """Return the offset before which a read of records before a time can end; None if later records may be before it.
-
-    It can end where the first record of that time is, if the headers of all batches from there on claim the order of time: before its
-    batch if that claims to begin at that time, else after it.
-    """
-    found = _first_at(segments, until, options)
-    if found is None:
-        return None
-    first, _, base = found
-    read = options if options.skips_damage else replace(options, check_crc=False)
-    try:
-        batch = _batch_of(first, base, read)
-        if batch is None:
-            return None
-        position, size, last = batch
-        latest = None
-        for segment in segments[segments.index(first) :]:
-            source = FileSource(segment.file.path, position if segment is first else 0)
-            latest = claimed_order(source, until, latest, read)
-            if latest is None:
-                return None
-        begins_later = claimed_order(FileSource(first.file.path, position, position + size), until, until, read) is not None
-    except RecordBatchError:
-        return None
-    return base if begins_later else last + 1
-
-
-def _batch_of(segment: SegmentLookup, base: int, options: ReadOptions) -> tuple[int, int, int] | None:
-    """Return position, size and last offset of the batch with a base offset; a read that skips damage finds a valid one past damage."""
-    if not options.skips_damage:
-        position, batch = segment.find_offset(base)
-        return (position, batch[0], batch[2]) if batch is not None and batch[1] == base else None
-    begin, _ = segment.valid_range(base)
-    with valid_batches(FileSource(segment.file.path, begin), options) as entries:
-        return next(((one.position, one.size, one.last_offset) for one in entries if one.base_offset == base), None)
 
 
 def _found_in(segment: SegmentLookup, timestamp: int, options: ReadOptions) -> tuple[int, int] | None:

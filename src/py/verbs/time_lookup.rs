@@ -10,15 +10,13 @@ use pyo3::prelude::*;
 use crate::columns::batch_rows::{BatchRow, batch_rows};
 use crate::columns::batches::BatchRows;
 use crate::columns::{BatchSource, OnError, StreamOptions, stream};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::log::hides_times;
-use crate::model::timestamp::NO_TIMESTAMP;
-use crate::model::{BatchHeader, CompressionType, RecordFormat};
 use crate::py::interrupt::Signals;
 use crate::py::options::ReadOptions;
 use crate::py::source::FileSource;
 use crate::py::source::store;
-use crate::py::verbs::{decode_files, header_walk};
+use crate::py::verbs::decode_files;
 
 /// Headers that are read together.
 const HEADERS: usize = 64;
@@ -45,89 +43,6 @@ pub fn first_offset_at(py: Python<'_>, source: PyRef<'_, FileSource>, timestamp:
     signals.skip_damage(records.on_error == OnError::Skip);
     let search = Search { file: source.clone(), timestamp, options, records, signals: Arc::clone(&signals) };
     py.detach(|| search.first(headers)).map_err(|error| signals.raised(py, &error))
-}
-
-/// Return the latest time (ms) that the headers of a source claim, if they claim the order of time; None if they do not.
-///
-/// Each batch must claim that its records begin at or after the end of the batch before it, and at or after `least`. The first batch of a log,
-/// where `latest` is None, may begin earlier.
-///
-/// Args:
-///     source: the bytes of a segment, from a batch on.
-///     least: ms.
-///     latest: the latest time before the source.
-///     options: those of the read. A read that skips damage trusts only headers of batches whose checksums match.
-///
-/// Raises:
-///     OSError: if the file cannot be read.
-#[pyfunction]
-#[pyo3(signature = (source, least, latest, options))]
-pub fn claimed_order(
-    py: Python<'_>,
-    source: PyRef<'_, FileSource>,
-    least: i64,
-    latest: Option<i64>,
-    options: ReadOptions,
-) -> PyResult<Option<i64>> {
-    let (signals, interrupt) = Signals::new();
-    signals.read_file(store::shown(&source.path));
-    let mut headers = StreamOptions { batch_size: HEADERS, ..options.to_entry_stream(interrupt.clone())? };
-    let is_control_wanted = options.to_record_stream(interrupt)?.decode.is_control_wanted;
-    let mut order = ClaimedOrder { least, latest, is_control_wanted, checks_crc: headers.decode.check_crc };
-    let file = source.clone();
-    let found = py.detach(|| -> Result<bool> {
-        let walk = header_walk::rows(&file, &options, &headers, &signals).map_err(Error::from)?;
-        let mut rows = match walk {
-            Some(rows) => rows,
-            None => Box::new(BatchRows::new(decode_files::open(&file, &signals, &options.reading, &mut headers.decode)?, headers)),
-        };
-        while let Some(rows) = rows.next_batch()? {
-            if !batch_rows(&rows).unwrap_or_default().iter().all(|row| order.continues(row)) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    });
-    match found {
-        Ok(is_ordered) => Ok(order.latest.filter(|_| is_ordered)),
-        Err(error) if error.is_about_data() => Ok(None),
-        Err(error) => Err(signals.raised(py, &error)),
-    }
-}
-
-/// The times that the headers of a log claim so far.
-struct ClaimedOrder {
-    least: i64,
-    latest: Option<i64>,
-    is_control_wanted: bool,
-    checks_crc: bool,
-}
-
-impl ClaimedOrder {
-    /// True if a batch begins at or after the end of those before it.
-    fn continues(&mut self, row: &BatchRow) -> bool {
-        let header = &row.header;
-        let is_ignored = header.count == Some(0) || (header.is_control() && !self.is_control_wanted);
-        if is_ignored || (self.checks_crc && row.is_valid != Some(true)) {
-            return true;
-        }
-        let Some((first, last)) = claimed_times(header).filter(|(first, last)| first <= last) else { return false };
-        let is_later = self.latest.is_none_or(|latest| first >= latest.max(self.least));
-        self.latest = self.latest.max(Some(last));
-        is_later
-    }
-}
-
-/// The time of the first record and the largest time, as a header claims them; `None` where it has not both.
-fn claimed_times(header: &BatchHeader) -> Option<(i64, i64)> {
-    let (base, largest) = (header.base_timestamp, header.max_timestamp);
-    let times = match header.format {
-        _ if header.append_time().is_some() => Some((largest, largest)),
-        RecordFormat::V1 if header.compression() == CompressionType::None => Some((largest, largest)),
-        RecordFormat::V2 | RecordFormat::V3 if header.delete_horizon_ms().is_none() => Some((base, largest)),
-        _ => None,
-    };
-    times.filter(|(first, last)| *first != NO_TIMESTAMP && *last != NO_TIMESTAMP)
 }
 
 /// The offset of a record, and the base offset of its batch.

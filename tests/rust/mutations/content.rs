@@ -8,7 +8,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 use bytes::Bytes;
 use logsegment::columns::{BinaryKind, OnError, Projection, StreamOptions, stream};
-use logsegment::decode::DecodeOptions;
+use logsegment::decode::{DecodeOptions, Unreadable};
 use logsegment::error::Error;
 use logsegment::framing::Source;
 use logsegment::interrupt::Interrupt;
@@ -76,8 +76,10 @@ fn options(formats: Formats, on_error: OnError) -> StreamOptions {
     } else {
         PLACE.iter().chain(&COVERED).map(|name| (*name).to_owned()).collect()
     };
+    // A mutation may name a plugin codec under a right checksum: what skips, skips such a batch too.
+    let unreadable = if on_error == OnError::Skip { Unreadable::Skip } else { Unreadable::Raise };
     StreamOptions {
-        decode: decode_options(formats),
+        decode: DecodeOptions { unreadable, ..decode_options(formats) },
         projection: Projection::named(Some(&names), BinaryKind::Binary).unwrap(),
         topic: None,
         partition: None,
