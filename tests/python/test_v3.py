@@ -181,12 +181,20 @@ class TestNumbers:
         sizes = [record_lens(key, value) for key, value in ((100, 1024), (None, 1024), (None, 5), (None, 58))]
         assert [v2 - v3 for v2, v3 in sizes] == [1, 1, 1, 2]
 
+    def test_s_v32_the_message_of_the_document(self):
+        """1 KiB with a key of 100 bytes, and times that are a second apart: 11 and 10 bytes besides key and value."""
+        sizes = record_lens(100, 1024 - 100, step=1000)
+        assert [size - 1024 for size in sizes] == [11, 10]
 
-def record_lens(key: int | None, value: int) -> tuple[int, int]:
-    """Bytes of a record in v2 and in v3."""
+
+def record_lens(key: int | None, value: int, step: int = 0) -> tuple[int, int]:
+    """Bytes of a record in v2 and in v3, whose time is `step` ms after that of the record before it."""
     row = {"key": pa.array([None if key is None else b"k" * key], pa.binary()), "value": [b"v" * value]}
     one = pa.table(row)
-    v2, v3 = (len(ls.encode(pa.concat_tables([one, one]), format=name)) - len(ls.encode(one, format=name)) for name in ("v2", "v3"))
+    first, other = (one.append_column("timestampMs", pa.array([time], pa.int64())) for time in (BASE, BASE + step))
+    # Two and three records: both batches have a header of the same size.
+    batches = pa.concat_tables([first, other]), pa.concat_tables([first, other, other])
+    v2, v3 = (len(ls.encode(batches[1], format=name)) - len(ls.encode(batches[0], format=name)) for name in ("v2", "v3"))
     return v2, v3
 
 
