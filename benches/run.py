@@ -216,6 +216,11 @@ def run_plugins(args):
     return call_json("benches.plugins.measure", *quick)
 
 
+def run_paced_plugins(args):
+    quick = ["--records", "20000"] if args.quick else []
+    return call_json("benches.plugins.paced", *quick)
+
+
 def call_json(module, *arguments):
     """Run a bench module in its own process; returns the last line it prints, read as JSON."""
     done = call([sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE, text=True)
@@ -246,6 +251,7 @@ SECTIONS = {
     "avro_values": run_avro_values,
     "rewrite": run_rewrite,
     "plugins": run_plugins,
+    "paced_plugins": run_paced_plugins,
 }
 
 if __name__ == "__main__":

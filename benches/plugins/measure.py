@@ -74,13 +74,18 @@ def main() -> None:
     parser.add_argument("--batch-bytes", type=int, action="append")
     parser.add_argument("--module", type=Path, help="the crate's module, built before")
     arguments = parser.parse_args()
-    Python.crate = Native.crate = imported(arguments.module) if arguments.module else built()
-    here = "measure" if __name__ == "__main__" else __name__
-    sys.modules[here] = sys.modules[__name__]
-    classes = {"stored": Stored, "python": Python, "native": Native}
-    codecs = MemoryRegistry([Entry(number, name, f"{here}:{classes[name].__name__}", "v1.0") for number, name in enumerate(classes)])
+    codecs = registry(arguments.module)
     table = records()
     print(json.dumps([row for size in arguments.batch_bytes or BATCH_BYTES for row in measured(table, size, codecs, arguments.rounds)]))
+
+
+def registry(module: Path | None) -> MemoryRegistry:
+    """Return the plugins: the crate is built, unless its module is given."""
+    Python.crate = Native.crate = imported(module) if module else built()
+    here = "measure"
+    sys.modules[here] = sys.modules[__name__]
+    classes = {"stored": Stored, "python": Python, "native": Native}
+    return MemoryRegistry([Entry(number, name, f"{here}:{classes[name].__name__}", "v1.0") for number, name in enumerate(classes)])
 
 
 def measured(table: pa.Table, size: int, codecs: MemoryRegistry, rounds: int) -> list[dict[str, Any]]:

@@ -42,6 +42,7 @@ SECTIONS = {
     "spark_values": spark_kafka.spark_values_section,
     "decode_values": spark.decode_values_section,
     "plugins": plugins.plugins_section,
+    "paced_plugins": plugins.paced_plugins_section,
     "python": reading.python_section,
 }
 
