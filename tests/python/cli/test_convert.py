@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -110,31 +108,6 @@ def test_frames_that_brokers_refuse_are_converted_when_allowed(tmp_path: Path):
     assert (refused.code, "COD-L8" in refused.err) == (1, True)
     assert run("convert", tmp_path / NAME, "--ignore-lz4-header-checksum", "-o", tmp_path / "out.log").code == 0
     assert offsets(tmp_path / "out.log") == [0, 1]
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read as Linux tells it")
-def test_memory_does_not_grow_with_the_segment(tmp_path: Path):
-    """A segment of 48 MiB and its indexes, made anew: at most 40 MiB above what the command takes for a small one."""
-    values = pa.array([bytes([index % 251]) * 2000 for index in range(500)])
-    piece = pa.table({"value": values, "timestampMs": pa.array(range(500), pa.int64())})
-    sizes = {}
-    for name, pieces in (("small-0", 1), ("large-0", 48)):
-        directory = tmp_path / name
-        directory.mkdir()
-        with (directory / NAME).open("wb") as file:
-            for number in range(pieces):
-                ls.encode(piece, format="v1", base_offset=number * 500, out=file)
-        sizes[name] = peak_kib("convert", directory, "-o", tmp_path / f"{name}.out")
-    assert (tmp_path / "large-0" / NAME).stat().st_size > 48_000_000
-    assert sizes["large-0"] - sizes["small-0"] < 40 << 10, sizes
-
-
-def peak_kib(*arguments: object) -> int:
-    """The largest resident set of one run of the command, in KiB."""
-    code = "from logsegment.cli import main; assert main() == 0; print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])"
-    words = [sys.executable, "-c", code, *map(str, arguments)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=300)
-    return int(done.stdout.split()[-1])
 
 
 def test_losses_are_refused_or_reported_with_exit_code_3(tmp_path: Path):
