@@ -198,10 +198,8 @@ def test_a_look_up_past_damage_decompresses_wanted_batches_alone(damage: Damage,
     assert offsets_of(by_offset.read()) == [offset]
     assert len(calls) == 1
     calls.clear()
-    by_time = reader_of(directory, read, (START + offset, START + offset + 1))
-    assert offsets_of(by_time.read()) == [offset]
-    # Each time is looked up in one batch.
-    assert len(calls) == 3
+    assert reader_of(directory, read).offset_at(START + offset) == offset
+    assert len(calls) == 1
 
 
 def test_a_read_that_raises_returns_the_records_before_the_damage(damaged: tuple[Path, list[int]]):
