@@ -183,10 +183,8 @@ def found_in(
     looked = list(_looked_at(given, has_patterns, failed))
     files = [file for found in without_links([found for found, _ in looked]) for file in found]
     findings = list({finding.path: finding for _, found in looked for finding in found}.values())
-    if len(looked) > 1:
-        files = [file for _, group in by_partition(files) for file in _single_uploads(group)]
-    if not all(file.is_listed for file in files) or len(looked) > 1:
-        files = _with_offsets(files)
+    several = [file for _, group in by_partition(files) for file in _single_uploads(group)] if len(looked) > 1 else files
+    files = _with_offsets(several)
     chosen = of_partition(files, *selection)
     if options is not None:
         # A name that the arguments give to directories is not that of a replica.
