@@ -338,8 +338,9 @@ def _arranged(files: list[SegmentFile], *, reports: bool) -> list[SegmentFile]:
     if not any(found):
         return files
     placed = [_placed(*one, reports=reports) for one in zip(files, firsts, found, strict=True)]
-    *before, last = sorted(placed, key=lambda file: file.base_offset or 0)
-    following = [file.base_offset for file in [*before[1:], last]]
+    placed.sort(key=lambda file: file.base_offset or 0)
+    *before, last = placed
+    following = [file.base_offset for file in placed[1:]]
     ends = [end if file.next_offset is None else file.next_offset for file, end in zip(before, following, strict=True)]
     return [*(replace(file, next_offset=end) for file, end in zip(before, ends, strict=True)), replace(last, next_offset=None)]
 

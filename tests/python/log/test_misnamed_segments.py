@@ -255,6 +255,18 @@ def test_a_base_offset_that_its_segment_cannot_have_is_damage_of_its_batch(parti
     assert (finding.rule, finding.position) == ("SEG-1", victim["position"])
 
 
+def test_a_base_offset_below_the_name_of_the_only_segment_is_damage(tmp_path: Path):
+    """Found by a simulated history: a partition of one segment ended `cat` and `verify` with exit code 70."""
+    make_partition(tmp_path, "orders", 0, [list(range(2**31 - 3, 2**31 + 20))])
+    (log,) = (tmp_path / "orders-0").glob("*.log")
+    data = bytearray(log.read_bytes())
+    data[4] ^= 0x40
+    log.write_bytes(data)
+    read = by_log(tmp_path / "orders-0", 0, 2**32, "skip")
+    assert (read.rules, run("verify", log.parent).code, run("cat", log.parent).code) == ({"SEG-1"}, 1, 1)
+    assert read.offsets
+
+
 @pytest.mark.parametrize("damaged", [0, -1])
 def test_damage_in_a_renamed_segment_does_not_hide_its_records(partition: Path, damaged: int, tmp_path: Path):
     log = tmp_path / "orders-0"
