@@ -18,6 +18,8 @@ FUZZ_SECONDS ?= 600
 FUZZ_CASES ?= 20000
 # How many of each clean file: `make mutations MUTATIONS=100000`.
 MUTATIONS ?= 10000
+# How long histories are simulated: `make simulate SECONDS=3600 SEED=1`; without SEED they begin at the time.
+SECONDS ?= 600
 # Optimised, but linked in seconds and with the checks of a debug build.
 FUZZ_TEST = CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true \
 	CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true cargo test --release $(LOCKED) --features values --target-dir target/properties propert
@@ -216,6 +218,10 @@ mutations: ## MUTATIONS of every clean file of the corpus, optimised, overflow c
 	MUTATIONS=$(MUTATIONS) CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true \
 		CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true cargo test --release $(LOCKED) --features values --target-dir target/properties --test rust \
 		-- --nocapture no_mutation
+
+.PHONY: simulate
+simulate: $(BUILD) ## histories of simulated logs, with every law checked through the APIs, for SECONDS from SEED on (docs/project/simulation.md)
+	$(PY) -m tests.simulation --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 .PHONY: soak
 soak: $(BUILD) $(BUILT_JAR) ## streaming queries over a working broker, killed or stopped STREAM_KILLS times (10; Java, Maven)

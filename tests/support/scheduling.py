@@ -6,6 +6,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 #: Files that share nothing that is dear between their functions: each function may run in another worker.
 SPREAD = {"tests/python/test_corpus.py", "tests/python/test_docs.py", "tests/python/test_hostile.py"}
+SPREAD |= {"tests/python/test_simulation.py"}
 
 
 class FileScheduling(LoadScopeScheduling):

@@ -1,0 +1,69 @@
+"""The files that a broker has of a partition: segments, indexes, snapshots and checkpoints."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+from tests.simulation.partition import Partition, Segment, aborted
+
+CHECKPOINT = "log-start-offset-checkpoint"
+TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
+
+
+def write(partition: Partition, root: Path) -> Path:
+    """Write the directory of a partition, and the checkpoint of the log directory above it; return the first."""
+    directory = root / partition.name
+    directory.mkdir(parents=True)
+    for name, data in files(partition).items():
+        (directory / name).write_bytes(data)
+    if partition.log_start > partition.segments[0].base:
+        (root / CHECKPOINT).write_text(f"0\n1\n{partition.topic} {partition.number} {partition.log_start}\n")
+    return directory
+
+
+def files(partition: Partition) -> dict[str, bytes]:
+    """Return the files of the directory by their names."""
+    found = {}
+    for segment in partition.segments:
+        name = f"{segment.base:020}"
+        found[f"{name}.log"] = segment.data
+        if segment.base + 2**31 - 1 > partition.next_offset:
+            found[f"{name}.index"], found[f"{name}.timeindex"] = indexes(segment, partition.index_interval)
+    for name, data in transaction_indexes(partition).items():
+        found[name] = data
+    epochs = partition.epochs
+    found["leader-epoch-checkpoint"] = f"0\n{len(epochs)}\n".encode() + b"".join(b"%d %d\n" % pair for pair in epochs)
+    found["partition.metadata"] = f"version: 0\ntopic_id: {TOPIC_ID}".encode()
+    return found
+
+
+def indexes(segment: Segment, interval: int) -> tuple[bytes, bytes]:
+    """Return the offset index and the time index, as `LogSegment.append` in Kafka fills them."""
+    offsets, times = b"", b""
+    position = since = 0
+    largest, at, noted = -1, segment.base, -1
+    for batch in segment.batches:
+        if batch.max_timestamp > largest:
+            largest, at = batch.max_timestamp, batch.last_offset
+        if since > interval:
+            offsets += struct.pack(">ii", batch.last_offset - segment.base, position)
+            if largest > noted:
+                times += struct.pack(">qi", largest, at - segment.base)
+                noted = largest
+            since = 0
+        since += len(batch.data)
+        position += len(batch.data)
+    if largest > noted:
+        times += struct.pack(">qi", largest, at - segment.base)
+    return offsets, times
+
+
+def transaction_indexes(partition: Partition) -> dict[str, bytes]:
+    """Return the files `.txnindex`: aborted transactions by the segment of their marker."""
+    found: dict[str, bytes] = {}
+    for marker, first, stable in aborted(partition.batches):
+        base = max(segment.base for segment in partition.segments if segment.base <= marker.base_offset)
+        entry = struct.pack(">hqqqq", 0, marker.producer_id, first, marker.last_offset, stable)
+        found[f"{base:020}.txnindex"] = found.get(f"{base:020}.txnindex", b"") + entry
+    return found

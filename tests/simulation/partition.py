@@ -1,0 +1,284 @@
+"""The model of a partition: what producers, cleaner, retention and elections did to it, one step at a time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from tests.simulation.entries import (
+    ABORT,
+    CODECS,
+    COMMIT,
+    CREATE_TIME,
+    LOG_APPEND_TIME,
+    NO_TIMESTAMP,
+    Batch,
+    Record,
+    Shape,
+    data_batch,
+    marker,
+)
+
+START = 1_700_000_000_000
+
+
+@dataclass
+class Segment:
+    """A segment: the offset of its name and its batches; `tail` is what follows the last of them."""
+
+    base: int
+    batches: list[Batch] = field(default_factory=list)
+    tail: bytes = b""
+
+    @property
+    def data(self) -> bytes:
+        return b"".join(batch.data for batch in self.batches) + self.tail
+
+    @property
+    def closed(self) -> list[Batch]:
+        """The batches as an API sees them that knows that another segment follows: a torn batch is lost."""
+        return [replace(batch, state="lost") if batch.state in ("torn", "swallowing") else batch for batch in self.batches]
+
+    @property
+    def alone(self) -> list[Batch]:
+        """The batches as a reader of one file sees them."""
+        return self.batches
+
+
+@dataclass
+class Producer:
+    """A producer; `verifies` is true for transactions of version 2, in which each marker raises the epoch."""
+
+    identity: int
+    transactional: bool
+    verifies: bool
+    epoch: int = 0
+    sequence: int = 0
+    is_open: bool = False
+
+
+class Partition:
+    """A partition as its leader's disk has it.
+
+    Attributes:
+        log_start: records below it are deleted.
+        epochs: leader epochs and the offsets at which they began.
+        damaged: descriptions of what was done to the bytes; without one the partition is healthy.
+        warned: the log breaks a rule without damage, so that findings of severity warning are right.
+    """
+
+    def __init__(self, chance: random.Random, topic: str = "orders", number: int = 0) -> None:
+        self.topic, self.number = topic, number
+        self.next_offset = chance.choice([0, 0, 0, chance.randint(1, 5000), 2**31 - 3, 2**40])
+        self.log_start = self.next_offset
+        self.segments = [Segment(self.next_offset)]
+        self.time = START + chance.randint(0, 10**9)
+        self.magic = chance.choice([2] * 8 + [0, 1])
+        self.codecs = chance.sample(CODECS[self.magic], chance.randint(1, 3))
+        self.timestamp_type = LOG_APPEND_TIME if self.magic and chance.random() < 0.2 else CREATE_TIME
+        self.keys = [f"user-{place}".encode() for place in range(chance.randint(1, 8))]
+        self.is_compacted = chance.random() < 0.4
+        self.epochs: list[tuple[int, int]] = [(0, self.next_offset)]
+        self.index_interval = chance.choice([1, 200, 4096])
+        self.producers: list[Producer] = []
+        self.written = 0
+        self.damaged: list[str] = []
+        self.warned = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.topic}-{self.number}"
+
+    @property
+    def batches(self) -> list[Batch]:
+        return [batch for segment in self.segments for batch in segment.batches]
+
+    @property
+    def seen(self) -> list[Batch]:
+        """The batches as a reader of the partition sees them."""
+        *closed, last = self.segments
+        return [batch for segment in closed for batch in segment.closed] + last.alone
+
+    def shape(self, chance: random.Random, producer: Producer | None = None) -> Shape:
+        kind = NO_TIMESTAMP if self.magic == 0 else self.timestamp_type
+        shape = Shape(self.magic, chance.choice(self.codecs), kind, leader_epoch=self.epochs[-1][0])
+        if producer is None:
+            return shape
+        return replace(
+            shape,
+            producer_id=producer.identity,
+            producer_epoch=producer.epoch,
+            base_sequence=producer.sequence,
+            transactional=producer.transactional,
+        )
+
+    def records(self, chance: random.Random, count: int) -> list[Record]:
+        return [self._record(chance, self.next_offset + place) for place in range(count)]
+
+    def _record(self, chance: random.Random, offset: int) -> Record:
+        self.written += 1
+        # No two values are the same: a law can name a record by its value.
+        value = f"{self.name}/{self.written}/".encode() + chance.randbytes(chance.choice([0, 3, 20, 200]))
+        key = chance.choice(self.keys) if self.is_compacted or chance.random() < 0.8 else None
+        headers = tuple((chance.choice("abc"), chance.choice([None, b"", b"acme"])) for _ in range(chance.choice([0, 0, 1, 3])))
+        is_tombstone = self.is_compacted and chance.random() < 0.2
+        return Record(offset, self.time + chance.randint(-50, 50), key, None if is_tombstone else value, headers)
+
+    def put(self, batch: Batch) -> None:
+        """Append a batch."""
+        self.segments[-1].batches.append(batch)
+        self.next_offset = batch.last_offset + 1
+
+    def roll(self) -> None:
+        if self.segments[-1].batches:
+            self.segments.append(Segment(self.next_offset))
+
+    def start_at(self, offset: int) -> None:
+        """Raise the log start offset, and delete the segments below it."""
+        self.log_start = max(self.log_start, offset)
+        while len(self.segments) > 1 and self.segments[1].base <= self.log_start:
+            del self.segments[0]
+
+    def forget_false_start(self) -> None:
+        """Drop a log start offset above the valid batches, which does not count (SEG-20): it would depend on what a damaged header says."""
+        if self.damaged and self.log_start > max((batch.last_offset + 1 for batch in self.batches if batch.state == "valid"), default=0):
+            self.log_start = self.segments[0].base
+
+
+def append(partition: Partition, chance: random.Random) -> None:
+    """Append batches of producers without and with sequences; transactions begin, go on and end among them."""
+    for _ in range(chance.choice([1, 1, 2, 4])):
+        partition.time += chance.randint(0, 2000)
+        if chance.random() < 0.15:
+            partition.roll()
+        if partition.magic < 2 or chance.random() < 0.5:
+            _append_data(partition, chance, None)
+        else:
+            _produce(partition, chance)
+
+
+def _append_data(partition: Partition, chance: random.Random, producer: Producer | None) -> None:
+    shape = partition.shape(chance, producer)
+    records = partition.records(chance, chance.choice([1, 1, 2, 3, 8]))
+    if shape.magic < 2 and shape.codec == "none":
+        for record in records:
+            partition.put(data_batch([record], shape))
+    else:
+        partition.put(data_batch(records, shape))
+    if producer is not None:
+        producer.sequence += len(records)
+
+
+def _produce(partition: Partition, chance: random.Random) -> None:
+    if len(partition.producers) < 3 and (not partition.producers or chance.random() < 0.3):
+        is_transactional = chance.random() < 0.7
+        identity = 1000 + partition.written * 10 + len(partition.producers)
+        partition.producers.append(Producer(identity, is_transactional, is_transactional and chance.random() < 0.5))
+    producer = chance.choice(partition.producers)
+    if producer.is_open and chance.random() < 0.5:
+        end(partition, chance, producer)
+    else:
+        _append_data(partition, chance, producer)
+        producer.is_open = producer.transactional
+
+
+def end(partition: Partition, chance: random.Random, producer: Producer) -> None:
+    """End the transaction of a producer."""
+    if producer.verifies:
+        producer.epoch, producer.sequence = producer.epoch + 1, 0
+    kind = chance.choice([COMMIT, COMMIT, ABORT])
+    partition.put(marker(kind, partition.next_offset, partition.time, partition.shape(chance, producer)))
+    producer.is_open = False
+
+
+def end_all(partition: Partition, chance: random.Random) -> None:
+    """End all open transactions."""
+    for producer in partition.producers:
+        if producer.is_open:
+            end(partition, chance, producer)
+
+
+def roll(partition: Partition, chance: random.Random) -> None:
+    partition.roll()
+
+
+def elect(partition: Partition, chance: random.Random) -> None:
+    """Begin a leader epoch."""
+    epoch = partition.epochs[-1][0] + chance.randint(1, 3)
+    if partition.epochs[-1][1] == partition.next_offset:
+        partition.epochs.pop()
+    partition.epochs.append((epoch, partition.next_offset))
+
+
+def retain(partition: Partition, chance: random.Random) -> None:
+    """Delete the oldest segments, as retention does."""
+    if len(partition.segments) > 1:
+        partition.start_at(partition.segments[chance.randrange(1, len(partition.segments))].base)
+
+
+def delete_records(partition: Partition, chance: random.Random) -> None:
+    """Raise the log start offset to any offset."""
+    first = partition.segments[0].base
+    partition.start_at(chance.randint(first, partition.next_offset))
+
+
+def truncate(partition: Partition, chance: random.Random) -> None:
+    """Cut the log at a batch, as a follower does after an election. Producers that come later are others."""
+    batches = [batch for batch in partition.batches if batch.base_offset >= partition.log_start]
+    if len(batches) < 2:
+        return
+    offset = chance.choice(batches[len(batches) // 2 :]).base_offset
+    while len(partition.segments) > 1 and partition.segments[-1].base >= offset:
+        partition.segments.pop()
+    last = partition.segments[-1]
+    last.batches = [batch for batch in last.batches if batch.base_offset < offset]
+    partition.next_offset = offset
+    partition.epochs = [(epoch, start) for epoch, start in partition.epochs if start <= offset] or [(0, partition.segments[0].base)]
+    partition.producers.clear()
+    elect(partition, chance)
+
+
+def fates(batches: list[Batch]) -> list[str]:
+    """Return what became of each batch: "plain", "committed", "aborted" or "open"."""
+    found = ["plain"] * len(batches)
+    open_places: dict[int, list[int]] = {}
+    for place, batch in enumerate(batches):
+        if batch.control:
+            for earlier in open_places.pop(batch.producer_id, []):
+                found[earlier] = "committed" if batch.control == COMMIT else "aborted"
+        elif batch.transactional:
+            open_places.setdefault(batch.producer_id, []).append(place)
+    for places in open_places.values():
+        for place in places:
+            found[place] = "open"
+    return found
+
+
+def last_stable(batches: list[Batch]) -> int:
+    """Return the first offset of an open transaction, or an offset above all."""
+    return next((batch.base_offset for batch, fate in zip(batches, fates(batches), strict=True) if fate == "open"), 2**63 - 1)
+
+
+def aborted(batches: list[Batch]) -> Iterator[tuple[Batch, int, int]]:
+    """Yield each ABORT marker with the first offset of its transaction and the last stable offset after it."""
+    begun: dict[int, int] = {}
+    for batch in batches:
+        if batch.control:
+            first = begun.pop(batch.producer_id, None)
+            if batch.control == ABORT and first is not None:
+                yield batch, first, min(begun.values(), default=batch.last_offset + 1)
+        elif batch.transactional:
+            begun.setdefault(batch.producer_id, batch.base_offset)
+
+
+#: Steps and how often they are drawn.
+STEPS: dict[str, tuple[Callable[[Partition, random.Random], None], int]] = {
+    "append": (append, 12),
+    "roll": (roll, 3),
+    "end_all": (end_all, 2),
+    "elect": (elect, 1),
+    "retain": (retain, 1),
+    "delete_records": (delete_records, 1),
+    "truncate": (truncate, 1),
+}
