@@ -130,7 +130,7 @@ def decode_values_array(
         array: as in `decode_array`.
         headers: an array of list<struct<key: binary, value: binary>> as long as `array`, which may name schemas; None for none.
         schemas: from `_typed_values.planned`.
-        columns: `valueRecord` or `keyRecord`, or fields of one of them with dots between their names.
+        columns: `valueRecord` or `keyRecord`, or fields of one of them, as in `decode`.
         on_error: "raise", or "null" for null in place of a value that cannot be decoded.
 
     Returns:

@@ -127,8 +127,9 @@ def decode(
             null). It is null in records of other topics, and `decode` warns. Bytes without a table are `{"base64": ...}` with a finding
             INT-1, bytes that contradict their table with INT-2. "avro" decodes values with `schemas` into the columns `valueRecord` (a
             struct; a value that is not a record as it is) and `valueSchemaId`. In `columns`, `valueRecord.customer.name` is one field as a
-            column of its own; fields that are not named are skipped. A union is its plain value where all of its branches have one Arrow
-            type, else a struct with a field for each branch. A type inside itself is JSON text. "json" decodes JSON texts into the same
+            column of its own, and a name with dots is in backticks (``valueRecord.`log.level` ``). Fields that are not named are skipped.
+            A union is its plain value where all of its branches have one Arrow type, else a struct with a field for each branch. A type
+            inside itself is JSON text. "json" decodes JSON texts into the same
             columns; where `schemas` is None their schema is inferred, for which the source is read twice. "protobuf" compiles schemas and
             decodes messages. "auto" detects the format of each value: by its schema; without one it is JSON if it parses and has no
             name twice, else null. A value that names a schema which is not among `schemas` is null too, and `RecordStream.unknown_schemas`

@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, Field, FieldRef, Fields};
 
 use super::plan::ValuePlan;
-use super::wanted::Wanted;
+use super::wanted::{Wanted, names_of};
 
 /// The columns of the values that a user gets without asking, and of the keys.
 const VALUE: [&str; 2] = ["valueRecord", "valueSchemaId"];
@@ -71,9 +71,9 @@ pub fn wanted(names: &[String], part: Part) -> Option<Wanted> {
 pub fn path_to(plan: &ValuePlan, path: &str) -> Option<(Vec<usize>, FieldRef)> {
     let mut numbers = Vec::new();
     let mut field: FieldRef = Field::new("", plan.shape().data_type(), true).into();
-    for name in path.split('.') {
+    for name in names_of(path) {
         let DataType::Struct(fields) = field.data_type() else { return None };
-        let (number, found) = found(fields, name)?;
+        let (number, found) = found(fields, &name)?;
         numbers.push(number);
         field = found;
     }

@@ -42,7 +42,7 @@ impl Shaper<'_> {
             Kind::Array(items) => ShapeKind::List(Box::new(self.inside(id, |shaper| shaper.shape(*items, &Wanted::all()))?)),
             Kind::Map(values) => Shape::map_of(self.inside(id, |shaper| shaper.shape(*values, &Wanted::all()))?),
             Kind::Union(branches) => return self.union(id, branches, wanted),
-            _ if !wanted.is_all && !wanted.fields.is_empty() => return Err(no_field(wanted).into()),
+            _ if !wanted.is_all && !wanted.fields.is_empty() => return Err(wanted.no_field(std::iter::empty())),
             _ => leaf(node),
         };
         Ok(Shape { kind, is_nullable: matches!(node.kind, Kind::Null) })
@@ -57,7 +57,7 @@ impl Shaper<'_> {
 
     fn members(&mut self, fields: &[Field], wanted: &Wanted) -> Read<ShapeKind> {
         if wanted.missing(fields.iter().map(|field| &*field.name)).is_some() {
-            return Err(no_field(wanted).into());
+            return Err(wanted.no_field(fields.iter().map(|field| &*field.name)));
         }
         let mut members = Vec::new();
         for field in fields {
@@ -96,11 +96,6 @@ impl Shaper<'_> {
         };
         nodes.iter().map(named).collect()
     }
-}
-
-fn no_field(wanted: &Wanted) -> Problem {
-    let names: Vec<&str> = wanted.fields.keys().map(String::as_str).collect();
-    Problem::Schema(format!("the schema has no field {}", names.join(" or ")))
 }
 
 fn leaf(node: &Node) -> ShapeKind {

@@ -57,7 +57,7 @@ impl Shaper<'_> {
         self.depth -= 1;
         let kind = kind?;
         if !matches!(kind, ShapeKind::Struct(_)) && !wanted.is_all && !wanted.fields.is_empty() {
-            return Err(no_field(wanted));
+            return Err(wanted.no_field(std::iter::empty()));
         }
         Ok(kind)
     }
@@ -119,7 +119,7 @@ impl Shaper<'_> {
             }
         };
         if wanted.missing(properties.keys().map(String::as_str)).is_some() {
-            return Err(no_field(wanted));
+            return Err(wanted.no_field(properties.keys().map(String::as_str)));
         }
         let required: Vec<&str> =
             keywords.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
@@ -239,9 +239,4 @@ fn arrow_type(name: &str) -> Option<DataType> {
         _ => false,
     };
     is_held.then_some(found)
-}
-
-fn no_field(wanted: &Wanted) -> Box<Problem> {
-    let names: Vec<&str> = wanted.fields.keys().map(String::as_str).collect();
-    Box::new(Problem::Schema(format!("the schema has no field {}", names.join(" or "))))
 }

@@ -162,8 +162,7 @@ impl Planner {
         let named = message.descriptor_proto().field.iter().filter_map(|field| message.get_field_by_name(field.name()));
         let all: Vec<FieldDescriptor> = named.collect();
         if wanted.missing(all.iter().map(FieldDescriptor::name)).is_some() {
-            let names: Vec<&str> = wanted.fields.keys().map(String::as_str).collect();
-            return Err(Box::new(Problem::Schema(format!("the schema has no field {}", names.join(" or ")))));
+            return Err(wanted.no_field(all.iter().map(FieldDescriptor::name)));
         }
         let mut members = Vec::new();
         let mut fields = HashMap::new();
