@@ -12,6 +12,7 @@ from logsegment._options import EncodeOptions, ReadOptions
 from logsegment._rewrite.account import RangeRow
 from logsegment._rewrite.partitions import RewriteOptions
 from logsegment._salvage import SalvageOptions
+from logsegment._value_kinds import Integers
 from logsegment.stores.uri import StoreUri
 
 __all__ = [
@@ -362,6 +363,7 @@ class ValueSchemas:
         reader: _ReaderSchema | None = None,
         messages: Sequence[_Message] = ...,
         main: int | None = None,
+        integers: Integers = "int64",
     ) -> Self: ...
     def expecting(
         self, present: Sequence[int], newest: int | None, reader: _ReaderSchema | None, messages: Sequence[_Message] = ...

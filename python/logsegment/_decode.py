@@ -17,6 +17,7 @@ from logsegment._options import (
     CodecRegistry,
     Format,
     Framing,
+    Integers,
     Isolation,
     KeyValues,
     OnError,
@@ -70,6 +71,7 @@ def decode(
     schemas: SchemaSource | None = None,
     reader_schema: Any = None,
     framing: Framing | None = None,
+    integers: Integers = "int64",
     key: str | bytes | Sequence[str | bytes] | None = None,
 ) -> RecordStream:
     """Decode record batches into a stream of Arrow columns, one row per record.
@@ -145,6 +147,8 @@ def decode(
             schema. Without such a subject, these are the schemas that the values name; the source is read twice to find them.
         framing: how a value names its schema, as `SchemaSet.framing` documents it; None is that of `schemas`. With "container" and
             `values="avro"` no `schemas` are needed: each value has its own. `RecordStream.framings` counts detected ones.
+        integers: the column of an integer of JSON whose schema has no bounds: "int64", or "decimal" for decimal128(38, 0). A number that
+            its column cannot hold is an error; with `on_error="skip"` it alone is null, and a finding (SCH-3) names its field.
         key: return only records with this key (text is UTF-8), or with one of several.
 
     Returns:

@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol, Self, TypeAlias, TypedDict, get_args
 from logsegment._core import Limits, Transactions, ValueSchemas
 from logsegment._value_kinds import PRIMITIVES as PRIMITIVES
 from logsegment._value_kinds import Framing as Framing
+from logsegment._value_kinds import Integers as Integers
 from logsegment._value_kinds import KeyValues as KeyValues
 from logsegment._value_kinds import Values as Values
 from logsegment._value_kinds import WrittenValues as WrittenValues
@@ -162,6 +163,7 @@ class ReadKeywords(SkippingKeywords, total=False):
     schemas: SchemaSource | None
     reader_schema: Any
     framing: Framing | None
+    integers: Integers
     key: str | bytes | Sequence[str | bytes] | None
 
 
@@ -220,6 +222,7 @@ class ReadOptions:
     schemas: SchemaSource | None = None
     reader_schema: Any = None
     framing: Framing | None = None
+    integers: Integers = "int64"
     key: str | bytes | Sequence[str | bytes] | None = None
     value_schemas: ValueSchemas | None = None
     key_schemas: ValueSchemas | None = None
@@ -245,6 +248,7 @@ class ReadOptions:
         ensure_values("key_values", self.key_values, get_args(KeyValues))
         if self.framing is not None:
             ensure_one_of("framing", self.framing, get_args(Framing))
+        ensure_one_of("integers", self.integers, get_args(Integers))
         columns = None if self.columns is None else tuple(self.columns)
         if self.values != "raw" or self.key_values != "raw":
             columns = with_values(COLUMNS if columns is None else columns, self.values, self.key_values)

@@ -166,7 +166,7 @@ class _Planner:
             for schema in self.ordered
         ]
         main = None if self.main is None else self._number(self.main)
-        return ValueSchemas(entries, self.framing, self.kind, main=main)
+        return ValueSchemas(entries, self.framing, self.kind, main=main, integers=self.options.integers)
 
     def _kind_of(self, reader: Any) -> str:
         """Return the type of a reader's schema."""

@@ -39,6 +39,8 @@ Framing: TypeAlias = Literal[
     "single-object",
     "container",
 ]
+#: The column of an integer of JSON whose schema has no bounds.
+Integers: TypeAlias = Literal["int64", "decimal"]
 WrittenValues: TypeAlias = Literal["raw", "avro", "json", "protobuf"]
 #: The values of `values` and `key_values` that need no schemas: types of Kafka's own serializers, and keys of windows.
 PRIMITIVES: frozenset[str] = frozenset((*get_args(Primitive), *get_args(WindowKey)))

@@ -13,7 +13,7 @@ use crate::py::arrow::import::data_type_of;
 use crate::py::interrupt::Signals;
 use crate::py::options::{ReadOptions, choice};
 use crate::py::source;
-use crate::values::json::schema_of;
+use crate::values::json::{Integers, schema_of};
 use crate::values::outputs::{Output, Part, wanted};
 use crate::values::scan::{Met, scan};
 use crate::values::{self, AnySchema, Entry, Expected, Framing, ReaderSchema, Schemas, TypedOptions, ValueFormat, ValuePlan};
@@ -32,13 +32,16 @@ pub struct ValueSchemas {
     framing: Framing,
     format: ValueFormat,
     main: Option<usize>,
+    integers: Integers,
     expected: Expected,
 }
 
 #[pymethods]
 impl ValueSchemas {
     #[new]
-    #[pyo3(signature = (entries, framing, format, present=Vec::new(), newest=None, reader=None, messages=Vec::new(), main=None))]
+    #[pyo3(signature = (
+        entries, framing, format, present=Vec::new(), newest=None, reader=None, messages=Vec::new(), main=None, integers="int64"
+    ))]
     #[expect(clippy::too_many_arguments, reason = "the parts of a pickle")]
     fn new(
         entries: Vec<EntryParts>,
@@ -49,16 +52,19 @@ impl ValueSchemas {
         reader: Option<ReaderParts>,
         messages: Vec<MessageParts>,
         main: Option<usize>,
+        integers: &str,
     ) -> PyResult<Self> {
         let framing = choice("framing", framing, Framing::NAMES)?;
         let format = choice("values", format, ValueFormat::NAMES)?;
-        let schemas = Arc::new(Schemas::new(entries.iter().map(entry).collect::<PyResult<_>>()?, framing, format, main));
+        let integers = choice("integers", integers, Integers::NAMES)?;
+        let schemas = Schemas::new(entries.iter().map(entry).collect::<PyResult<_>>()?, framing, format, main);
         Ok(Self {
-            schemas,
+            schemas: Arc::new(schemas.with_integers(integers)),
             entries: Arc::new(entries),
             framing,
             format,
             main,
+            integers,
             expected: Expected { messages, ..expected(present, newest, reader) },
         })
     }
@@ -78,7 +84,7 @@ impl ValueSchemas {
         let format = ValueFormat::NAMES.iter().find(|(_, format)| *format == self.format).map_or("avro", |(name, _)| name);
         let Expected { present, newest, reader, messages } = self.expected.clone();
         let reader = reader.map(|ReaderSchema { kind, text, referenced }| (kind, text, referenced));
-        let arguments = (entries, framing, format, present, newest, reader, messages, self.main).into_pyobject(py)?;
+        let arguments = (entries, framing, format, present, newest, reader, messages, self.main, self.integers.name()).into_pyobject(py)?;
         (py.get_type::<Self>(), arguments).into_pyobject(py)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
 
-use super::decoder::{MOST_SPENT, ValueDecoder};
+use super::decoder::{Flaw, MOST_SPENT, ValueDecoder};
 use super::outputs::Part;
 use super::plan::ValuePlan;
 use super::record_parts::Headers;
@@ -53,7 +53,7 @@ pub fn decode_array(arrays: &[ArrayRef], headers: Option<&ArrayRef>, options: &A
         }
         let header = headers.as_ref().and_then(|headers| headers.as_ref()?.find_part(options.part, row));
         match decoder.push(value, header) {
-            Err(problem) if !options.is_bad_null => {
+            Err(Flaw { problem, is_error: true }) if !options.is_bad_null => {
                 let kind = ErrorKind::Value { rule: problem.rule(), offset: None, problem: problem.to_string() };
                 return Err(in_row(kind, row));
             }

@@ -9,7 +9,7 @@ use arrow_schema::ArrowError;
 use super::column::Column;
 use super::formats::{Reading, ValueFormat};
 use super::framing::{Framed, Framing, Header, MessageName, SchemaName};
-use super::json::is_text;
+use super::json::ensure_inferable;
 use super::payload::{Problem, Read};
 use super::plan::ValuePlan;
 use crate::columns::ValueNotes;
@@ -32,6 +32,15 @@ pub struct ValueDecoder {
     notes: ValueNotes,
     /// Where payloads are decompressed.
     scratch: Vec<u8>,
+}
+
+/// What is wrong with a value that is null, or has a null in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// What it is.
+    pub problem: Box<Problem>,
+    /// False where formats are detected, and nothing but the text says that the value is JSON: it is no reason to end a read.
+    pub is_error: bool,
 }
 
 impl ValueDecoder {
@@ -82,15 +91,18 @@ impl ValueDecoder {
     /// Appends the value of a record. Where formats are detected, a value of an unknown schema is null.
     ///
     /// # Errors
-    /// What is wrong with it; a null with the id of the schema, as far as it is known, is there for it then.
-    pub fn push(&mut self, value: &[u8], header: Option<Header<'_>>) -> Read<()> {
+    /// What is wrong with it. It is there then as far as the problem is partial; otherwise a null, with the id of the schema if that is known.
+    pub fn push(&mut self, value: &[u8], header: Option<Header<'_>>) -> Result<(), Flaw> {
         self.ids.push(None);
-        let pushed =
-            if self.plan.schemas().tries_framings() { self.push_tried(value, header).map(|_| ()) } else { self.push_framed(value, header) };
-        let Err(problem) = pushed else { return Ok(()) };
+        let is_tried = self.plan.schemas().tries_framings();
+        let pushed = if is_tried { self.push_tried(value, header).map(|(_, flaw)| flaw) } else { self.push_framed(value, header) };
+        let problem = match pushed {
+            Ok(flaw) => return flaw.map_or(Ok(()), Err),
+            Err(problem) => problem,
+        };
         self.column.push_null();
         if self.plan.schemas().format() != ValueFormat::Auto || !problem.is_undetected() {
-            return Err(problem);
+            return Err(Flaw { problem, is_error: true });
         }
         self.counts.raw_values += 1;
         if let Problem::UnknownSchema(name) = *problem {
@@ -105,7 +117,7 @@ impl ValueDecoder {
     /// What is wrong with it.
     pub fn taken_apart<'v>(&mut self, value: &'v [u8], header: Option<Header<'v>>) -> Read<Framed<'v>> {
         self.ids.push(None);
-        let found = self.push_tried(value, header);
+        let found = self.push_tried(value, header).map(|(framed, _)| framed);
         self.ids.clear();
         self.column.truncate(0);
         self.spent = 0;
@@ -132,19 +144,19 @@ impl ValueDecoder {
     }
 
     /// Appends a value of the only schema, with the first framing that gives one.
-    fn push_tried<'v>(&mut self, value: &'v [u8], header: Option<Header<'v>>) -> Read<Framed<'v>> {
+    fn push_tried<'v>(&mut self, value: &'v [u8], header: Option<Header<'v>>) -> Read<(Framed<'v>, Option<Flaw>)> {
         let mut failed: Option<Box<Problem>> = None;
         for framing in Framing::candidates(value, header.is_some()) {
             let framed = self.plan.schemas().take_apart_as(*framing, value, header);
             let read = framed.and_then(|framed| self.place(framed.name).map(|place| (framed, place)));
-            let read = read.and_then(|(framed, place)| self.push_payload(&framed, place).map(|()| framed));
+            let read = read.and_then(|(framed, place)| self.push_payload(&framed, place).map(|flaw| (framed, flaw)));
             match read {
-                Ok(framed) => {
+                Ok(found) => {
                     let name = if header.is_some() && *framing == Framing::Auto { "header" } else { framing.name() };
                     if *framing != Framing::None {
                         self.notes.add_framing(name);
                     }
-                    return Ok(framed);
+                    return Ok(found);
                 }
                 Err(problem) => {
                     failed = Some(match failed {
@@ -163,7 +175,7 @@ impl ValueDecoder {
     }
 
     #[inline]
-    fn push_framed(&mut self, value: &[u8], header: Option<Header<'_>>) -> Read<()> {
+    fn push_framed(&mut self, value: &[u8], header: Option<Header<'_>>) -> Read<Option<Flaw>> {
         let (framed, place) = match (self.again, value.split_first_chunk()) {
             (Some((prefix, framed, place)), Some((found, payload))) if header.is_none() && prefix == *found => {
                 (Framed { payload, ..framed }, place)
@@ -177,9 +189,9 @@ impl ValueDecoder {
         })
     }
 
-    /// Appends a payload of a schema; nothing is appended for a bad one.
+    /// Appends a payload of a schema; nothing is appended for a bad one. Returns why the value is null or has a null in it.
     #[inline]
-    fn push_payload(&mut self, framed: &Framed<'_>, place: usize) -> Read<()> {
+    fn push_payload(&mut self, framed: &Framed<'_>, place: usize) -> Read<Option<Flaw>> {
         let Self { plan, known, ids, column, spent, counts, scratch, .. } = self;
         let Some(Known { id, step, index, format }) = known.get(place) else { return Err(Box::new(Problem::Shape)) };
         if let Some(slot) = ids.last_mut() {
@@ -187,10 +199,11 @@ impl ValueDecoder {
         }
         let payload = framed.body.opened(framed.payload, scratch)?;
         // Whatever fields are wanted: a text with a name twice anywhere is none.
-        if plan.schemas().bare() == Some(*index) && !is_text(payload) {
+        let is_bare = plan.schemas().bare() == Some(*index);
+        if is_bare && let Err(refused) = ensure_inferable(payload, false) {
             column.push_null();
             counts.raw_values += 1;
-            return Ok(());
+            return Ok(refused.map(|problem| Flaw { problem, is_error: false }));
         }
         let rows = column.len();
         let read = match step {
@@ -201,17 +214,21 @@ impl ValueDecoder {
             }
             Err(problem) => Err(problem.clone()),
         };
-        if read.is_err() {
-            column.truncate(rows);
-            return read;
-        }
+        let flaw = match read {
+            Ok(()) => None,
+            Err(problem) if problem.is_partial() => Some(Flaw { problem, is_error: !is_bare }),
+            Err(problem) => {
+                column.truncate(rows);
+                return Err(problem);
+            }
+        };
         match format {
             ValueFormat::Json => counts.json_values += 1,
             ValueFormat::Protobuf => counts.protobuf_values += 1,
             ValueFormat::Avro | ValueFormat::Auto => counts.avro_values += 1,
             ValueFormat::Primitive => {}
         }
-        read
+        Ok(flaw)
     }
 
     /// Takes a value apart and finds its schema among those that were met.

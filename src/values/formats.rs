@@ -8,7 +8,7 @@ use prost_reflect::MessageDescriptor;
 use super::avro::{self, Resolver, Step};
 use super::column::{Column, Slots, push_member};
 use super::framing::{Framed, Framing};
-use super::json::{self, JsonSchema, JsonStep};
+use super::json::{self, Integers, JsonSchema, JsonStep};
 use super::payload::{Payload, Problem, Read};
 use super::primitive::{self, PrimitiveKind};
 use super::protobuf::{self, FieldKind, ProtoSchema};
@@ -115,7 +115,7 @@ impl AnySchema {
         match (self, reader) {
             (Self::Avro(writer), Self::Avro(reader)) => Resolver::new(writer, reader).resolve(shape).map(Reading::Avro),
             // A text has the names and types of its values in itself.
-            (Self::Json(_), Self::Json(_)) => Ok(Reading::Json(JsonStep::of(shape))),
+            (Self::Json(_), Self::Json(reader)) => Ok(Reading::Json(JsonStep::of(shape), reader.is_inferred())),
             (Self::Protobuf(_, writer), Self::Protobuf(_, reader)) if writer.full_name() == reader.full_name() => {
                 let (_, kind) = protobuf::plan_of(reader, wanted).map_err(|problem| problem.to_string())?;
                 Ok(Reading::Protobuf(kind))
@@ -156,6 +156,15 @@ impl AnySchema {
         }
     }
 
+    /// The same schema; of JSON, with these columns of integers.
+    #[must_use]
+    pub fn with_integers(self, integers: Integers) -> Self {
+        match self {
+            Self::Json(schema) => Self::Json(Arc::new(Arc::unwrap_or_clone(schema).with_integers(integers))),
+            other => other,
+        }
+    }
+
     /// The name of the message of a schema of Protobuf, without its package: those around it, with underscores between.
     pub fn message_name(&self) -> String {
         let Self::Protobuf(_, message) = self else { return String::new() };
@@ -179,8 +188,8 @@ impl AnySchema {
 pub enum Reading {
     /// An Avro value.
     Avro(Step),
-    /// A JSON text.
-    Json(JsonStep),
+    /// A JSON text; true if its schema was inferred.
+    Json(JsonStep, bool),
     /// A message of Protobuf.
     Protobuf(FieldKind),
     /// A message of Protobuf that the value names.
@@ -206,7 +215,7 @@ impl Reading {
     /// Reads a value into a column, and notes what it cost.
     ///
     /// # Errors
-    /// What is wrong with it; the column may have a part of it then.
+    /// What is wrong with it; the column may have a part of it then. The value is there if the problem is partial.
     #[inline]
     pub fn read(&self, framed: &Framed<'_>, column: &mut Column, spent: &mut u64) -> Read<()> {
         if let Self::Messages(messages) = self {
@@ -216,14 +225,14 @@ impl Reading {
         payload.is_bare_bytes = framed.is_confluent && self.is_of_bytes();
         let read = self.value(column, &mut payload).and_then(|()| payload.finish());
         *spent = spent.saturating_add(payload.spent());
-        read
+        read.and_then(|()| payload.misfit.take().map_or(Ok(()), Err))
     }
 
     #[inline]
     fn value(&self, column: &mut Column, payload: &mut Payload<'_>) -> Read<()> {
         match self {
             Self::Avro(step) => avro::read(step, column, payload),
-            Self::Json(step) => json::read(step, column, payload),
+            Self::Json(step, is_inferred) => json::read(step, *is_inferred, column, payload),
             Self::Protobuf(kind) => protobuf::read(kind, column, payload),
             Self::Messages(_) => Err(Box::new(Problem::Shape)),
             Self::Primitive(kind, names) => primitive::read(*kind, names, column, payload),

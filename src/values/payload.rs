@@ -37,6 +37,12 @@ pub enum Problem {
     /// A name of a JSON object.
     Twice(String),
     Text(String),
+    /// A number that its column cannot hold: the value is there without it. The first one, with its field.
+    Number {
+        field: String,
+        problem: String,
+        others: usize,
+    },
     /// SCH-3, with what the bytes begin with, and the framing that would read them.
     Hinted(Box<Problem>, String),
     /// SCH-4: the schema of the value cannot be read as the one that is wanted.
@@ -69,6 +75,11 @@ impl Problem {
         }
     }
 
+    /// True if the value is there, with null for a part of it.
+    pub fn is_partial(&self) -> bool {
+        matches!(self, Self::Number { .. })
+    }
+
     /// True if formats are detected and the value is null then: nothing says what it is, or readers disagree on what it is.
     pub fn is_undetected(&self) -> bool {
         matches!(self, Self::Framing(_) | Self::UnknownSchema(_) | Self::Twice(_))
@@ -92,6 +103,12 @@ impl fmt::Display for Problem {
             Self::Trailing(bytes) => write!(f, "bytes are left over after the value: {bytes}"),
             Self::Twice(name) => write!(f, "not JSON of its schema: the name {name:?} is there twice"),
             Self::Hinted(problem, hint) => write!(f, "{problem}; {hint}"),
+            Self::Number { field, problem, others } => {
+                f.write_str(field)?;
+                f.write_str(if field.is_empty() { "" } else { ": " })?;
+                f.write_str(problem)?;
+                if *others > 0 { write!(f, " (and {others} more)") } else { Ok(()) }
+            }
             Self::Text(text) | Self::Unresolved(text) | Self::Schema(text) => f.write_str(text),
             Self::Limit { limit, allowed } => write!(f, "the value is over the limit {limit} = {allowed}"),
             Self::Shape => f.write_str("internal error, please report it: a value does not have the shape of its column"),
@@ -111,12 +128,14 @@ pub struct Payload<'a> {
     budget: u64,
     /// A value of type bytes is all that is left, without a length before it.
     pub is_bare_bytes: bool,
+    /// Why a part of the value is null.
+    pub misfit: Option<Box<Problem>>,
 }
 
 impl<'a> Payload<'a> {
     /// All of these bytes.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, budget: MOST_ITEMS, is_bare_bytes: false }
+        Self { bytes, budget: MOST_ITEMS, is_bare_bytes: false, misfit: None }
     }
 
     /// How many bytes are left.
@@ -128,6 +147,22 @@ impl<'a> Payload<'a> {
     /// What was spent.
     pub fn spent(&self) -> u64 {
         MOST_ITEMS - self.budget
+    }
+
+    /// Notes why a part of the value is null; the first reason is kept.
+    #[cold]
+    pub fn note_misfit(&mut self, problem: Box<Problem>) {
+        match self.misfit.as_deref_mut() {
+            Some(Problem::Number { others, .. }) => *others += 1,
+            _ => self.misfit = Some(problem),
+        }
+    }
+
+    /// Notes that the part that was read last is inside of a field.
+    pub fn note_field(&mut self, name: &str) {
+        let Some(Problem::Number { field, .. }) = self.misfit.as_deref_mut() else { return };
+        let name = if name.contains('.') { format!("`{name}`") } else { name.to_owned() };
+        *field = if field.is_empty() { name } else { format!("{name}.{field}") };
     }
 
     /// Spends on what the payload does not contain.

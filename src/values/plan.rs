@@ -72,6 +72,7 @@ impl ValuePlan {
         if let Some(ReaderSchema { kind, text, referenced }) = &expected.reader {
             let reader = AnySchema::parse(kind, text, referenced);
             let reader = reader.map_err(|problem| Problem::Schema(format!("reader_schema: {problem}")))?;
+            let reader = reader.with_integers(schemas.integers());
             return Self::of_one(schemas, reader, wanted);
         }
         let mut present = expected.present.clone();

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use super::container;
 use super::formats::{AnySchema, ValueFormat};
 use super::framing::{Framed, Framing, Header, SchemaName};
+use super::json::Integers;
 use super::payload::{Problem, Read};
 
 /// A schema with its names.
@@ -35,6 +36,7 @@ pub struct Schemas {
     fingerprints: OnceLock<HashMap<SchemaName, usize>>,
     framing: Framing,
     format: ValueFormat,
+    integers: Integers,
     /// The number of the schema of values that name none.
     bare: Option<usize>,
     /// The number of the schema of values that name none, and of all values if it has no name itself.
@@ -63,9 +65,21 @@ impl Schemas {
             fingerprints: OnceLock::new(),
             framing,
             format,
+            integers: Integers::default(),
             bare,
             main: main.or(is_alone.then_some(0)),
         }
+    }
+
+    /// The same, with these columns of integers of JSON.
+    #[must_use]
+    pub fn with_integers(self, integers: Integers) -> Self {
+        Self { integers, ..self }
+    }
+
+    /// The column of an integer of JSON whose schema has no bounds.
+    pub fn integers(&self) -> Integers {
+        self.integers
     }
 
     /// How values name them.
@@ -158,7 +172,7 @@ impl Schemas {
     /// `Schema` for one of another format, and for one that is bad.
     pub fn parsed(&self, index: usize) -> Read<AnySchema> {
         let (Some(entry), Some(parsed)) = (self.entries.get(index), self.parsed.get(index)) else { return Err(Box::new(Problem::Shape)) };
-        let parsed = parsed.get_or_init(|| entry.parse(self.format));
+        let parsed = parsed.get_or_init(|| entry.parse(self.format).map(|schema| schema.with_integers(self.integers)));
         parsed.clone().map_err(|problem| Problem::Schema(format!("{}: {problem}", entry.label())).into())
     }
 

@@ -8,7 +8,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray}
 use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 
-use super::decoder::{MOST_SPENT, ValueDecoder};
+use super::decoder::{Flaw, MOST_SPENT, ValueDecoder};
 use super::outputs::{Output, Part, path_to};
 use super::plan::ValuePlan;
 use super::record_parts::RecordParts;
@@ -16,7 +16,7 @@ use crate::columns::{BatchSource, BinaryKind, Column, OnError, Projection, Strea
 use crate::decode::Stats;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Source;
-use crate::validate::{Finding, Findings};
+use crate::validate::{Finding, Findings, Severity};
 
 /// How keys and values are decoded, and the columns of the read.
 #[derive(Clone, Debug)]
@@ -233,17 +233,18 @@ impl TypedStream {
                 decoder.push_null();
                 continue;
             };
-            if let Err(problem) = decoder.push(bytes, parts.header(part, row)) {
+            if let Err(Flaw { problem, is_error }) = decoder.push(bytes, parts.header(part, row)) {
                 let kind = ErrorKind::Value { rule: problem.rule(), offset: Some(parts.offset(row)), problem: problem.to_string() };
                 let field = if part == Part::Value { "value" } else { "key" };
                 let position = parts.position(row);
                 let error = Error::from(kind).at_byte(position).in_field(field);
-                if self.on_error == OnError::Raise {
+                if is_error && self.on_error == OnError::Raise {
                     return Err(error);
                 }
                 let (length, offset) = (u64::try_from(bytes.len()).unwrap_or(u64::MAX), Some(parts.offset(row)));
                 let finding = Finding::of_error(&error, position, length);
-                self.findings.push(Finding { base_offset: offset, last_offset: offset, ..finding });
+                let severity = if is_error { finding.severity } else { Severity::Warning };
+                self.findings.push(Finding { base_offset: offset, last_offset: offset, severity, ..finding });
             }
         }
         Ok(())

@@ -99,6 +99,7 @@ def test_numbers_of_more_than_64_bits_need_a_decimal(partition: str):
     decoded = {line["offset"]: line["value"]["decoded"] for line in truth_of(partition)}
     beyond = [offset for offset, cell in decoded.items() if not -(2**63) <= cell.get("big", 0) < 2**63]
     assert disagreements(partition) == beyond != []
+    assert disagreements(partition, integers="decimal") == []
 
 
 def test_the_types_of_a_json_schema():

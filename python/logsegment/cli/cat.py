@@ -12,7 +12,7 @@ import click
 
 from logsegment._core import RecordBatchError, RecordStream, Transactions, scan_transactions
 from logsegment._decode import decoded
-from logsegment._options import COLUMNS, Framing, Isolation, KeyValues, OnError, ReadOptions, Unreadable, Values, with_values
+from logsegment._options import COLUMNS, Framing, Integers, Isolation, KeyValues, OnError, ReadOptions, Unreadable, Values, with_values
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
@@ -84,6 +84,7 @@ class CatArguments:
     schemas: str | None
     reader_schema: str | None
     framing: Framing | None
+    integers: Integers | None
     limit: int | None
     tail: int | None
     no_crc: bool

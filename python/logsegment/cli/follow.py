@@ -14,7 +14,7 @@ import click
 
 from logsegment._core import Finding, RecordBatchError
 from logsegment._decode import decoded
-from logsegment._options import Framing, KeyValues, OnError, PartitionOptions, ReadOptions, Unreadable, Values
+from logsegment._options import Framing, Integers, KeyValues, OnError, PartitionOptions, ReadOptions, Unreadable, Values
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
@@ -82,6 +82,7 @@ class FollowArguments:
     schemas: str | None
     reader_schema: str | None
     framing: Framing | None
+    integers: Integers | None
     interval: float | None
     idle_exit: float | None
     wait: float

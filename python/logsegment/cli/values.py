@@ -1,4 +1,4 @@
-"""Options for what keys and values say: --values, --key-values, --schemas, --reader-schema, --framing."""
+"""Options for what keys and values say: --values, --key-values, --schemas, --reader-schema, --framing, --integers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from logsegment._decode import decoded
 from logsegment._options import (
     PRIMITIVES,
     Framing,
+    Integers,
     KeyValues,
     ReadOptions,
     Values,
@@ -57,6 +58,10 @@ class ValueArguments(Protocol):
         """How values name their schemas."""
 
     @property
+    def integers(self) -> Integers | None:
+        """The column of an integer of JSON without bounds."""
+
+    @property
     def is_redacted(self) -> bool:
         """Payloads are not shown."""
 
@@ -77,7 +82,7 @@ class _KindType(click.Choice[Any]):
 
 
 def values_options(function: F) -> F:
-    """Add the options; the verb gets `values`, `key_values`, `schemas`, `reader_schema` and `framing`."""
+    """Add the options; the verb gets `values`, `key_values`, `schemas`, `reader_schema`, `framing` and `integers`."""
     text = (
         "Show values as raw bytes, as fields (auto, avro, json, protobuf), by Kafka's serializers (string, long, int, short, float, "
         "double, uuid), or the fields of Kafka's internal topics.  [default: raw]"
@@ -91,7 +96,9 @@ def values_options(function: F) -> F:
     reader = click.option("--reader-schema", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help=text)
     text = f"How a value names its schema: {', '.join(get_args(Framing))}.  [default: detected]"
     framing = click.option("--framing", type=click.Choice(get_args(Framing)), metavar="NAME", help=text)
-    return values(keys(schemas(reader(framing(function)))))
+    text = "Show an integer of JSON whose schema has no bounds as 64 bits, or as a decimal of 38 digits.  [default: int64]"
+    integers = click.option("--integers", type=click.Choice(get_args(Integers)), help=text)
+    return values(keys(schemas(reader(framing(integers(function))))))
 
 
 def typed(options: ValueArguments, columns: Iterable[str], places: Iterable[Place]) -> ReadOptions:
@@ -114,7 +121,12 @@ def typed(options: ValueArguments, columns: Iterable[str], places: Iterable[Plac
     read = ReadOptions(columns=names)
     without = PRIMITIVES | {"raw", "internal"}
     if {options.values, options.key_values} <= without:
-        given = ("--schemas", options.schemas), ("--reader-schema", options.reader_schema), ("--framing", options.framing)
+        given = (
+            ("--schemas", options.schemas),
+            ("--reader-schema", options.reader_schema),
+            ("--framing", options.framing),
+            ("--integers", options.integers),
+        )
         useless = next((option for option, value in given if value is not None), None)
         if useless is not None:
             raise click.UsageError(f"{useless} needs --values auto, avro, json or protobuf (or --key-values)")
@@ -135,6 +147,7 @@ def typed(options: ValueArguments, columns: Iterable[str], places: Iterable[Plac
             schemas=schemas,
             reader_schema=reader,
             framing=options.framing,
+            integers=options.integers or "int64",
         )
         found = replace(planned(wanted, list(places)), columns=names, values="raw", key_values="raw", schemas=None, reader_schema=None)
         # A field that the schemas do not have is told before anything is read.

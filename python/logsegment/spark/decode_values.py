@@ -3,6 +3,7 @@
 # No `from __future__ import annotations`: PySpark derives the kind of a function from its annotations, which must be types.
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 from pyspark.sql.functions import col
@@ -11,7 +12,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from logsegment._arrays import decode_values_array
 from logsegment._core import RecordBatchError, ValueSchemas
-from logsegment._options import KeyValues, OnBadValue, ReadOptions, SchemaSource
+from logsegment._options import Integers, KeyValues, OnBadValue, ReadOptions, SchemaSource
 from logsegment._typed_values import planned
 from logsegment.spark.arrow_types import as_spark_array, spark_arrow_type
 from logsegment.spark.udf import located
@@ -27,6 +28,7 @@ def decode_values(
     values: KeyValues = "avro",
     reader_schema: Any = None,
     fields: Sequence[str] | None = None,
+    integers: Integers = "int64",
     on_error: OnBadValue = "null",
 ) -> Callable[..., Any]:
     """Make an arrow_udf: keys or values of Spark's Kafka source -> structs.
@@ -40,7 +42,9 @@ def decode_values(
         part: "value" or "key": the subject, and the headers that name a schema.
         values: how they are encoded, as in `logsegment.decode`.
         reader_schema: the schema as which all values are read, as in `logsegment.decode`.
-        fields: the wanted fields, with dots between the names of nested ones; others are skipped. None for all.
+        fields: the wanted fields, with dots between the names of nested ones, and a name with dots in backticks; others are skipped. None
+            for all.
+        integers: the column of an integer of JSON whose schema has no bounds, as in `logsegment.decode`.
         on_error: "null" for null in place of a value that cannot be decoded, "raise" to fail the query.
 
     Returns:
@@ -64,7 +68,8 @@ def decode_values(
     """
     import pyarrow as pa
 
-    found = _found(schemas, topic, part, values, reader_schema)
+    read = ReadOptions(schemas=schemas, reader_schema=reader_schema, integers=integers)
+    found = _found(replace(read, values=values) if part == "value" else replace(read, key_values=values), topic, part)
     record = f"{part}Record"
     columns = [record] if fields is None else [f"{record}.{name}" for name in fields]
     if on_error not in ("null", "raise"):
@@ -98,18 +103,14 @@ def _headers_type() -> Any:
     return pa.list_(pa.struct([("key", pa.binary()), ("value", pa.binary())]))
 
 
-def _found(schemas: SchemaSource | None, topic: str | None, part: str, values: KeyValues, reader_schema: Any) -> ValueSchemas:
+def _found(read: ReadOptions, topic: str | None, part: str) -> ValueSchemas:
     """Return the schemas of keys or values."""
     if part not in ("value", "key"):
         raise ValueError(f'part must be "value" or "key", not {part!r}')
-    if part == "value":
-        read = ReadOptions(values=values, schemas=schemas, reader_schema=reader_schema)
-    elif reader_schema is None:
-        read = ReadOptions(key_values=values, schemas=schemas)
-    else:
+    if part == "key" and read.reader_schema is not None:
         raise ValueError("reader_schema is the schema of values; keys are read by topic=")
     if not read.is_typed:
-        raise ValueError(f"values must be a kind with schemas, not {values!r}")
+        raise ValueError(f"values must be a kind with schemas, not {read.values!r}")
     known = planned(read, [(topic, b"")])
     found = known.value_schemas if part == "value" else known.key_schemas
     assert found is not None

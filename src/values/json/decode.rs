@@ -12,7 +12,8 @@ use serde_json::value::RawValue;
 
 use arrow_schema::{DataType, TimeUnit};
 
-use super::infer::ensure_text;
+use super::infer::{documents, ensure_inferable, ensure_text, may_be_refused, text_in};
+use super::number::{has_long_number, is_number, is_whole};
 use crate::values::column::{Column, Runs, Slots, end_row};
 use crate::values::payload::{Payload, Problem, Read};
 use crate::values::shape::{Shape, ShapeKind};
@@ -48,18 +49,24 @@ impl JsonStep {
     }
 }
 
-/// Reads the text that is left into a column.
+/// Reads the text that is left into a column. A number that its column cannot hold is null, and a misfit of the payload.
 ///
 /// # Errors
 /// What is wrong with it; the column may have a part of it then.
-pub fn read(step: &JsonStep, column: &mut Column, payload: &mut Payload<'_>) -> Read<()> {
-    let text = std::str::from_utf8(payload.take(payload.left())?).map_err(|_| Problem::Utf8)?;
+pub fn read(step: &JsonStep, is_inferred: bool, column: &mut Column, payload: &mut Payload<'_>) -> Read<()> {
+    let text = text_in(payload.take(payload.left())?)?;
+    if is_inferred
+        && may_be_refused(text)
+        && let Err(Some(problem)) = ensure_inferable(text.as_bytes(), true)
+    {
+        return Err(problem);
+    }
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let mut failed = None;
-    let value = JsonValue { step, column, payload, failed: &mut failed };
+    let mut notes = Notes { failed: None, is_exact: has_long_number(text) };
+    let value = JsonValue { step, column, payload, notes: &mut notes };
     let read = value.deserialize(&mut deserializer).and_then(|()| deserializer.end());
     read.map_err(|error| {
-        failed.unwrap_or_else(|| {
+        notes.failed.or_else(|| documents(text)).unwrap_or_else(|| {
             // A number that JSON does not have says more than that the value before it is not of the column.
             let named = ensure_text(text).err().and_then(|error| number_at(text, &error));
             Box::new(Problem::Text(named.unwrap_or_else(|| format!("not JSON of its schema: {error}"))))
@@ -85,8 +92,15 @@ struct JsonValue<'p, 'b> {
     step: &'p JsonStep,
     column: &'p mut Column,
     payload: &'p mut Payload<'b>,
+    notes: &'p mut Notes,
+}
+
+/// What is known of a text.
+struct Notes {
     /// What is wrong beyond the text.
-    failed: &'p mut Option<Box<Problem>>,
+    failed: Option<Box<Problem>>,
+    /// Numbers are read as texts.
+    is_exact: bool,
 }
 
 impl JsonValue<'_, '_> {
@@ -98,20 +112,24 @@ impl JsonValue<'_, '_> {
                 Ok(())
             }
             Ok(false) => Err(E::custom("the value is not of the type of the column")),
-            Err(problem) => Err(noted(self.failed, problem)),
+            Err(problem) if problem.is_partial() => {
+                self.payload.note_misfit(problem);
+                self.null()
+            }
+            Err(problem) => Err(noted(self.notes, problem)),
         }
     }
 
     fn null<E: serde::de::Error>(self) -> Result<(), E> {
-        self.payload.spend(self.column.width()).map_err(|problem| noted(self.failed, problem))?;
+        self.payload.spend(self.column.width()).map_err(|problem| noted(self.notes, problem))?;
         self.column.push_null();
         Ok(())
     }
 }
 
-fn noted<E: serde::de::Error>(failed: &mut Option<Box<Problem>>, problem: Box<Problem>) -> E {
+fn noted<E: serde::de::Error>(notes: &mut Notes, problem: Box<Problem>) -> E {
     let error = E::custom(&problem);
-    *failed = Some(problem);
+    notes.failed = Some(problem);
     error
 }
 
@@ -119,7 +137,11 @@ impl<'de> DeserializeSeed<'de> for JsonValue<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        let is_raw = matches!(self.step, JsonStep::Text | JsonStep::Leaf(DataType::Decimal128(..)));
+        let is_raw = match self.step {
+            JsonStep::Text | JsonStep::Leaf(DataType::Decimal128(..)) => true,
+            JsonStep::Leaf(data_type) => self.notes.is_exact && data_type.is_numeric(),
+            _ => false,
+        };
         if !is_raw {
             return deserializer.deserialize_any(self);
         }
@@ -137,7 +159,7 @@ impl<'de> DeserializeSeed<'de> for JsonValue<'_, '_> {
                 values.push(digits(text, *precision, *scale)?);
                 Ok(true)
             }
-            _ => Ok(false),
+            (step, slots) => number(step, slots, text),
         })
     }
 }
@@ -170,13 +192,7 @@ impl<'de> Visitor<'de> for JsonValue<'_, '_> {
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<(), E> {
-        self.push(|step, slots| match slots {
-            Slots::F32(_) | Slots::F64(_) => Ok(real(slots, value)),
-            // 2.0 is an integer of JSON Schema.
-            _ if value.fract() == 0.0 && value.abs() < EXACT => whole(step, slots, truncated(value)),
-            _ if value.fract() == 0.0 => Err(Box::new(Problem::Text(format!("{value} does not fit the 64 bits of the column")))),
-            _ => Ok(false),
-        })
+        self.push(|step, slots| double(step, slots, value))
     }
 
     fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<(), E> {
@@ -184,12 +200,12 @@ impl<'de> Visitor<'de> for JsonValue<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let Self { step, column, payload, failed } = self;
+        let Self { step, column, payload, notes } = self;
         let (JsonStep::List(step), Slots::List(offsets, children)) = (step, &mut column.slots) else {
             return Err(A::Error::custom("an array is not of the type of the column"));
         };
-        while items.next_element_seed(JsonValue { step, column: children, payload, failed })?.is_some() {}
-        end_row(offsets, children).map_err(|problem| noted(failed, problem))?;
+        while items.next_element_seed(JsonValue { step, column: children, payload, notes })?.is_some() {}
+        end_row(offsets, children).map_err(|problem| noted(notes, problem))?;
         column.note_valid();
         Ok(())
     }
@@ -204,15 +220,21 @@ impl<'de> Visitor<'de> for JsonValue<'_, '_> {
 }
 
 fn object<'de, A: MapAccess<'de>>(value: JsonValue<'_, '_>, mut pairs: A) -> Result<(), A::Error> {
-    let JsonValue { step, column, payload, failed } = value;
+    let JsonValue { step, column, payload, notes } = value;
     let (JsonStep::Struct(places, steps), Slots::Struct(children, len)) = (step, &mut column.slots) else {
         return Err(A::Error::custom("an object is not of the type of the column"));
     };
     while let Some(name) = pairs.next_key_seed(Name)? {
         let found = places.get(&*name).copied();
         match found.and_then(|place| Some((steps.get(place)?, children.get_mut(place)?))) {
-            Some((_, column)) if column.len() > *len => return Err(noted(failed, Problem::Twice(name.into_owned()).into())),
-            Some((step, column)) => pairs.next_value_seed(JsonValue { step, column, payload, failed })?,
+            Some((_, column)) if column.len() > *len => return Err(noted(notes, Problem::Twice(name.into_owned()).into())),
+            Some((step, column)) => {
+                let is_fit = payload.misfit.is_none();
+                pairs.next_value_seed(JsonValue { step, column, payload, notes })?;
+                if is_fit {
+                    payload.note_field(&name);
+                }
+            }
             None => {
                 pairs.next_value::<IgnoredAny>()?;
             }
@@ -220,7 +242,7 @@ fn object<'de, A: MapAccess<'de>>(value: JsonValue<'_, '_>, mut pairs: A) -> Res
     }
     *len += 1;
     for child in children.iter_mut().filter(|child| child.len() < *len) {
-        payload.spend(child.width()).map_err(|problem| noted(failed, problem))?;
+        payload.spend(child.width()).map_err(|problem| noted(notes, problem))?;
         child.push_null();
     }
     column.note_valid();
@@ -228,22 +250,26 @@ fn object<'de, A: MapAccess<'de>>(value: JsonValue<'_, '_>, mut pairs: A) -> Res
 }
 
 fn map<'de, A: MapAccess<'de>>(value: JsonValue<'_, '_>, mut pairs: A) -> Result<(), A::Error> {
-    let JsonValue { step, column, payload, failed } = value;
+    let JsonValue { step, column, payload, notes } = value;
     let (JsonStep::Map(step), Slots::Map(offsets, keys, values)) = (step, &mut column.slots) else {
         return Err(A::Error::custom("an object is not of the type of the column"));
     };
     let mut seen: HashSet<Cow<'de, str>> = HashSet::new();
     while let Some(name) = pairs.next_key_seed(Name)? {
         if let Slots::Runs(runs) = &mut keys.slots {
-            runs.push(name.as_bytes()).map_err(|problem| noted(failed, problem))?;
+            runs.push(name.as_bytes()).map_err(|problem| noted(notes, problem))?;
         }
         if seen.contains(&name) {
-            return Err(noted(failed, Problem::Twice(name.into_owned()).into()));
+            return Err(noted(notes, Problem::Twice(name.into_owned()).into()));
+        }
+        let is_fit = payload.misfit.is_none();
+        pairs.next_value_seed(JsonValue { step, column: &mut *values, payload, notes })?;
+        if is_fit {
+            payload.note_field(&name);
         }
         seen.insert(name);
-        pairs.next_value_seed(JsonValue { step, column: &mut *values, payload, failed })?;
     }
-    end_row(offsets, values).map_err(|problem| noted(failed, problem))?;
+    end_row(offsets, values).map_err(|problem| noted(notes, problem))?;
     column.note_valid();
     Ok(())
 }
@@ -299,21 +325,58 @@ fn real(slots: &mut Slots, value: f64) -> bool {
     true
 }
 
+/// A value of a column of numbers, as text; false for a column of another type.
+fn number(step: &JsonStep, slots: &mut Slots, text: &str) -> Read<bool> {
+    if !is_number(text) {
+        return Ok(false);
+    }
+    match (text.parse::<i128>(), text.parse::<f64>()) {
+        (Ok(value), _) => whole(step, slots, value),
+        (Err(_), Ok(value)) if value.is_finite() && (!is_whole(text) || matches!(slots, Slots::F32(_) | Slots::F64(_))) => {
+            double(step, slots, value)
+        }
+        _ => Err(beyond(slots, &short(text))),
+    }
+}
+
+/// A number that is not written as an integer, or has more than 64 bits; false for a column of another type.
+fn double(step: &JsonStep, slots: &mut Slots, value: f64) -> Read<bool> {
+    match slots {
+        Slots::F32(_) | Slots::F64(_) => Ok(real(slots, value)),
+        // 2.0 is an integer of JSON Schema.
+        _ if value.fract() == 0.0 && value.abs() < EXACT => whole(step, slots, truncated(value)),
+        Slots::I64(_) | Slots::I32(_) | Slots::U64(_) | Slots::U32(_) if value.fract() == 0.0 => Err(beyond(slots, &format!("{value:e}"))),
+        _ => Ok(false),
+    }
+}
+
+/// The problem of a number that a column cannot hold.
+#[cold]
+fn beyond(slots: &Slots, number: &str) -> Box<Problem> {
+    let hint = if matches!(slots, Slots::I64(_)) { " of 64 bits; pass integers=\"decimal\" (--integers decimal)" } else { "" };
+    let problem = format!("{number} does not fit the column{hint}");
+    Box::new(Problem::Number { field: String::new(), problem, others: 0 })
+}
+
 /// An integer; false for a column of another type.
 fn whole(step: &JsonStep, slots: &mut Slots, value: i128) -> Read<bool> {
-    let beyond = || Box::new(Problem::Text(format!("{value} does not fit the type of the column")));
     if let JsonStep::Leaf(DataType::Date32 | DataType::Timestamp(..)) = step {
         return Ok(false);
     }
-    match slots {
+    let pushed = match slots {
         Slots::F32(_) | Slots::F64(_) => return Ok(real(slots, rounded(value))),
-        Slots::I64(values) => values.push(value.try_into().map_err(|_| beyond())?),
-        Slots::I32(values) => values.push(value.try_into().map_err(|_| beyond())?),
-        Slots::U64(values) => values.push(value.try_into().map_err(|_| beyond())?),
-        Slots::U32(values) => values.push(value.try_into().map_err(|_| beyond())?),
+        Slots::I64(values) => push_integer(values, value),
+        Slots::I32(values) => push_integer(values, value),
+        Slots::U64(values) => push_integer(values, value),
+        Slots::U32(values) => push_integer(values, value),
         _ => return Ok(false),
-    }
-    Ok(true)
+    };
+    if pushed.is_some() { Ok(true) } else { Err(beyond(slots, &value.to_string())) }
+}
+
+fn push_integer<T: TryFrom<i128>>(values: &mut Vec<T>, value: i128) -> Option<()> {
+    values.push(value.try_into().ok()?);
+    Some(())
 }
 
 /// Text, and what is written as text: bytes in base64, dates and times.
@@ -349,23 +412,26 @@ fn text_of(step: &JsonStep, slots: &mut Slots, value: &str) -> Read<bool> {
 
 /// The digits of a number, or of a number in quotes, as a decimal.
 fn digits(text: &str, precision: u8, scale: i8) -> Read<i128> {
-    let bad = || Box::new(Problem::Text(format!("{} is not a decimal of {precision} digits, {scale} after the point", short(text))));
+    let problem = || format!("{} is not a decimal of {precision} digits, {scale} after the point", short(text));
+    let bad = || Box::new(Problem::Text(problem()));
+    let beyond = || Box::new(Problem::Number { field: String::new(), problem: problem(), others: 0 });
     let number = text.trim_matches('"');
     let (number, exponent) = number.split_once(['e', 'E']).map_or((number, "0"), |(number, exponent)| (number, exponent));
     let exponent: i32 = exponent.trim_start_matches('+').parse().map_err(|_| bad())?;
     let (head, tail) = number.split_once('.').unwrap_or((number, ""));
     let tail = tail.trim_end_matches('0');
-    let mut found: i128 = format!("{head}{tail}").parse().map_err(|_| bad())?;
+    let found = format!("{head}{tail}");
+    let found: i128 = found.parse().map_err(|_| if is_whole(&found) { beyond() } else { bad() })?;
     let after = i32::from(scale).saturating_add(exponent).saturating_sub(i32::try_from(tail.len()).map_err(|_| bad())?);
-    let power = 10_i128.checked_pow(after.unsigned_abs());
-    found = match power {
+    let found = match 10_i128.checked_pow(after.unsigned_abs()) {
         _ if found == 0 => 0,
-        Some(power) if after >= 0 => found.checked_mul(power).ok_or_else(bad)?,
+        Some(power) if after >= 0 => found.checked_mul(power).ok_or_else(beyond)?,
+        None if after >= 0 => return Err(beyond()),
         Some(power) if found.checked_rem(power) == Some(0) => found.checked_div(power).ok_or_else(bad)?,
         _ => return Err(bad()),
     };
     let bound = 10_i128.checked_pow(precision.into()).ok_or_else(bad)?;
-    if found >= bound || found <= -bound { Err(bad()) } else { Ok(found) }
+    if found >= bound || found <= -bound { Err(beyond()) } else { Ok(found) }
 }
 
 fn short(text: &str) -> String {

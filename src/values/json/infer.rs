@@ -3,11 +3,18 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::number::{has_long_number, is_number, is_whole};
+use super::schema::INFERRED;
+use crate::values::payload::{Problem, Read};
 
 /// Most names of the objects of one inferred schema; what has more becomes text.
 const MOST_NAMES: usize = 2_000;
+/// Most levels of objects and arrays of a text whose schema is inferred. Libraries of Arrow import 64 levels of columns.
+const MOST_LEVELS: usize = 60;
 
 /// What values of one place were.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,12 +44,10 @@ enum InferredKind {
 
 impl Inferred {
     /// Adds a text; false for one that is not JSON, which changes nothing. `allows_twice` takes a text that has a name twice.
+    /// One that `ensure_inferable` refuses changes nothing either.
     pub fn add(&mut self, text: &[u8], allows_twice: bool) -> bool {
-        let Ok(text) = std::str::from_utf8(text) else { return false };
-        let mut deserializer = serde_json::Deserializer::from_str(text);
         let mut names = self.names;
-        let found = Seen { names: &mut names, allows_twice }.deserialize(&mut deserializer);
-        let Ok(found) = found.and_then(|found| deserializer.end().map(|()| found)) else { return false };
+        let Ok(found) = seen(text, &mut names, allows_twice) else { return false };
         let kind = std::mem::take(&mut self.kind);
         self.kind = if names > MOST_NAMES { InferredKind::Any } else { kind.merged(found) };
         self.names = self.kind.names();
@@ -51,7 +56,11 @@ impl Inferred {
 
     /// The text of the schema.
     pub fn schema(&self) -> String {
-        self.kind.schema().to_string()
+        let mut schema = self.kind.schema();
+        if let serde_json::Value::Object(keywords) = &mut schema {
+            keywords.insert(INFERRED.to_owned(), true.into());
+        }
+        schema.to_string()
     }
 }
 
@@ -105,17 +114,105 @@ impl InferredKind {
     }
 }
 
+/// What a text has.
+///
+/// # Errors
+/// Why it has no part in an inferred schema; `None` if it is not JSON.
+fn seen(bytes: &[u8], names: &mut usize, allows_twice: bool) -> Result<InferredKind, Option<Box<Problem>>> {
+    let text = text_in(bytes).map_err(|_| None)?;
+    let mut refused = None;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let seen = Seen { names, refused: &mut refused, allows_twice, is_exact: has_long_number(text), level: 0 };
+    let found = seen.deserialize(&mut deserializer).and_then(|found| deserializer.end().map(|()| found));
+    found.map_err(|_| match refused {
+        // What is wrong was found before the rest was read, which may not be JSON.
+        Some(problem) => serde_json::from_str::<IgnoredAny>(text).is_ok().then_some(problem),
+        // Numbers one after the other are rather another format.
+        None => documents(text).filter(|_| text.trim_start().starts_with(['{', '['])),
+    })
+}
+
+/// Fails for a text that has no part in an inferred schema, since its columns would be of no use: with the reason, or `None` if the bytes
+/// are not JSON.
+pub fn ensure_inferable(bytes: &[u8], allows_twice: bool) -> Result<(), Option<Box<Problem>>> {
+    seen(bytes, &mut 0, allows_twice).map(|_| ())
+}
+
+/// True for a text that `ensure_inferable` may refuse, at a glance.
+pub fn may_be_refused(text: &str) -> bool {
+    text.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count() > MOST_LEVELS || text.contains("\\u0000")
+}
+
+/// The text of a value, without a byte order mark before it.
+///
+/// # Errors
+/// `Utf8`.
+pub fn text_in(bytes: &[u8]) -> Read<&str> {
+    let text = std::str::from_utf8(bytes).map_err(|_| Problem::Utf8)?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
+/// The problem of several JSON texts one after the other; `None` for anything else.
+pub fn documents(text: &str) -> Option<Box<Problem>> {
+    let mut count = 0_usize;
+    for document in serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>() {
+        document.ok()?;
+        count += 1;
+    }
+    (count > 1).then(|| Box::new(Problem::Text(format!("{count} JSON documents in one value"))))
+}
+
 /// Sees what a value is. Names are counted, so that objects cannot fill the memory.
 struct Seen<'n> {
     names: &'n mut usize,
+    /// Why the text has no part in the schema.
+    refused: &'n mut Option<Box<Problem>>,
     allows_twice: bool,
+    /// Numbers are looked at as texts.
+    is_exact: bool,
+    /// Objects and arrays around the value.
+    level: usize,
+}
+
+impl Seen<'_> {
+    /// The same for a value inside of this one.
+    fn inside(&mut self) -> Seen<'_> {
+        let Self { names, refused, allows_twice, is_exact, level } = self;
+        Seen { names, refused, allows_twice: *allows_twice, is_exact: *is_exact, level: *level + 1 }
+    }
+
+    fn ensure_level<E: serde::de::Error>(&mut self) -> Result<(), E> {
+        if self.level < MOST_LEVELS {
+            return Ok(());
+        }
+        let (limit, allowed) = ("levels of JSON without a schema", u64::try_from(MOST_LEVELS).unwrap_or(u64::MAX));
+        Err(self.refuse(Problem::Limit { limit, allowed }))
+    }
+
+    fn refuse<E: serde::de::Error>(&mut self, problem: Problem) -> E {
+        let error = E::custom(&problem);
+        *self.refused = Some(Box::new(problem));
+        error
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for Seen<'_> {
     type Value = InferredKind;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<InferredKind, D::Error> {
-        deserializer.deserialize_any(self)
+        if !self.is_exact {
+            return deserializer.deserialize_any(self);
+        }
+        let raw = <&RawValue>::deserialize(deserializer)?.get();
+        if !is_number(raw) {
+            let mut deserializer = serde_json::Deserializer::from_str(raw);
+            return deserializer.deserialize_any(self).map_err(D::Error::custom);
+        }
+        Ok(match raw.parse::<i64>() {
+            Ok(_) => InferredKind::Integer,
+            Err(_) if is_whole(raw) => InferredKind::BigInteger,
+            Err(_) => InferredKind::Number,
+        })
     }
 }
 
@@ -150,32 +247,30 @@ impl<'de> Visitor<'de> for Seen<'_> {
         Ok(InferredKind::Text)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<InferredKind, A::Error> {
-        let Self { names, allows_twice } = self;
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<InferredKind, A::Error> {
+        self.ensure_level()?;
         let mut kind = InferredKind::Null;
-        while let Some(item) = items.next_element_seed(Seen { names, allows_twice })? {
+        while let Some(item) = items.next_element_seed(self.inside())? {
             kind = kind.merged(item);
         }
         Ok(InferredKind::List(Box::new(kind)))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<InferredKind, A::Error> {
-        let Self { names, allows_twice } = self;
+    fn visit_map<A: MapAccess<'de>>(mut self, mut pairs: A) -> Result<InferredKind, A::Error> {
+        self.ensure_level()?;
         let mut found = BTreeMap::new();
         while let Some(name) = pairs.next_key::<String>()? {
-            *names += 1;
-            let kind = pairs.next_value_seed(Seen { names, allows_twice })?;
-            if found.insert(name.into_boxed_str(), kind).is_some() && !allows_twice {
+            if name.contains('\0') {
+                return Err(self.refuse(Problem::Text(format!("the name {name:?} has the character U+0000, which no column may have"))));
+            }
+            *self.names += 1;
+            let kind = pairs.next_value_seed(self.inside())?;
+            if found.insert(name.into_boxed_str(), kind).is_some() && !self.allows_twice {
                 return Err(A::Error::custom("a name is there twice"));
             }
         }
         Ok(InferredKind::Object(found))
     }
-}
-
-/// True for bytes that are JSON in all of their parts, without a name that is there twice.
-pub fn is_text(bytes: &[u8]) -> bool {
-    Inferred::default().add(bytes, false)
 }
 
 /// Fails for a text that is not JSON in all of its parts: RFC 8259, with escapes that are characters.

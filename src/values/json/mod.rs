@@ -3,11 +3,12 @@
 mod decode;
 mod encode;
 mod infer;
+mod number;
 mod schema;
 mod shape;
 
 pub use decode::{JsonStep, read};
 pub use encode::write;
-pub use infer::{Inferred, is_text};
-pub use schema::JsonSchema;
+pub use infer::{Inferred, ensure_inferable};
+pub use schema::{Integers, JsonSchema};
 pub use shape::{holds, schema_of, shape_of};

@@ -6,9 +6,33 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+/// The keyword of schemas that were inferred, which no draft has.
+pub const INFERRED: &str = "arrow:inferred";
+
+/// The column of an integer whose schema has no bounds within 64 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Integers {
+    /// Of 64 bits.
+    #[default]
+    Int64,
+    /// Of 38 digits.
+    Decimal,
+}
+
+impl Integers {
+    /// All of them, with the names that callers use.
+    pub const NAMES: [(&'static str, Self); 2] = [("int64", Self::Int64), ("decimal", Self::Decimal)];
+
+    /// The name that callers use.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, integers)| *integers == self).map_or("int64", |(name, _)| name)
+    }
+}
+
 /// A schema with the schemas that it refers to.
 #[derive(Clone, Debug)]
 pub struct JsonSchema {
+    integers: Integers,
     documents: Vec<Value>,
     /// The documents by the names that references have for them.
     names: HashMap<String, usize>,
@@ -28,7 +52,7 @@ impl JsonSchema {
     /// # Errors
     /// A text that is not JSON.
     pub fn parse(text: &str, referenced: &[(String, String)]) -> Result<Self, String> {
-        let mut schema = Self { documents: Vec::new(), names: HashMap::new(), text: text.to_owned() };
+        let mut schema = Self { integers: Integers::default(), documents: Vec::new(), names: HashMap::new(), text: text.to_owned() };
         schema.add(None, text)?;
         for (name, text) in referenced {
             schema.add(Some(name), text)?;
@@ -39,6 +63,22 @@ impl JsonSchema {
     /// The text.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The same, with these columns of integers.
+    #[must_use]
+    pub fn with_integers(self, integers: Integers) -> Self {
+        Self { integers, ..self }
+    }
+
+    /// The column of an integer without bounds.
+    pub fn integers(&self) -> Integers {
+        self.integers
+    }
+
+    /// True if it was inferred from values.
+    pub fn is_inferred(&self) -> bool {
+        self.documents.first().is_some_and(|root| root.get(INFERRED).is_some())
     }
 
     /// The schema of whole values.

@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, TimeUnit};
 use serde_json::{Map, Value, json};
 
-use super::schema::{JsonSchema, Place};
+use super::schema::{Integers, JsonSchema, Place};
 use crate::values::payload::{MOST_DEPTH, Problem, Read};
 use crate::values::shape::{MOST_COLUMNS, Member, Shape, ShapeKind, common};
 use crate::values::wanted::Wanted;
@@ -23,7 +23,7 @@ pub fn shape_of(schema: &JsonSchema, wanted: &Wanted) -> Read<Shape> {
 pub fn holds(reader: &ShapeKind, writer: &ShapeKind) -> bool {
     match (reader, writer) {
         (ShapeKind::Json, _) | (_, ShapeKind::Leaf(DataType::Null)) => true,
-        (ShapeKind::Leaf(DataType::Float64), ShapeKind::Leaf(DataType::Int64)) => true,
+        (ShapeKind::Leaf(DataType::Float64 | DataType::Decimal128(38, 0)), ShapeKind::Leaf(DataType::Int64)) => true,
         (ShapeKind::Struct(read), ShapeKind::Struct(written)) => read.iter().all(|member| {
             let same = written.iter().find(|other| other.name == member.name);
             same.is_none_or(|other| holds(&member.shape.kind, &other.shape.kind))
@@ -89,7 +89,7 @@ impl Shaper<'_> {
         Ok(match name {
             "null" => ShapeKind::Leaf(DataType::Null),
             "boolean" => ShapeKind::Leaf(DataType::Boolean),
-            "integer" => ShapeKind::Leaf(integer(keywords)),
+            "integer" => ShapeKind::Leaf(integer(keywords, self.schema.integers())),
             "number" => ShapeKind::Leaf(DataType::Float64),
             "string" => ShapeKind::Leaf(DataType::Utf8),
             "array" => match keywords.get("items") {
@@ -160,20 +160,24 @@ impl Shaper<'_> {
 /// The one kind that holds values of all of these, else JSON text.
 fn one_kind(kinds: Vec<ShapeKind>) -> ShapeKind {
     let shapes: Vec<Shape> = kinds.into_iter().map(|kind| Shape { kind, is_nullable: true }).collect();
-    let is_number = |shape: &Shape| matches!(shape.kind, ShapeKind::Leaf(DataType::Int64 | DataType::Float64));
+    let is_whole = |shape: &Shape| matches!(shape.kind, ShapeKind::Leaf(DataType::Int64 | DataType::Decimal128(38, 0)));
+    let is_number = |shape: &Shape| is_whole(shape) || shape.kind == ShapeKind::Leaf(DataType::Float64);
     match common(&shapes) {
         Some(kind) => kind,
+        None if !shapes.is_empty() && shapes.iter().all(is_whole) => ShapeKind::Leaf(DataType::Decimal128(38, 0)),
         None if !shapes.is_empty() && shapes.iter().all(is_number) => ShapeKind::Leaf(DataType::Float64),
         None if shapes.is_empty() => ShapeKind::Leaf(DataType::Null),
         None => ShapeKind::Json,
     }
 }
 
-/// 64 bits, unless the bounds of the schema are beyond them.
-fn integer(keywords: &Map<String, Value>) -> DataType {
-    let bounds = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
-    let mut numbers = bounds.iter().filter_map(|keyword| keywords.get(*keyword)).filter(|bound| bound.is_number());
-    if numbers.any(|bound| !bound.is_i64()) { DataType::Decimal128(38, 0) } else { DataType::Int64 }
+/// 64 bits, unless a bound of the schema is beyond them, or is missing and integers without bounds are decimals.
+fn integer(keywords: &Map<String, Value>, integers: Integers) -> DataType {
+    let bounds = |names: [&'static str; 2]| names.into_iter().filter_map(|name| keywords.get(name)).filter(|bound| bound.is_number());
+    let sides = [["minimum", "exclusiveMinimum"], ["maximum", "exclusiveMaximum"]];
+    let is_beyond = sides.into_iter().flat_map(bounds).any(|bound| !bound.is_i64());
+    let is_bounded = sides.into_iter().all(|names| bounds(names).next().is_some());
+    if is_beyond || (!is_bounded && integers == Integers::Decimal) { DataType::Decimal128(38, 0) } else { DataType::Int64 }
 }
 
 /// The type of the values of `enum` or `const`.

@@ -44,7 +44,7 @@ CORRUPT_RECORD = "_corrupt_record"
 LIMIT_PREFIX = "limits."
 ENTRY_LIMITS = tuple(f"{LIMIT_PREFIX}{name}" for name in LIMIT_NAMES)
 #: How keys and values are decoded.
-VALUES = ("values", "keyValues", "schemas.path", "schemas.framing", "readerSchema")
+VALUES = ("values", "keyValues", "schemas.path", "schemas.framing", "readerSchema", "integers")
 _COLUMNS = ("includeHeaders", "columns", *VALUES)
 _BATCHES = ("isolation", "topic", "partition", "batchSize", "batchBytes", "experimental", "unreadable")
 #: How a partition is read; which directory of a partition that is in several.

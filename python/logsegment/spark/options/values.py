@@ -1,4 +1,4 @@
-"""Options of decoded keys and values: `values`, `keyValues`, `schemas.path`, `schemas.framing`, `readerSchema`."""
+"""Options of decoded keys and values: `values`, `keyValues`, `schemas.path`, `schemas.framing`, `readerSchema`, `integers`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from logsegment._options import INTERNAL, PRIMITIVES, Framing, KeyValues, Values, ensure_values, with_values
+from logsegment._options import INTERNAL, PRIMITIVES, Framing, Integers, KeyValues, Values, ensure_values, with_values
 from logsegment.schemas import SchemaSet, from_path
 from logsegment.stores.uri import placed
 
 T = TypeVar("T", bound=str)
 #: Options that mean nothing if neither keys nor values are decoded.
-OF_SCHEMAS = ("schemas.path", "schemas.framing", "readerSchema")
+OF_SCHEMAS = ("schemas.path", "schemas.framing", "readerSchema", "integers")
 
 
 def values_option(options: Mapping[str, str]) -> Values:
@@ -53,7 +53,8 @@ def schemas_options(options: Mapping[str, str]) -> dict[str, Any]:
             raise ValueError(f"option {useless} needs the option values or keyValues, such as values=avro")
         return {} if {values, keys} <= {"raw", INTERNAL} else {"values": values, "key_values": keys}
     framing = _choice(options, "schemas.framing", get_args(Framing)) if "schemas.framing" in options else None
-    read = {"values": values, "key_values": keys, "schemas": _schemas(options), "framing": framing}
+    integers = _choice(options, "integers", get_args(Integers))
+    read = {"values": values, "key_values": keys, "schemas": _schemas(options), "framing": framing, "integers": integers}
     text = options.get("readerschema")
     return read if text is None else read | {"reader_schema": _reader_schema(text)}
 
