@@ -47,6 +47,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<verbs::valid_batches::ValidBatches>()?;
     module.add_function(wrap_pyfunction!(verbs::valid_batches::valid_batches, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::valid_batches::batch_headers, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::time_lookup::begins_at, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::time_lookup::first_offset_at, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::encode::encode, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::validate::validate_findings, module)?)?;

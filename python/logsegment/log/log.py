@@ -126,7 +126,8 @@ class Log(Entries):
             end_offset: first offset not wanted (exclusive).
             start_timestamp: begin at the first record of this time or later; with `on_error="skip"` as in `Segment.records`.
             end_timestamp: records before this time, wherever they are; `start_timestamp` too is then compared with each record, and a
-                record without a timestamp is in no range. Times need not be in order: the read goes on to the end of the offsets.
+                record without a timestamp is in no range. The read goes on to the end of the log, unless the headers of all later batches
+                give the times of all records: LogAppendTime, or batches of one record.
             isolation: "read_committed" is right across the borders of segments.
             log_start_offset: as in `Log`, for this read; None is that of the log.
             options: options of records; see `decode`. With `values="internal"`, records of other topics have null, and a warning is

@@ -241,7 +241,8 @@ class Segment(Entries):
             end_offset: end of the offsets to return (exclusive).
             start_timestamp: start at the first record of this time or later, as `offset_for_timestamp` finds it in a valid log.
             end_timestamp: records before this time, wherever they are; `start_timestamp` too is then compared with each record, and a
-                record without a timestamp is in no range. Times need not be in order: the read goes on to the end of the offsets.
+                record without a timestamp is in no range. The read goes on to the end of the log, unless the headers of all later batches
+                give the times of all records: LogAppendTime, or batches of one record.
             isolation: see `decode`; the markers of the whole partition count.
             options: options of records; see `decode`.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from logsegment._core import FileSource, RecordBatchError
+from logsegment._core import FileSource, RecordBatchError, begins_at
 from logsegment._core import first_offset_at as core_first_offset_at
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions, Timestamp, milliseconds, time_bounds
@@ -67,7 +67,7 @@ def within_times(segments: Sequence[SegmentLookup], times: tuple[Timestamp | Non
 
     A first time alone is a place in the log, as for Kafka's consumers: the read begins at the first record of this time or later, and goes
     on to the end. With a second time, the times of a record decide, wherever the record is: one bad clock ends no read. A record without a
-    timestamp is in no range.
+    timestamp is in no range. The read ends early only where the headers give the times of all later records; see `_end_before`.
 
     Args:
         segments: those of a log, in the order of their offsets.
@@ -79,14 +79,15 @@ def within_times(segments: Sequence[SegmentLookup], times: tuple[Timestamp | Non
     """
     since, until = time_bounds(*times)
     anywhere = from_log_start(segments, replace(options, start_offset=None, end_offset=None))
-    start = None
+    start = end = None
     if since is not None:
         found = first_place_at(segments, since, anywhere, takes_batch=until is not None)
         start = _MOST if found is None else found
     if until is not None:
         until = min(max(until, _LEAST), _MOST)
+        end = _end_before(segments, until, anywhere)
         options = replace(options, times=(None if since is None else max(since, _LEAST), until))
-    return options.sharing(start, None)
+    return options.sharing(start, end)
 
 
 def from_log_start(segments: Sequence[SegmentLookup], options: ReadOptions) -> ReadOptions:
@@ -95,6 +96,28 @@ def from_log_start(segments: Sequence[SegmentLookup], options: ReadOptions) -> R
     start = max(starts, default=None)
     is_needed = start is not None and (options.start_offset is None or options.start_offset < start)
     return replace(options, start_offset=start) if is_needed else options
+
+
+def _end_before(segments: Sequence[SegmentLookup], until: int, options: ReadOptions) -> int | None:
+    """Return the offset before which a read of records before a time can end; None if later records may be before it.
+
+    It can end at the batch of the first record of that time, if the headers from there on give the times of all records (LogAppendTime, or
+    batches of one record), and none is before it.
+    """
+    found = None if options.skips_damage else _first_at(segments, until, options)
+    if found is None:
+        return None
+    first, _, base = found
+    try:
+        position, batch = first.find_offset(base)
+        if batch is None or batch[1] != base:
+            return None
+        read = replace(options, check_crc=False)
+        later = segments[segments.index(first) :]
+        sources = (FileSource(segment.file.path, position if segment is first else 0) for segment in later)
+        return base if all(begins_at(source, until, read) for source in sources) else None
+    except RecordBatchError:
+        return None
 
 
 def _found_in(segment: SegmentLookup, timestamp: int, options: ReadOptions) -> tuple[int, int] | None:

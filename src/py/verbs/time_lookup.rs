@@ -10,13 +10,15 @@ use pyo3::prelude::*;
 use crate::columns::batch_rows::{BatchRow, batch_rows};
 use crate::columns::batches::BatchRows;
 use crate::columns::{BatchSource, OnError, StreamOptions, stream};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::log::hides_times;
+use crate::model::timestamp::NO_TIMESTAMP;
+use crate::model::{BatchHeader, CompressionType, RecordFormat};
 use crate::py::interrupt::Signals;
 use crate::py::options::ReadOptions;
 use crate::py::source::FileSource;
 use crate::py::source::store;
-use crate::py::verbs::decode_files;
+use crate::py::verbs::{decode_files, header_walk};
 
 /// Headers that are read together.
 const HEADERS: usize = 64;
@@ -43,6 +45,60 @@ pub fn first_offset_at(py: Python<'_>, source: PyRef<'_, FileSource>, timestamp:
     signals.skip_damage(records.on_error == OnError::Skip);
     let search = Search { file: source.clone(), timestamp, options, records, signals: Arc::clone(&signals) };
     py.detach(|| search.first(headers)).map_err(|error| signals.raised(py, &error))
+}
+
+/// Return True if no record of a source is before a time (ms), by the headers alone.
+///
+/// The header of each batch must give the time of all of its records: LogAppendTime, or one record.
+///
+/// Args:
+///     source: the bytes of a segment, from a batch on.
+///     timestamp: ms.
+///     options: those of the read.
+///
+/// Raises:
+///     OSError: if the file cannot be read.
+#[pyfunction]
+pub fn begins_at(py: Python<'_>, source: PyRef<'_, FileSource>, timestamp: i64, options: ReadOptions) -> PyResult<bool> {
+    let (signals, interrupt) = Signals::new();
+    signals.read_file(store::shown(&source.path));
+    let mut headers = StreamOptions { batch_size: HEADERS, ..options.to_entry_stream(interrupt.clone())? };
+    let is_control_wanted = options.to_record_stream(interrupt)?.decode.is_control_wanted;
+    let file = source.clone();
+    let is_later = |row: &BatchRow| {
+        let header = &row.header;
+        let is_ignored = header.count == Some(0) || (header.is_control() && !is_control_wanted);
+        is_ignored || time_of_all(header).is_some_and(|time| time >= timestamp)
+    };
+    let found = py.detach(|| -> Result<bool> {
+        let walk = header_walk::rows(&file, &options, &headers, &signals).map_err(Error::from)?;
+        let mut rows = match walk {
+            Some(rows) => rows,
+            None => Box::new(BatchRows::new(decode_files::open(&file, &signals, &options.reading, &mut headers.decode)?, headers)),
+        };
+        while let Some(rows) = rows.next_batch()? {
+            if !batch_rows(&rows).unwrap_or_default().iter().all(is_later) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    });
+    match found {
+        Err(error) if error.is_about_data() => Ok(false),
+        found => found.map_err(|error| signals.raised(py, &error)),
+    }
+}
+
+/// The time of every record of a batch, where the header alone gives it. Of several records `baseTimestamp` is not the smallest time.
+fn time_of_all(header: &BatchHeader) -> Option<i64> {
+    let (base, largest) = (header.base_timestamp, header.max_timestamp);
+    let is_only = match header.format {
+        _ if header.append_time().is_some() => true,
+        RecordFormat::V1 => header.compression() == CompressionType::None,
+        RecordFormat::V2 | RecordFormat::V3 => header.count == Some(1) && base == largest && header.delete_horizon_ms().is_none(),
+        RecordFormat::V0 | RecordFormat::V07 => false,
+    };
+    Some(largest).filter(|time| is_only && *time != NO_TIMESTAMP)
 }
 
 /// The offset of a record, and the base offset of its batch.

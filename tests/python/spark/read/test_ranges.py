@@ -329,10 +329,19 @@ def test_one_percent_of_the_offsets_reads_two_percent_of_the_bytes_in_two_tasks(
     assert sum(count for count, _ in counted) <= size * 0.02 + 2 * 16384
 
 
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One segment of about 48 MiB, each record in a batch of its own, whose header has its time."""
+    root = tmp_path_factory.mktemp("apart")
+    make_partition(root, "big", 0, [list(range(40_000))], value_bytes=1200, batch_bytes=1, interval=4096)
+    return root / "big-0"
+
+
 @pytest.mark.parametrize("first", [0, 17_003, 39_600])
-def test_one_percent_of_the_times_reads_two_percent_of_the_bytes(large: Path, first: int):
-    size = (large / f"{0:020}.log").stat().st_size
-    _, tasks = plan(large, startingTimestamp=str(START + first), endingTimestamp=str(START + first + 400))
+def test_one_percent_of_the_times_reads_two_percent_of_the_bytes(apart: Path, first: int):
+    """Where headers give the times of all records. Of several records in a batch, a later batch may have an earlier one."""
+    size = (apart / f"{0:020}.log").stat().st_size
+    _, tasks = plan(apart, startingTimestamp=str(START + first), endingTimestamp=str(START + first + 400))
     counted = [read_bytes(task) for task in tasks]
     assert sum(records for _, records in counted) == 400
     assert sum(count for count, _ in counted) <= size * 0.02 + 2 * 16384
