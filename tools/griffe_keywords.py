@@ -28,6 +28,7 @@ from griffe import (
 #: Each class of keywords, with the dataclass that has the defaults and the function that documents the options.
 DOCUMENTED_BY = {
     "EntryKeywords": ("ReadOptions", "_decode.decode"),
+    "SkippingKeywords": ("ReadOptions", "_decode.decode"),
     "ReadKeywords": ("ReadOptions", "_decode.decode"),
     "ArrayKeywords": ("ReadOptions", "_decode.decode"),
     "EncodeKeywords": ("EncodeOptions", "_encode.encode"),
@@ -91,13 +92,17 @@ def options_of(package: Module, keywords: str) -> Iterator[Option]:
     """Yield the options of a class of keywords, in the order in which they are documented."""
     defaults, function = DOCUMENTED_BY[keywords]
     module = package["_options"]
-    members = {}
-    for name in (*map(str, module[keywords].bases), keywords):
-        if name in DOCUMENTED_BY:
-            members |= module[name].members
+    members = members_of(module, keywords)
     for name, description in described(package[function]).items():
         if name in members:
             yield Option(name, members[name].annotation, str(module[defaults].members[name].value), description)
+
+
+def members_of(module: Object, keywords: str) -> dict[str, Any]:
+    """Return the options of a class of keywords with those of its bases."""
+    bases = [name for name in map(str, module[keywords].bases) if name in DOCUMENTED_BY]
+    own = module[keywords].members
+    return {name: member for base in bases for name, member in members_of(module, base).items()} | own
 
 
 def described(function: Function) -> dict[str, str]:
