@@ -52,7 +52,7 @@ def test_verdicts_and_records_differ_only_where_it_is_listed(peer: Callable[[str
     unlisted: dict[str, list[str]] = defaultdict(list)
     for one, own, other in zip(wanted(), mine(for_python=name in PYTHON), theirs, strict=True):
         what = verdicts.difference(own, other)
-        listed = differences.listed(name, own.failure, other.failure, what) if what else None
+        listed = differences.listed(name, verdicts.told(one.data, own), other.failure, what) if what else None
         SEEN[name][listed] += 1
         if what and listed is None:
             unlisted[f"{what}: {own.failure} | {other.failure}"].append(one.name)

@@ -64,6 +64,17 @@ def ours(data: bytes) -> Verdict:
     return judged(*our_rows(data))
 
 
+def told(data: bytes, own: Verdict) -> str:
+    """What we say, for the list of differences: a compressed batch that says it has no records is read unopened (V2-10)."""
+    if own.is_read and any(row["magic"] == 2 and row["count"] == 0 and row["compression"] != "none" for row in headers_of(data)):
+        return f"{READS}, one unopened"
+    return own.failure
+
+
+def headers_of(data: bytes) -> list[dict[str, Any]]:
+    return ls.batches(data, check_crc=False).to_pylist()
+
+
 def judged(rows: Sequence[Row], error: ls.RecordBatchError | None) -> Verdict:
     if error is None:
         return of_rows(READS, rows)
