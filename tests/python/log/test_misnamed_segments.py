@@ -257,7 +257,7 @@ def test_a_base_offset_that_its_segment_cannot_have_is_damage_of_its_batch(parti
 
 def test_a_base_offset_below_the_name_of_the_only_segment_is_damage(tmp_path: Path):
     """Found by a simulated history: a partition of one segment ended `cat` and `verify` with exit code 70."""
-    make_partition(tmp_path, "orders", 0, [list(range(2**31 - 3, 2**31 + 20))])
+    make_partition(tmp_path, "orders", 0, [list(range(2**31 - 3, 2**31 + 20))], batch_bytes=1 << 20)
     (log,) = (tmp_path / "orders-0").glob("*.log")
     data = bytearray(log.read_bytes())
     data[4] ^= 0x40
