@@ -30,6 +30,24 @@ def state_of(before: Batch, data: bytes) -> str:
     return "lost"
 
 
+def settle(partition: Partition, segment: Segment) -> None:
+    """Give each batch whose length claims more than the rest of its segment the state of what a reader sees."""
+    rest = len(segment.data)
+    for place, batch in enumerate(segment.batches):
+        claimed = int.from_bytes(batch.data[LENGTH:EPOCH], "big", signed=True) + EPOCH if len(batch.data) >= EPOCH else 0
+        is_too_long = claimed != len(batch.data) and rest < claimed < LARGEST
+        rest -= len(batch.data)
+        if batch.state == "valid" or not is_too_long:
+            continue
+        after = segment.batches[place + 1 :]
+        if any(other.state in ("valid", "unsure") for other in after):
+            segment.batches[place] = replace(batch, state="swallowing")
+        else:
+            # No valid batch says that the length is wrong: the log ends here.
+            segment.batches[place:] = [replace(other, state="torn") for other in [batch, *after]]
+        partition.warned = True
+
+
 def flip(partition: Partition, chance: random.Random) -> None:
     """Flip a bit."""
     segment, place = _a_batch(partition, chance)
@@ -39,15 +57,10 @@ def flip(partition: Partition, chance: random.Random) -> None:
     data = bytearray(batch.data)
     data[at] ^= 1 << chance.randrange(8)
     state = state_of(batch, bytes(data))
-    if LENGTH <= at < EPOCH:
-        rest = sum(len(other.data) for other in segment.batches[place:])
-        claimed = int.from_bytes(data[LENGTH:EPOCH], "big", signed=True) + 12
-        if rest < claimed < LARGEST:
-            partition.warned = True  # its indexes have entries after its end
-            state = "torn" if place == len(segment.batches) - 1 else "swallowing"
     partition.warned |= EPOCH <= at < MAGIC
     segment.batches[place] = replace(batch, data=bytes(data), state=state)
-    partition.damaged.append(f"flip {segment.base} byte {at} of batch {batch.base_offset}: {state}")
+    partition.damaged.append(f"flip {segment.base} byte {at} of batch {batch.base_offset}")
+    settle(partition, segment)
 
 
 def zero(partition: Partition, chance: random.Random) -> None:
@@ -67,10 +80,11 @@ def cut(partition: Partition, chance: random.Random) -> None:
     segment, place = _a_batch(partition, chance)
     batch = segment.batches[place]
     left = chance.randrange(1, len(batch.data))
-    torn = replace(batch, data=batch.data[:left], state="torn")
+    torn = replace(batch, data=batch.data[:left], last_offset=segment.batches[-1].last_offset, state="torn")
     segment.batches[place:] = [torn]
     # Its indexes have entries after its end.
     partition.warned = True
+    settle(partition, segment)
     partition.damaged.append(f"cut {segment.base} after {left} bytes of batch {batch.base_offset}")
 
 

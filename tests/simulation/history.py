@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.simulation import disk
+from tests.simulation.cleaner import compact, wait
 from tests.simulation.damage import DAMAGES
 from tests.simulation.laws import READ_LAWS, Law, Scene
 from tests.simulation.partition import STEPS, Partition
+from tests.simulation.write_laws import WRITE_LAWS
 
-LAWS: dict[Law, int] = READ_LAWS
-ACTIONS = {**STEPS, **DAMAGES}
+LAWS: dict[Law, int] = {**READ_LAWS, **WRITE_LAWS}
+BROKER = {**STEPS, "compact": (compact, 3), "wait": (wait, 1)}
+ACTIONS = {**BROKER, **DAMAGES}
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Failure:
 def steps_of(seed: int) -> list[Step]:
     """Return the steps of a history."""
     chance = random.Random(seed)
-    names = ["append", *_drawn(STEPS, chance, chance.choice([1, 2, 4, 8, 12]))]
+    names = ["append", *_drawn(BROKER, chance, chance.choice([1, 2, 4, 8, 12]))]
     if chance.random() < 0.6:
         names += _drawn(DAMAGES, chance, chance.choice([1, 1, 1, 2, 3]))
     steps = []
