@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from logsegment.cli.app import run as run_program
-from tests.simulation.truth import no_warnings, require
+from tests.simulation.truth import require
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,7 @@ def run(*arguments: str | Path | int) -> Ended:
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace") for _ in range(2))
     sys.stdout, sys.stderr = out, err
     try:
-        with no_warnings():
-            code = run_program([str(argument) for argument in arguments])
+        code = run_program([str(argument) for argument in arguments])
     finally:
         sys.stdout, sys.stderr = streams
     out.flush()

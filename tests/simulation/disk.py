@@ -17,7 +17,9 @@ def write(partition: Partition, root: Path) -> Path:
     directory.mkdir(parents=True)
     for name, data in files(partition).items():
         (directory / name).write_bytes(data)
-    if partition.log_start > partition.segments[0].base:
+    if partition.checkpoint is not None:
+        (root / CHECKPOINT).write_bytes(partition.checkpoint)
+    elif partition.log_start > partition.segments[0].base:
         (root / CHECKPOINT).write_text(f"0\n1\n{partition.topic} {partition.number} {partition.log_start}\n")
     return directory
 
@@ -26,8 +28,8 @@ def files(partition: Partition) -> dict[str, bytes]:
     """Return the files of the directory by their names."""
     found = {}
     for segment in partition.segments:
+        found[f"{segment.name:020}.log"] = segment.data
         name = f"{segment.base:020}"
-        found[f"{name}.log"] = segment.data
         if segment.base + 2**31 - 1 > partition.next_offset:
             found[f"{name}.index"], found[f"{name}.timeindex"] = indexes(segment, partition.index_interval)
     for name, data in transaction_indexes(partition).items():
@@ -35,6 +37,11 @@ def files(partition: Partition) -> dict[str, bytes]:
     epochs = partition.epochs
     found["leader-epoch-checkpoint"] = f"0\n{len(epochs)}\n".encode() + b"".join(b"%d %d\n" % pair for pair in epochs)
     found["partition.metadata"] = f"version: 0\ntopic_id: {TOPIC_ID}".encode()
+    for name, data in partition.sidecars.items():
+        if data is None:
+            found.pop(name, None)
+        elif name in found:
+            found[name] = data
     return found
 
 
@@ -63,6 +70,9 @@ def transaction_indexes(partition: Partition) -> dict[str, bytes]:
     """Return the files `.txnindex`: aborted transactions by the segment of their marker."""
     found: dict[str, bytes] = {}
     for marker, first, stable in aborted(partition.batches):
+        # A marker whose segment is lost is in no index.
+        if marker.base_offset < partition.segments[0].base:
+            continue
         base = max(segment.base for segment in partition.segments if segment.base <= marker.base_offset)
         entry = struct.pack(">hqqqq", 0, marker.producer_id, first, marker.last_offset, stable)
         found[f"{base:020}.txnindex"] = found.get(f"{base:020}.txnindex", b"") + entry

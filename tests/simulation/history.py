@@ -13,6 +13,7 @@ from tests.simulation.cleaner import compact, wait
 from tests.simulation.damage import DAMAGES
 from tests.simulation.laws import READ_LAWS, Law, Scene
 from tests.simulation.partition import STEPS, Partition
+from tests.simulation.truth import no_warnings
 from tests.simulation.write_laws import WRITE_LAWS
 
 LAWS: dict[Law, int] = {**READ_LAWS, **WRITE_LAWS}
@@ -79,6 +80,8 @@ def first_failure(seed: int, steps: list[Step], root: Path) -> Failure | None:
     """Play steps until a law fails; each check has its own directory."""
     partition = Partition(random.Random(seed))
     for place, step in enumerate(steps):
+        if step.action in DAMAGES and "offset" in partition.lies:
+            continue  # a search after damage finds no batch whose header contradicts itself
         if step.action in DAMAGES and all(batch.state != "valid" for batch in partition.batches):
             continue
         ACTIONS[step.action][0](partition, random.Random(step.seed))
@@ -100,7 +103,8 @@ def check(law: Law, scene: Scene) -> str | None:
     """Return the text of what breaks a law, or None."""
     scene.scratch.mkdir(exist_ok=True)
     try:
-        law(scene)
+        with no_warnings():
+            law(scene)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a panic of the core is no Exception

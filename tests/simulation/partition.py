@@ -25,11 +25,21 @@ START = 1_700_000_000_000
 
 @dataclass
 class Segment:
-    """A segment: the offset of its name and its batches; `tail` is what follows the last of them."""
+    """A segment.
+
+    Attributes:
+        base: the offset of its name, as the broker gave it.
+        tail: the zeros after the last batch of a file that was allocated before it was full.
+        name: the offset of the name that the file has; another one than `base` after files were swapped.
+    """
 
     base: int
     batches: list[Batch] = field(default_factory=list)
     tail: bytes = b""
+    name: int = -1
+
+    def __post_init__(self) -> None:
+        self.name = self.base
 
     @property
     def data(self) -> bytes:
@@ -38,7 +48,14 @@ class Segment:
     @property
     def closed(self) -> list[Batch]:
         """The batches as an API sees them that knows that another segment follows: a torn batch is lost."""
-        return [replace(batch, state="lost") if batch.state in ("torn", "swallowing") else batch for batch in self.batches]
+        return [replace(batch, state="lost") if batch.state in ("torn", "swallowing") else batch for batch in self.named]
+
+    @property
+    def named(self) -> list[Batch]:
+        """The batches as an API sees them that knows the name of the file."""
+        if self.name == self.base:
+            return self.batches
+        return [replace(batch, state="misplaced") if batch.state == "valid" else batch for batch in self.batches]
 
     @property
     def alone(self) -> list[Batch]:
@@ -66,6 +83,9 @@ class Partition:
         epochs: leader epochs and the offsets at which they began.
         damaged: descriptions of what was done to the bytes; without one the partition is healthy.
         warned: the log breaks a rule without damage, so that findings of severity warning are right.
+        lies: headers under a right checksum claim another "time" or "offset" than the records have.
+        sidecars: what became of sidecar files, by name; None for a file that is gone.
+        checkpoint: what became of the checkpoint of log start offsets.
     """
 
     def __init__(self, chance: random.Random, topic: str = "orders", number: int = 0) -> None:
@@ -85,6 +105,9 @@ class Partition:
         self.written = 0
         self.damaged: list[str] = []
         self.warned = False
+        self.lies: set[str] = set()
+        self.sidecars: dict[str, bytes | None] = {}
+        self.checkpoint: bytes | None = None
 
     @property
     def name(self) -> str:
@@ -98,7 +121,7 @@ class Partition:
     def seen(self) -> list[Batch]:
         """The batches as a reader of the partition sees them."""
         *closed, last = self.segments
-        return [batch for segment in closed for batch in segment.closed] + last.alone
+        return [batch for segment in closed for batch in segment.closed] + last.named
 
     def shape(self, chance: random.Random, producer: Producer | None = None) -> Shape:
         kind = NO_TIMESTAMP if self.magic == 0 else self.timestamp_type
@@ -144,6 +167,8 @@ class Partition:
         """Drop a log start offset above the valid batches, which does not count (SEG-20): it would depend on what a damaged header says."""
         if self.damaged and self.log_start > max((batch.last_offset + 1 for batch in self.batches if batch.state == "valid"), default=0):
             self.log_start = self.segments[0].base
+        if self.damaged and self.checkpoint is not None and self.checkpoint.startswith(f"0\n1\n{self.topic}".encode()):
+            self.checkpoint = None
 
 
 def append(partition: Partition, chance: random.Random) -> None:
@@ -156,6 +181,15 @@ def append(partition: Partition, chance: random.Random) -> None:
             _append_data(partition, chance, None)
         else:
             _produce(partition, chance)
+
+
+def bad_clock(partition: Partition, chance: random.Random) -> None:
+    """Append batches of a producer whose clock is wrong, or counts in another unit."""
+    right = partition.time
+    partition.time = chance.choice([100, right // 1000, right * 1000, right + 10**12, right - 10**10])
+    _append_data(partition, chance, None)
+    partition.time = right
+    partition.warned = True
 
 
 def _append_data(partition: Partition, chance: random.Random, producer: Producer | None) -> None:
@@ -281,4 +315,5 @@ STEPS: dict[str, tuple[Callable[[Partition, random.Random], None], int]] = {
     "retain": (retain, 1),
     "delete_records": (delete_records, 1),
     "truncate": (truncate, 1),
+    "bad_clock": (bad_clock, 1),
 }
