@@ -183,9 +183,19 @@ def _end_before(files: Sequence[SegmentFile], start: int) -> int | None:
                 return None
         # A segment may contradict its name, and a damaged header may hide the batches after it.
         end = max(log_end(file.path, file.base_offset or 0, replace(EVERY_FORMAT, on_error="skip")).next_offset for file in files)
+        if end < start:
+            # No checksum covers a base offset: the last batch need not have the last offsets.
+            end = max([end, *map(_highest_end, files)])
     except FileNotFoundError:
         return None
     return end if end < start else None
+
+
+def _highest_end(file: SegmentFile) -> int:
+    """Return the highest offset after a valid batch of a segment."""
+    with batch_stream(FileSource(file.path), replace(_SKIPPING, check_crc=True)) as rows:
+        found = (row for batch in rows for row in batch.select(("lastOffset", "isValid")).to_pylist())
+        return max((row["lastOffset"] + 1 for row in found if row["isValid"]), default=0)
 
 
 def _below(file: SegmentFile, start: int, below: int) -> Finding:

@@ -222,6 +222,18 @@ def test_damage_does_not_hide_whether_an_offset_is_above_the_end(disk: Path):
     assert offsets_of(ls.Log(disk), on_error="skip") == list(range(35, 40))
 
 
+def test_a_damaged_base_offset_at_the_end_brings_no_deleted_records_back(tmp_path: Path):
+    """Found by a simulated history: the last batch seemed to end before the log start offset, which then did not count."""
+    make_log(tmp_path, [list(range(12))], [("v2", "none")], 100)
+    write_checkpoint(tmp_path, "orders-0", 5)
+    log = tmp_path / "orders-0" / f"{0:020}.log"
+    last = ls.batches(log).to_pylist()[-1]
+    data = bytearray(log.read_bytes())
+    data[last["position"]] ^= 0x80
+    log.write_bytes(data)
+    assert offsets_of(ls.Log(tmp_path), on_error="skip") == list(range(5, last["baseOffset"]))
+
+
 def test_a_segment_that_a_broker_has_rolled_meanwhile_counts(disk: Path, monkeypatch: pytest.MonkeyPatch):
     files = log_start.segments_of_directory(ls.Log(disk)._files[0])
     listed = [file for file in ls.Log(disk, log_start_offset="ignore")._files if file.base_offset == 0]
