@@ -5,13 +5,16 @@ A damage replaces batches by their damaged bytes. Its state says what a correct 
 
 from __future__ import annotations
 
+import copy
 import random
 import struct
 from collections.abc import Callable
 from dataclasses import replace
 
 import building
+from interrupted_work import SUFFIXES, name
 from tests.simulation import disk
+from tests.simulation.cleaner import compact
 from tests.simulation.entries import Batch
 from tests.simulation.partition import Partition, Segment
 
@@ -102,6 +105,8 @@ def preallocate(partition: Partition, chance: random.Random) -> None:
     """Let zeros follow the last batch of a segment: a file that was allocated, and that nothing is missing from."""
     place = chance.randrange(len(partition.segments))
     segment, following = partition.segments[place], partition.segments[place + 1 :]
+    if segment.batches and segment.batches[-1].state != "valid":
+        return
     if not following or (segment.batches and segment.batches[-1].last_offset + 1 == following[0].base):
         segment.tail = bytes(chance.choice([1, 20, 5000]))
 
@@ -141,6 +146,8 @@ def lie_about_offset(partition: Partition, chance: random.Random) -> None:
     batches = partition.segments[-1].batches
     if batches and batches[-1].state == "valid" and batches[-1].magic == 2 and len(batches[-1].records) > 1:
         last = batches[-1]
+        if partition.log_start >= last.last_offset:
+            return  # by its headers the log would end before its log start offset
         claimed = last.last_offset - last.base_offset - 1
         data = building.resealed(last.data[:23] + struct.pack(">i", claimed) + last.data[27:])
         batches[-1] = replace(last, data=data, last_offset=last.last_offset - 1)
@@ -183,6 +190,36 @@ def spoil_checkpoint(partition: Partition, chance: random.Random) -> None:
     partition.warned = True
 
 
+def interrupt_swap(partition: Partition, chance: random.Random) -> None:
+    """End a broker while its cleaner replaces the closed segments by one, after some of the renames (`interrupted_work`)."""
+    if len(partition.segments) < 2 or partition.magic < 2 or partition.damaged:
+        return
+    before = disk.files(partition)
+    old = [segment.base for segment in partition.segments[:-1]]
+    after = copy.deepcopy(partition)
+    after.is_compacted = True
+    compact(after, chance)
+    first = Segment(old[0], [batch for segment in after.segments if segment.base in old for batch in segment.batches])
+    after.segments = [first, after.segments[-1]]
+    replaced = disk.files(after)
+    new = {name(old[0], suffix, ".cleaned"): replaced[name(old[0], suffix)] for suffix in SUFFIXES if name(old[0], suffix) in replaced}
+    listing = {**before, **new}
+    if not first.batches or first.batches[-1].last_offset < old[-1]:
+        return  # a broker deletes the segments that begin before the end of the new one
+    renames = [(old[0], suffix, ".cleaned", ".swap") for suffix in SUFFIXES]
+    renames += [(base, suffix, "", ".deleted") for base in old for suffix in SUFFIXES]
+    renames += [(old[0], suffix, ".swap", "") for suffix in SUFFIXES]
+    steps = chance.randint(0, len(renames))
+    for base, suffix, mark, next_mark in renames[:steps]:
+        if name(base, suffix, mark) in listing:
+            listing[name(base, suffix, next_mark)] = listing.pop(name(base, suffix, mark))
+    if steps >= len(SUFFIXES):
+        # All files are ready: a broker goes on with the replacement when it starts.
+        partition.segments = after.segments
+    partition.layout = listing
+    partition.warned = True
+
+
 DAMAGES: dict[str, tuple[Callable[[Partition, random.Random], None], int]] = {
     "flip": (flip, 4),
     "zero": (zero, 1),
@@ -192,6 +229,7 @@ DAMAGES: dict[str, tuple[Callable[[Partition, random.Random], None], int]] = {
     "swap_names": (swap_names, 1),
     "lie_about_time": (lie_about_time, 1),
     "lie_about_offset": (lie_about_offset, 1),
+    "interrupt_swap": (interrupt_swap, 2),
     "spoil_sidecar": (spoil_sidecar, 4),
     "spoil_checkpoint": (spoil_checkpoint, 1),
 }

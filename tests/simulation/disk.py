@@ -26,6 +26,8 @@ def write(partition: Partition, root: Path) -> Path:
 
 def files(partition: Partition) -> dict[str, bytes]:
     """Return the files of the directory by their names."""
+    if partition.layout is not None:
+        return dict(partition.layout)
     found = {}
     for segment in partition.segments:
         found[f"{segment.name:020}.log"] = segment.data

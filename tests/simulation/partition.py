@@ -86,6 +86,7 @@ class Partition:
         lies: headers under a right checksum claim another "time" or "offset" than the records have.
         sidecars: what became of sidecar files, by name; None for a file that is gone.
         checkpoint: what became of the checkpoint of log start offsets.
+        layout: the files of the directory after an interrupted swap, whose names are not those of the segments.
     """
 
     def __init__(self, chance: random.Random, topic: str = "orders", number: int = 0) -> None:
@@ -108,6 +109,7 @@ class Partition:
         self.lies: set[str] = set()
         self.sidecars: dict[str, bytes | None] = {}
         self.checkpoint: bytes | None = None
+        self.layout: dict[str, bytes] | None = None
 
     @property
     def name(self) -> str:

@@ -13,7 +13,7 @@ from tests.simulation.cleaner import compacted_rows
 from tests.simulation.entries import CODECS
 from tests.simulation.laws import Law, Scene, a_segment, path_of
 from tests.simulation.partition import last_stable
-from tests.simulation.truth import COLUMNS, Query, Row, expected, holds_messages, read, require, rows_of
+from tests.simulation.truth import COLUMNS, READABLE, Query, Row, expected, holds_messages, read, require, rows_of
 
 EVERYTHING = Query(control=True)
 
@@ -243,7 +243,7 @@ def convert(scene: Scene) -> None:
 
 
 def valid_bytes(scene: Scene) -> bytes:
-    return b"".join(batch.data for batch in scene.batches if batch.state == "valid")
+    return b"".join(batch.data for batch in scene.batches if batch.state in READABLE)
 
 
 #: Laws and how often they are drawn.
