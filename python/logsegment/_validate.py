@@ -425,6 +425,19 @@ def damage_in(report: Report) -> list[Finding]:
     return list(filter(is_damage, report.findings))
 
 
+def ensure_undamaged(path: str, source: FileSource, read: ReadOptions) -> Report:
+    """Return the report of bytes in which no damage may be, by their headers and checksums.
+
+    Raises:
+        RecordBatchError: for the first damage, also for valid entries inside a torn tail (SWALLOWED).
+        OSError: if the file cannot be read.
+    """
+    report = validated(source, "headers", read, is_surveyed=False)
+    for finding in damage_in(report)[:1]:
+        raise error_of(path, finding, replace(read, strict_tail=False))
+    return report
+
+
 def error_of(path: str, finding: Finding, options: ReadOptions) -> RecordBatchError:
     """Return the error with which a read ends at a finding, or an error of the same form if the read ends there without one.
 

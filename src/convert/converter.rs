@@ -75,7 +75,8 @@ impl Converter {
             runs: Runs::new(source, options.decode.limits, RUN_LEN)
                 .of(options.decode.formats)
                 .with_source_check(UploadCheck::of(&options.decode))
-                .checking_oversized(Box::new(ChecksumVerifier::of(&options.decode))),
+                .checking_oversized(Box::new(ChecksumVerifier::of(&options.decode)))
+                .refusing_hidden(Box::new(ChecksumVerifier::of(&options.decode))),
             strict: strict_decoder(&decode),
             decoder: Decoder::new(decode),
             rebuilder,

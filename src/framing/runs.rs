@@ -83,6 +83,8 @@ pub struct Runs {
     source_check: Option<Box<dyn SourceCheck>>,
     oversized: Option<OversizedCheck>,
     gives_broken: bool,
+    /// Finds valid entries inside a torn tail, which are an error then.
+    hidden: Option<Box<dyn Verifier>>,
     is_skimmed: bool,
     /// The front was found by a search, since no length leads to it.
     has_searched: bool,
@@ -140,6 +142,7 @@ impl Runs {
             source_check: None,
             oversized: None,
             gives_broken: false,
+            hidden: None,
             is_skimmed: false,
             has_searched: false,
             tail: None,
@@ -160,6 +163,12 @@ impl Runs {
     pub fn with_recovery(mut self, verifier: Box<dyn Verifier>) -> Self {
         self.search = Some(Search::new(verifier, self.source.position()));
         self
+    }
+
+    /// Fails at a torn tail that hides valid entries: a copy without it would not have them. A walk with recovery gives them instead.
+    #[must_use]
+    pub fn refusing_hidden(self, verifier: Box<dyn Verifier>) -> Self {
+        Self { hidden: Some(verifier), ..self }
     }
 
     /// Treats entries that the guard refuses as damage.

@@ -59,8 +59,11 @@ impl MapBuilder {
     /// # Errors
     /// What framing and decoding meet, with the position of the entry.
     pub fn visit(&mut self, source: Source, decode: DecodeOptions, interrupt: &Interrupt) -> Result<()> {
-        let runs = Runs::new(source, decode.limits, RUN_LEN).of(decode.formats);
-        let mut runs = runs.with_source_check(UploadCheck::of(&decode)).checking_oversized(Box::new(ChecksumVerifier::of(&decode)));
+        let mut runs = Runs::new(source, decode.limits, RUN_LEN)
+            .of(decode.formats)
+            .with_source_check(UploadCheck::of(&decode))
+            .checking_oversized(Box::new(ChecksumVerifier::of(&decode)))
+            .refusing_hidden(Box::new(ChecksumVerifier::of(&decode)));
         let mut decoder = Decoder::new(DecodeOptions { is_control_wanted: true, ..decode });
         while !self.is_full {
             interrupt.ensure_wanted()?;

@@ -73,7 +73,8 @@ impl<F: Filter> Rewriter<F> {
             runs: Runs::new(source, decode.limits, RUN_LEN)
                 .of(decode.formats)
                 .with_source_check(UploadCheck::of(&decode))
-                .checking_oversized(Box::new(ChecksumVerifier::of(&decode))),
+                .checking_oversized(Box::new(ChecksumVerifier::of(&decode)))
+                .refusing_hidden(Box::new(ChecksumVerifier::of(&decode))),
             decoder: Decoder::new(decode),
             start: options.log_start,
             options,

@@ -31,6 +31,7 @@ class Watched:
             schemas=None,
             reader_schema=None,
             framing=None,
+            integers=None,
             interval=None,
             idle_exit=None,
             wait=0.0,

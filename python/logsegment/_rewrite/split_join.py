@@ -19,6 +19,7 @@ from logsegment._output import NamedFile, OutputFile, new_file, output_directory
 from logsegment._rewrite.partitions import cut_batch, ensure_own_directories, snapshot_before, sources_of, write_sidecars
 from logsegment._rewrite.rewrite import ensure_outside
 from logsegment._text import camel_case
+from logsegment._validate import ensure_undamaged
 from logsegment.segment_files.discovery import SegmentFile, found_in
 from logsegment.segment_files.log_start import records_of_batch_before, with_log_starts
 from logsegment.segment_files.output_names import directory_name
@@ -269,6 +270,7 @@ class _Writer:
             self._last = header.last_offset
         self._copy(raw, file, (start, at - start), (first, last, entries))
         if at < size:
+            ensure_undamaged(file.path, file.source(at), self.read)
             self._leave_out(raw, file, (at, size - at), (None, None, 0))
         self.input_digests[shown(file.path)] = self._input_hash.hexdigest()
 

@@ -25,7 +25,7 @@ from logsegment._options import (
     time_bounds,
 )
 from logsegment._text import camel_case
-from logsegment._validate import TORN, damage_in, error_of, validated
+from logsegment._validate import TORN, ensure_undamaged
 from logsegment.analysis.results import LogSource, Partitions, Results, partitions_of
 from logsegment.log.piece import Part
 from logsegment.log.reader import PartitionReader, arranged
@@ -361,10 +361,8 @@ class Search:
             OSError: if the file cannot be read.
         """
         source = replace(segment.file, finding=None).source(*bytes_of, is_inner=bytes_of[1] is not None)
-        report = validated(source, "headers", self.read, is_surveyed=False)
+        report = ensure_undamaged(segment.path, source, self.read)
         self.counters.batch_bytes += report.io_stats["bytes_read"]
-        for finding in damage_in(report)[:1]:
-            raise error_of(segment.path, finding, replace(self.read, strict_tail=False))
         self._add_findings(segment, [finding for finding in report.findings if finding.rule == TORN])
 
     def _add_findings(self, segment: SearchedSegment, findings: Iterable[Finding]) -> None:

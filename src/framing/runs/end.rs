@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{Cut, Damage, Piece, Runs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::entry::{first_offset, last_offset};
+use crate::framing::search::Search;
 use crate::framing::successor::TornEntry;
 use crate::framing::{Before, Ending, Tail};
 use crate::wire::as_u64;
@@ -19,6 +20,7 @@ impl Runs {
             self.tail = Some(Tail::Damaged { position: start });
             return Err(error.clone());
         }
+        self.ensure_nothing_hidden(tail)?;
         let next = if matches!(tail, Tail::Torn { .. }) { self.successor()? } else { None };
         if let Some(next) = &next {
             self.source.discard_to(next.start);
@@ -42,9 +44,24 @@ impl Runs {
         }
     }
 
+    /// Fails if valid entries are in the bytes of a torn tail, for a walk without recovery that refuses them.
+    fn ensure_nothing_hidden(&mut self, tail: Tail) -> Result<()> {
+        let (Tail::Torn { position, needed, available }, None) = (tail, &self.search) else { return Ok(()) };
+        let Some(verifier) = self.hidden.take() else { return Ok(()) };
+        self.search = Some(Search::new(verifier, position));
+        let next = self.successor();
+        self.search = None;
+        if next?.is_none() {
+            return Ok(());
+        }
+        self.tail = Some(Tail::Damaged { position });
+        let (declared, expected) = (needed.cast_signed(), available.cast_signed());
+        Err(Error::from(ErrorKind::Length { rule: "SWALLOWED", declared, expected }).at_byte(position))
+    }
+
     /// Remembers the offset of the last entry of a cut, which decides what is missing before the next segment, and what follows a torn entry.
     pub(super) fn note_offset(&mut self) {
-        let is_needed = matches!(self.source.ending(), Ending::Segment { .. }) || self.search.is_some();
+        let is_needed = matches!(self.source.ending(), Ending::Segment { .. }) || self.search.is_some() || self.hidden.is_some();
         if is_needed && !self.formats.is_v07() {
             let (at, magic) = self.last_entry;
             let last = last_offset(self.source.front().get(at..).unwrap_or_default(), magic);
