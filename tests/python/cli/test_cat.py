@@ -275,6 +275,19 @@ def test_damage_can_be_skipped_and_is_reported():
     assert f"{DAMAGED}: error [V2-31] at byte 198" in done.err
 
 
+def test_a_length_that_hides_the_batches_after_it_is_reported_as_damage(tmp_path: Path):
+    """Found by a simulated history: the batch was skipped with exit code 0."""
+    make_partition(tmp_path, "orders", 0, [list(range(12))], batch_bytes=100)
+    log = tmp_path / "orders-0" / f"{0:020}.log"
+    hidden = ls.batches(log).to_pylist()[1]
+    data = bytearray(log.read_bytes())
+    data[hidden["position"] + 9] ^= 1
+    log.write_bytes(data)
+    done = run("cat", log.parent, "--on-error", "skip", "--columns", "offset", "--quiet")
+    assert (done.code, "SWALLOWED" in done.err) == (1, True)
+    assert offsets(done) == [one for one in range(12) if not hidden["baseOffset"] <= one <= hidden["lastOffset"]]
+
+
 def test_without_checksums_the_flipped_bit_goes_unseen():
     done = run("cat", DAMAGED, "--no-crc")
     assert done.code == 0

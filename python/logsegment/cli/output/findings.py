@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from logsegment._core import Finding
+from logsegment._survey import SWALLOWED
 from logsegment._validate import is_unopened, is_unreadable
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, worst
@@ -21,11 +22,16 @@ def report(findings: Sequence[Finding], name: str, progress: Progress, *, quiet:
 
     Skipped entries are always reported. An unfinished end is usual in a file in use, so `quiet` hides it.
     """
-    reported = [finding for finding in findings if finding.severity == "error" or is_unreadable(finding) or not quiet]
+    reported = [finding for finding in findings if _is_damage(finding) or is_unreadable(finding) or not quiet]
     if reported:
         with progress.aside():
             _say_all(reported, name, redactor)
-    return worst(CLEAN, *(UNREADABLE if is_unreadable(one) else FOUND for one in reported if one.severity == "error" or is_unreadable(one)))
+    return worst(CLEAN, *(UNREADABLE if is_unreadable(one) else FOUND for one in reported if _is_damage(one) or is_unreadable(one)))
+
+
+def _is_damage(finding: Finding) -> bool:
+    """Return True for an error, and for an entry that was skipped since its length hides others."""
+    return finding.severity == "error" or finding.rule == SWALLOWED
 
 
 def folded(findings: Sequence[Finding]) -> list[tuple[Finding, int]]:
