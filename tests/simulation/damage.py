@@ -69,6 +69,17 @@ def flip(partition: Partition, chance: random.Random) -> None:
     settle(partition, segment)
 
 
+def lengthen(partition: Partition, chance: random.Random) -> None:
+    """Let the length of a batch claim more than the rest of its segment, as one flipped bit can."""
+    segment, place = _a_batch(partition, chance)
+    batch = segment.batches[place]
+    claimed = len(segment.data) + chance.choice([1, 1000, 1 << 24])
+    data = batch.data[:LENGTH] + struct.pack(">i", claimed) + batch.data[EPOCH:]
+    segment.batches[place] = replace(batch, data=data, state="lost")
+    partition.damaged.append(f"length of batch {batch.base_offset} in {segment.base} claims {claimed}")
+    settle(partition, segment)
+
+
 def zero(partition: Partition, chance: random.Random) -> None:
     """Zero bytes in the middle of a segment."""
     segment, place = _a_batch(partition, chance)
@@ -222,6 +233,7 @@ def interrupt_swap(partition: Partition, chance: random.Random) -> None:
 
 DAMAGES: dict[str, tuple[Callable[[Partition, random.Random], None], int]] = {
     "flip": (flip, 4),
+    "lengthen": (lengthen, 1),
     "zero": (zero, 1),
     "cut": (cut, 1),
     "preallocate": (preallocate, 1),

@@ -203,6 +203,10 @@ PREDICATES: list[tuple[Callable[[int, bytes], pl.Expr], Callable[[Any, int, byte
     (lambda bound, key: pl.col("offset").is_between(bound - 3, bound + 3), lambda row, bound, key: bound - 3 <= row[0] <= bound + 3),
     (lambda bound, key: pl.col("key") == key, lambda row, bound, key: row[3] == key),
     (lambda bound, key: pl.col("key").is_null() | (pl.col("offset") > bound), lambda row, bound, key: row[3] is None or row[0] > bound),
+    (
+        lambda bound, key: (pl.col("offset") >= bound + 2) | (pl.col("offset") == bound - 1),
+        lambda row, bound, key: row[0] >= bound + 2 or row[0] == bound - 1,
+    ),
     (lambda bound, key: ~(pl.col("offset") > bound), lambda row, bound, key: row[0] <= bound),
 ]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import logsegment as ls
 from tests.simulation import command
-from tests.simulation.cleaner import compacted_rows
+from tests.simulation.cleaner import DELETE_RETENTION, compacted_rows
 from tests.simulation.entries import CODECS
 from tests.simulation.laws import Law, Scene, a_segment, path_of
 from tests.simulation.partition import last_stable
@@ -156,7 +156,7 @@ def compact(scene: Scene) -> None:
     """`compact` keeps the latest record of each key, and compact twice is compact once."""
     if any(batch.state == "gone" for batch in scene.batches):
         return  # whether a transaction is open whose marker is gone depends on more than the markers
-    now = scene.partition.time + scene.chance.choice([0, 3 * 86_400_000])
+    now = scene.partition.time + scene.chance.choice([0, 3 * DELETE_RETENTION])
     options = {"now": now, "allow_lower_end": True}
     out = written(scene, lambda out: ls.compact(scene.directory, out, **options))
     if out is None or last_stable(scene.batches) < scene.log_start:
@@ -167,6 +167,11 @@ def compact(scene: Scene) -> None:
     healthy(out)
     again = scene.scratch / "again"
     ls.compact(out, again, **options)
+    stable, magic = last_stable(scene.batches), scene.partition.magic
+    late = scene.scratch / "late"
+    ls.compact(out, late, now=now + 3 * DELETE_RETENTION, allow_lower_end=True)
+    left = [row for row in wanted if row[4] is not None or row[0] >= stable or magic < 2]
+    same_rows([row for row in rows_in(late) if row[6] is None], left, "rows after tombstones are old")
     # A marker may go one compaction after the records of its transaction.
     once, twice = ([row for row in side if row[6] is None] for side in (rows, rows_in(again)))
     same_rows(twice, once, "compact twice is not compact once")
@@ -176,6 +181,8 @@ def split_and_join(scene: Scene) -> None:
     """`split` moves the bytes of a log into other files, and `join` moves them back."""
     if all(batch.state != "valid" or batch.last_offset < scene.log_start for batch in scene.batches):
         return  # nothing is written of a log without batches
+    if any(batch.state == "swallowing" for batch in scene.batches):
+        return  # OPEN, as in `written`
     first, last = scene.partition.segments[0].base, scene.partition.next_offset
     offsets = sorted({scene.chance.randint(first, last) for _ in range(scene.chance.choice([1, 2, 4]))})
     cut = scene.scratch / "cut"
