@@ -59,9 +59,9 @@ def written(scene: Scene, write: Callable[[Path], Any]) -> Path | None:
         require(is_refused or any(batch.state != "valid" for batch in scene.batches), "an error without damage", error)
         return None
     require(fingerprint(scene.directory) == before, "the source has changed")
-    if any(batch.state == "swallowing" for batch in scene.batches):
-        return None  # OPEN: verbs that write end at a length over the batches after it, without an error
-    unread = [batch.base_offset for batch in scene.batches if batch.state == "lost" and batch.last_offset >= scene.log_start]
+    unread = [
+        batch.base_offset for batch in scene.batches if batch.state in ("lost", "swallowing") and batch.last_offset >= scene.log_start
+    ]
     require(not unread, "damage was written without an error", unread)
     require([path.name for path in scene.scratch.iterdir()] == ["out"], "files are left over", list(scene.scratch.iterdir()))
     # A base offset that no checksum covers may place the records of its batch anywhere.
@@ -181,8 +181,6 @@ def split_and_join(scene: Scene) -> None:
     """`split` moves the bytes of a log into other files, and `join` moves them back."""
     if all(batch.state != "valid" or batch.last_offset < scene.log_start for batch in scene.batches):
         return  # nothing is written of a log without batches
-    if any(batch.state == "swallowing" for batch in scene.batches):
-        return  # OPEN, as in `written`
     first, last = scene.partition.segments[0].base, scene.partition.next_offset
     offsets = sorted({scene.chance.randint(first, last) for _ in range(scene.chance.choice([1, 2, 4]))})
     cut = scene.scratch / "cut"
@@ -231,10 +229,9 @@ def convert(scene: Scene) -> None:
     except ls.RecordBatchError as error:
         require(states != {"valid"} or (to < magic), "an error without damage", error)
         return
-    # A length over the batches after it ends a read that raises, as in Kafka.
-    alone = [batch.state for batch in segment.alone]
     # Entries of the format and the codec are copied without a look at their checksums.
-    require(to == magic or "lost" not in alone or "swallowing" in alone, "damage was converted without an error")
+    alone = {batch.state for batch in segment.alone}
+    require(to == magic or not alone & {"lost", "swallowing"}, "damage was converted without an error")
     if states - {"valid"}:
         return
     back = ls.convert(there.data, to=f"v{magic}", compression="gzip", allow_loss=True)
