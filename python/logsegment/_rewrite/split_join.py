@@ -250,7 +250,7 @@ class _Writer:
         headers, at, is_begun = self._past_deleted(raw, file, headers)
         begins = self.keeps_borders and not is_begun
         start, first, last = at, 0, 0
-        entries, last_batch = 0, at
+        entries, last_batch = 0, 0
         for header in headers:
             base = first_offset_of(header, self._last)
             if base <= self._last:

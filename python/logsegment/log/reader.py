@@ -18,7 +18,18 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, Self, Unpack
 
-from logsegment._core import Finding, LimitError, RecordBatchError, RecordStream, SegmentIndex, Transactions, decode, decode_files
+from logsegment._core import (
+    FileSource,
+    Finding,
+    LimitError,
+    RecordBatchError,
+    RecordStream,
+    SegmentIndex,
+    Transactions,
+    batch_stream,
+    decode,
+    decode_files,
+)
 from logsegment._core import committed_transactions as core_committed_transactions
 from logsegment._core import scan_transactions as core_scan_transactions
 from logsegment._errors import naming_file
@@ -34,6 +45,8 @@ from logsegment.stores.uri import is_stored
 _LAST = 2**63 - 2
 #: Every record of a segment, of which nothing but the errors is wanted.
 _ALL_RECORDS = replace(EVERY_FORMAT, columns=(), control=True)
+#: Entries with the offsets of their first records, past damage, one by one.
+_RESOLVED = replace(EVERY_FORMAT, on_error="skip", unreadable="skip", resolve=True, batch_size=1)
 
 
 @dataclass(frozen=True)
@@ -337,6 +350,8 @@ def _arranged(files: list[SegmentFile], *, reports: bool) -> list[SegmentFile]:
     found = [_misnamed(*one) for one in zip(asked, firsts, [*files[1:], None], strict=True)]
     if not any(found):
         return files
+    firsts = list(map(_first_message, asked, firsts))
+    found = [_misnamed(*one) for one in zip(asked, firsts, [*files[1:], None], strict=True)]
     placed = [_placed(*one, reports=reports) for one in zip(files, firsts, found, strict=True)]
     placed.sort(key=lambda file: file.base_offset or 0)
     *before, last = placed
@@ -368,6 +383,16 @@ def _misnamed(file: SegmentFile, first: int | None, following: SegmentFile | Non
     is_merged = finding is not None and first >= start and following is not None and not os.path.lexists(following.path)
     # The cleaner of a broker has merged the next segment into this one since the directory was listed.
     return None if is_merged and not is_stored(file.path) else finding
+
+
+def _first_message(file: SegmentFile, first: int | None) -> int | None:
+    """Return where the segment begins: the offset of a compressed message set, which is found first, is that of its last message."""
+    columns = ("magic", "baseOffset", "isValid")
+    with suppress(OSError, RecordBatchError), batch_stream(FileSource(file.path), _RESOLVED) as rows:
+        row = next((row for batch in rows for row in batch.select(columns).to_pylist() if row["isValid"]), None)
+        if first is not None and row is not None and row["magic"] < 2 and row["baseOffset"] is not None:
+            return min(first, int(row["baseOffset"]))
+    return first
 
 
 def _first_offset(file: SegmentFile) -> int | None:

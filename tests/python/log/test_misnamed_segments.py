@@ -267,6 +267,17 @@ def test_a_base_offset_below_the_name_of_the_only_segment_is_damage(tmp_path: Pa
     assert read.offsets
 
 
+@pytest.mark.parametrize("form", ["v0", "v1"])
+def test_swapped_segments_of_compressed_message_sets_lose_no_record_of_a_range(form: str, tmp_path: Path):
+    """Found by a simulated history: the offset of such a set, that of its last message, was treated as the first one."""
+    make_partition(tmp_path, "orders", 0, [list(range(3)), list(range(3, 5)), list(range(5, 20))], format=form, compression="gzip")
+    log = tmp_path / "orders-0"
+    rename(log, {3: 5, 5: 3})
+    for start in range(20):
+        read = by_log(log, start, start + 3, "skip")
+        assert read.offsets == list(range(start, min(start + 3, 20)))
+
+
 @pytest.mark.parametrize("damaged", [0, -1])
 def test_damage_in_a_renamed_segment_does_not_hide_its_records(partition: Path, damaged: int, tmp_path: Path):
     log = tmp_path / "orders-0"

@@ -11,6 +11,7 @@ import pytest
 
 import cli_process
 import logsegment as ls
+from log_starts import write_checkpoint
 
 NAME = f"{0:020}.log"
 WRITERS: dict[str, Callable[[Path, Path], Any]] = {
@@ -62,6 +63,9 @@ def test_zeros_after_the_last_batch_of_a_closed_segment_are_left_out(verb: str, 
         (source / f"{number:020}.log").write_bytes(data + bytes(20))
     WRITERS[verb](source, out)
     assert [row["offset"] for row in ls.Log(out).records(columns=["offset"]).read_all().to_pylist()] == [0, 1]
+    write_checkpoint(tmp_path, "orders-0", 1)
+    WRITERS[verb](source, tmp_path / "later")
+    assert [row["offset"] for row in ls.Log(tmp_path / "later").records(columns=["offset"]).read_all().to_pylist()] == [1]
 
 
 @pytest.mark.parametrize("words", [["convert"], ["rewrite", "--drop", "offsets=9..10"], ["compact"], ["split", "--bytes", "100"], ["join"]])
