@@ -13,7 +13,7 @@ from tests.simulation.cleaner import DELETE_RETENTION, compacted_rows
 from tests.simulation.entries import CODECS
 from tests.simulation.laws import Law, Scene, a_segment, path_of
 from tests.simulation.partition import last_stable
-from tests.simulation.truth import COLUMNS, READABLE, Query, Row, expected, holds_messages, read, require, rows_of
+from tests.simulation.truth import ABSENT, COLUMNS, READABLE, Query, Row, expected, holds_messages, read, require, rows_of
 
 EVERYTHING = Query(control=True)
 
@@ -97,7 +97,7 @@ def salvage_log(scene: Scene) -> None:
         require(ended.code == 0, "exit code of a healthy log", ended.code, ended.err)
     elif states & {"lost", "swallowing"}:
         require(ended.code == 3, "exit code of a log with lost bytes", ended.code, ended.err)
-    if not states & {"valid", "unsure", "misplaced"}:
+    if not states & {"valid", "misplaced"}:
         return
     require(out.exists(), "nothing was written", ended.err)
     healthy(out)
@@ -167,7 +167,7 @@ def compact(scene: Scene) -> None:
     healthy(out)
     again = scene.scratch / "again"
     ls.compact(out, again, **options)
-    stable, magic = last_stable(scene.batches), scene.partition.magic
+    stable, magic = last_stable([batch for batch in scene.batches if batch.state not in ABSENT]), scene.partition.magic
     late = scene.scratch / "late"
     ls.compact(out, late, now=now + 3 * DELETE_RETENTION, allow_lower_end=True)
     left = [row for row in wanted if row[4] is not None or row[0] >= stable or magic < 2]
