@@ -23,7 +23,7 @@ const MOST_EVENTS: usize = 64;
 pub fn check(bytes: &[u8]) {
     let mut choices = Choices(bytes);
     let chosen = choices.byte();
-    let topic = Topic::ALL.get(usize::from(chosen % 6)).copied();
+    let topic = Topic::ALL.get(usize::from(chosen) % (Topic::ALL.len() + 1)).copied();
     let key = choices.run(1 << 12);
     let value = (chosen < 240).then_some(choices.0);
     let Some(record) = identify(topic, topic.is_none(), key, value) else { return };
@@ -63,6 +63,15 @@ fn ensure_room(topic: Topic, key: Option<&[u8]>, value: Option<&[u8]>) {
     assert!(len <= 64, "{len} bytes of JSON where 64 are allowed");
 }
 
+/// A name of the topic: those of MirrorMaker 2 have the alias of a cluster in it.
+fn whole_name(topic: Topic) -> String {
+    match topic {
+        Topic::MirrorCheckpoints => format!("a.{}", topic.name()),
+        Topic::MirrorOffsetSyncs => format!("{}.a.internal", topic.name()),
+        _ => topic.name().to_owned(),
+    }
+}
+
 /// The texts of key and value as they come out of a log.
 fn texts(topic: Topic, key: Option<&[u8]>, value: Option<&[u8]>, decode: DecodeOptions) -> [Option<String>; 2] {
     let mut writer = RecordWriter::new(BatchSettings::new(RecordFormat::V2, None), 1 << 20, 0).expect("they are plain");
@@ -71,7 +80,7 @@ fn texts(topic: Topic, key: Option<&[u8]>, value: Option<&[u8]>, decode: DecodeO
     let options = StreamOptions {
         decode,
         projection: Projection { columns: vec![Column::Internal], binary: BinaryKind::Binary, has_null_headers: false },
-        topic: Some(topic.name().to_owned()),
+        topic: Some(whole_name(topic)),
         partition: None,
         on_error: OnError::Raise,
         is_tail_strict: false,
