@@ -13,6 +13,7 @@ use super::{Headers, ReadAt};
 use crate::decode::transactions::Scan;
 use crate::decode::{ChecksumVerifier, Checksums, OffsetRange, Transactions};
 use crate::error::Result;
+use crate::framing::Tail;
 use crate::interrupt::Interrupt;
 use crate::sidecar::ProducerEntry;
 
@@ -106,6 +107,8 @@ impl Committed<'_> {
             self.interrupt.ensure_wanted()?;
             let header = match headers.next_header() {
                 Ok(Some(header)) => header,
+                // A torn entry may hide valid ones, with markers: a range can begin after it.
+                Ok(None) if matches!(headers.tail(), Some(Tail::Torn { .. })) => return Ok(Visited::UpTo(headers.position())),
                 Ok(None) if is_cut(headers.tail()) => {
                     scan.tear();
                     return Ok(Visited::All);
