@@ -78,7 +78,7 @@ impl TornEntry<'_> {
     }
 
     /// True if the offsets of a valid entry come after those of the torn entry, and before those of the next segment. Where they come between
-    /// those of the entries before and that of the front, the front is no header either: an entry does not contain what precedes it.
+    /// those of the entries before and that of the front, the front is not a header: an entry does not contain an earlier one.
     fn may_precede(&self, entry: &Range<u64>) -> bool {
         let found = self.bytes_from(entry.start);
         let (Some(first), Some(base)) = (base_offset(found), base_offset(self.front)) else { return self.formats.is_v07() };

@@ -39,7 +39,7 @@ pub struct ValueDecoder {
 pub struct Flaw {
     /// What it is.
     pub problem: Box<Problem>,
-    /// False where formats are detected, and nothing but the text says that the value is JSON: it is no reason to end a read.
+    /// False if the format was detected from the text alone: such a value does not end a read.
     pub is_error: bool,
 }
 
@@ -198,7 +198,7 @@ impl ValueDecoder {
             *slot = id_in(framed.name).or(*id);
         }
         let payload = framed.body.opened(framed.payload, scratch)?;
-        // Whatever fields are wanted: a text with a name twice anywhere is none.
+        // A text with a name twice is not JSON, also where other fields are wanted.
         let is_bare = plan.schemas().bare() == Some(*index);
         if is_bare && let Err(refused) = ensure_inferable(payload, false) {
             column.push_null();

@@ -73,7 +73,7 @@ def theirs(line: Listed) -> str:
 
 def words(pattern: str) -> str:
     """A side of a listed difference: "reads", or what is raised."""
-    return {"reads": "reads", "*": "whatever"}.get(pattern, f"`{pattern.strip(' *')}`")
+    return {"reads": "reads", "*": "any error"}.get(pattern, f"`{pattern.strip(' *')}`")
 
 
 def page(results: Results) -> str:

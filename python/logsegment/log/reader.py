@@ -347,11 +347,11 @@ def _followers(segments: Sequence[SegmentLookup]) -> list[int | None]:
 def _arranged(files: list[SegmentFile], *, reports: bool) -> list[SegmentFile]:
     asked = [file if reports or not is_stored(file.path) else replace(file, offsets=None) for file in files]
     firsts = list(map(_first_offset, asked))
-    found = [_misnamed(*one) for one in zip(asked, firsts, [*files[1:], None], strict=True)]
+    found = list(map(_misnamed, asked, firsts, [*files[1:], None]))
     if not any(found):
         return files
     firsts = list(map(_first_message, asked, firsts))
-    found = [_misnamed(*one) for one in zip(asked, firsts, [*files[1:], None], strict=True)]
+    found = list(map(_misnamed, asked, firsts, [*files[1:], None]))
     placed = [_placed(*one, reports=reports) for one in zip(files, firsts, found, strict=True)]
     placed.sort(key=lambda file: file.base_offset or 0)
     *before, last = placed

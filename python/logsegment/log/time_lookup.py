@@ -114,7 +114,7 @@ def _end_before(segments: Sequence[SegmentLookup], until: int, options: ReadOpti
             return None
         read = replace(options, check_crc=False)
         later = segments[segments.index(first) :]
-        sources = (FileSource(segment.file.path, position if segment is first else 0) for segment in later)
+        sources = (segment.file.source(position if segment is first else 0) for segment in later)
         return base if all(begins_at(source, until, read) for source in sources) else None
     except RecordBatchError:
         return None

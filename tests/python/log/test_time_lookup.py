@@ -127,3 +127,17 @@ def stream_reader_of(log: Path, **options: str) -> Any:
 
     source = LogSegmentSource({"path": str(log.parent.parent), **options})
     return source.streamReader(source.schema())
+
+
+def test_a_lost_end_of_a_closed_segment_may_have_records_of_a_range_of_times(tmp_path: Path):
+    """Headers give the times of all records that are there, and not of a batch that is lost."""
+    make_partition(tmp_path, "orders", 0, [[0, 1, 2, 3], [4, 5]], batch_bytes=1, interval=1)
+    directory = tmp_path / "orders-0"
+    early: dict[str, Any] = {"columns": ["offset"], "start_timestamp": START, "end_timestamp": START + 2}
+    assert ls.Log(directory).records(**early).to_pyarrow()["offset"].to_pylist() == [0, 1]
+    first = directory / f"{0:020}.log"
+    first.write_bytes(first.read_bytes()[:-5])
+    with pytest.raises(ls.TruncatedError, match="SEG-23"):
+        ls.Log(directory).records(**early).read_all()
+    # The offsets of a range need no more than its batches.
+    assert ls.Log(directory).records(columns=["offset"], end_offset=2).to_pyarrow()["offset"].to_pylist() == [0, 1]

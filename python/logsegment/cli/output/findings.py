@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from logsegment._core import Finding
-from logsegment._survey import SWALLOWED
-from logsegment._validate import is_unopened, is_unreadable
+from logsegment._validate import is_damage, is_unopened, is_unreadable
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, worst
 from logsegment.cli.messages import count, say
@@ -22,16 +21,12 @@ def report(findings: Sequence[Finding], name: str, progress: Progress, *, quiet:
 
     Skipped entries are always reported. An unfinished end is usual in a file in use, so `quiet` hides it.
     """
-    reported = [finding for finding in findings if _is_damage(finding) or is_unreadable(finding) or not quiet]
+    reported = [finding for finding in findings if is_damage(finding) or is_unreadable(finding) or not quiet]
     if reported:
         with progress.aside():
             _say_all(reported, name, redactor)
-    return worst(CLEAN, *(UNREADABLE if is_unreadable(one) else FOUND for one in reported if _is_damage(one) or is_unreadable(one)))
-
-
-def _is_damage(finding: Finding) -> bool:
-    """Return True for an error, and for an entry that was skipped since its length hides others."""
-    return finding.severity == "error" or finding.rule == SWALLOWED
+    counted = [finding for finding in reported if is_damage(finding) or is_unreadable(finding)]
+    return worst(CLEAN, *(UNREADABLE if is_unreadable(finding) else FOUND for finding in counted))
 
 
 def folded(findings: Sequence[Finding]) -> list[tuple[Finding, int]]:
