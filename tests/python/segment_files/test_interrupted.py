@@ -233,7 +233,7 @@ def replacements(draw: st.DrawFn) -> Replacement:
 
 
 @pytest.mark.slow
-@settings(search, max_examples=max(EXAMPLES // 5, 10))
+@settings(search, max_examples=max(EXAMPLES // 20, 10))
 @given(made=replacements())
 def test_every_api_reads_what_a_broker_has_after_its_start_at_every_step(made: Replacement, tmp_path_factory: pytest.TempPathFactory):
     directory = tmp_path_factory.mktemp("step") / "cart-0"
