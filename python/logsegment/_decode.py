@@ -148,7 +148,7 @@ def decode(
         framing: how a value names its schema, as `SchemaSet.framing` documents it; None is that of `schemas`. With "container" and
             `values="avro"` no `schemas` are needed: each value has its own. `RecordStream.framings` counts detected ones.
         integers: the column of an integer of JSON whose schema has no bounds: "int64", or "decimal" for decimal128(38, 0). A number that
-            its column cannot hold is an error; with `on_error="skip"` it alone is null, and a finding (SCH-3) names its field.
+            its column cannot hold is null alone, and a finding (SCH-3, a warning) names its field.
         key: return only records with this key (text is UTF-8), or with one of several.
 
     Returns:

@@ -43,6 +43,8 @@ pub enum Problem {
         problem: String,
         others: usize,
     },
+    /// A text that the columns of an inferred schema do not hold: why.
+    Unheld(Box<Problem>),
     /// SCH-3, with what the bytes begin with, and the framing that would read them.
     Hinted(Box<Problem>, String),
     /// SCH-4: the schema of the value cannot be read as the one that is wanted.
@@ -70,7 +72,7 @@ impl Problem {
             Self::Unresolved(_) => "SCH-4",
             Self::Limit { .. } => "SCH-5",
             Self::Schema(_) => "SCH-6",
-            Self::Hinted(problem, _) => problem.rule(),
+            Self::Hinted(problem, _) | Self::Unheld(problem) => problem.rule(),
             _ => "SCH-3",
         }
     }
@@ -78,6 +80,11 @@ impl Problem {
     /// True if the value is there, with null for a part of it.
     pub fn is_partial(&self) -> bool {
         matches!(self, Self::Number { .. })
+    }
+
+    /// True if the value is what it should be, and its columns cannot hold it or a part of it.
+    pub fn is_unheld(&self) -> bool {
+        matches!(self, Self::Unheld(_)) || self.is_partial()
     }
 
     /// True if formats are detected and the value is null then: nothing says what it is, or readers disagree on what it is.
@@ -102,6 +109,7 @@ impl fmt::Display for Problem {
             Self::Digits { precision } => write!(f, "a decimal has more than its {precision} digits"),
             Self::Trailing(bytes) => write!(f, "bytes are left over after the value: {bytes}"),
             Self::Twice(name) => write!(f, "not JSON of its schema: the name {name:?} is there twice"),
+            Self::Unheld(problem) => problem.fmt(f),
             Self::Hinted(problem, hint) => write!(f, "{problem}; {hint}"),
             Self::Number { field, problem, others } => {
                 f.write_str(field)?;

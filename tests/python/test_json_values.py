@@ -221,7 +221,6 @@ def test_keys_are_decoded_and_options_are_pickled():
         ('{"b":' + "[" * 1_000_000, "not of the type"),
         ('{"a":1,"a":2}', "is there twice"),
         ('{"a":"x"}', "not of the type"),
-        ('{"a":9223372036854775808}', "does not fit"),
         ('{"a":1}x', "trailing"),
         ('{"a":1', "EOF"),
         (b'{"b":"\xff"}', "not UTF-8"),

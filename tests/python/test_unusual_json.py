@@ -34,7 +34,7 @@ def segment(*texts: str | bytes) -> bytes:
 
 
 def read(source: Any, values: Any = "json", **options: Any) -> tuple[list[Any], Any]:
-    options = {"columns": ["valueRecord"], "on_error": "skip"} | options
+    options = {"columns": ["valueRecord"]} | options
     stream = ls.decode(source, values=values, **options)
     return [row[options["columns"][0]] for row in stream.to_pyarrow().to_pylist()], stream
 
@@ -68,17 +68,16 @@ def test_a_number_above_38_digits_alone_is_null(values: Any, digits: int):
     assert "a.n: 1000000000" in finding.message
 
 
-def test_a_schema_without_bounds_loses_no_record():
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_a_schema_without_bounds_loses_no_record(on_error: str):
     schemas = ls.schemas.single(UNBOUNDED, "json")
     data = segment(f'{{"n":{BEYOND},"small":1}}', f'{{"n":{2**63},"small":99999999999999999999}}', '{"n":7,"small":2}')
-    rows, stream = read(data, schemas=schemas)
+    rows, stream = read(data, schemas=schemas, on_error=on_error)
     assert rows == [{"n": None, "small": 1}, {"n": None, "small": None}, {"n": 7, "small": 2}]
-    assert [finding.rule for finding in stream.findings] == ["SCH-3", "SCH-3"]
+    assert [(finding.rule, finding.severity) for finding in stream.findings] == [("SCH-3", "warning")] * 2
     assert f'n: {BEYOND} does not fit the column of 64 bits; pass integers="decimal"' in stream.findings[0].message
     assert "(and 1 more)" in stream.findings[1].message
-    with pytest.raises(ls.CorruptError, match=r'\[SCH-3\].*integers="decimal"'):
-        read(data, schemas=schemas, on_error="raise")
-    rows, stream = read(data, schemas=schemas, integers="decimal")
+    rows, stream = read(data, schemas=schemas, integers="decimal", on_error=on_error)
     assert [row["n"] for row in rows] == [Decimal(BEYOND), Decimal(2**63), Decimal(7)]
     kind = pa.schema(stream).field("valueRecord").type
     assert (kind.field("n").type, kind.field("small").type) == (BIG, pa.int64())
@@ -102,9 +101,10 @@ def test_the_option_integers_is_that_of_every_reader(tmp_path: Path):
     path.write_bytes(segment(f'{{"n":{BEYOND}}}'))
     exact = run("cat", path, *arguments, "--integers", "decimal")
     assert (exact.code, exact.out) == (0, f'{{"valueRecord.n":"{BEYOND}"}}\n'.encode())
-    skipped = run("cat", path, *arguments, "--on-error", "skip")
-    assert skipped.lines == [{"valueRecord.n": None}]
-    assert "--integers decimal" in skipped.err
+    for policy in ("raise", "skip"):
+        null = run("cat", path, *arguments, "--on-error", policy)
+        assert (null.code, null.lines) == (0, [{"valueRecord.n": None}])
+        assert "--integers decimal" in null.err
     useless = run("cat", path, "--integers", "decimal")
     assert (useless.code, "--integers needs --values" in useless.err) == (2, True)
 
@@ -116,32 +116,29 @@ def test_versions_of_a_schema_with_and_without_bounds_are_one_column():
     assert read(data, schemas=versions, integers="decimal")[0] == [{"n": Decimal(5), "small": None}, {"n": Decimal(BEYOND), "small": None}]
 
 
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
 @pytest.mark.parametrize("values", ["json", "auto"])
 @pytest.mark.parametrize(("partition", "rule"), [(DEEP, "SCH-5"), (NUL, "SCH-3")])
-def test_one_bad_text_is_one_null_with_a_finding(partition: Path, rule: str, values: Any):
+def test_one_bad_text_is_one_null_with_a_finding(partition: Path, rule: str, values: Any, on_error: Any):
     log = ls.Log(partition)
     for columns in (["valueRecord"], ["valueRecord.a", "valueRecord.b"]):
-        stream = log.records(values=values, columns=columns, on_error="skip")
+        stream = log.records(values=values, columns=columns, on_error=on_error)
         rows = [tuple((row.get("valueRecord") or row).values()) for row in stream.to_pyarrow().to_pylist()]
         assert rows[:3] == [(0, "x"), (1, "x"), (2, "x")]
         assert set(rows[3]) == {None}
-        assert [(finding.rule, finding.base_offset) for finding in stream.findings] == [(rule, 3)]
-    table = log.records(values=values, columns=["valueRecord"], on_error="skip").to_pyarrow()
+        assert [(finding.rule, finding.severity, finding.base_offset) for finding in stream.findings] == [(rule, "warning", 3)]
+    table = log.records(values=values, columns=["valueRecord"], on_error=on_error).to_pyarrow()
     assert duckdb.from_arrow(table).aggregate("sum(valueRecord.a)").fetchall() == [(3,)]
-    assert ls.polars.scan(partition, values=values, on_error="skip").collect()["valueRecord"].struct.field("a").to_list() == [0, 1, 2, None]
-    done = run("cat", partition, "--values", values, "--columns", "valueRecord.a", "--on-error", "skip")
+    frame = ls.polars.scan(partition, values=values, on_error=on_error).collect()
+    assert frame["valueRecord"].struct.field("a").to_list() == [0, 1, 2, None]
+    done = run("cat", partition, "--values", values, "--columns", "valueRecord.a", "--on-error", on_error)
     assert [line["valueRecord.a"] for line in done.lines] == [0, 1, 2, None]
     assert f"[{rule}]" in done.err
 
 
-def test_detected_json_never_ends_a_read():
-    for partition in (DEEP, NUL):
-        stream = ls.Log(partition).records(values="auto", columns=["valueRecord"])
-        assert [row["valueRecord"] is None for row in stream.to_pylist()] == [False, False, False, True]
-        assert [finding.severity for finding in stream.findings] == ["warning"]
-        assert stream.io_stats.raw_values == 1
-        with pytest.raises(ls.RecordBatchError, match="record with offset 3"):
-            ls.Log(partition).records(values="json", columns=["valueRecord"]).to_pylist()
+def test_what_is_no_json_still_ends_a_read():
+    with pytest.raises(ls.CorruptError, match=r"\[SCH-3\].*record with offset 1"):
+        read(segment('{"a":1}', '{"a":'))
 
 
 @pytest.mark.parametrize("levels", [60, 61, 127, 128, 5000])
@@ -173,10 +170,10 @@ def test_a_byte_order_mark_is_skipped(values: Any):
 def test_several_texts_in_a_value_are_refused_by_name():
     data = segment('{"a":1}', '{"a":2}\n{"a":3}\n')
     for values in ("json", "auto"):
-        rows, stream = read(data, values)
+        rows, stream = read(data, values, on_error="skip")
         assert rows == [{"a": 1}, None]
         assert "2 JSON documents in one value" in stream.findings[0].message
     with pytest.raises(ls.CorruptError, match=r"\[SCH-3\].*2 JSON documents in one value"):
-        read(data, on_error="raise")
+        read(data)
     # Numbers are rather lines of another format.
     assert read(segment('{"a":1}', "1 2"), "auto")[1].findings == []

@@ -191,7 +191,7 @@ impl Seen<'_> {
 
     fn refuse<E: serde::de::Error>(&mut self, problem: Problem) -> E {
         let error = E::custom(&problem);
-        *self.refused = Some(Box::new(problem));
+        *self.refused = Some(Box::new(Problem::Unheld(Box::new(problem))));
         error
     }
 }
