@@ -83,6 +83,7 @@ pub struct Runs {
     source_check: Option<Box<dyn SourceCheck>>,
     oversized: Option<OversizedCheck>,
     gives_broken: bool,
+    gives_doubtful: bool,
     /// Finds valid entries inside a torn tail, which are an error then.
     hidden: Option<Box<dyn Verifier>>,
     is_skimmed: bool,
@@ -142,6 +143,7 @@ impl Runs {
             source_check: None,
             oversized: None,
             gives_broken: false,
+            gives_doubtful: false,
             hidden: None,
             is_skimmed: false,
             has_searched: false,
@@ -207,6 +209,12 @@ impl Runs {
     pub fn giving_broken(mut self) -> Self {
         self.gives_broken = true;
         self
+    }
+
+    /// After a torn entry that valid ones follow, goes on at the first valid one, whatever its offset: the caller judges offsets.
+    #[must_use]
+    pub fn giving_doubtful(self, gives_doubtful: bool) -> Self {
+        Self { gives_doubtful, ..self }
     }
 
     /// Nothing but the headers of the entries will be looked at, so that memory is worth asking for them early.

@@ -122,7 +122,7 @@ impl Account {
     }
 }
 
-/// Takes back what was said of the offsets before and after each lost place, where other entries hold offsets in between: they may are
+/// Takes back what was said of the offsets before and after each lost place, where other entries hold offsets in between: they may be
 /// elsewhere in the input. Every lost place gets the offsets of the entries that were kept on both sides of it.
 pub(super) fn bound_lost_offsets(account: &mut Account) {
     let mut by_offset: Vec<(i64, i64)> = account.kept.iter().map(|kept| (kept.first_offset, kept.last_offset)).collect();

@@ -86,7 +86,8 @@ impl Salvager {
             .with_recovery(Box::new(verifier))
             .checking_oversized(Box::new(verifier))
             .giving_oversized()
-            .giving_broken();
+            .giving_broken()
+            .giving_doubtful(options.lists_places);
         let options = SalvageOptions { decode, ..options };
         Ok(Self {
             runs,
@@ -217,7 +218,7 @@ impl Salvager {
     }
 
     fn lose(&mut self, piece: &Piece) {
-        if self.runs.has_searched() || matches!(piece, Piece::Swallowed(_)) {
+        if self.runs.has_searched() {
             self.found.runs.interrupt();
         }
         let Some(finding) = Finding::of_piece(piece) else { return };

@@ -266,9 +266,8 @@ def test_messages_of_a_damaged_set_are_no_part_of_the_log(kind: str) -> None:
     data = first + broken + last
     found = ls.salvage(data, order="offset", first_offset=100, aside=True)
     assert found.data == first + last
-    # Where the length of the set leads on, its messages are not searched for: they are the readable records of a damaged set. Where it goes
-    # on past the end, the next entry is the first one whose offset may follow.
-    expected = {"header": [1, 2, 3, 4], "size": [], "checksum": [105, 106, 107, 108, 109]}
+    # Where the length of the set leads on, its messages are not searched for: they are the readable records of a damaged set.
+    expected = {"header": [1, 2, 3, 4], "size": [0, 1, 2, 3, 4], "checksum": [105, 106, 107, 108, 109]}
     assert offsets_of(found.aside) == expected[kind]
     assert (found.doubtful, found.records) == ((0, 5) if kind == "checksum" else (len(expected[kind]), 0))
     assert_whole(found, data)

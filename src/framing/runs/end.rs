@@ -21,13 +21,15 @@ impl Runs {
             return Err(error.clone());
         }
         self.ensure_nothing_hidden(tail)?;
-        let next = if matches!(tail, Tail::Torn { .. }) { self.successor()? } else { None };
+        let successor = if matches!(tail, Tail::Torn { .. }) { self.successor()? } else { None };
+        let first = successor.as_ref().filter(|_| !self.formats.is_v07()).and_then(|next| self.first_offset_at(next.start));
+        let next = successor.map(|next| self.first_doubtful().unwrap_or(next));
         if let Some(next) = &next {
             self.source.discard_to(next.start);
+            self.has_searched = true;
         }
         match (error, next) {
             (Some(error), Some(next)) => {
-                let first = if self.formats.is_v07() { None } else { first_offset(self.source.front()) };
                 let error = error.missing_before(first);
                 Ok(Some(Piece::Damage(Damage { error, bytes: start..next.start })))
             }
@@ -42,6 +44,17 @@ impl Runs {
                 self.next_piece()
             }
         }
+    }
+
+    /// The offset of the first record of the entry at a position that is at hand.
+    fn first_offset_at(&self, position: u64) -> Option<i64> {
+        let at = usize::try_from(position.saturating_sub(self.source.position())).ok()?;
+        first_offset(self.source.front().get(at..)?)
+    }
+
+    /// The first valid entry after the front, whatever its offset, for a walk that gives such.
+    fn first_doubtful(&self) -> Option<Range<u64>> {
+        self.search.as_ref().filter(|_| self.gives_doubtful).and_then(|search| search.found().next().cloned())
     }
 
     /// Fails if valid entries are in the bytes of a torn tail, for a walk without recovery that refuses them.
