@@ -252,11 +252,7 @@ impl<B: BytesColumn> RecordSink for Sink<'_, B> {
     #[inline(always)]
     fn record(&mut self, record: RecordRef) {
         let offset = self.header.base_offset.wrapping_add(record.offset_delta);
-        let (append_time, base_timestamp) = (self.append_time, self.header.base_timestamp);
-        let timestamp = || append_time.unwrap_or_else(|| base_timestamp.wrapping_add(record.timestamp_delta));
-        if let Some(filter) = &self.filter
-            && !filter.contains(offset, timestamp())
-        {
+        if self.filter.is_some() && !self.is_wanted(offset, record.timestamp_delta) {
             self.pass_over();
             return;
         }
@@ -273,7 +269,10 @@ impl<B: BytesColumn> RecordSink for Sink<'_, B> {
         if let Some(slots) = &mut columns.offset {
             slots.set(row, offset);
         }
-        let timestamp = timestamp();
+        let timestamp = match self.append_time {
+            Some(append_time) => append_time,
+            None => self.header.base_timestamp.wrapping_add(record.timestamp_delta),
+        };
         if let Some(slots) = &mut columns.timestamp {
             let us = timestamp.checked_mul(US_PER_MS);
             slots.set(row, us.unwrap_or_default());
@@ -295,6 +294,13 @@ impl<B: BytesColumn> RecordSink for Sink<'_, B> {
 }
 
 impl<B: BytesColumn> Sink<'_, B> {
+    /// Whether the filter has the record. Apart from the walk, so that reads without a filter do not pay for it.
+    #[inline(never)]
+    fn is_wanted(&self, offset: i64, timestamp_delta: i64) -> bool {
+        let timestamp = self.append_time.unwrap_or_else(|| self.header.base_timestamp.wrapping_add(timestamp_delta));
+        self.filter.as_ref().is_none_or(|filter| filter.contains(offset, timestamp))
+    }
+
     #[cold]
     fn pass_over(&mut self) {
         if let Some(headers) = &mut self.columns.headers {
