@@ -121,14 +121,15 @@ class Rewrite:
         output: the path of the output; None for memory and with `dry_run`.
         dry_run: nothing was written.
         data: the output, if it was not written to `out`.
-        log_start_findings: log start offsets that do not count, or are not known (SEG-20, SEG-21).
+        partition_findings: files of interrupted work that are read or not (SEG-17), missing uploads (SEG-15), and log start offsets
+            that do not count, or are not known (SEG-20, SEG-21).
     """
 
     files: list[RewrittenFile]
     output: str | None
     dry_run: bool
     data: bytes | None = field(default=None, repr=False)
-    log_start_findings: list[Finding] = field(default_factory=list, repr=False)
+    partition_findings: list[Finding] = field(default_factory=list, repr=False)
 
     @property
     def records(self) -> int:
@@ -157,8 +158,8 @@ class Rewrite:
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings of all files, and of log start offsets."""
-        return [*self.log_start_findings, *(finding for file in self.files for finding in file.findings)]
+        """The findings of all files and partitions."""
+        return [*self.partition_findings, *(finding for file in self.files for finding in file.findings)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the account by the names in JSON; it has no keys, values or header values of records."""

@@ -24,8 +24,8 @@ from logsegment._rewrite.partitions import (
     sources_of,
 )
 from logsegment._rewrite.rewrite import ensure_outside
-from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in
-from logsegment.segment_files.log_start import with_log_starts
+from logsegment.segment_files.discovery import SegmentFile, find_segments
+from logsegment.segment_files.log_start import files_of_partitions
 from logsegment.segment_files.output_names import directory_name
 from logsegment.stores.listing import is_directory
 from logsegment.stores.uri import absolute
@@ -114,19 +114,17 @@ def compact(
     clock = time.time_ns() // 1_000_000 if now is None else milliseconds(now, "now")
     how = RewriteOptions(compression=compression, allow_lower_end=allow_lower_end)
     work = RewriteWork(ReadOptions.of(EntryKeywords, options), how, dry_run)
-    options_of_partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
-    found, _ = found_in(source, has_patterns=False, options=options_of_partitions)
-    files, findings = with_log_starts(found, options_of_partitions)
+    files, findings = files_of_partitions(source, PartitionOptions(log_start_offset=log_start_offset, replica=replica))
     deletion = Deletion(memory, clock, delete_retention_ms)
     if dry_run:
-        return Rewrite(compact_partitions(files, work, deletion, None, None), None, True, log_start_findings=findings)
+        return Rewrite(compact_partitions(files, work, deletion, None, None), None, True, partition_findings=findings)
     if not isinstance(out, PATHS):
         raise TypeError("compact needs the path of a new directory as out")
     place = os.fspath(out)
     ensure_outside(place, source)
     with output_directory(place) as hidden:
         done = compact_partitions(files, work, deletion, hidden, place)
-    return Rewrite(done, place, False, log_start_findings=findings)
+    return Rewrite(done, place, False, partition_findings=findings)
 
 
 def compact_partitions(

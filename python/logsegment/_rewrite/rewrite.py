@@ -11,8 +11,8 @@ from logsegment._output import PATHS, ensure_apart, output_directory, staged_out
 from logsegment._rewrite.account import Rewrite
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, rewrite_partitions, snapshot_before, sources_of
 from logsegment._rewrite.selection import Keys, Selection, core_selection
-from logsegment.segment_files.discovery import found_in, segment_at
-from logsegment.segment_files.log_start import with_log_starts
+from logsegment.segment_files.discovery import segment_at
+from logsegment.segment_files.log_start import files_of_partitions
 from logsegment.stores.listing import is_directory
 from logsegment.stores.uri import is_stored, placed, shown
 
@@ -155,17 +155,16 @@ def _file(source: Any, out: Any, work: RewriteWork, *, overwrite: bool) -> Rewri
 
 
 def _directory(source: Any, out: Any, work: RewriteWork, partitions: PartitionOptions) -> Rewrite:
-    found, _ = found_in(source, has_patterns=False, options=partitions)
-    files, findings = with_log_starts(found, partitions)
+    files, findings = files_of_partitions(source, partitions)
     if work.is_dry:
-        return Rewrite(rewrite_partitions(files, work, None, None), None, True, log_start_findings=findings)
+        return Rewrite(rewrite_partitions(files, work, None, None), None, True, partition_findings=findings)
     if not isinstance(out, PATHS):
         raise TypeError("a directory needs the path of a new directory as out")
     place = os.fspath(out)
     ensure_outside(place, source)
     with output_directory(place) as hidden:
         done = rewrite_partitions(files, work, hidden, place)
-    return Rewrite(done, place, False, log_start_findings=findings)
+    return Rewrite(done, place, False, partition_findings=findings)
 
 
 def ensure_outside(out: str, source: str | os.PathLike[str]) -> None:

@@ -21,7 +21,7 @@ from logsegment._rewrite.rewrite import ensure_outside
 from logsegment._text import camel_case
 from logsegment._validate import ensure_undamaged
 from logsegment.segment_files.discovery import SegmentFile, found_in
-from logsegment.segment_files.log_start import records_of_batch_before, with_log_starts
+from logsegment.segment_files.log_start import files_of_partitions, records_of_batch_before
 from logsegment.segment_files.output_names import directory_name
 from logsegment.segment_files.overflow import MOST, first_offset_of
 from logsegment.segment_files.replicas import one_replica, without_links
@@ -73,14 +73,14 @@ class Arrangement:
         sha256: of each output file, by its path.
         input_sha256: of each input file, by its path, with what is left out.
         below_log_start: records below log start offsets, which are left out.
-        log_start_findings: log start offsets that do not count, or are not known (SEG-20, SEG-21).
+        partition_findings: as in `Rewrite`.
     """
 
     parts: list[SegmentPart]
     sha256: dict[str, str]
     input_sha256: dict[str, str]
     below_log_start: int = 0
-    log_start_findings: list[Finding] = field(default_factory=list, repr=False)
+    partition_findings: list[Finding] = field(default_factory=list, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the account by the names in JSON."""
@@ -161,8 +161,7 @@ def split(
         return is_cut
 
     partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
-    files, _ = found_in(source, has_patterns=False, options=partitions)
-    return _arranged((source, files), out, ReadOptions.of(EntryKeywords, options), (cut_of_partition, True, partitions))
+    return _arranged(source, out, ReadOptions.of(EntryKeywords, options), (cut_of_partition, True, partitions))
 
 
 def join(
@@ -200,13 +199,13 @@ def join(
     """
     read = ReadOptions.of(EntryKeywords, options)
     given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
+    if len(given) == 1 and is_directory(given[0]):
+        return _arranged(given[0], out, read, (lambda: lambda header, held: held + header.size > MOST, False, partitions))
     found = [found_in(path, has_patterns=False, options=None)[0] for path in given]
     files = [file for several in without_links(found) for file in several]
-    partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
     if any(map(is_directory, given)):
         files = one_replica(files, partitions)
-    if len(given) == 1 and is_directory(given[0]):
-        return _arranged((given[0], files), out, read, (lambda: lambda header, held: held + header.size > MOST, False, partitions))
     files.sort(key=lambda file: file.base_offset or 0)
     place = os.fspath(out)
     writer = _Writer(lambda header, held: False, False, lambda base: place, read)
@@ -398,23 +397,23 @@ def _headers(source: FileSource, read: ReadOptions) -> Iterator[BatchHeader]:
 
 
 def _arranged(
-    source: tuple[Any, Sequence[SegmentFile]], out: Any, read: ReadOptions, how: tuple[Callable[[], Cut], bool, PartitionOptions]
+    source: str | os.PathLike[str], out: Any, read: ReadOptions, how: tuple[Callable[[], Cut], bool, PartitionOptions]
 ) -> Arrangement:
     """Write the partitions of a source to a new directory.
 
     Args:
-        source: a file or a directory, and its segments.
+        source: a file or a directory.
         out: the new directory.
         read: how entries are read.
         how: makes what decides where a segment of a partition begins; whether the borders of the source stay; and how partitions are read.
     """
-    (given, found), place = source, os.fspath(out)
-    is_tree = is_directory(given)
+    place = os.fspath(out)
+    is_tree = is_directory(source)
     make_cut, keeps_borders, partitions = how
-    files, findings = with_log_starts(found, partitions)
+    files, findings = files_of_partitions(source, partitions)
     if is_tree:
         ensure_own_directories(files)
-    ensure_outside(place, given)
+    ensure_outside(place, source)
     done, below = Arrangement([], {}, {}, 0, findings), 0
     with output_directory(place) as hidden:
         for _, group in groupby(files, lambda file: absolute(file.directory)):

@@ -11,7 +11,7 @@ from logsegment._core import FileSource, Finding
 from logsegment._options import PartitionOptions
 from logsegment._validate import ensure_segment
 from logsegment.log.log import Log
-from logsegment.segment_files.discovery import ONE_REPLICA, SegmentFile, by_partition, found_in
+from logsegment.segment_files.discovery import ONE_REPLICA, SegmentFile, by_partition, found_in, is_noted
 from logsegment.segment_files.log_start import warn_of_log_starts, with_log_starts, without_log_starts
 from logsegment.segment_files.replicas import one_replica, without_links
 from logsegment.stores.memory import MemoryFile, buffer_file
@@ -135,15 +135,16 @@ def partitions_of(source: LogSource, decryption_keys: Keys | None = None, option
     for one in several:
         if isinstance(one, Log):
             found.append(without_log_starts(one._files) if options is None else one._files)
-            findings += [] if options is None else one._log_start_findings
+            findings += [] if options is None else [*filter(is_noted, one.left_out), *one._log_start_findings]
             continue
         place, held = place_of(one)
         buffers += held
-        files, _ = found_in(place if decryption_keys is None or held else tiered(absolute(place), decryption_keys), options=None)
+        files, left_out = found_in(place if decryption_keys is None or held else tiered(absolute(place), decryption_keys), options=None)
         for file in files:
             if not file.is_listed:
                 ensure_segment(file)
         found.append(files)
+        findings += [] if options is None else filter(is_noted, left_out)
     chosen = one_replica([file for files in without_links(found) for file in files], options or ONE_REPLICA)
     if options is not None:
         known = {id(file) for one in several if isinstance(one, Log) for file in one._files}

@@ -80,9 +80,9 @@ def stats(
     codecs = [what_if] if isinstance(what_if, str) else what_if or ()
     collector = Collector(is_sampling=ratios, what_if=codecs, sample=sample, codecs=options.get("codecs"))
     partitions = partitions_of(source, decryption_keys, PartitionOptions(log_start_offset=log_start_offset, replica=replica))
-    collector.log_start_findings += partitions.findings
+    collector.partition_findings += partitions.findings
     for name, files in partitions:
-        collector.log_start_findings += deleted_records(files)
+        collector.partition_findings += deleted_records(files)
         for file in arranged(files, reports=True):
             place = name, file.topic, file.partition
             if (part := counted_part(file)) is not None:
@@ -186,8 +186,9 @@ class Stats:
         markers: control records by type.
         damage: the first findings of what was stepped over: severity, rule, file, position, message.
         damage_counts: all of them, by severity.
-        log_start_findings: records below log start offsets, which are not counted (SEG-19), and log start offsets that do not count or
-            are not known (SEG-20, SEG-21): severity, rule, file, message.
+        partition_findings: files of interrupted work that are read or not (SEG-17), missing uploads (SEG-15), records below log start
+            offsets, which are not counted (SEG-19), and log start offsets that do not count or are not known (SEG-20, SEG-21): severity,
+            rule, file, message.
         what_if: what the logs would be with other codecs.
         what_if_v3: the sizes of the batches in format v3, if they were asked for.
     """
@@ -225,7 +226,7 @@ class Stats:
     markers: dict[str, int] = field(default_factory=dict)
     damage: list[dict[str, Any]] = field(default_factory=list)
     damage_counts: dict[str, int] = field(default_factory=dict)
-    log_start_findings: list[dict[str, Any]] = field(default_factory=list)
+    partition_findings: list[dict[str, Any]] = field(default_factory=list)
     what_if: list[Recompression] = field(default_factory=list)
     what_if_v3: V3Savings | None = None
 
@@ -313,7 +314,7 @@ def _arrow_schema(pa: Any) -> Any:
         "byTime": struct("width", "first", "last", points=pa.list_(point[0]), outliers=pa.list_(point[0])),
         "gaps": pa.list_(struct("first", "last", log=text)),
         "damage": pa.list_(struct("position", "length", severity=text, rule=text, file=text, message=text)),
-        "logStartFindings": pa.list_(struct(severity=text, rule=text, file=text, message=text)),
+        "partitionFindings": pa.list_(struct(severity=text, rule=text, file=text, message=text)),
         "partitions": pa.list_(struct_of(PartitionStats)),
         "whatIf": pa.list_(struct_of(Recompression)),
         "whatIfV3": struct_of(V3Savings),
@@ -345,13 +346,13 @@ class Collector:
         ValueError: if there is no such codec or level, or the sample is not a share.
 
     Attributes:
-        log_start_findings (list[Finding]): what the caller reports about log start offsets.
+        partition_findings (list[Finding]): what the caller reports about partitions.
     """
 
     def __init__(
         self, *, is_sampling: bool = True, what_if: Sequence[WhatIf] = (), sample: float = 1.0, codecs: CodecRegistry | None = None
     ) -> None:
-        self.log_start_findings: list[Finding] = []
+        self.partition_findings: list[Finding] = []
         self.unread = 0
         self._counter = BatchCounter()
         self._is_sampling = is_sampling
@@ -370,8 +371,8 @@ class Collector:
         """Return what was counted so far."""
         damage = {"damage": list(self._damage), "damage_counts": dict(self._damage_counts)}
         what_if = {"what_if": self._recompressor.results, "what_if_v3": self._v3}
-        starts = list(map(finding_row, self.log_start_findings))
-        seen = {"files": self._files, "markers": dict(self._markers), "log_start_findings": starts, **what_if}
+        starts = list(map(finding_row, self.partition_findings))
+        seen = {"files": self._files, "markers": dict(self._markers), "partition_findings": starts, **what_if}
         return Stats.of(self._counter.counts(), self._sampled, self._places, **damage, **seen)
 
     def add(

@@ -19,7 +19,7 @@ from logsegment._log_paths import is_of_0_7, is_upload, partition_of
 from logsegment._options import EVERY_FORMAT, PartitionOptions, ReadOptions
 from logsegment._text import count
 from logsegment.segment_files.checkpoints import LOG_STARTS, Checkpoints, OffsetCheckpoint
-from logsegment.segment_files.discovery import SegmentFile, segments_of_directory
+from logsegment.segment_files.discovery import Paths, SegmentFile, found_in, is_noted, segments_of_directory
 from logsegment.stores.uri import is_stored, is_tiered, shown
 
 #: Records below the log start offset.
@@ -34,6 +34,19 @@ RULES = frozenset({BELOW_START, ABOVE_END, UNREADABLE})
 
 _SKIPPING: ReadOptions = replace(EVERY_FORMAT, on_error="skip", unreadable="skip", check_crc=False)
 _HEADER = ("position", "size", "baseOffset", "lastOffset", "count", "isControl")
+
+
+def files_of_partitions(source: Paths, options: PartitionOptions) -> tuple[list[SegmentFile], list[Finding]]:
+    """Return the segments of a path as `with_log_starts` does, and the findings about partitions, also those of files that are not read.
+
+    Raises:
+        FileNotFoundError: if a path does not exist, or contains no segments.
+        OSError: if a directory cannot be listed.
+        ValueError: if a partition is in several directories and the options choose none of them.
+    """
+    found, left_out = found_in(source, has_patterns=False, options=options)
+    files, findings = with_log_starts(found, options)
+    return files, [*filter(is_noted, left_out), *findings]
 
 
 def with_log_starts(files: Sequence[SegmentFile], options: PartitionOptions) -> tuple[list[SegmentFile], list[Finding]]:

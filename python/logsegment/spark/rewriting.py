@@ -19,8 +19,8 @@ from logsegment._rewrite.account import Rewrite, RewrittenFile
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, ensure_own_directories, rewrite_partition
 from logsegment._rewrite.rewrite import MaskWith, ensure_meant, ensure_outside
 from logsegment._rewrite.selection import Selection, core_selection
-from logsegment.segment_files.discovery import SegmentFile, found_in
-from logsegment.segment_files.log_start import with_log_starts
+from logsegment.segment_files.discovery import SegmentFile
+from logsegment.segment_files.log_start import files_of_partitions
 from logsegment.segment_files.output_names import directory_name
 from logsegment.spark.write import journal, places
 from logsegment.spark.write.journal import Move
@@ -82,9 +82,7 @@ def rewrite(
         >>> done.records
         240
     """
-    options_of_partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
-    found, _ = found_in(src, has_patterns=False, options=options_of_partitions)
-    files, findings = with_log_starts(found, options_of_partitions)
+    files, findings = files_of_partitions(src, PartitionOptions(log_start_offset=log_start_offset, replica=replica))
     target = os.path.abspath(os.fspath(dst))
     if is_stored(os.fspath(dst)):
         raise ValueError(f"{shown(os.fspath(dst))}: a rewrite writes to a directory of this machine, or of a shared file system")
@@ -117,7 +115,7 @@ def rewrite(
         if not journal.is_pending(target):
             places.remove_leftovers(target, job)
     done = [pickle.loads(row["account"]) for row in sorted(rows, key=lambda row: row["partition"])]
-    return Rewrite(done, os.fspath(dst), False, log_start_findings=findings)
+    return Rewrite(done, os.fspath(dst), False, partition_findings=findings)
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def test_a_finding_counts_the_deleted_records(disk: Path):
     assert (finding.severity, finding.base_offset, finding.last_offset) == ("info", 0, 6)
     assert finding.message.startswith("7 records below the log start offset 7")
     assert [one.rule for one in ls.find(disk, key="a").findings] == ["SEG-19"]
-    assert [one["rule"] for one in ls.stats(disk).to_dict()["logStartFindings"]] == ["SEG-19"]
+    assert [one["rule"] for one in ls.stats(disk).to_dict()["partitionFindings"]] == ["SEG-19"]
     findings: list[Any] = []
     ls.polars.scan(disk, findings=findings).collect()
     assert [one.rule for one in findings] == ["SEG-19"]

@@ -95,6 +95,20 @@ def test_every_verb_names_the_files_that_it_took_and_left(swap: Path, tmp_path: 
     assert run("verify", swap, "--fail-on", "warning").code == 0
 
 
+def test_results_in_python_name_them_too(swap: Path, tmp_path: Path):
+    results: dict[str, Any] = {
+        "find": ls.find(swap, offset=12).findings,
+        "rewrite": ls.rewrite(swap, tmp_path / "rewritten", drop=[b"no such key"]).findings,
+        "compact": ls.compact(swap, tmp_path / "compacted").findings,
+        "split": ls.split(swap, tmp_path / "split", offsets=4).partition_findings,
+        "join": ls.join(swap, tmp_path / "joined").partition_findings,
+    }
+    rules = {name: [one.rule for one in found] for name, found in results.items()}
+    assert rules == dict.fromkeys(results, ["SEG-17"] * 3)
+    assert [one["rule"] for one in ls.stats(swap).partition_findings] == ["SEG-17"] * 3
+    assert [one["rule"] for one in ls.stats(ls.Log(swap)).partition_findings] == ["SEG-17"] * 3
+
+
 def test_the_indexes_of_a_swap_are_used_and_checked(swap: Path):
     (first, _) = ls.Log(swap).segments
     assert first.offset_index.findings == []
