@@ -12,9 +12,9 @@ use super::parallel::Parallel;
 use super::schema::{BinaryKind, Column, Projection};
 use super::value_notes::ValueNotes;
 use super::views::Views;
-use crate::decode::{ChecksumVerifier, DecodeOptions, Stats, Unreadable, UploadCheck};
+use crate::decode::{ChecksumVerifier, DecodeOptions, Decoder, Stats, Unreadable, UploadCheck};
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::{Damage, Piece, Runs, Source, Tail};
+use crate::framing::{Damage, Frame, Piece, Run, Runs, Source, Step, Tail, step};
 use crate::interrupt::Interrupt;
 use crate::model::RecordFormat;
 use crate::validate::{Finding, Findings};
@@ -170,6 +170,7 @@ struct Sequential<B> {
     chunks: ChunkBuilder<B>,
     failed: Option<Error>,
     is_done: bool,
+    has_begun: bool,
     pieces: u32,
 }
 
@@ -178,7 +179,7 @@ pub const ASK_EVERY: u32 = 16;
 
 impl<B: BytesColumn> Sequential<B> {
     fn new(runs: Runs, options: StreamOptions) -> Self {
-        Self { runs, chunks: ChunkBuilder::new(options), failed: None, is_done: false, pieces: 0 }
+        Self { runs, chunks: ChunkBuilder::new(options), failed: None, is_done: false, has_begun: false, pieces: 0 }
     }
 
     fn pull(&mut self) -> Result<Option<RecordBatch>> {
@@ -191,7 +192,10 @@ impl<B: BytesColumn> Sequential<B> {
                 self.chunks.options.interrupt.ensure_wanted()?;
             }
             match self.runs.next_piece()? {
-                Some(Piece::Run(run)) => self.chunks.feed(run),
+                Some(Piece::Run(run)) => {
+                    begin(&self.chunks.options, &mut self.chunks.findings, &mut self.has_begun, &run)?;
+                    self.chunks.feed(run);
+                }
                 Some(other) => leave_out(&self.chunks.options, &mut self.chunks.findings, &other)?,
                 None => {
                     self.is_done = true;
@@ -248,6 +252,23 @@ pub(super) fn step_over(options: &StreamOptions, findings: &mut Findings, error:
     }
     findings.push(Finding::of_damage(&Damage { error, bytes: position..position + as_u64(len) }).unless_raised(options.decode.unreadable));
     Ok(())
+}
+
+/// Looks at the first run of a stream: a committed read may begin after the last record that it can have.
+///
+/// # Errors
+/// As `Decoder::ensure_begins_decided`, unless damage is skipped.
+pub(super) fn begin(options: &StreamOptions, findings: &mut Findings, has_begun: &mut bool, run: &Run) -> Result<()> {
+    if std::mem::replace(has_begun, true) {
+        return Ok(());
+    }
+    let entries = run.entries_from(0);
+    let Step::Entry { len, magic } = step(entries, options.decode.formats, &options.decode.limits) else { return Ok(()) };
+    let frame = Frame { position: run.position, magic, bytes: entries.get(..len).unwrap_or_default() };
+    match Decoder::ensure_begins_decided(&options.decode, frame) {
+        Ok(()) => Ok(()),
+        Err(error) => step_over(options, findings, error, run.position, len),
+    }
 }
 
 /// Remembers what framing left out.

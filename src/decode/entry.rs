@@ -1,5 +1,7 @@
 //! One entry: header, filters, checksum, decompressing. The records are then walked by whoever holds the columns.
 
+use std::sync::atomic::Ordering;
+
 use super::header::{checksummed, ensure_count, parse_header, records_at, verify};
 use super::record_filter::{RecordFilter, Wanted};
 use super::transactions::Fate;
@@ -217,6 +219,7 @@ impl Decoder {
             Wanted::Nothing => {
                 if self.ends_at(header) {
                     // Not in silence, when the marker may be lost.
+                    self.options.doubt_told.store(true, Ordering::Relaxed);
                     self.is_committed(header)?;
                 }
                 self.stats.entries_skipped += 1;
@@ -263,6 +266,23 @@ impl Decoder {
         let Isolation::ReadCommitted(transactions) = &self.options.isolation else { return false };
         let end = self.options.end_offset();
         transactions.last_stable_offset().is_some_and(|stable| stable == header.base_offset && end.is_none_or(|end| stable < end))
+    }
+
+    /// Fails for a read that begins with this entry, and has no record because a transaction before it is open whose marker may be lost (TRX-5).
+    /// The first stream of a read that comes to such an entry tells it.
+    ///
+    /// # Errors
+    /// `Undecided`.
+    pub fn ensure_begins_decided(options: &DecodeOptions, frame: Frame<'_>) -> Result<()> {
+        let Isolation::ReadCommitted(transactions) = &options.isolation else { return Ok(()) };
+        let Some((producer_id, stable, after)) = transactions.doubtful_end() else { return Ok(()) };
+        let Ok(header) = parse_header(frame, options.formats, options.base_position) else { return Ok(()) };
+        let is_wanted = options.end_offset().is_none_or(|end| header.base_offset < end);
+        if header.base_offset <= stable || !is_wanted || options.doubt_told.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let error = Error::from(ErrorKind::Undecided { producer_id, last_offset: header.last_offset, after });
+        Err(error.in_batch(header.base_offset).at_byte(frame.position))
     }
 
     /// False for a batch that was aborted.

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::Transactions;
 use crate::codec::Plugins;
@@ -38,6 +39,8 @@ pub struct DecodeOptions {
     pub segment: OffsetRange,
     /// What to do with transactions.
     pub isolation: Isolation,
+    /// The read has told that nobody knows where its committed records end; shared by the streams of one read.
+    pub doubt_told: Arc<AtomicBool>,
     /// What an entry may claim.
     pub limits: Limits,
     /// What to do at a batch without damage that cannot be read here.
@@ -60,6 +63,7 @@ impl Default for DecodeOptions {
             times: None,
             segment: OffsetRange::default(),
             isolation: Isolation::ReadUncommitted,
+            doubt_told: Arc::default(),
             limits: Limits::default(),
             unreadable: Unreadable::default(),
         }

@@ -47,6 +47,16 @@ impl Lookup<'_> {
         self.offset_from(offset, 0)
     }
 
+    /// False if the entry at `position` claims an offset that is not above `last_offset`, the last one before it: no checksum covers a base
+    /// offset, and one of the two is damaged.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn goes_on(&self, position: u64, last_offset: i64) -> Result<bool> {
+        let next = no_data_error(self.headers(position).next_header())?.flatten();
+        Ok(next.is_none_or(|next| first_known(&next) > last_offset))
+    }
+
     /// As `offset`, of the batches from position `from` on, where one begins.
     pub(super) fn offset_from(&self, offset: i64, from: u64) -> Result<Place> {
         let below = self.offsets.partition_point(|entry| entry.offset <= offset);

@@ -53,7 +53,7 @@ ERAS = {
         Era(
             "4.3.1",
             ("org.apache.kafka:kafka_2.13:4.3.1", "org.apache.kafka:kafka-tools:4.3.1"),
-            ("LogAppend", "Formatters", "Judge", "LogFilter", "Broker43"),
+            ("LogAppend", "Formatters", "Judge", "LogFilter", "Producers", "Broker43"),
             records="common.record.internal.",
         ),
     )

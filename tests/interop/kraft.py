@@ -1,4 +1,4 @@
-"""A Kafka 4.3 broker of our own: one process on free loopback ports and a directory of its own, started and stopped by tests."""
+"""A Kafka broker of our own: one process on free loopback ports and a directory of its own, started and stopped by tests."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from loopback import free_port
 from made_once import made_once
 
 VERSION = "4.3.1"
+#: A broker of the last release before Kafka 4; `eras.ERAS` has its client alone.
+BEFORE_4 = eras.Era("3.9.1", ("org.apache.kafka:kafka_2.13:3.9.1", "org.apache.kafka:kafka-tools:3.9.1"), ())
 CLUSTER_ID = "bG9nc2VnbWVudC10ZXN0cw"
 START_SECONDS = 90
 STOP_SECONDS = 60
@@ -29,8 +31,9 @@ JVM = ("-Xmx640m", *short_lived_java.OPTIONS, "-Djava.awt.headless=true")
 class Broker:
     """Broker and controller in one process. `start` and `stop` may alternate; the directory stays."""
 
-    def __init__(self, directory: Path, more_properties: str = "") -> None:
+    def __init__(self, directory: Path, more_properties: str = "", era: eras.Era = eras.ERAS[VERSION]) -> None:
         self.directory = directory
+        self.era = era
         self.logs = directory / "logs"
         self.properties = directory / "server.properties"
         self.output = directory / "broker.log"
@@ -132,10 +135,10 @@ class Broker:
         eras.run(self.command(main, *arguments), self.directory)
 
     def command(self, main: str, *arguments: str) -> list[str]:
-        return ["java", *self.java_options(), "-cp", eras.resolved(eras.ERAS[VERSION]), main, *arguments]
+        return ["java", *self.java_options(), "-cp", eras.resolved(self.era), main, *arguments]
 
     def java_options(self) -> Iterable[str]:
-        return [*JVM, *short_lived_java.SILENT, f"-XX:SharedArchiveFile={archive()}"]
+        return [*JVM, *short_lived_java.SILENT, f"-XX:SharedArchiveFile={archive(self.era)}"]
 
     def tail(self) -> str:
         return self.output.read_text(errors="replace")[-4000:] if self.output.exists() else "(it said nothing)"
@@ -149,14 +152,14 @@ class Archiving(Broker):
 
 
 @cache
-def archive() -> Path:
+def archive(era: eras.Era) -> Path:
     """Kafka's classes as a JVM keeps them, written by the first broker of all: the next ones start in half of the time."""
-    jars = eras.resolved(eras.ERAS[VERSION])
-    place = eras.WORK / "archives" / f"{VERSION}-{hashlib.sha256(jars.encode()).hexdigest()[:12]}.jsa"
+    jars = eras.resolved(era)
+    place = eras.WORK / "archives" / f"{era.version}-{hashlib.sha256(jars.encode()).hexdigest()[:12]}.jsa"
     with made_once(place):
         if not place.exists():
             with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
-                broker = Archiving(Path(scratch) / "broker")
+                broker = Archiving(Path(scratch) / "broker", era=era)
                 try:
                     broker.start()
                     broker.create_topics(["archived"])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
-from tests.simulation.partition import Partition, Segment, aborted
+from tests.simulation.partition import Partition, Segment
 
 CHECKPOINT = "log-start-offset-checkpoint"
 TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
@@ -33,7 +34,9 @@ def files(partition: Partition) -> dict[str, bytes]:
         found[f"{segment.name:020}.log"] = segment.data
         name = f"{segment.base:020}"
         if segment.base + 2**31 - 1 > partition.next_offset:
-            found[f"{name}.index"], found[f"{name}.timeindex"] = indexes(segment, partition.index_interval)
+            found[f"{name}.index"], found[f"{name}.timeindex"] = indexes(
+                segment, partition.index_interval, () if segment.is_cleaned else partition.restarts
+            )
     for name, data in transaction_indexes(partition).items():
         found[name] = data
     epochs = partition.epochs
@@ -47,12 +50,20 @@ def files(partition: Partition) -> dict[str, bytes]:
     return found
 
 
-def indexes(segment: Segment, interval: int) -> tuple[bytes, bytes]:
-    """Return the offset index and the time index, as `LogSegment.append` in Kafka fills them."""
+def indexes(segment: Segment, interval: int, restarts: Sequence[int] = ()) -> tuple[bytes, bytes]:
+    """Return the offset index and the time index, as `LogSegment.append` in Kafka fills them.
+
+    A broker that stops notes the largest time, and after its start it has forgotten the bytes since the last entry of the index.
+    """
     offsets, times = b"", b""
     position = since = 0
     largest, at, noted = -1, segment.base, -1
     for batch in segment.batches:
+        if batch.base_offset in restarts and position:
+            since = 0
+            if largest > noted:
+                times += struct.pack(">qi", largest, at - segment.base)
+                noted = largest
         if batch.max_timestamp > largest:
             largest, at = batch.max_timestamp, batch.last_offset
         if since > interval:
@@ -71,11 +82,11 @@ def indexes(segment: Segment, interval: int) -> tuple[bytes, bytes]:
 def transaction_indexes(partition: Partition) -> dict[str, bytes]:
     """Return the files `.txnindex`: aborted transactions by the segment of their marker."""
     found: dict[str, bytes] = {}
-    for marker, first, stable in aborted(partition.batches):
-        # A marker whose segment is lost is in no index.
-        if marker.base_offset < partition.segments[0].base:
+    for marker, (producer, first, stable) in partition.aborted.items():
+        # A marker whose segment is lost or deleted is in no index.
+        if marker < partition.segments[0].base:
             continue
-        base = max(segment.base for segment in partition.segments if segment.base <= marker.base_offset)
-        entry = struct.pack(">hqqqq", 0, marker.producer_id, first, marker.last_offset, stable)
+        base = max(segment.base for segment in partition.segments if segment.base <= marker)
+        entry = struct.pack(">hqqqq", 0, producer, first, marker, stable)
         found[f"{base:020}.txnindex"] = found.get(f"{base:020}.txnindex", b"") + entry
     return found

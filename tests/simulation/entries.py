@@ -16,8 +16,6 @@ import logsegment as ls
 
 #: Codecs by the magic of an entry; Kafka writes zstd in magic 2 alone.
 CODECS = {0: ("none", "gzip", "snappy", "lz4"), 1: ("none", "gzip", "snappy", "lz4"), 2: ("none", "gzip", "snappy", "lz4", "zstd")}
-#: The codecs of batches that `ls.encode` cannot write: with holes, a delete horizon, a false header.
-OWN_CODECS = ("none", "gzip", "lz4", "zstd")
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 ABORT, COMMIT = "ABORT", "COMMIT"
 NO_TIMESTAMP, CREATE_TIME, LOG_APPEND_TIME = -1, 0, 1
@@ -43,6 +41,7 @@ class Batch:
         last_offset: that of the header, which compaction keeps.
         control: "ABORT" or "COMMIT" for a marker.
         horizon: the delete horizon that a cleaner has set.
+        emptied_timestamp: the largest time of the records that a cleaner has taken out of a batch without records.
         state: "valid", "lost" (every reader reports it, and none returns its records), or "unsure" (a field without a checksum is
             damaged, so that a reader may return its records with other offsets, or reports it).
     """
@@ -62,10 +61,11 @@ class Batch:
     leader_epoch: int = -1
     horizon: int | None = None
     state: str = "valid"
+    emptied_timestamp: int = -1
 
     @property
     def max_timestamp(self) -> int:
-        return max((record.timestamp for record in self.records), default=-1)
+        return max((record.timestamp for record in self.records), default=self.emptied_timestamp)
 
 
 @dataclass(frozen=True)
@@ -99,21 +99,21 @@ def marker(kind: str, offset: int, timestamp: int, shape: Shape) -> Batch:
         building.record(key, value),
         count=1,
         base_offset=offset,
-        attributes=building.TRANSACTIONAL | building.CONTROL,
+        attributes=building.TRANSACTIONAL | building.CONTROL | (building.LOG_APPEND_TIME if shape.timestamp_type else 0),
         base_timestamp=timestamp,
         producer_id=shape.producer_id,
         producer_epoch=shape.producer_epoch,
         leader_epoch=shape.leader_epoch,
     )
-    shape = replace(shape, magic=2, codec="none", timestamp_type=CREATE_TIME, base_sequence=-1, transactional=True)
+    shape = replace(shape, magic=2, codec="none", base_sequence=-1, transactional=True)
     return Batch(data, offset, offset, (Record(offset, timestamp, key, value),), control=kind, **vars(shape))
 
 
 def cleaned(batch: Batch, records: Sequence[Record], horizon: int | None = None) -> Batch:
     """Return the batch of magic 2 with these of its records, as a cleaner writes it."""
-    codec = batch.codec if batch.codec in OWN_CODECS else "none"
-    base = batch.records[0].timestamp if batch.records else 0
-    largest = max((record.timestamp for record in records), default=base if batch.timestamp_type == CREATE_TIME else batch.max_timestamp)
+    codec = batch.codec
+    base = batch.records[0].timestamp if batch.records and records else batch.max_timestamp
+    largest = max((record.timestamp for record in records), default=base)
     attributes = CODECS[2].index(codec) | (building.LOG_APPEND_TIME if batch.timestamp_type else 0)
     attributes |= building.TRANSACTIONAL if batch.transactional else 0
     attributes |= building.CONTROL if batch.control else 0
@@ -144,12 +144,16 @@ def cleaned(batch: Batch, records: Sequence[Record], horizon: int | None = None)
         base_sequence=batch.base_sequence,
         leader_epoch=batch.leader_epoch,
     )
-    return replace(batch, data=data, records=tuple(records), codec=codec if records else "none", horizon=horizon)
+    return replace(
+        batch, data=data, records=tuple(records), codec=codec if records else "none", horizon=horizon, emptied_timestamp=batch.max_timestamp
+    )
 
 
 def compressed(codec: str, data: bytes) -> bytes:
     if codec == "gzip":
         return gzip.compress(data, 1, mtime=0)
+    if codec == "snappy":
+        return pa.compress(data, codec="snappy", asbytes=True)
     if codec == "lz4":
         return lz4.frame.compress(data, store_size=False)
     return zstandard.compress(data, 1) if codec == "zstd" else data

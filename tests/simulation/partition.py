@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from tests.simulation.entries import (
@@ -21,6 +21,7 @@ from tests.simulation.entries import (
 )
 
 START = 1_700_000_000_000
+WEEK = 7 * 86_400_000
 
 
 @dataclass
@@ -30,6 +31,7 @@ class Segment:
     Attributes:
         base: the offset of its name, as the broker gave it.
         tail: the zeros after the last batch of a file that was allocated before it was full.
+        is_cleaned: a cleaner wrote the file and its indexes anew.
         name: the offset of the name that the file has; another one than `base` after files were swapped.
     """
 
@@ -37,6 +39,7 @@ class Segment:
     batches: list[Batch] = field(default_factory=list)
     tail: bytes = b""
     name: int = -1
+    is_cleaned: bool = False
 
     def __post_init__(self) -> None:
         self.name = self.base
@@ -80,7 +83,12 @@ class Partition:
 
     Attributes:
         log_start: records below it are deleted.
+        keeps_end_of_round: a cleaner keeps the last batch that it has come to, also without records, as Kafka 4 does.
+        segment_bytes, segment_ms: sizes and times after which a segment is closed.
         epochs: leader epochs and the offsets at which they began.
+        ongoing: the first offsets of open transactions by producer.
+        aborted: the entries of transaction indexes by the offsets of their markers: producer, first offset, last stable offset.
+        restarts: the ends of the log at which the broker was stopped and started.
         damaged: descriptions of what was done to the bytes; without one the partition is healthy.
         warned: the log breaks a rule without damage, so that findings of severity warning are right.
         lies: headers under a right checksum claim another "time" or "offset" than the records have.
@@ -102,6 +110,9 @@ class Partition:
         self.is_compacted = chance.random() < 0.4
         self.epochs: list[tuple[int, int]] = [(0, self.next_offset)]
         self.index_interval = chance.choice([1, 200, 4096])
+        self.ongoing: dict[int, int] = {}
+        self.aborted: dict[int, tuple[int, int, int]] = {}
+        self.restarts: list[int] = []
         self.producers: list[Producer] = []
         self.written = 0
         self.damaged: list[str] = []
@@ -110,6 +121,9 @@ class Partition:
         self.sidecars: dict[str, bytes | None] = {}
         self.checkpoint: bytes | None = None
         self.layout: dict[str, bytes] | None = None
+        self.keeps_end_of_round = chance.random() < 0.5
+        self.segment_bytes = chance.choice([1 << 30, 1 << 30, 1 << 30, 4000, 2500])
+        self.segment_ms = chance.choice([WEEK, WEEK, WEEK, 3000])
 
     @property
     def name(self) -> str:
@@ -151,9 +165,29 @@ class Partition:
         return Record(offset, self.time + chance.randint(-50, 50), key, None if is_tombstone else value, headers)
 
     def put(self, batch: Batch) -> None:
-        """Append a batch."""
+        """Append a batch, in a new segment if the last one is full or old."""
+        if self.must_roll(self.segments[-1].batches, batch):
+            self.roll()
         self.segments[-1].batches.append(batch)
         self.next_offset = batch.last_offset + 1
+        if batch.control:
+            first = self.ongoing.pop(batch.producer_id, None)
+            if batch.control == ABORT and first is not None:
+                stable = min(self.ongoing.values(), default=self.next_offset)
+                self.aborted[batch.base_offset] = batch.producer_id, first, stable
+        elif batch.transactional:
+            self.ongoing.setdefault(batch.producer_id, batch.base_offset)
+
+    def must_roll(self, batches: list[Batch], batch: Batch) -> bool:
+        """Whether a batch opens a new segment after a segment of these, as `LogSegment.shouldRoll` in Kafka decides."""
+        if not batches:
+            return False
+        is_full = sum(len(one.data) for one in batches) > self.segment_bytes - len(batch.data)
+        return is_full or batch.max_timestamp - batches[0].max_timestamp > self.segment_ms
+
+    def verifies(self, chance: random.Random) -> bool:
+        """Whether a new producer has transactions of version 2."""
+        return chance.random() < 0.5
 
     def roll(self) -> None:
         if self.segments[-1].batches:
@@ -164,6 +198,9 @@ class Partition:
         self.log_start = max(self.log_start, offset)
         while len(self.segments) > 1 and self.segments[1].base <= self.log_start:
             del self.segments[0]
+        below = [epoch for epoch, start in self.epochs if start <= self.log_start]
+        if below:
+            self.epochs = [(below[-1], self.log_start), *(one for one in self.epochs if one[1] > self.log_start)]
 
     def forget_false_start(self) -> None:
         """Drop a log start offset above the valid batches, which does not count (SEG-20): it would depend on what a damaged header says."""
@@ -210,7 +247,7 @@ def _produce(partition: Partition, chance: random.Random) -> None:
     if len(partition.producers) < 3 and (not partition.producers or chance.random() < 0.3):
         is_transactional = chance.random() < 0.7
         identity = 1000 + partition.written * 10 + len(partition.producers)
-        partition.producers.append(Producer(identity, is_transactional, is_transactional and chance.random() < 0.5))
+        partition.producers.append(Producer(identity, is_transactional, is_transactional and partition.verifies(chance)))
     producer = chance.choice(partition.producers)
     if producer.is_open and chance.random() < 0.5:
         end(partition, chance, producer)
@@ -272,6 +309,12 @@ def truncate(partition: Partition, chance: random.Random) -> None:
     partition.next_offset = offset
     partition.epochs = [(epoch, start) for epoch, start in partition.epochs if start <= offset] or [(0, partition.segments[0].base)]
     partition.producers.clear()
+    partition.aborted = {marker: entry for marker, entry in partition.aborted.items() if marker < offset}
+    batches = partition.batches
+    partition.ongoing = {}
+    for batch, fate in zip(batches, fates(batches), strict=True):
+        if fate == "open":
+            partition.ongoing.setdefault(batch.producer_id, batch.base_offset)
     elect(partition, chance)
 
 
@@ -294,18 +337,6 @@ def fates(batches: list[Batch]) -> list[str]:
 def last_stable(batches: list[Batch]) -> int:
     """Return the first offset of an open transaction, or an offset above all."""
     return next((batch.base_offset for batch, fate in zip(batches, fates(batches), strict=True) if fate == "open"), 2**63 - 1)
-
-
-def aborted(batches: list[Batch]) -> Iterator[tuple[Batch, int, int]]:
-    """Yield each ABORT marker with the first offset of its transaction and the last stable offset after it."""
-    begun: dict[int, int] = {}
-    for batch in batches:
-        if batch.control:
-            first = begun.pop(batch.producer_id, None)
-            if batch.control == ABORT and first is not None:
-                yield batch, first, min(begun.values(), default=batch.last_offset + 1)
-        elif batch.transactional:
-            begun.setdefault(batch.producer_id, batch.base_offset)
 
 
 #: Steps and how often they are drawn.

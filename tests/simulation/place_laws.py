@@ -119,6 +119,8 @@ def _of_aiven(scene: Scene, uploads: list[tuple[Segment, int]], bucket: Path) ->
 def _epochs(partition: Partition, segment: Segment, end: int) -> dict[str, int]:
     """Return the leader epochs of the offsets of a segment."""
     begun = [(epoch, max(start, segment.base)) for epoch, start in partition.epochs if start < end]
+    # Records below the log start offset have no epochs any more.
+    begun = begun or [(0, segment.base)]
     followers = [start for _, start in begun[1:]] + [end]
     return {str(epoch): start for (epoch, start), follower in zip(begun, followers, strict=True) if follower > segment.base}
 

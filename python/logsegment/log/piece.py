@@ -102,12 +102,13 @@ class PartitionPiece:
 
     def touching(self, transactions: Transactions) -> Transactions:
         """Return the transactions with offsets of the piece, of which a partition may have very many."""
-        first, end = self._first_offset, self.options.bounds[1]
+        first, end, stable = self._first_offset, self.options.bounds[1], transactions.last_stable_offset
 
         def touching(ranges: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-            return [one for one in ranges if one[2] >= first and (end is None or one[1] < end)]
+            # A read also tells of a transaction before it that may not have ended.
+            return [one for one in ranges if one[1] == stable or (one[2] >= first and (end is None or one[1] < end))]
 
-        return Transactions(touching(transactions.aborted), transactions.last_stable_offset, touching(transactions.undecided))
+        return Transactions(touching(transactions.aborted), stable, touching(transactions.undecided))
 
     def cut_by_bytes(self, step: int) -> list[PartitionPiece]:
         """Return pieces of about `step` bytes; each batch is in one of them.

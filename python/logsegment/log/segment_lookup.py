@@ -131,7 +131,9 @@ class SegmentLookup:
             if start_offset is not None:
                 first, batch = self.find_offset(start_offset)
                 if batch is None:
-                    return first, None
+                    last = None if self.file.next_offset is None else self.index.last_batch()
+                    # What the end of a closed segment means depends on its last batch.
+                    return (first if last is None else last[0]), None
             if end_offset is None:
                 return first, None
             position, batch = self.find_offset(end_offset - 1)
@@ -139,7 +141,9 @@ class SegmentLookup:
             return first or self.valid_range(start_offset)[0], None
         except RecordBatchError:
             return first, None
-        return first, max(first, position + batch[0]) if batch else None
+        if batch is None or not self.index.goes_on(position + batch[0], batch[2]):
+            return first, None
+        return first, max(first, position + batch[0])
 
     def valid_range(self, start_offset: int | None = None, end_offset: int | None = None) -> tuple[int, int | None]:
         """Find the bytes of wanted offsets for a read that skips damage: no damaged header can hide a valid batch.

@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
 
-use crate::columns::stream::{StreamOptions, leave_out, tail_finding};
+use crate::columns::stream::{StreamOptions, begin, leave_out, tail_finding};
 use crate::decode::Stats;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Piece, Run, Runs};
@@ -28,6 +28,9 @@ struct Feed {
     delivered: u64,
     /// How often the consumer came for chunks.
     asked: u64,
+    /// What was found before the first run.
+    findings: Findings,
+    has_begun: bool,
     /// Nothing is left to cut.
     is_ended: bool,
     /// Nothing is wanted any more.
@@ -59,7 +62,8 @@ impl Shared {
     pub fn new(runs: Runs, threads: usize) -> Self {
         let window = u64::try_from(threads).unwrap_or(1).saturating_mul(2);
         let (queue, cut, delivered, asked) = (VecDeque::new(), 0, 0, 0);
-        let feed = Feed { runs, queue, cut, delivered, asked, is_ended: false, is_over: false };
+        let feed =
+            Feed { runs, queue, cut, delivered, asked, is_ended: false, findings: Findings::default(), has_begun: false, is_over: false };
         Self { feed: Mutex::new(feed), changed: Condvar::new(), window }
     }
 
@@ -165,7 +169,10 @@ impl Feed {
         self.cut += 1;
         let piece = catch_unwind(AssertUnwindSafe(|| self.runs.next_piece()));
         let job = match piece.unwrap_or_else(|_| Err(internal("splitting the source panicked"))) {
-            Ok(Some(Piece::Run(run))) => return (number, Job::Run(run)),
+            Ok(Some(Piece::Run(run))) => match begin(options, &mut self.findings, &mut self.has_begun, &run) {
+                Ok(()) => return (number, Job::Run(run)),
+                Err(error) => self.end(|_, _| Err(error)),
+            },
             Ok(Some(other)) => {
                 let mut outcome = Outcome::default();
                 match leave_out(options, &mut outcome.findings, &other) {
@@ -181,7 +188,7 @@ impl Feed {
 
     fn end(&mut self, finding_of: impl FnOnce(&Runs, &mut Findings) -> Result<()>) -> Outcome {
         self.is_ended = true;
-        let mut findings = Findings::default();
+        let mut findings = std::mem::take(&mut self.findings);
         let error = finding_of(&self.runs, &mut findings).err();
         Outcome { findings, error, is_last: true, ..Outcome::default() }
     }

@@ -69,6 +69,13 @@ impl Transactions {
         self.last_stable_offset
     }
 
+    /// Of an oldest open transaction whose marker may be lost: its producer id, its first offset, and the last offset before the place where the
+    /// marker may have been. Nobody knows then where committed data ends.
+    pub fn doubtful_end(&self) -> Option<(i64, i64, i64)> {
+        let stable = self.last_stable_offset?;
+        self.undecided.to_vec().into_iter().find(|(_, first, _)| *first == stable)
+    }
+
     /// What became of a batch that lies before the last stable offset.
     pub fn fate(&self, header: &BatchHeader) -> Fate {
         if !header.attributes.is_transactional() || header.attributes.is_control() {

@@ -72,6 +72,11 @@ impl SegmentIndex {
         self.look_up(py, |lookup| lookup.offset(offset)).map(as_found)
     }
 
+    /// Return False if the batch at `position` claims an offset that is not above `last_offset`, the last one before it.
+    fn goes_on(&self, py: Python<'_>, position: u64, last_offset: i64) -> PyResult<bool> {
+        self.look_up(py, |lookup| lookup.goes_on(position, last_offset))
+    }
+
     /// The first batch that may hold a record at or after `timestamp` (ms).
     fn find_timestamp(&self, py: Python<'_>, timestamp: i64) -> PyResult<Found> {
         self.look_up(py, |lookup| lookup.timestamp(timestamp)).map(as_found)

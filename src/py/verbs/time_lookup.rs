@@ -119,19 +119,23 @@ impl Search {
         }
         let source = decode_files::open(&self.file, &self.signals, &self.options.reading, &mut headers.decode)?;
         let mut batches = BatchRows::new(source, headers);
+        let mut found: Option<Found> = None;
         while let Some(rows) = batches.next_batch()? {
-            for row in batch_rows(&rows).unwrap_or_default().iter().filter(|row| self.may_hold(row)) {
-                if let Some(found) = self.first_in(&self.file.part(row.header.position, row.header.size))? {
-                    return Ok(Some(found));
+            for row in batch_rows(&rows).unwrap_or_default().iter().filter(|row| row.is_valid == Some(true)) {
+                if let Some(found) = found {
+                    return Ok(Some(before(found, row.header.base_offset)));
+                }
+                if self.may_hold(row) {
+                    found = self.first_in(&self.file.part(row.header.position, row.header.size))?;
                 }
             }
         }
-        Ok(None)
+        Ok(found)
     }
 
     fn may_hold(&self, row: &BatchRow) -> bool {
         let is_late = row.header.max_timestamp >= self.timestamp || hides_times(&row.header);
-        row.is_valid == Some(true) && is_late && row.header.last_offset >= self.records.decode.offsets.start
+        is_late && row.header.last_offset >= self.records.decode.offsets.start
     }
 
     fn first_in(&self, file: &FileSource) -> Result<Option<Found>> {
@@ -139,17 +143,38 @@ impl Search {
         let source = decode_files::open(file, &self.signals, &self.options.reading, &mut options.decode)?;
         let mut records = stream::open(source, options);
         while let Some(rows) = records.next_batch()? {
-            if let Some(found) = first_of(&rows, self.timestamp) {
-                return Ok(Some(found));
+            let Some(found) = first_of(&rows, self.timestamp) else { continue };
+            let mut next = next_base(&rows, found.1);
+            while next.is_none() {
+                // An error after the record is that of the read.
+                let Ok(Some(rows)) = records.next_batch() else { break };
+                next = next_base(&rows, found.1);
             }
+            return Ok(Some(next.map_or(found, |next| before(found, next))));
         }
         Ok(None)
     }
 }
 
 fn first_of(rows: &RecordBatch, timestamp: i64) -> Option<Found> {
-    let column = |name: &str| rows.column_by_name(name)?.as_primitive_opt::<Int64Type>();
-    let (offsets, bases, times) = (column("offset")?, column("batchBaseOffset")?, column("timestampMs")?);
-    let at = times.values().iter().position(|time| *time >= timestamp)?;
-    Some((*offsets.values().get(at)?, *bases.values().get(at)?))
+    let (offsets, bases, times) = (column(rows, "offset")?, column(rows, "batchBaseOffset")?, column(rows, "timestampMs")?);
+    let at = times.iter().position(|time| *time >= timestamp)?;
+    Some((*offsets.get(at)?, *bases.get(at)?))
+}
+
+/// The base offset of the first batch after those of a base offset.
+fn next_base(rows: &RecordBatch, base: i64) -> Option<i64> {
+    let bases = column(rows, "batchBaseOffset")?;
+    let own = bases.iter().rposition(|other| *other == base).map_or(0, |last| last + 1);
+    bases.get(own).copied()
+}
+
+fn column<'a>(rows: &'a RecordBatch, name: &str) -> Option<&'a [i64]> {
+    Some(rows.column_by_name(name)?.as_primitive_opt::<Int64Type>()?.values())
+}
+
+/// A place at the record or before it, where the batch after it claims an earlier offset: no checksum covers a base offset, and what follows
+/// a damaged one must not be passed over.
+fn before((offset, base): Found, next: i64) -> Found {
+    (offset.min(next), base.min(next))
 }

@@ -12,15 +12,11 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Future;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.Header;
-import org.apache.kafka.common.header.internals.RecordHeader;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
@@ -30,9 +26,11 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * <pre>
  * consume SERVERS TOPIC ISOLATION OUT    partition 0 from its start to its end, as rows     -> "ok COUNT"
  * produce SERVERS TOPIC SPEC             rows to partition 0, each batch of the SPEC apart  -> "ok COUNT"
+ * await SERVERS TOPIC OFFSET             until partition 0 ends there: markers come later   -> "ok END"
  * append DIRECTORY ...                   see LogAppend                                      -> "ok FIRST LAST"
  * dump SEGMENT OUT [OPTION...]           what kafka-dump-log --deep-iteration prints        -> "ok LINES"
  * console ..., messages ...              see Formatters                                     -> "ok COUNT"
+ * producer, begin, commit, abort, send, close    see Producers
  * judge, tell                            see Judge
  * compact IN OUT                         see LogFilter                                      -> "ok BYTES"
  * filter IN KEYS OUT                     see LogFilter                                      -> "ok BYTES"
@@ -41,6 +39,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 public final class Broker43 implements Peer.Driver {
     private final Map<String, KafkaConsumer<byte[], byte[]>> consumers = new HashMap<>();
     private final LogAppend appends = new LogAppend();
+    private final Producers producers = new Producers();
 
     @Override
     public void read(ByteBuffer entries, Rows rows) {
@@ -59,6 +58,8 @@ public final class Broker43 implements Peer.Driver {
                 return String.valueOf(consume(words[1], words[2], words[3], Paths.get(words[4])));
             case "produce":
                 return String.valueOf(produce(words[1], words[2], Rows.Spec.load(Paths.get(words[3]))));
+            case "await":
+                return String.valueOf(await(words[1], words[2], Long.parseLong(words[3])));
             case "append":
                 return appends.append(words);
             case "dump":
@@ -67,7 +68,8 @@ public final class Broker43 implements Peer.Driver {
             case "filter":
                 return LogFilter.answer(words);
             default:
-                String answer = Formatters.answer(words);
+                String answer = producers.answer(words);
+                answer = answer == null ? Formatters.answer(words) : answer;
                 return answer == null ? Judge.answer(words) : answer;
         }
     }
@@ -96,6 +98,22 @@ public final class Broker43 implements Peer.Driver {
         return rows.count();
     }
 
+    private long await(String servers, String topic, long offset) throws Exception {
+        KafkaConsumer<byte[], byte[]> consumer = consumers.computeIfAbsent(servers, key -> consumer(servers, "read_uncommitted"));
+        TopicPartition partition = new TopicPartition(topic, 0);
+        long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
+        while (true) {
+            long end = consumer.endOffsets(Collections.singletonList(partition)).get(partition);
+            if (end >= offset) {
+                return end;
+            }
+            if (System.nanoTime() > deadline) {
+                throw new IllegalStateException("it ends at " + end + " after 60 s");
+            }
+            Thread.sleep(2);
+        }
+    }
+
     private static KafkaConsumer<byte[], byte[]> consumer(String servers, String isolation) {
         Map<String, Object> options = new HashMap<>();
         options.put("bootstrap.servers", servers);
@@ -106,26 +124,11 @@ public final class Broker43 implements Peer.Driver {
     }
 
     private static int produce(String servers, String topic, Rows.Spec spec) throws Exception {
-        Map<String, Object> options = new HashMap<>();
-        options.put("bootstrap.servers", servers);
-        options.put("compression.type", spec.codec);
-        options.put("linger.ms", 60000);
-        options.put("batch.size", 900000);
-        List<Future<RecordMetadata>> sent = new ArrayList<>();
+        Map<String, Object> options = Producers.options(servers, spec.codec);
         try (KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(options, new ByteArraySerializer(), new ByteArraySerializer())) {
-            for (List<Rows.Row> batch : spec.batches) {
-                for (Rows.Row row : batch) {
-                    ProducerRecord<byte[], byte[]> record = new ProducerRecord<>(topic, 0, row.timestamp, row.key, row.value);
-                    row.headers.forEach(header -> record.headers().add(new RecordHeader(header.key, header.value)));
-                    sent.add(producer.send(record));
-                }
-                producer.flush();
-            }
+            Producers.send(producer, topic, spec);
         }
-        for (Future<RecordMetadata> one : sent) {
-            one.get();
-        }
-        return sent.size();
+        return spec.batches.stream().mapToInt(List::size).sum();
     }
 
     private static int dump(String segment, Path out, String[] more) throws Exception {

@@ -1,0 +1,94 @@
+"""No checksum covers a base offset: where one is damaged, a read of a range still has what follows. Found by simulated histories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import building
+import logsegment as ls
+
+NAME = f"{0:020}.log"
+TIMES = [1_700_000_000_000 + 1000 * number for number in range(6)]
+
+
+def batches(claims: dict[int, int]) -> bytes:
+    """Six batches of one record, some of which claim another base offset than their own."""
+    made = []
+    for number, time in enumerate(TIMES):
+        data = ls.encode(pa.table({"value": [b"%d" % number], "timestampMs": pa.array([time], pa.int64())}), base_offset=number)
+        assert data is not None
+        made.append(claims.get(number, number).to_bytes(8, "big") + data[8:])
+    return b"".join(made)
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    directory = tmp_path / "orders-0"
+    directory.mkdir()
+    return directory
+
+
+def values(stream: Any) -> list[int]:
+    return [int(row["value"]) for row in stream.to_pylist()]
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+@pytest.mark.parametrize("claimed", [3 + (1 << 20), 3 + (1 << 40)])
+def test_a_range_does_not_end_at_a_batch_that_claims_too_much(partition: Path, on_error: Any, claimed: int):
+    (partition / NAME).write_bytes(batches({3: claimed}))
+    for end in (5, 6):
+        wanted = [0, 1, 2, *range(4, end)]
+        assert values(ls.Log(partition).records(columns=["value"], end_offset=end, on_error=on_error)) == wanted
+        assert values(ls.Segment(partition / NAME).records(columns=["value"], end_offset=end, on_error=on_error)) == wanted
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+@pytest.mark.parametrize("until", [None, TIMES[5]])
+def test_a_time_does_not_begin_after_the_batches_that_follow_a_damaged_offset(partition: Path, on_error: Any, until: int | None):
+    (partition / NAME).write_bytes(batches({3: 3 + (1 << 20)}))
+    options: dict[str, Any] = {"columns": ["value"], "start_timestamp": TIMES[3], "end_timestamp": until, "on_error": on_error}
+    assert set(values(ls.Log(partition).records(**options))) >= set(range(4, 6 if until is None else 5))
+
+
+def test_a_range_after_the_last_batch_of_a_closed_segment_that_ends_in_zeros(partition: Path):
+    (partition / NAME).write_bytes(batches({}) + bytes(200))
+    (partition / f"{6:020}.log").write_bytes(b"")
+    for start in (5, 6, 7):
+        assert values(ls.Segment(partition / NAME).records(columns=["value"], start_offset=start)) == ([5] if start == 5 else [])
+    # Offsets that are missing are damage, whatever range is read.
+    (partition / f"{6:020}.log").rename(partition / f"{8:020}.log")
+    with pytest.raises(ls.TruncatedError, match="SEG-23"):
+        values(ls.Segment(partition / NAME).records(columns=["value"], start_offset=6))
+
+
+def transaction(offset: int, *, control: int | None = None, damaged: bool = False) -> bytes:
+    key = None if control is None else b"\0\0\0" + bytes([control])
+    attributes = building.TRANSACTIONAL | (0 if control is None else building.CONTROL)
+    record = building.record(key, bytes(6) if control is not None else b"%d" % offset)
+    data = bytearray(building.batch(record, count=1, base_offset=offset, attributes=attributes, producer_id=7, producer_epoch=0))
+    if damaged:
+        data[-2] ^= 1
+    return bytes(data)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_committed_read_after_an_undecided_transaction_tells_so(partition: Path, threads: int):
+    """The marker is damaged, and nobody knows whether the transaction has ended: a read of what follows has no rows, and says why."""
+    rest = ls.encode(pa.table({"value": [b"2", b"3"]}), base_offset=2)
+    assert rest is not None
+    (partition / NAME).write_bytes(transaction(0) + transaction(1, control=1, damaged=True))
+    (partition / f"{2:020}.log").write_bytes(rest)
+    committed: dict[str, Any] = {"columns": ["offset"], "isolation": "read_committed", "threads": threads}
+    for options in ({"start_offset": 2}, {"start_offset": 3}):
+        with pytest.raises(ls.CorruptError, match="TRX-5"):
+            ls.Log(partition).records(**committed, **options).to_pylist()
+        stream = ls.Log(partition).records(**committed, **options, on_error="skip")
+        assert (stream.to_pylist(), [one.rule for one in stream.findings]) == ([], ["TRX-5"])
+    whole = ls.Log(partition).records(**committed, on_error="skip")
+    assert whole.to_pylist() == []
+    assert [one.rule for one in whole.findings].count("TRX-5") == 1
+    assert ls.Log(partition).records(**committed, end_offset=0).to_pylist() == []
