@@ -139,7 +139,7 @@ def lose_segment(partition: Partition, chance: random.Random) -> None:
 def swap_names(partition: Partition, chance: random.Random) -> None:
     """Swap the files of two segments."""
     if partition.damaged:
-        return  # OPEN: where files are swapped and damaged, skipping reads miss valid batches, with an error in the findings
+        return  # an exception: where files are swapped and damaged, skipping reads miss valid batches, with an error in the findings
     full = [segment for segment in partition.segments if any(batch.state == "valid" for batch in segment.batches)]
     if len(full) > 1:
         first, second = chance.sample(full, 2)

@@ -73,11 +73,10 @@ def tiered(scene: Scene) -> None:
     """Closed segments in tiered storage, in any layout, return their rows; `restore` gives the log directory back."""
     uploads = [(segment, after.base) for segment, after in zip(scene.partition.segments, scene.partition.segments[1:], strict=False)]
     uploads = [(segment, end) for segment, end in uploads if segment.batches]
-    if scene.partition.sidecars:
-        return  # OPEN: an index with an offset after the upload makes its end look cut
     if not scene.is_healthy or not uploads or any(segment.tail for segment, _ in uploads):
         return
-    bucket = scene.scratch / "bucket"
+    # Objects do not change, so that what was read of them is kept by their names.
+    bucket = scene.scratch / f"bucket-{scene.chance.getrandbits(32)}"
     layout = scene.chance.choice([_of_kafka, _of_aiven, _of_pinterest])
     layout(scene, uploads, bucket)
     batches = [batch for segment, _ in uploads for batch in segment.batches]
@@ -85,7 +84,12 @@ def tiered(scene: Scene) -> None:
     outcome = read(lambda: ls.Log(bucket / "prefix").records(columns=COLUMNS, **query.offsets, **query.times, **query.options))
     holds(batches, query, outcome)
     restored = scene.scratch / "restored"
-    ls.restore(bucket / "prefix", restored)
+    try:
+        ls.restore(bucket / "prefix", restored)
+    except ls.TruncatedError as error:
+        # Where nothing tells the size of an upload, a garbage index looks like that of a log whose end is missing.
+        require(scene.partition.sidecars and "its indexes have offset" in str(error), "a restore fails", error)
+        return
     same_rows(rows_in(restored), expected(batches, Query(control=True)), "rows of a restored log")
     healthy(restored)
 
@@ -114,6 +118,16 @@ def _of_aiven(scene: Scene, uploads: list[tuple[Segment, int]], bucket: Path) ->
     uploader = tiered_corpus.Uploader(bucket, scene.partition.topic, chunk_size=chunk_size, compresses=compresses)
     for segment, end in uploads:
         uploader.segment(scene.directory / f"{segment.name:020}.log", end - 1, epochs=_epochs(scene.partition, segment, end))
+    # The epochs of deleted records are not known any more.
+    if scene.chance.random() < 0.4 and scene.log_start <= uploads[0][0].base:
+        # Another leader uploaded from the same offset, and closed its segment elsewhere.
+        place = scene.chance.randrange(len(uploads))
+        segment = uploads[place][0]
+        batches = [*segment.batches, *(batch for later, _ in uploads[place + 1 : place + 2] for batch in later.batches)]
+        batches = batches[: scene.chance.randint(1, len(batches))]
+        data, end = b"".join(batch.data for batch in batches), batches[-1].last_offset + 1
+        log = scene.directory / f"{segment.name:020}.log"
+        uploader.segment(log, end - 1, data=data, epochs=_epochs(scene.partition, segment, end), name="again")
 
 
 def _epochs(partition: Partition, segment: Segment, end: int) -> dict[str, int]:

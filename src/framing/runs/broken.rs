@@ -42,10 +42,24 @@ impl Runs {
         if last.as_ref().is_some_and(|last| last.end > end) || !self.leads_on(len)? {
             return self.step_over(error, start);
         }
-        match last.filter(|last| last.end == end) {
-            Some(last) if self.is_swallowed(&last, magic) => self.step_over(error, start),
-            _ => Ok(self.leave_out(error, len)),
-        }
+        let Some(last) = last else { return Ok(self.leave_out(error, len)) };
+        let is_swallowed = last.end == end && self.is_swallowed(&last, magic);
+        if is_swallowed || self.ends_in_zeros(&last, end) { self.step_over(error, start) } else { Ok(self.leave_out(error, len)) }
+    }
+
+    /// Whether the broken entry at the front claims zeros after the log as its end: a valid entry inside of it ends where they begin, and may
+    /// follow it. After a value there are only bytes of its record, of which a single one is zero: the count of headers.
+    fn ends_in_zeros(&self, last: &Range<u64>, end: u64) -> bool {
+        let at = |position: u64| usize::try_from(position.saturating_sub(self.source.position())).unwrap_or(usize::MAX);
+        let front = self.source.front();
+        let is_zero = |bytes: Option<&[u8]>| bytes.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
+        let (base, first) = (base_offset(front), front.get(at(self.start_of_run(last))..).and_then(base_offset));
+        let follows =
+            base.zip(first).is_some_and(|(base, first)| first > base && first.checked_sub(base).is_some_and(|by| by <= MOST_DELTA));
+        end.saturating_sub(last.end) > 1
+            && (self.formats.is_v07() || follows)
+            && self.source.is_at_end()
+            && is_zero(front.get(at(last.end)..))
     }
 
     /// Whether an entry or the end follows the broken entry of this length. Other broken entries may come before a valid one.

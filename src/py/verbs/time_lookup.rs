@@ -174,7 +174,7 @@ fn column<'a>(rows: &'a RecordBatch, name: &str) -> Option<&'a [i64]> {
 }
 
 /// A place at the record or before it, where the batch after it claims an earlier offset: no checksum covers a base offset, and what follows
-/// a damaged one must not be passed over.
+/// a damaged one must not be left out.
 fn before((offset, base): Found, next: i64) -> Found {
     (offset.min(next), base.min(next))
 }

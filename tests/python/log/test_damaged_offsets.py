@@ -92,3 +92,16 @@ def test_a_committed_read_after_an_undecided_transaction_tells_so(partition: Pat
     assert whole.to_pylist() == []
     assert [one.rule for one in whole.findings].count("TRX-5") == 1
     assert ls.Log(partition).records(**committed, end_offset=0).to_pylist() == []
+
+
+@pytest.mark.parametrize("damaged", [[0], [0, 1]])
+def test_a_length_that_reaches_into_the_zeros_after_a_log_hides_no_batch(partition: Path, damaged: list[int]):
+    """A file that was allocated before it was full."""
+    data = bytearray(batches({}))
+    size = len(data) // len(TIMES)
+    for number in damaged:
+        data[size * number + 10] ^= 4
+    (partition / NAME).write_bytes(bytes(data) + bytes(5000))
+    rest = list(range(len(damaged), 6))
+    assert values(ls.Log(partition).records(columns=["value"], on_error="skip")) == rest
+    assert [row["baseOffset"] for row in ls.batches(ls.salvage(partition / NAME).data).to_pylist()] == rest

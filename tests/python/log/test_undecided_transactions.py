@@ -224,7 +224,9 @@ def test_the_end_of_the_committed_offsets_is_reported_when_damage_may_have_moved
     log = written(tmp_path, found, (0, 12, 20), damaged, snapshots=False)
     for door in DOORS:
         read = door(log, "skip")
-        assert (read.offsets, read.withheld) == ([2, 3, 4, 7, 9, 10], {11}), door
+        # A read of a later segment alone tells it at its first batch.
+        withheld = {11, 12, 20, 21} if door in (by_segments, by_scan) else {11}
+        assert (read.offsets, read.withheld) == ([2, 3, 4, 7, 9, 10], withheld), door
         raised = door(log, "raise")
         assert "TRX-5" in str(raised.error), door
         assert door is by_polars or raised.offsets == read.offsets
