@@ -30,8 +30,9 @@ def law_of(session: Any, reader: str) -> Law:
 
     def spark_session(scene: Scene) -> None:
         query = drawn(scene.partition, scene.chance, has_times=False)
-        # The columnar reader does not skip damage.
-        query = Query("raise" if reader == "columnar" else query.on_error, query.isolation, False, query.start, query.end)
+        # The columnar reader does not skip damage, and leaves committed reads to the one in Python.
+        how = ("raise", "read_uncommitted") if reader == "columnar" else (query.on_error, query.isolation)
+        query = Query(*how, False, query.start, query.end)
         options = {
             "mode": "FAILFAST" if query.on_error == "raise" else "DROPMALFORMED",
             "isolation": query.isolation,

@@ -79,8 +79,8 @@ MUTANTS = (
     Mutant(
         "keep records below the log start offset",
         "_rewrite/compact.py",
-        "files, findings = with_log_starts(found, options_of_partitions)",
-        "files, findings = list(found), []",
+        "PartitionOptions(log_start_offset=log_start_offset, replica=replica))\n    deletion",
+        'PartitionOptions(log_start_offset="ignore", replica=replica))\n    deletion',
     ),
     Mutant("keep tombstones for ever", "_rewrite/compact.py", "deletion = Deletion(memory, clock,", "deletion = Deletion(memory, 0,"),
     Mutant(
