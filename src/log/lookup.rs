@@ -39,7 +39,7 @@ pub struct Place {
 }
 
 impl Lookup<'_> {
-    /// The first batch that ends at or after `offset`.
+    /// The first batch that ends at or after `offset`; or the batch before it, if its header contradicts itself and it may hold the offset.
     ///
     /// # Errors
     /// As `Headers::next_header`; `LostBytes` when no batch before lost bytes reaches the offset, and those after them begin after it.
@@ -124,11 +124,16 @@ impl Lookup<'_> {
     /// Reads headers up to the first batch that ends at or after `offset`, and past bytes that are lost or damaged unless it may have been
     /// among them; `lost` has such bytes before the first header.
     fn scan_offset<'a>(&'a self, mut headers: Headers<&'a dyn ReadAt>, offset: i64, mut lost: Option<Error>) -> Result<Place> {
+        let mut before: Option<BatchHeader> = None;
         loop {
             match headers.next_header() {
-                Ok(Some(header)) if header.last_offset < offset => lost = None,
+                Ok(Some(header)) if header.last_offset < offset => (lost, before) = (None, Some(header)),
                 Ok(header) => {
                     let is_known = header.is_none_or(|header| first_known(&header) <= offset);
+                    let has_gap = header.is_none_or(|header| first_known(&header) > offset);
+                    if let Some(before) = before.filter(|before| has_gap && before.contradicts_itself()) {
+                        return Ok(Place { header: Some(before), position: before.position, by_index: false });
+                    }
                     let position = header.map_or(headers.position(), |header| header.position);
                     return lost.filter(|_| !is_known).map_or(Ok(Place { header, position, by_index: false }), Err);
                 }

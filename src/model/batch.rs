@@ -100,6 +100,12 @@ impl BatchHeader {
         self.format.is_batch() && self.attributes.is_control()
     }
 
+    /// True for a batch that ends before it begins, or counts more records than it has offsets.
+    pub fn contradicts_itself(&self) -> bool {
+        let offsets = self.last_offset.saturating_sub(self.base_offset).saturating_add(1);
+        self.format.is_batch() && (offsets < 1 || self.count.is_some_and(|count| i64::from(count) > offsets))
+    }
+
     /// Attribute bits that the format does not use (FND-6).
     pub fn unused_bits(&self) -> i16 {
         match self.format {

@@ -105,3 +105,16 @@ def test_a_length_that_reaches_into_the_zeros_after_a_log_hides_no_batch(partiti
     rest = list(range(len(damaged), 6))
     assert values(ls.Log(partition).records(columns=["value"], on_error="skip")) == rest
     assert [row["baseOffset"] for row in ls.batches(ls.salvage(partition / NAME).data).to_pylist()] == rest
+
+
+@pytest.mark.parametrize("delta", [1, 3, -5])
+def test_a_batch_that_claims_to_end_too_early_is_damage_to_a_range(partition: Path, delta: int):
+    """A look-up of an offset compares no checksum, and the batch has more records than it claims to have offsets."""
+    first = bytearray(ls.encode(pa.table({"value": [b"%d" % number for number in range(8)]})))
+    first[23:27] = delta.to_bytes(4, "big", signed=True)
+    rest = ls.encode(pa.table({"value": [b"8"]}), base_offset=8)
+    for after in (rest, b""):
+        (partition / NAME).write_bytes(bytes(first) + after)
+        for opened in (ls.Log(partition), ls.Segment(partition / NAME)):
+            with pytest.raises(ls.CorruptError, match="V2-31"):
+                values(opened.records(columns=["value"], start_offset=5, end_offset=7))
