@@ -193,7 +193,7 @@ impl<B: BytesColumn> Sequential<B> {
             }
             match self.runs.next_piece()? {
                 Some(Piece::Run(run)) => {
-                    begin(&self.chunks.options, &mut self.chunks.findings, &mut self.has_begun, &run)?;
+                    check_first_run(&self.chunks.options, &mut self.chunks.findings, &mut self.has_begun, &run)?;
                     self.chunks.feed(run);
                 }
                 Some(other) => leave_out(&self.chunks.options, &mut self.chunks.findings, &other)?,
@@ -254,18 +254,18 @@ pub(super) fn step_over(options: &StreamOptions, findings: &mut Findings, error:
     Ok(())
 }
 
-/// Looks at the first run of a stream: a committed read may begin after the last record that it can have.
+/// Check the first run of a stream with `Decoder::ensure_decided_before`.
 ///
 /// # Errors
-/// As `Decoder::ensure_begins_decided`, unless damage is skipped.
-pub(super) fn begin(options: &StreamOptions, findings: &mut Findings, has_begun: &mut bool, run: &Run) -> Result<()> {
+/// `Undecided`, unless damage is skipped.
+pub(super) fn check_first_run(options: &StreamOptions, findings: &mut Findings, has_begun: &mut bool, run: &Run) -> Result<()> {
     if std::mem::replace(has_begun, true) {
         return Ok(());
     }
     let entries = run.entries_from(0);
     let Step::Entry { len, magic } = step(entries, options.decode.formats, &options.decode.limits) else { return Ok(()) };
     let frame = Frame { position: run.position, magic, bytes: entries.get(..len).unwrap_or_default() };
-    match Decoder::ensure_begins_decided(&options.decode, frame) {
+    match Decoder::ensure_decided_before(&options.decode, frame) {
         Ok(()) => Ok(()),
         Err(error) => step_over(options, findings, error, run.position, len),
     }

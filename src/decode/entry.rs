@@ -219,7 +219,7 @@ impl Decoder {
             Wanted::Nothing => {
                 if self.ends_at(header) {
                     // Not in silence, when the marker may be lost.
-                    self.options.doubt_told.store(true, Ordering::Relaxed);
+                    self.options.undecided_reported.store(true, Ordering::Relaxed);
                     self.is_committed(header)?;
                 }
                 self.stats.entries_skipped += 1;
@@ -268,17 +268,17 @@ impl Decoder {
         transactions.last_stable_offset().is_some_and(|stable| stable == header.base_offset && end.is_none_or(|end| stable < end))
     }
 
-    /// Fails for a read that begins with this entry, and has no record because a transaction before it is open whose marker may be lost (TRX-5).
-    /// The first stream of a read that comes to such an entry tells it.
+    /// Check the first entry of a stream of committed records. If it is after the first offset of an open transaction whose marker may be
+    /// damaged or missing, the read has no records, and its first such stream reports it (TRX-5).
     ///
     /// # Errors
     /// `Undecided`.
-    pub fn ensure_begins_decided(options: &DecodeOptions, frame: Frame<'_>) -> Result<()> {
+    pub fn ensure_decided_before(options: &DecodeOptions, frame: Frame<'_>) -> Result<()> {
         let Isolation::ReadCommitted(transactions) = &options.isolation else { return Ok(()) };
-        let Some((producer_id, stable, after)) = transactions.doubtful_end() else { return Ok(()) };
+        let Some((producer_id, stable, after)) = transactions.undecided_end() else { return Ok(()) };
         let Ok(header) = parse_header(frame, options.formats, options.base_position) else { return Ok(()) };
         let is_wanted = options.end_offset().is_none_or(|end| header.base_offset < end);
-        if header.base_offset <= stable || !is_wanted || options.doubt_told.swap(true, Ordering::Relaxed) {
+        if header.base_offset <= stable || !is_wanted || options.undecided_reported.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
         let error = Error::from(ErrorKind::Undecided { producer_id, last_offset: header.last_offset, after });

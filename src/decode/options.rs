@@ -39,8 +39,8 @@ pub struct DecodeOptions {
     pub segment: OffsetRange,
     /// What to do with transactions.
     pub isolation: Isolation,
-    /// The read has told that nobody knows where its committed records end; shared by the streams of one read.
-    pub doubt_told: Arc<AtomicBool>,
+    /// True once a stream of the read has reported the undecided transaction at which committed records end. The streams of one read share it.
+    pub undecided_reported: Arc<AtomicBool>,
     /// What an entry may claim.
     pub limits: Limits,
     /// What to do at a batch without damage that cannot be read here.
@@ -63,7 +63,7 @@ impl Default for DecodeOptions {
             times: None,
             segment: OffsetRange::default(),
             isolation: Isolation::ReadUncommitted,
-            doubt_told: Arc::default(),
+            undecided_reported: Arc::default(),
             limits: Limits::default(),
             unreadable: Unreadable::default(),
         }

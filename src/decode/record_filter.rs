@@ -91,8 +91,8 @@ impl DecodeOptions {
     fn wanted_in(&self, header: &BatchHeader) -> Wanted {
         let (first, last) = (header.base_offset, header.last_offset);
         let batches = self.batches();
-        // Where the last offset cannot be right, the checksum tells, and then the records do.
-        let is_outside = (self.offsets.misses(first, last) || batches.misses(first, last)) && !header.contradicts_itself();
+        // The last offset of a contradictory header is wrong: the checksum shows whether it is damaged, else each record is compared.
+        let is_outside = (self.offsets.misses(first, last) || batches.misses(first, last)) && !header.is_contradictory();
         let append_time = header.append_time().filter(|_| header.format >= RecordFormat::V2);
         if is_outside || append_time.is_some_and(|time| self.times.is_some_and(|times| !times.contains(time))) {
             return Wanted::Nothing;

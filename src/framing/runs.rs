@@ -211,7 +211,7 @@ impl Runs {
         self
     }
 
-    /// After a torn entry that valid ones follow, goes on at the first valid one, whatever its offset: the caller judges offsets.
+    /// After a torn entry that valid entries follow, continue at the first valid entry, with any offset. The caller checks offsets.
     #[must_use]
     pub fn giving_doubtful(self, gives_doubtful: bool) -> Self {
         Self { gives_doubtful, ..self }

@@ -39,7 +39,7 @@ pub struct Place {
 }
 
 impl Lookup<'_> {
-    /// The first batch that ends at or after `offset`; or the batch before it, if its header contradicts itself and it may hold the offset.
+    /// The first batch that ends at or after `offset`, or the batch before it if that has a contradictory header and may hold the offset.
     ///
     /// # Errors
     /// As `Headers::next_header`; `LostBytes` when no batch before lost bytes reaches the offset, and those after them begin after it.
@@ -47,12 +47,12 @@ impl Lookup<'_> {
         self.offset_from(offset, 0)
     }
 
-    /// False if the entry at `position` claims an offset that is not above `last_offset`, the last one before it: no checksum covers a base
-    /// offset, and one of the two is damaged.
+    /// Return false if the base offset of the entry at `position` is not above `last_offset`, the last offset before it. No checksum covers base
+    /// offsets, so one of the two entries has a damaged one.
     ///
     /// # Errors
     /// `Io`.
-    pub fn goes_on(&self, position: u64, last_offset: i64) -> Result<bool> {
+    pub fn offsets_increase_at(&self, position: u64, last_offset: i64) -> Result<bool> {
         let next = no_data_error(self.headers(position).next_header())?.flatten();
         Ok(next.is_none_or(|next| first_known(&next) > last_offset))
     }
@@ -131,7 +131,7 @@ impl Lookup<'_> {
                 Ok(header) => {
                     let is_known = header.is_none_or(|header| first_known(&header) <= offset);
                     let has_gap = header.is_none_or(|header| first_known(&header) > offset);
-                    if let Some(before) = before.filter(|before| has_gap && before.contradicts_itself()) {
+                    if let Some(before) = before.filter(|before| has_gap && before.is_contradictory()) {
                         return Ok(Place { header: Some(before), position: before.position, by_index: false });
                     }
                     let position = header.map_or(headers.position(), |header| header.position);

@@ -100,8 +100,8 @@ impl BatchHeader {
         self.format.is_batch() && self.attributes.is_control()
     }
 
-    /// True for a batch that ends before it begins, or counts more records than it has offsets.
-    pub fn contradicts_itself(&self) -> bool {
+    /// True if the last offset is before the base offset, or there are more records than offsets.
+    pub fn is_contradictory(&self) -> bool {
         let offsets = self.last_offset.saturating_sub(self.base_offset).saturating_add(1);
         self.format.is_batch() && (offsets < 1 || self.count.is_some_and(|count| i64::from(count) > offsets))
     }

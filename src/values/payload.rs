@@ -43,7 +43,7 @@ pub enum Problem {
         problem: String,
         others: usize,
     },
-    /// A text that the columns of an inferred schema do not hold: why.
+    /// The columns of an inferred schema cannot hold the text: the reason.
     Unheld(Box<Problem>),
     /// SCH-3, with what the bytes begin with, and the framing that would read them.
     Hinted(Box<Problem>, String),
@@ -82,7 +82,7 @@ impl Problem {
         matches!(self, Self::Number { .. })
     }
 
-    /// True if the value is what it should be, and its columns cannot hold it or a part of it.
+    /// True if the value is valid, but its columns cannot hold all of it.
     pub fn is_unheld(&self) -> bool {
         matches!(self, Self::Unheld(_)) || self.is_partial()
     }

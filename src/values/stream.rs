@@ -238,7 +238,7 @@ impl TypedStream {
                 let field = if part == Part::Value { "value" } else { "key" };
                 let position = parts.position(row);
                 let error = Error::from(kind).at_byte(position).in_field(field);
-                // A value that is well and does not fit its columns is no reason to refuse the others.
+                // A valid value that its columns cannot hold does not end the read.
                 let is_error = is_error && !problem.is_unheld();
                 if is_error && self.on_error == OnError::Raise {
                     return Err(error);

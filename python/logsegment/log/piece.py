@@ -105,7 +105,7 @@ class PartitionPiece:
         first, end, stable = self._first_offset, self.options.bounds[1], transactions.last_stable_offset
 
         def touching(ranges: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-            # A read also tells of a transaction before it that may not have ended.
+            # A read also reports an undecided transaction that may still be open before its first batch (TRX-5).
             return [one for one in ranges if one[1] == stable or (one[2] >= first and (end is None or one[1] < end))]
 
         return Transactions(touching(transactions.aborted), stable, touching(transactions.undecided))

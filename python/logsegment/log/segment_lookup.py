@@ -132,7 +132,7 @@ class SegmentLookup:
                 first, batch = self.find_offset(start_offset)
                 if batch is None:
                     last = None if self.file.next_offset is None else self.index.last_batch()
-                    # What the end of a closed segment means depends on its last batch.
+                    # Zeros after the last batch are damage only if offsets are missing, which the last batch shows.
                     return (first if last is None else last[0]), None
             if end_offset is None:
                 return first, None
@@ -141,7 +141,7 @@ class SegmentLookup:
             return first or self.valid_range(start_offset)[0], None
         except RecordBatchError:
             return first, None
-        if batch is None or not self.index.goes_on(position + batch[0], batch[2]):
+        if batch is None or not self.index.offsets_increase_at(position + batch[0], batch[2]):
             return first, None
         return first, max(first, position + batch[0])
 

@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
 
-use crate::columns::stream::{StreamOptions, begin, leave_out, tail_finding};
+use crate::columns::stream::{StreamOptions, check_first_run, leave_out, tail_finding};
 use crate::decode::Stats;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Piece, Run, Runs};
@@ -28,7 +28,7 @@ struct Feed {
     delivered: u64,
     /// How often the consumer came for chunks.
     asked: u64,
-    /// What was found before the first run.
+    /// Findings of the first run, which the last outcome returns.
     findings: Findings,
     has_begun: bool,
     /// Nothing is left to cut.
@@ -169,7 +169,7 @@ impl Feed {
         self.cut += 1;
         let piece = catch_unwind(AssertUnwindSafe(|| self.runs.next_piece()));
         let job = match piece.unwrap_or_else(|_| Err(internal("splitting the source panicked"))) {
-            Ok(Some(Piece::Run(run))) => match begin(options, &mut self.findings, &mut self.has_begun, &run) {
+            Ok(Some(Piece::Run(run))) => match check_first_run(options, &mut self.findings, &mut self.has_begun, &run) {
                 Ok(()) => return (number, Job::Run(run)),
                 Err(error) => self.end(|_, _| Err(error)),
             },

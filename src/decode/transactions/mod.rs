@@ -69,9 +69,9 @@ impl Transactions {
         self.last_stable_offset
     }
 
-    /// Of an oldest open transaction whose marker may be lost: its producer id, its first offset, and the last offset before the place where the
-    /// marker may have been. Nobody knows then where committed data ends.
-    pub fn doubtful_end(&self) -> Option<(i64, i64, i64)> {
+    /// Return the producer id and the first offset of the oldest open transaction, and the last offset before the damage that may have removed its
+    /// marker; `None` if no damage follows it.
+    pub fn undecided_end(&self) -> Option<(i64, i64, i64)> {
         let stable = self.last_stable_offset?;
         self.undecided.to_vec().into_iter().find(|(_, first, _)| *first == stable)
     }

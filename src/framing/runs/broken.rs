@@ -47,8 +47,8 @@ impl Runs {
         if is_swallowed || self.ends_in_zeros(&last, end) { self.step_over(error, start) } else { Ok(self.leave_out(error, len)) }
     }
 
-    /// Whether the broken entry at the front claims zeros after the log as its end: a valid entry inside of it ends where they begin, and may
-    /// follow it. After a value there are only bytes of its record, of which a single one is zero: the count of headers.
+    /// True if the length of the broken entry at the front reaches into the zeros after the log, over valid entries that may follow it and that end
+    /// where the zeros begin. Such entries are not a value of the broken entry: the record around a value ends in a single zero, its header count.
     fn ends_in_zeros(&self, last: &Range<u64>, end: u64) -> bool {
         let at = |position: u64| usize::try_from(position.saturating_sub(self.source.position())).unwrap_or(usize::MAX);
         let front = self.source.front();

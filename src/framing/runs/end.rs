@@ -52,7 +52,7 @@ impl Runs {
         first_offset(self.source.front().get(at..)?)
     }
 
-    /// The first valid entry after the front, whatever its offset, for a walk that gives such.
+    /// The first valid entry after the front, with any offset, if the caller of the walk checks offsets.
     fn first_doubtful(&self) -> Option<Range<u64>> {
         self.search.as_ref().filter(|_| self.gives_doubtful).and_then(|search| search.found().next().cloned())
     }

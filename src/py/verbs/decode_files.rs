@@ -47,7 +47,7 @@ pub fn decode_files(
     for (file, options) in parts {
         let typed = options.to_typed()?;
         let mut stream = options.to_record_stream(interrupt.clone())?;
-        stream.decode.doubt_told = Arc::clone(&shared.decode.doubt_told);
+        stream.decode.undecided_reported = Arc::clone(&shared.decode.undecided_reported);
         if options.is_committed()? {
             let known = options
                 .transactions

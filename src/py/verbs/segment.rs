@@ -72,9 +72,9 @@ impl SegmentIndex {
         self.look_up(py, |lookup| lookup.offset(offset)).map(as_found)
     }
 
-    /// Return False if the batch at `position` claims an offset that is not above `last_offset`, the last one before it.
-    fn goes_on(&self, py: Python<'_>, position: u64, last_offset: i64) -> PyResult<bool> {
-        self.look_up(py, |lookup| lookup.goes_on(position, last_offset))
+    /// Return False if the base offset of the entry at `position` is not above `last_offset`, the last offset before it.
+    fn offsets_increase_at(&self, py: Python<'_>, position: u64, last_offset: i64) -> PyResult<bool> {
+        self.look_up(py, |lookup| lookup.offsets_increase_at(position, last_offset))
     }
 
     /// The first batch that may hold a record at or after `timestamp` (ms).

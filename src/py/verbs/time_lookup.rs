@@ -146,7 +146,7 @@ impl Search {
             let Some(found) = first_of(&rows, self.timestamp) else { continue };
             let mut next = next_base(&rows, found.1);
             while next.is_none() {
-                // An error after the record is that of the read.
+                // The read itself returns an error after the record.
                 let Ok(Some(rows)) = records.next_batch() else { break };
                 next = next_base(&rows, found.1);
             }
@@ -173,8 +173,8 @@ fn column<'a>(rows: &'a RecordBatch, name: &str) -> Option<&'a [i64]> {
     Some(rows.column_by_name(name)?.as_primitive_opt::<Int64Type>()?.values())
 }
 
-/// A place at the record or before it, where the batch after it claims an earlier offset: no checksum covers a base offset, and what follows
-/// a damaged one must not be left out.
+/// Return the place of a record, or an earlier place if the next batch has a lower base offset. No checksum covers base offsets, and the batches
+/// after a damaged one must not be skipped.
 fn before((offset, base): Found, next: i64) -> Found {
     (offset.min(next), base.min(next))
 }
