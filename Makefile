@@ -223,6 +223,10 @@ mutations: ## MUTATIONS of every clean file of the corpus, optimised, overflow c
 simulate: $(BUILD) ## histories of simulated logs, with every law checked through the APIs, for SECONDS from SEED on (docs/project/simulation.md)
 	$(PY) -m tests.simulation --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
+.PHONY: simulate-spark
+simulate-spark: $(BUILD) $(BUILT_JAR) ## HISTORIES simulated logs (500), read in a Spark session by both readers (Java)
+	$(PY) -m tests.simulation.in_spark --histories $(or $(HISTORIES),500) $(ARGS)
+
 .PHONY: soak
 soak: $(BUILD) $(BUILT_JAR) ## streaming queries over a working broker, killed or stopped STREAM_KILLS times (10; Java, Maven)
 	REQUIRE_INTEROP=1 STREAM_KILLS=$(STREAM_KILLS) STREAM_SECONDS=$(STREAM_SECONDS) $(PY) -m pytest -s -m soak tests/interop $(ARGS)

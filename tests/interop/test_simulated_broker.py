@@ -37,7 +37,7 @@ log.retention.check.interval.ms=500
 producer.id.expiration.ms=2147483647
 transaction.max.timeout.ms=3600000
 """
-#: The cleaner is done when it has told nothing new for so long; it looks for work ten times a second.
+#: The cleaner has finished if its checkpoint has not changed for so long; it looks for work ten times a second.
 QUIET_SECONDS = 4
 COMPACT = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.0"}
 READS = (
@@ -214,11 +214,11 @@ def wait_for_cleaner(broker: Broker, partitions: list[Played]) -> None:
     for done in admin.incremental_alter_configs(resources).values() if resources else ():
         done.result(60)
     checkpoint, deadline = broker.logs / "cleaner-offset-checkpoint", time.monotonic() + QUIET_SECONDS
-    told = ""
+    before = ""
     while time.monotonic() < deadline:
         time.sleep(0.2)
-        if checkpoint.exists() and checkpoint.read_text() != told:
-            told, deadline = checkpoint.read_text(), time.monotonic() + QUIET_SECONDS
+        if checkpoint.exists() and checkpoint.read_text() != before:
+            before, deadline = checkpoint.read_text(), time.monotonic() + QUIET_SECONDS
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Histories read by Spark, with both of its readers: `python -m tests.simulation.in_spark --histories 500`.
+"""Histories that Spark reads with both of its readers: `python -m tests.simulation.in_spark --histories 500`.
 
 A session, its Python workers and its executors are those of a user. Each history is checked after its last step, with a filter on offsets
 that Spark pushes down, and in a mode that raises or skips damage.

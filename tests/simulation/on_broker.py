@@ -143,7 +143,7 @@ def adopt(partition: Played, directory: Path, dumps: dict[int, str]) -> None:
     segments = {base: Segment(base, is_cleaned=base in cleaned) for base in sorted(dumps)}
     identities: dict[int, int] = {}
     for batch, (base, fields) in zip(batches, found, strict=True):
-        expected, actual = predicted(batch), told(fields)
+        expected, actual = predicted(batch), printed(fields)
         require(expected == actual, "the broker has another batch", partition.name, expected, actual)
         segments[base].batches.append(adopted(batch, fields, data[base]))
         identities[batch.producer_id] = int(fields["producerId"])
@@ -172,7 +172,7 @@ def predicted(batch: Batch) -> dict[str, Any]:
     }
 
 
-def told(fields: dict[str, str]) -> dict[str, Any]:
+def printed(fields: dict[str, str]) -> dict[str, Any]:
     """Return the same fields as `kafka-dump-log` prints them."""
     is_control, has_horizon = fields["isControl"] == "true", fields["deleteHorizonMs"] != "empty"
     is_timed = is_control or "LogAppendTime" in fields or has_horizon or fields["count"] == "0"
