@@ -34,6 +34,6 @@ def records_below(rows: ArrowBatch, source: FileSource, log_start: int) -> int:
 
 
 def finding_row(finding: Finding) -> dict[str, str]:
-    """Return a finding about a log start offset by the names of `Stats.partition_findings`."""
+    """Return a finding about a partition by the names of `Stats.partition_findings`."""
     file = finding.path.rpartition("@")[0]
     return {"severity": finding.severity, "rule": finding.rule, "file": file, "message": finding.message}

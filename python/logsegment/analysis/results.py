@@ -11,7 +11,7 @@ from logsegment._core import FileSource, Finding
 from logsegment._options import PartitionOptions
 from logsegment._validate import ensure_segment
 from logsegment.log.log import Log
-from logsegment.segment_files.discovery import ONE_REPLICA, SegmentFile, by_partition, found_in, is_noted
+from logsegment.segment_files.discovery import ONE_REPLICA, SegmentFile, by_partition, findings_of, found_in, is_noted
 from logsegment.segment_files.log_start import warn_of_log_starts, with_log_starts, without_log_starts
 from logsegment.segment_files.replicas import one_replica, without_links
 from logsegment.stores.memory import MemoryFile, buffer_file
@@ -132,6 +132,7 @@ def partitions_of(source: LogSource, decryption_keys: Keys | None = None, option
     found: list[list[SegmentFile]] = []
     buffers: list[MemoryFile] = []
     findings: list[Finding] = []
+    skipped: list[Finding] = []
     for one in several:
         if isinstance(one, Log):
             found.append(without_log_starts(one._files) if options is None else one._files)
@@ -144,9 +145,11 @@ def partitions_of(source: LogSource, decryption_keys: Keys | None = None, option
             if not file.is_listed:
                 ensure_segment(file)
         found.append(files)
-        findings += [] if options is None else filter(is_noted, left_out)
-    chosen = one_replica([file for files in without_links(found) for file in files], options or ONE_REPLICA)
+        skipped += left_out
+    every = [file for files in without_links(found) for file in files]
+    chosen = one_replica(every, options or ONE_REPLICA)
     if options is not None:
+        findings += filter(is_noted, findings_of(skipped, chosen, every))
         known = {id(file) for one in several if isinstance(one, Log) for file in one._files}
         starting, of_starts = with_log_starts([file for file in chosen if id(file) not in known], options)
         warn_of_log_starts(of_starts, stacklevel=4)

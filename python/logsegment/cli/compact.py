@@ -28,7 +28,6 @@ from logsegment.cli.options import (
     taking,
 )
 from logsegment.cli.output.files import say_inputs
-from logsegment.segment_files.log_start import RULES
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
 
@@ -114,7 +113,7 @@ def compact(options: CompactArguments) -> int:
     if options.is_json:
         for file in done.files:
             show_json({"type": "compact", "file": file.source} | file.to_dict())
-    show_log_starts(one for one in done.partition_findings if one.rule in RULES)
+    show_log_starts(done.partition_findings)
     if not options.quiet:
         before, after = sum(file.input_bytes for file in done.files), sum(file.output_bytes for file in done.files)
         place = "" if options.output is None else f" to {os.fspath(options.output)}"

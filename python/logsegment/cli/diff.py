@@ -34,7 +34,6 @@ from logsegment.cli.options import (
     withholding,
 )
 from logsegment.cli.output.findings import more_like_it
-from logsegment.segment_files.log_start import RULES
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
 
@@ -124,7 +123,7 @@ def _written(partition: Comparison, options: DiffArguments, redactor: Redactor |
     """Write a partition after the gaps of its uploads; return its state, and whether batches could not be read here."""
     is_unread = False
     show_notes(partition.left_out)
-    show_log_starts(one for one in partition.left_out if one.rule in RULES)
+    show_log_starts(partition.left_out)
     shown_differences = 0
     lines = JsonDifferences(partition, redactor) if options.is_json else TextDifferences(partition, redactor)
     for found in partition.once():

@@ -25,7 +25,7 @@ from logsegment.cli.messages import say
 from logsegment.cli.options import LOG_START
 from logsegment.log.reader import PartitionReader, alone, arranged
 from logsegment.segment_files.discovery import SegmentFile, findings_of, found_in, is_noted, of_partition, size_of
-from logsegment.segment_files.log_start import deleted_records, with_log_starts
+from logsegment.segment_files.log_start import RULES, deleted_records, with_log_starts
 from logsegment.segment_files.replicas import ReplicaError, one_replica
 from logsegment.stores.uri import directory_of, is_stored, shown
 from logsegment.tiered.errors import SegmentKeyError
@@ -104,7 +104,10 @@ class InputSegment:
 
 
 def segments_of(
-    paths: Sequence[str], left_out: list[Finding] | None = None, failed: Callable[[OSError | SegmentKeyError], None] | None = None
+    paths: Sequence[str],
+    left_out: list[Finding] | None = None,
+    failed: Callable[[OSError | SegmentKeyError], None] | None = None,
+    noted: list[Finding] | None = None,
 ) -> list[InputSegment]:
     """Return the segments that the paths name, as `found_in` does; standard input has its place among them.
 
@@ -112,6 +115,7 @@ def segments_of(
         paths: as they were given.
         left_out: gets the findings about files that are not read; without it, those about missing offsets and interrupted work are shown.
         failed: gets the error of each path that cannot be read, instead of raising it.
+        noted: gets the findings about partitions, which are shown as well.
 
     Raises:
         OSError: when a path does not exist, a directory cannot be listed or holds no segments.
@@ -133,7 +137,14 @@ def segments_of(
     else:
         left_out += skipped
     options = partition_options_of()
-    return segments if options is None else _from_log_start(segments, options)
+    notes = list(filter(is_noted, skipped))
+    if options is not None:
+        segments, of_starts = _from_log_start(segments, options)
+        show_log_starts(of_starts)
+        notes += of_starts
+    if noted is not None:
+        noted += notes
+    return segments
 
 
 def partition_options_of() -> PartitionOptions | None:
@@ -153,18 +164,18 @@ def below_text(below: int) -> str:
 
 
 def show_log_starts(findings: Iterable[Finding]) -> None:
-    """Show findings about log start offsets, unless the verb is quiet."""
+    """Show those of the findings that are about log start offsets, unless the verb is quiet."""
     context = click.get_current_context(silent=True)
     if context is None or not context.params.get("quiet"):
-        show_gaps(findings)
+        show_gaps(finding for finding in findings if finding.rule in RULES)
 
 
-def _from_log_start(segments: list[InputSegment], options: PartitionOptions) -> list[InputSegment]:
-    """Return the inputs with the log start offsets of their partitions; show what that leaves out."""
-    files, findings = with_log_starts([one.file for one in segments if one.file is not None], options)
-    show_log_starts([*findings, *deleted_records(files)])
+def _from_log_start(segments: list[InputSegment], options: PartitionOptions) -> tuple[list[InputSegment], list[Finding]]:
+    """Return the inputs with the log start offsets of their partitions, and the findings about these offsets."""
+    files, findings = with_log_starts([segment.file for segment in segments if segment.file is not None], options)
     placed = iter(files)
-    return [one if one.file is None else replace(one, file=next(placed)) for one in segments]
+    starting = [segment if segment.file is None else replace(segment, file=next(placed)) for segment in segments]
+    return starting, [*findings, *deleted_records(files)]
 
 
 def show_notes(findings: Iterable[Finding]) -> None:

@@ -14,7 +14,6 @@ from logsegment.cli.exit_codes import CLEAN, DamagedInput
 from logsegment.cli.inputs import STDIN, choosing_replicas, show_log_starts
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.output.files import say_inputs
-from logsegment.segment_files.log_start import RULES
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
 
@@ -43,7 +42,7 @@ def print_account(work: Callable[[], Any], paths: Sequence[str], output: str, *,
         raise
     except (TypeError, ValueError) as mistake:
         raise click.UsageError(str(mistake)) from None
-    show_log_starts(one for one in done.partition_findings if one.rule in RULES)
+    show_log_starts(done.partition_findings)
     if is_json:
         show_json({"type": "arrangement"} | done.to_dict())
     if not quiet:

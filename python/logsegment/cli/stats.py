@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from logsegment._core import UnsupportedError
+from logsegment._core import Finding, UnsupportedError
 from logsegment.analysis.counted_part import counted_part
 from logsegment.analysis.stats import Collector, Stats, WhatIf
 from logsegment.cli.codec_types import WhatIfType
@@ -89,12 +89,14 @@ def stats(options: StatsArguments) -> int:
     if options.html is not None and options.is_json:
         raise click.UsageError("only one of --json and --html can be given")
     ensure_iso_of_json(options.iso, options.is_json)
-    segments = in_range(segments_of(options.paths), None, None)
+    noted: list[Finding] = []
+    segments = in_range(segments_of(options.paths, noted=noted), None, None)
     if options.html is not None:
         ensure_output(options.html, segments, options.overwrite)
     reading = noting_errors(options.reading)
     ensure_segments(segments, reading)
     collector = _collector(options)
+    collector.partition_findings += noted
     with Progress(segments, is_wanted=not options.quiet) as progress:
         for segment in segments:
             progress.begin(segment)

@@ -493,7 +493,7 @@ def test_many_torn_tails_do_not_hide_an_error(tmp_path: Path):
 def test_the_page_shows_no_setting_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The title names what was looked at, as people may see it."""
     written = tmp_path / "page.html"
-    monkeypatch.setattr(stats_verb, "segments_of", lambda paths: [])
+    monkeypatch.setattr(stats_verb, "segments_of", lambda paths, **_: [])
     stats_verb.stats.main(["--html", str(written), "s3://AKIA:SECRETWORD@bucket/orders-0"], standalone_mode=False)
     assert "SECRETWORD" not in written.read_text()
     assert "s3://bucket/orders-0" in written.read_text()

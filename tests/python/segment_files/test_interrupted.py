@@ -107,6 +107,7 @@ def test_results_in_python_name_them_too(swap: Path, tmp_path: Path):
     assert rules == dict.fromkeys(results, ["SEG-17"] * 3)
     assert [one["rule"] for one in ls.stats(swap).partition_findings] == ["SEG-17"] * 3
     assert [one["rule"] for one in ls.stats(ls.Log(swap)).partition_findings] == ["SEG-17"] * 3
+    assert json.loads(run("stats", swap, "--json").text)["partitionFindings"] == ls.stats(swap).partition_findings
 
 
 def test_the_indexes_of_a_swap_are_used_and_checked(swap: Path):
