@@ -14,6 +14,8 @@ from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
+from logsegment.stores import files
+
 #: When all objects were written, and how HTTP shows it: a client that sees two times takes the object for another one.
 WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)
 HTTP_TIME = "%a, %d %b %Y %H:%M:%S GMT"
@@ -26,6 +28,8 @@ def serving(buckets: Path) -> Iterator[dict[str, str]]:
     class Handler(_Handler):
         root = buckets
 
+    # What was opened by the same names on a server before this one.
+    files._file_system.cache_clear()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

@@ -37,6 +37,10 @@ def test_integers_above_64_bits_are_exact(spark: Any, tmp_path: Path):
     decoded = decode_values(None, values="json", reader_schema=schema, integers="decimal")
     values = spark.range(1).select(decoded(lit(b'{"n":%d}' % BEYOND)).alias("v"))
     assert values.select(col("v.n")).first()[0] == Decimal(BEYOND)
+    decoded = decode_values(None, values="json", reader_schema=schema, on_error="raise")
+    beyond = spark.range(1).select(decoded(lit(b'{"n":%d}' % BEYOND)).alias("v"))
+    with pytest.raises(Exception, match="does not fit the column of 64 bits"):
+        beyond.select(col("v.n")).collect()
     with pytest.raises(Exception, match="option integers needs the option values"):
         spark.read.format("logsegment").options(integers="decimal").load(str(wei)).collect()
 
