@@ -2,7 +2,7 @@ use super::index_search::{from_last, position};
 use super::{Headers, ReadAt};
 use crate::decode;
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::Ending;
+use crate::framing::{Ending, LOG_OVERHEAD};
 use crate::limits::Limits;
 use crate::model::{BatchHeader, RecordFormat};
 use crate::sidecar::OffsetEntry;
@@ -48,11 +48,16 @@ impl Lookup<'_> {
     }
 
     /// Return false if the base offset of the entry at `position` is not above `last_offset`, the last offset before it. No checksum covers base
-    /// offsets, so one of the two entries has a damaged one.
+    /// offsets, so one of the two entries has a damaged one. Zeros, of which a preallocated file may have many, are not read to their end.
     ///
     /// # Errors
     /// `Io`.
     pub fn offsets_increase_at(&self, position: u64, last_offset: i64) -> Result<bool> {
+        let mut front = [0; LOG_OVERHEAD];
+        self.log.fill_at(&mut front, position)?;
+        if front == [0; LOG_OVERHEAD] {
+            return Ok(true);
+        }
         let next = no_data_error(self.headers(position).next_header())?.flatten();
         Ok(next.is_none_or(|next| first_known(&next) > last_offset))
     }
