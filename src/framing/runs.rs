@@ -84,6 +84,7 @@ pub struct Runs {
     oversized: Option<OversizedCheck>,
     gives_broken: bool,
     gives_doubtful: bool,
+    doubtful_until: u64,
     /// Finds valid entries inside a torn tail, which are an error then.
     hidden: Option<Box<dyn Verifier>>,
     is_skimmed: bool,
@@ -144,6 +145,7 @@ impl Runs {
             oversized: None,
             gives_broken: false,
             gives_doubtful: false,
+            doubtful_until: 0,
             hidden: None,
             is_skimmed: false,
             has_searched: false,
@@ -211,10 +213,16 @@ impl Runs {
         self
     }
 
-    /// After a torn entry that valid entries follow, continue at the first valid entry, with any offset. The caller checks offsets.
+    /// After a torn entry that valid entries follow, continue at the first valid entry, with any offset, instead of the first one whose offset
+    /// may follow. Those between the two, before `doubtful_until`, are of no reader.
     #[must_use]
     pub fn giving_doubtful(self, gives_doubtful: bool) -> Self {
         Self { gives_doubtful, ..self }
+    }
+
+    /// Position before which entries are doubtful: a reader that skips damage does not read them.
+    pub fn doubtful_until(&self) -> u64 {
+        self.doubtful_until
     }
 
     /// Nothing but the headers of the entries will be looked at, so that memory is worth asking for them early.

@@ -103,7 +103,7 @@ pub fn order_entries(places: &[Place], fit: Fit, runs: &EntryRuns) -> Order {
         let in_place = longest_in_order(&chain);
         chain.into_iter().filter(|index| in_place.contains(index)).collect()
     };
-    let doubtful: BTreeSet<usize> = runs.doubtful(places, settle).into_iter().collect();
+    let doubtful = runs.doubtful(places, settle);
     let mut fitting: Vec<usize> = Vec::new();
     for index in 0..places.len() {
         if fits(&index) && !doubtful.contains(&index) { fitting.push(index) } else { left_out.push((index, Why::UnfitOffsets)) }

@@ -3,6 +3,7 @@
 //! Where a length is wrong, the next valid entry is searched for. It may be the next one of the log, or lie in a value of the damaged one:
 //! the bytes are the same. Only offsets tell: those of the log fit between the entries around them.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::order::Place;
@@ -49,6 +50,8 @@ const MOST_RUNS: usize = 1 << 18;
 pub struct EntryRuns {
     runs: Vec<EntryRun>,
     is_interrupted: bool,
+    /// Indexes of entries that are not read.
+    unread: Vec<usize>,
 }
 
 impl EntryRuns {
@@ -57,8 +60,11 @@ impl EntryRuns {
         self.is_interrupted = true;
     }
 
-    /// An entry.
-    pub fn add(&mut self, place: &Place, is_message: bool) {
+    /// An entry; `is_unread` if a reader that skips damage does not read it.
+    pub fn add(&mut self, place: &Place, is_message: bool, is_unread: bool) {
+        if is_unread {
+            self.unread.push(self.runs.last().map_or(0, |run| run.indexes().end));
+        }
         let (first, last) = (place.base_offset, place.last_offset);
         let end = place.position.saturating_add(place.size);
         let goes_on = !self.is_interrupted || self.runs.len() == MOST_RUNS;
@@ -99,7 +105,7 @@ impl EntryRuns {
         }
     }
 
-    /// Of entries in order: the entries before and after each run support its offsets.
+    /// Of entries in order: all are read, and the entries before and after each run support its offsets.
     pub fn are_supported(&self) -> bool {
         let supports = |pair: &[EntryRun]| matches!(pair, [before, after] if after.goes_on_from(before));
         let is_last_supported = match self.runs.as_slice() {
@@ -110,14 +116,19 @@ impl EntryRuns {
             [first, second, ..] => first.leads_from_start || supports(&[*first, *second]),
             _ => true,
         };
-        is_last_supported && is_first_supported
+        self.unread.is_empty() && is_last_supported && is_first_supported
     }
 
-    /// Indexes of the entries whose offsets nothing supports. `settle` gives those of some entries that make a log.
-    pub fn doubtful(&self, places: &[Place], settle: impl Fn(Vec<usize>) -> Vec<usize>) -> Vec<usize> {
-        if self.runs.len() < 2 {
-            return Vec::new();
+    /// Indexes of the entries that are not read, or whose offsets nothing supports. `settle` gives those of some entries that make a log.
+    pub fn doubtful(&self, places: &[Place], settle: impl Fn(Vec<usize>) -> Vec<usize>) -> BTreeSet<usize> {
+        let mut found: BTreeSet<usize> = self.unread.iter().copied().collect();
+        if self.runs.len() > 1 {
+            found.extend(self.unsupported(places, |indexes| settle(indexes.into_iter().filter(|index| !found.contains(index)).collect())));
         }
+        found
+    }
+
+    fn unsupported(&self, places: &[Place], settle: impl Fn(Vec<usize>) -> Vec<usize>) -> Vec<usize> {
         let anchors = self.anchors();
         let runs_at = |at: &usize| self.runs.get(*at);
         let settled = settle(anchors.iter().filter_map(runs_at).flat_map(EntryRun::indexes).collect());

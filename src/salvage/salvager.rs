@@ -186,7 +186,7 @@ impl Salvager {
 
     fn place(&mut self, place: Place, is_message: bool) {
         let found = &mut self.found;
-        found.runs.add(&place, is_message);
+        found.runs.add(&place, is_message, place.position < self.runs.doubtful_until());
         if !self.formats.is_v07() {
             let is_after = found.account.last_offset().is_none_or(|last| last < place.base_offset);
             found.is_disordered |= !is_after || !self.options.fit.allows(&place);

@@ -23,6 +23,7 @@ impl Runs {
         self.ensure_nothing_hidden(tail)?;
         let successor = if matches!(tail, Tail::Torn { .. }) { self.successor()? } else { None };
         let first = successor.as_ref().filter(|_| !self.formats.is_v07()).and_then(|next| self.first_offset_at(next.start));
+        self.doubtful_until = successor.as_ref().filter(|_| self.gives_doubtful).map_or(self.doubtful_until, |next| next.start);
         let next = successor.map(|next| self.first_doubtful().unwrap_or(next));
         if let Some(next) = &next {
             self.source.discard_to(next.start);
