@@ -23,7 +23,7 @@ import building
 import logsegment as ls
 import made_logs
 from cli_process import offsets, run
-from damage import search
+from damage import long_search
 
 pl = pytest.importorskip("polars")
 
@@ -317,7 +317,7 @@ def checked(log: Generated, check: Check) -> None:
         check(directory)
 
 
-@search
+@long_search
 @given(logs(), st.integers(0, 12), st.integers(1, 12))
 def test_any_range_of_offsets_is_of_each_record(log: Generated, start: int, length: int):
     expected = log.within(start, start + length)
@@ -341,7 +341,7 @@ def test_any_range_of_offsets_is_of_each_record(log: Generated, start: int, leng
     checked(log, check)
 
 
-@search
+@long_search
 @given(logs(), st.integers(-1, 21), st.integers(1, 22))
 def test_any_range_of_times_is_of_each_record(log: Generated, since: int, length: int):
     since, until = START + since, START + since + length
@@ -368,7 +368,7 @@ def test_any_range_of_times_is_of_each_record(log: Generated, since: int, length
     checked(log, check)
 
 
-@search
+@long_search
 @given(logs(), st.integers(1, 6))
 def test_a_read_that_is_divided_gives_every_record_once(log: Generated, most: int):
     """Tasks of a batch query, micro-batches of a stream, and records that follow others."""

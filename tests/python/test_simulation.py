@@ -9,8 +9,8 @@ import pytest
 from slow import slow_after
 from tests.simulation import history
 
-#: A function runs in a worker of its own.
-SEEDS = 100
+#: A function runs in a worker of its own. Nightly runs go on for an hour.
+SEEDS = 50
 
 
 def assert_laws_hold(first: int, directory: Path) -> None:

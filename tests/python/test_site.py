@@ -187,8 +187,6 @@ SHOWN = (
     "index.html",
     "reference/python/read.html",
     "reference/spark-options.html",
-    "reference/cli/cat.html",
-    "reference/findings.html",
     "how-to/read-with-spark.html",
 )
 #: A page reports what is wider than the window. Tables and code scroll in frames of their own.

@@ -33,6 +33,8 @@ EXAMPLES = int(os.environ.get("PROPERTY_EXAMPLES", "500"))
 LIMITS = ls.Limits(max_decompressed_bytes=8 << 20, max_records=100_000)
 
 search = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+#: Of properties whose cases take tenths of a second.
+long_search = settings(search, max_examples=max(EXAMPLES // 5, 10))
 codecs = st.sampled_from(CODECS)
 positions = st.floats(0, 1, exclude_max=True)
 per_codec = pytest.mark.parametrize("codec", CODECS)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import logsegment as ls
 from building import message, simple_batch
 from cli_process import run
-from damage import search
+from damage import long_search
 
 FIND = Path(__file__).parents[2] / "finds/offset-overflow/overflow-0"
 MOST = 2**31 - 1
@@ -145,7 +145,7 @@ def test_compressed_messages_are_split_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@search
+@long_search
 @given(st.integers(0, 1 << 32))
 def test_generated_segments_are_split_as_a_broker_does(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     rng = random.Random(seed)

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import logsegment as ls
 from cli_process import run
-from damage import EXAMPLES, search
+from damage import long_search
 from logsegment.spark.options.read import parse_options
 from made_logs import make_partition
 from partition_readers import READERS, Rows, by_cat, by_log
@@ -264,7 +264,7 @@ def trees(draw: st.DrawFn) -> Tree:
 
 
 @pytest.mark.slow
-@settings(search, max_examples=max(EXAMPLES // 5, 10))
+@long_search
 @given(tree=trees())
 def test_every_api_reads_the_same_rows_of_a_generated_tree_or_refuses_it(tree: Tree, logs: Path, tmp_path_factory: pytest.TempPathFactory):
     root = tmp_path_factory.mktemp("tree")
