@@ -296,9 +296,12 @@ def output_places(files: Sequence[SegmentFile], read: ReadOptions) -> Iterator[O
             # Manifests have the offsets of uploads, and offsets of Kafka 0.7 are positions.
             yield from named
             continue
-        proven = proven_places([file.base_offset or 0 for file in partition], [_extent(file, read) for file in partition])
+        # Only a compressed message set itself shows its first offset.
+        has_others = any(_has_others(file, place, read) for file, place in zip(partition, named, strict=True))
+        resolving = replace(read, resolve=has_others)
+        proven = proven_places([file.base_offset or 0 for file in partition], [_extent(file, resolving) for file in partition])
         is_other = any(place.finding is not None or place.base_offset is None for place in proven)
-        has_more = is_other and _kept(partition, proven, read) > _kept(partition, named, read)
+        has_more = is_other and _kept(partition, proven, resolving) > _kept(partition, named, resolving)
         yield from proven if has_more else named
 
 
@@ -330,6 +333,13 @@ def proven_places(names: Sequence[int], extents: Sequence[Extent | None]) -> lis
 
 def _named_place(file: SegmentFile, end: int | None) -> OutputPlace:
     return OutputPlace(file.base_offset) if is_of_0_7(file.path) else OutputPlace(file.base_offset, file.base_offset, end)
+
+
+def _has_others(file: SegmentFile, place: OutputPlace, read: ReadOptions) -> bool:
+    """Return True if a batch ends outside of the place that the name of its segment gives it."""
+    start, end = place.first_offset or 0, place.end_offset
+    with valid_batches(FileSource(file.path), replace(read, check_crc=False, on_error="skip", unreadable="skip")) as headers:
+        return any(header.last_offset < start or (end is not None and header.last_offset >= end) for header in headers)
 
 
 def _proven_place(name: int, base: int | None, borders: Sequence[int]) -> OutputPlace:
@@ -409,7 +419,7 @@ def _span(*ranges: tuple[int, int] | None) -> tuple[int, int]:
 
 
 def _batches(file: SegmentFile, read: ReadOptions) -> Iterator[tuple[int, int]]:
-    """Yield first and last offset of each batch, up to the first batch that must be decompressed for them."""
+    """Yield first and last offset of each batch, without `read.resolve` up to the first batch that must be decompressed for them."""
     with valid_batches(FileSource(file.path), replace(read, on_error="skip", unreadable="skip")) as headers:
         for header in headers:
             if header.base_offset is None:

@@ -6,7 +6,9 @@ import json
 import random
 import shutil
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import corpus
@@ -160,6 +162,19 @@ def test_a_whole_segment_gets_the_name_that_its_offsets_prove(case: str, partiti
     found = run("salvage", partition, "-o", tmp_path / "again", "--json")
     findings = [json.loads(line) for line in found.out.splitlines()]
     assert [one["rule"] for one in findings if one["type"] == "finding"] == ["SEG-1"] * len(moved)
+
+
+@pytest.mark.parametrize("format", ["v0", "v1"])
+def test_swapped_segments_of_compressed_message_sets_get_their_names(format: Any, tmp_path: Path):
+    """A compressed message set itself shows its first offset, once it is decompressed."""
+    partition = tmp_path / "orders-0"
+    partition.mkdir()
+    for base, name in ((0, 4), (4, 0)):
+        ls.encode(pa.table({"value": [b"v"] * 4}), format=format, compression="gzip", base_offset=base, out=partition / f"{name:020}.log")
+    done = run("salvage", partition, "-o", tmp_path / "saved")
+    assert (done.code, done.err.count("[SEG-1]")) == (0, 2)
+    saved = ls.Log(tmp_path / "saved").records(columns=["offset"]).to_pylist()
+    assert [row["offset"] for row in saved] == list(range(8))
 
 
 @pytest.mark.parametrize("case", WRONG_NAMES)

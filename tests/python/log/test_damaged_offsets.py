@@ -142,3 +142,17 @@ def test_a_batch_that_claims_to_end_too_early_is_damage_to_a_range(partition: Pa
     for opened in (ls.Log(uri), ls.Segment(f"{uri}/{NAME}")):
         with pytest.raises(ls.CorruptError, match="V2-31"):
             values(opened.records(columns=["value"], start_offset=5, end_offset=7))
+
+
+def test_a_batch_whose_header_contradicts_itself_is_found_after_a_damaged_length(partition: Path, uri: str):
+    """Its checksum is right, and a read without damage before it returns its records."""
+    first = bytearray(ls.encode(pa.table({"value": [b"0"]})))
+    liar = ls.encode(pa.table({"value": [b"1", b"2"]}), base_offset=1)
+    assert liar is not None
+    liar = building.resealed(liar[:23] + bytes(4) + liar[27:])
+    (partition / NAME).write_bytes(bytes(first) + liar)
+    assert values(ls.Log(uri).records(columns=["value"], on_error="skip")) == [0, 1, 2]
+    first[8:12] = (1 << 24).to_bytes(4, "big")
+    (partition / NAME).write_bytes(bytes(first) + liar)
+    for opened in (ls.Log(uri), ls.Segment(f"{uri}/{NAME}")):
+        assert values(opened.records(columns=["value"], on_error="skip")) == [1, 2]
