@@ -6,6 +6,7 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
+import building
 from tests.simulation.partition import Partition, Segment
 
 CHECKPOINT = "log-start-offset-checkpoint"
@@ -37,8 +38,8 @@ def files(partition: Partition) -> dict[str, bytes]:
             found[f"{name}.index"], found[f"{name}.timeindex"] = indexes(
                 segment, partition.index_interval, () if segment.is_cleaned else partition.restarts
             )
-    for name, data in transaction_indexes(partition).items():
-        found[name] = data
+    found |= transaction_indexes(partition)
+    found |= {f"{base:020}.snapshot": producer_snapshot(partition, base) for base in partition.rolls}
     epochs = partition.epochs
     found["leader-epoch-checkpoint"] = f"0\n{len(epochs)}\n".encode() + b"".join(b"%d %d\n" % pair for pair in epochs)
     found["partition.metadata"] = f"version: 0\ntopic_id: {TOPIC_ID}".encode()
@@ -77,6 +78,27 @@ def indexes(segment: Segment, interval: int, restarts: Sequence[int] = ()) -> tu
     if largest > noted:
         times += struct.pack(">qi", largest, at - segment.base)
     return offsets, times
+
+
+def producer_snapshot(partition: Partition, end: int) -> bytes:
+    """Return the file `.snapshot` with what a broker knew of producers before an offset (`ProducerStateEntry` in Kafka)."""
+    known: dict[int, list[int]] = {}
+    for batch in partition.produced:
+        if batch.base_offset >= end:
+            break
+        epoch, sequence, last, delta, time, coordinator, first = known.get(batch.producer_id, [batch.producer_epoch, -1, -1, 0, -1, -1, -1])
+        if epoch != batch.producer_epoch:
+            sequence, last, delta = -1, -1, 0
+        if batch.control:
+            coordinator, first = struct.unpack(">hi", batch.records[0].value or b"")[1], -1
+        else:
+            last, delta = batch.last_offset, batch.last_offset - batch.base_offset
+            sequence = batch.base_sequence + delta
+            first = batch.base_offset if batch.transactional and first < 0 else first
+        known[batch.producer_id] = [batch.producer_epoch, sequence, last, delta, batch.max_timestamp, coordinator, first]
+    entries = b"".join(struct.pack(">qhiqiqiq", producer, *state) for producer, state in known.items())
+    body = struct.pack(">i", len(known)) + entries
+    return struct.pack(">hI", 1, building.crc32c(body)) + body
 
 
 def transaction_indexes(partition: Partition) -> dict[str, bytes]:

@@ -89,6 +89,7 @@ class Partition:
         ongoing: the first offsets of open transactions by producer.
         aborted: the entries of transaction indexes by the offsets of their markers: producer, first offset, last stable offset.
         restarts: the ends of the log at which the broker was stopped and started.
+        produced: the batches of producers with ids as they were appended, also those that were deleted or cleaned since.
         damaged: descriptions of what was done to the bytes; without one the partition is healthy.
         warned: the log breaks a rule without damage, so that findings of severity warning are right.
         lies: headers under a right checksum claim another "time" or "offset" than the records have.
@@ -100,7 +101,7 @@ class Partition:
     def __init__(self, chance: random.Random, topic: str = "orders", number: int = 0) -> None:
         self.topic, self.number = topic, number
         self.next_offset = chance.choice([0, 0, 0, chance.randint(1, 5000), 2**31 - 3, 2**40])
-        self.log_start = self.next_offset
+        self.first_offset = self.log_start = self.next_offset
         self.segments = [Segment(self.next_offset)]
         self.time = START + chance.randint(0, 10**9)
         self.magic = chance.choice([2] * 8 + [0, 1])
@@ -113,6 +114,7 @@ class Partition:
         self.ongoing: dict[int, int] = {}
         self.aborted: dict[int, tuple[int, int, int]] = {}
         self.restarts: list[int] = []
+        self.produced: list[Batch] = []
         self.producers: list[Producer] = []
         self.written = 0
         self.damaged: list[str] = []
@@ -132,6 +134,11 @@ class Partition:
     @property
     def batches(self) -> list[Batch]:
         return [batch for segment in self.segments for batch in segment.batches]
+
+    @property
+    def rolls(self) -> list[int]:
+        """The offsets at which a segment was opened after another one: a broker writes what it knows of producers."""
+        return [segment.base for segment in self.segments if segment.base != self.first_offset]
 
     @property
     def seen(self) -> list[Batch]:
@@ -170,6 +177,8 @@ class Partition:
             self.roll()
         self.segments[-1].batches.append(batch)
         self.next_offset = batch.last_offset + 1
+        if batch.producer_id >= 0:
+            self.produced.append(batch)
         if batch.control:
             first = self.ongoing.pop(batch.producer_id, None)
             if batch.control == ABORT and first is not None:
@@ -309,6 +318,7 @@ def truncate(partition: Partition, chance: random.Random) -> None:
     partition.next_offset = offset
     partition.epochs = [(epoch, start) for epoch, start in partition.epochs if start <= offset] or [(0, partition.segments[0].base)]
     partition.producers.clear()
+    partition.produced = [batch for batch in partition.produced if batch.base_offset < offset]
     partition.aborted = {marker: entry for marker, entry in partition.aborted.items() if marker < offset}
     batches = partition.batches
     partition.ongoing = {}

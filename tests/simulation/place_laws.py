@@ -119,7 +119,7 @@ def _of_aiven(scene: Scene, uploads: list[tuple[Segment, int]], bucket: Path) ->
     for segment, end in uploads:
         uploader.segment(scene.directory / f"{segment.name:020}.log", end - 1, epochs=_epochs(scene.partition, segment, end))
     # The epochs of deleted records are not known any more.
-    if scene.chance.random() < 0.4 and scene.log_start <= uploads[0][0].base:
+    if scene.chance.random() < 0.4 and max(scene.log_start, scene.partition.epochs[0][1]) <= uploads[0][0].base:
         # Another leader uploaded from the same offset, and closed its segment elsewhere.
         place = scene.chance.randrange(len(uploads))
         segment = uploads[place][0]
