@@ -86,7 +86,7 @@ def producer_snapshot(partition: Partition, end: int) -> bytes:
     for batch in partition.produced:
         if batch.base_offset >= end:
             break
-        epoch, sequence, last, delta, time, coordinator, first = known.get(batch.producer_id, [batch.producer_epoch, -1, -1, 0, -1, -1, -1])
+        epoch, sequence, last, delta, _, coordinator, first = known.get(batch.producer_id, [batch.producer_epoch, -1, -1, 0, -1, -1, -1])
         if epoch != batch.producer_epoch:
             sequence, last, delta = -1, -1, 0
         if batch.control:
