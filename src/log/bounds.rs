@@ -14,6 +14,8 @@ const PREALLOCATED: usize = 64;
 
 /// Batches of a log that are walked before a valid one near its end is searched for.
 const FEW: usize = 64;
+/// Batches at the beginning of a log whose base offsets may all be damaged.
+const FEW_DAMAGED: usize = 4;
 /// Bytes at the end of a log without an index in which a valid batch is searched for.
 const SEARCHED: u64 = 1 << 20;
 
@@ -36,8 +38,9 @@ pub fn first_valid_entry(source: Source, limits: &Limits) -> Result<Option<u64>>
 }
 
 impl Lookup<'_> {
-    /// Where the log begins, by its first batch, past damage before it; `None` when it has no batch. A base offset that is not allowed counts
-    /// if the second batch goes on where the first one ends; otherwise that of the second one does.
+    /// Where the log begins, by its first batch, past damage before it; `None` when it has no batch, or nothing shows where. A base offset
+    /// that is not allowed counts if the second batch goes on where the first one ends, or follows it and is not allowed either (compaction
+    /// leaves gaps). Otherwise it is damaged, and the next batch with an allowed one counts, or else the second batch.
     ///
     /// # Errors
     /// `Io`.
@@ -49,7 +52,9 @@ impl Lookup<'_> {
             return Ok(None);
         }
         let mut headers = self.headers(0);
-        let first = match no_data_error(headers.next_header())? {
+        let known = no_data_error(headers.next_header())?;
+        let is_after_damage = known.is_none();
+        let first = match known {
             Some(first) => first,
             None => {
                 let Some(position) = self.log.valid_from(1, &self.limits)? else { return Ok(None) };
@@ -61,9 +66,22 @@ impl Lookup<'_> {
         if allowed.contains(first.base_offset) {
             return Ok(Some(first.base_offset));
         }
-        let second = no_data_error(headers.next_header())?.flatten();
-        let is_damaged = second.filter(|second| first.last_offset.checked_add(1) != Some(second.base_offset));
-        Ok(Some(is_damaged.map_or(first.base_offset, |second| second.base_offset)))
+        let Some(second) = no_data_error(headers.next_header())?.flatten() else {
+            return Ok(Some(first.base_offset).filter(|_| !is_after_damage));
+        };
+        let is_near = first.last_offset.checked_add(1) == Some(second.base_offset);
+        if is_near || (first.last_offset < second.base_offset && !allowed.contains(second.base_offset)) {
+            return Ok(Some(first.base_offset));
+        }
+        let mut next = Some(second);
+        for _ in 0..FEW_DAMAGED {
+            match next {
+                Some(header) if allowed.contains(header.base_offset) => return Ok(Some(header.base_offset)),
+                Some(_) => next = no_data_error(headers.next_header())?.flatten(),
+                None => break,
+            }
+        }
+        Ok(Some(second.base_offset))
     }
 
     /// The header of the last whole batch, however the log ends after it; `None` when there is none.

@@ -141,6 +141,17 @@ class Partition:
         return [segment.base for segment in self.segments if segment.base != self.first_offset]
 
     @property
+    def is_open_before(self) -> bool:
+        """Whether a transaction is open that began below the first segment, which producer snapshots alone show."""
+        ongoing: dict[int, int] = {}
+        for batch in self.produced:
+            if batch.control:
+                ongoing.pop(batch.producer_id, None)
+            elif batch.transactional:
+                ongoing.setdefault(batch.producer_id, batch.base_offset)
+        return any(first < self.segments[0].base for first in ongoing.values())
+
+    @property
     def seen(self) -> list[Batch]:
         """The batches as a reader of the partition sees them."""
         *closed, last = self.segments

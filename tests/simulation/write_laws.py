@@ -156,6 +156,8 @@ def compact(scene: Scene) -> None:
     """`compact` keeps the latest record of each key, and compact twice is compact once."""
     if any(batch.state == "gone" for batch in scene.batches):
         return  # whether a transaction is open whose marker is gone depends on more than the markers
+    if scene.partition.is_open_before:
+        return  # nothing is compacted after an open transaction, also where a producer snapshot alone shows it
     now = scene.partition.time + scene.chance.choice([0, 3 * DELETE_RETENTION])
     options = {"now": now, "allow_lower_end": True}
     out = written(scene, lambda out: ls.compact(scene.directory, out, **options))

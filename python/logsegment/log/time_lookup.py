@@ -129,6 +129,10 @@ def _found_in(segment: SegmentLookup, timestamp: int, options: ReadOptions) -> t
             return None
     source = FileSource(segment.file.path, position, next_offset=segment.file.next_offset)
     found = core_first_offset_at(source, timestamp, looking_at_times(options))
+    is_placed = segment.held is None or segment.held[0] == segment.file.named_offset
+    if found is not None and segment.file.next_offset is not None and is_placed:
+        # A damaged base offset may claim any offset, and nothing after it may be skipped.
+        found = min(found[0], segment.file.next_offset - 1), min(found[1], segment.file.next_offset - 1)
     is_after = not options.skips_damage and found is not None and options.end_offset is not None and found[0] >= options.end_offset
     return None if is_after else found
 

@@ -72,6 +72,40 @@ def test_a_time_does_not_begin_after_the_batches_that_follow_a_damaged_offset(pa
     assert set(values(ls.Log(uri).records(**options))) >= set(range(4, 6 if until is None else 5))
 
 
+def test_a_time_does_not_begin_after_a_segment_whose_last_offset_is_damaged(partition: Path, uri: str):
+    """The batches after it are in the next segment, whose name bounds what the damaged one may claim."""
+    whole = batches({3: 3 + (1 << 40)})
+    place = len(whole) * 4 // 6
+    (partition / NAME).write_bytes(whole[:place])
+    (partition / f"{4:020}.log").write_bytes(whole[place:])
+    for until in (None, TIMES[5]):
+        stream = ls.Log(uri).records(columns=["value"], start_timestamp=TIMES[3], end_timestamp=until, on_error="skip")
+        assert set(values(stream)) >= set(range(4, 6 if until is None else 5))
+    with pytest.raises(ls.CorruptError, match="SEG-1"):
+        values(ls.Log(uri).records(columns=["value"], start_timestamp=TIMES[3]))
+
+
+def test_damaged_offsets_of_the_first_batches_do_not_move_a_segment(partition: Path, uri: str):
+    """The third batch has the offsets of the name."""
+    whole = batches({2: 2 + (1 << 48), 3: 3 + (1 << 24)})
+    place = len(whole) // 6
+    for first, last in ((0, 2), (2, 5), (5, 6)):
+        (partition / f"{first:020}.log").write_bytes(whole[first * place : last * place])
+    assert values(ls.Log(uri).records(columns=["value"], on_error="skip")) in ([0, 1, 4, 5], [0, 1, 2, 3, 4, 5])
+
+
+def test_swapped_segments_of_a_compacted_log_lose_no_record_of_a_range(partition: Path, uri: str):
+    """Compaction leaves gaps between batches, and whole batches prove where they belong."""
+    whole = batches({})
+    place = len(whole) // 6
+    (partition / NAME).write_bytes(whole[5 * place :])
+    (partition / f"{5:020}.log").write_bytes(whole[:place] + whole[2 * place : 5 * place])
+    for opened in (ls.Log(uri), ls.Log([uri])):
+        for start in range(5):
+            found = values(opened.records(columns=["value"], start_offset=start, end_offset=5, on_error="skip"))
+            assert found == [offset for offset in (0, 2, 3, 4) if offset >= start]
+
+
 @pytest.mark.parametrize("next_segment", [6, 8])
 def test_a_range_after_the_last_batch_of_a_closed_segment_that_ends_in_zeros(partition: Path, uri: str, next_segment: int):
     (partition / NAME).write_bytes(batches({}) + bytes(200))
