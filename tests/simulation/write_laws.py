@@ -161,7 +161,8 @@ def compact(scene: Scene) -> None:
     now = scene.partition.time + scene.chance.choice([0, 3 * DELETE_RETENTION])
     options = {"now": now, "allow_lower_end": True}
     out = written(scene, lambda out: ls.compact(scene.directory, out, **options))
-    if out is None or last_stable(scene.batches) < scene.log_start:
+    stable = last_stable([batch for batch in scene.batches if batch.state not in ABSENT])
+    if out is None or stable < scene.log_start:
         return  # an open transaction below the log start offset is not in the output, so that a second compaction goes further
     rows = rows_in(out)
     wanted = compacted_rows(scene.batches, scene.log_start, now)
@@ -169,7 +170,7 @@ def compact(scene: Scene) -> None:
     healthy(out)
     again = scene.scratch / "again"
     ls.compact(out, again, **options)
-    stable, magic = last_stable([batch for batch in scene.batches if batch.state not in ABSENT]), scene.partition.magic
+    magic = scene.partition.magic
     late = scene.scratch / "late"
     ls.compact(out, late, now=now + 3 * DELETE_RETENTION, allow_lower_end=True)
     left = [row for row in wanted if row[4] is not None or row[0] >= stable or magic < 2]
