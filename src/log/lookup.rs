@@ -54,8 +54,8 @@ impl Lookup<'_> {
     /// `Io`.
     pub fn offsets_increase_at(&self, position: u64, last_offset: i64) -> Result<bool> {
         let mut front = [0; LOG_OVERHEAD];
-        self.log.fill_at(&mut front, position)?;
-        if front == [0; LOG_OVERHEAD] {
+        let read = no_data_error(self.log.fill_at(&mut front, position).map_err(Error::from))?;
+        if read.is_none() || front == [0; LOG_OVERHEAD] {
             return Ok(true);
         }
         let next = no_data_error(self.headers(position).next_header())?.flatten();
