@@ -198,7 +198,8 @@ fn claimed_len(head: &[u8]) -> Option<usize> {
     usize::try_from(i32::from_be_bytes(*size)).ok()?.checked_add(LOG_OVERHEAD)
 }
 
-/// True for a header that somebody may have written. It may contradict itself: who reads on past damage loses no batch with a right checksum.
+/// True for a header that a producer or a broker may have written. Contradictory headers are allowed: a batch with the right checksum is found
+/// after damage, as it is read without damage.
 fn makes_sense(header: &BatchHeader) -> bool {
     header.unused_bits() == 0
         && !matches!(header.compression(), CompressionType::Unknown(_))

@@ -213,8 +213,8 @@ impl Runs {
         self
     }
 
-    /// After a torn entry that valid entries follow, continue at the first valid entry, with any offset, instead of the first one whose offset
-    /// may follow. Those between the two, before `doubtful_until`, are of no reader.
+    /// After a torn entry that valid entries follow, continue at the first valid entry, with any offset. A reader continues at the first entry
+    /// with an offset that may follow; `doubtful_until` is its position.
     #[must_use]
     pub fn giving_doubtful(self, gives_doubtful: bool) -> Self {
         Self { gives_doubtful, ..self }

@@ -38,9 +38,10 @@ pub fn first_valid_entry(source: Source, limits: &Limits) -> Result<Option<u64>>
 }
 
 impl Lookup<'_> {
-    /// Where the log begins, by its first batch, past damage before it; `None` when it has no batch, or nothing shows where. A base offset
-    /// that is not allowed counts if the second batch goes on where the first one ends, or follows it and is not allowed either (compaction
-    /// leaves gaps). Otherwise it is damaged, and the next batch with an allowed one counts, or else the second batch.
+    /// Return the offset at which the log begins, by its first batch after any damage; `None` without a batch, and if a single batch after
+    /// damage has an offset that is not allowed. An offset of the first batch that is not allowed is valid if the second batch continues at
+    /// its end, or is later and not allowed either (compaction leaves gaps). Otherwise it is damaged: return the first allowed offset of the
+    /// next batches, or that of the second batch.
     ///
     /// # Errors
     /// `Io`.

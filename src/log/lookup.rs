@@ -48,7 +48,7 @@ impl Lookup<'_> {
     }
 
     /// Return false if the base offset of the entry at `position` is not above `last_offset`, the last offset before it. No checksum covers base
-    /// offsets, so one of the two entries has a damaged one. Zeros, of which a preallocated file may have many, are not read to their end.
+    /// offsets, so one of the two entries has a damaged one. At zeros it reads twelve bytes: a preallocated file may end in a GiB of them.
     ///
     /// # Errors
     /// `Io`.
