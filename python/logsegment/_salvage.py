@@ -296,12 +296,15 @@ def output_places(files: Sequence[SegmentFile], read: ReadOptions) -> Iterator[O
             # Manifests have the offsets of uploads, and offsets of Kafka 0.7 are positions.
             yield from named
             continue
-        # Only a compressed message set itself shows its first offset.
-        has_others = any(_has_others(file, place, read) for file, place in zip(partition, named, strict=True))
-        resolving = replace(read, resolve=has_others)
-        proven = proven_places([file.base_offset or 0 for file in partition], [_extent(file, resolving) for file in partition])
+        own = read
+        extents = [_extent(file, own) for file in partition]
+        if None in extents and any(_has_others(file, place, own) for file, place in zip(partition, named, strict=True)):
+            # A compressed message set has its first offset only after decompression.
+            own = replace(read, resolve=True)
+            extents = [_extent(file, own) for file in partition]
+        proven = proven_places([file.base_offset or 0 for file in partition], extents)
         is_other = any(place.finding is not None or place.base_offset is None for place in proven)
-        has_more = is_other and _kept(partition, proven, resolving) > _kept(partition, named, resolving)
+        has_more = is_other and _kept(partition, proven, own) > _kept(partition, named, own)
         yield from proven if has_more else named
 
 
