@@ -6,6 +6,7 @@ skip `<any>-<n>.<32 hex digits>-delete`, and a broker deletes it. Files next to 
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from contextlib import suppress
@@ -14,7 +15,7 @@ from uuid import uuid4
 
 from logsegment._log_paths import partition_of
 from logsegment.stores import DirectoryEntry, entries, remove_directory, walk
-from logsegment.stores.uri import join_path
+from logsegment.stores.uri import is_stored, join_path
 
 #: The directory of a job, with the files of its tasks and the segments that the commit makes of them.
 _STAGING = re.compile(r"_staging-0\.([0-9a-f]{32})-delete")
@@ -75,6 +76,13 @@ def known_partitions(target: str) -> dict[str, int]:
 def remove_staging(target: str, job: str) -> None:
     """Remove the directory of a job, as far as possible."""
     above = staging(target, job)
+    if not is_stored(target):
+        # A task that Spark did not wait for may make files meanwhile: under another name, it finds no directory for them.
+        aside = below(target, replaced(0, new_job()))
+        with suppress(OSError):
+            os.rename(above, aside)
+            remove_directory(aside)
+        return
     # Claims first: a task that misses its claim takes back what it sent after the rest was listed.
     with suppress(OSError):
         for entry in entries(above):

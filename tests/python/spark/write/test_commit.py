@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,27 @@ def test_a_task_whose_job_is_given_up_meanwhile_leaves_nothing(tmp_path: Path, m
     with pytest.raises(FileNotFoundError, match="the job was aborted"):
         one.write(rows())
     assert os.listdir(tmp_path) == []
+
+
+def test_a_task_that_makes_files_while_its_job_is_removed_leaves_nothing(tmp_path: Path):
+    """Its files go into a directory that was listed already, and that is not empty then."""
+
+    def make_files(directory: str) -> None:
+        with suppress(FileNotFoundError):
+            for number in range(100_000):
+                Path(directory, str(number)).touch()
+
+    for number in range(20):
+        job = f"{number:032x}"
+        directory = os.path.join(places.staging(str(tmp_path), job), "task")
+        os.makedirs(directory)
+        task = threading.Thread(target=make_files, args=[directory])
+        task.start()
+        while not os.path.exists(os.path.join(directory, "50")):
+            time.sleep(0)
+        places.remove_staging(str(tmp_path), job)
+        task.join()
+        assert os.listdir(tmp_path) == []
 
 
 def test_a_task_that_fails_leaves_nothing_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
