@@ -1,5 +1,6 @@
 //! All files of one partition's directory held against its segments, as findings.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::committed::Segment;
@@ -92,6 +93,7 @@ pub fn check<S: Segment>(
         has_time_indexes: names.iter().any(|name| name.ends_with(".timeindex")),
         epochs: EpochCheck::new(&epochs, lacks_epochs),
         producers: segments.first().map(|(_, segment)| Producers::from_snapshot(&segment.snapshot().unwrap_or_default())),
+        begun: HashSet::new(),
         findings,
     };
     for (names, segment) in segments {
@@ -107,6 +109,8 @@ struct PartitionCheck<'a> {
     epochs: EpochCheck<'a>,
     /// `None` after damage: a marker may be lost there.
     producers: Option<Producers>,
+    /// Producers with a batch in the transaction that is open at this point. A cleaner forgets an aborted transaction without batches.
+    begun: HashSet<i64>,
     findings: Vec<Finding>,
 }
 
@@ -154,7 +158,11 @@ impl PartitionCheck<'_> {
         let Some(producers) = self.producers.as_mut().filter(|_| header.producer.id >= 0) else { return Ok(()) };
         let marker = if is_marker(header) { headers.marker(header)? } else { None };
         let aborted = producers.visit(header, marker);
-        aborts.visit(header, marker, aborted);
+        if !header.is_control() && header.is_transactional() {
+            self.begun.insert(header.producer.id);
+        }
+        let has_batches = marker.is_some() && self.begun.remove(&header.producer.id);
+        aborts.visit(header, marker, aborted.filter(|_| has_batches));
         Ok(())
     }
 

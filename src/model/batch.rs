@@ -100,10 +100,13 @@ impl BatchHeader {
         self.format.is_batch() && self.attributes.is_control()
     }
 
-    /// True if the last offset is before the base offset, or there are more records than offsets.
+    /// True if the last offset is before the base offset, there are more records than offsets, or there are bytes of records without a record.
     pub fn is_contradictory(&self) -> bool {
+        /// Bytes of an entry of magic 2 that a compaction has left without records.
+        const EMPTIED_LEN: u64 = 61;
         let offsets = self.last_offset.saturating_sub(self.base_offset).saturating_add(1);
-        self.format.is_batch() && (offsets < 1 || self.count.is_some_and(|count| i64::from(count) > offsets))
+        let has_uncounted = |count: i32| count < 1 && self.format == RecordFormat::V2 && self.size > EMPTIED_LEN;
+        self.format.is_batch() && (offsets < 1 || self.count.is_some_and(|count| i64::from(count) > offsets || has_uncounted(count)))
     }
 
     /// Attribute bits that the format does not use (FND-6).

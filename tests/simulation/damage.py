@@ -64,7 +64,8 @@ def flip(partition: Partition, chance: random.Random) -> None:
     data[at] ^= 1 << chance.randrange(8)
     state = state_of(batch, bytes(data))
     partition.warned |= EPOCH <= at < MAGIC
-    segment.batches[place] = replace(batch, data=bytes(data), state=state)
+    is_alone = state == "unsure" and len(segment.batches) == 1
+    segment.batches[place] = replace(batch, data=bytes(data), state=state, is_alone=is_alone)
     partition.damaged.append(f"flip {segment.base} byte {at} of batch {batch.base_offset}")
     settle(partition, segment)
 
@@ -90,6 +91,7 @@ def zero(partition: Partition, chance: random.Random) -> None:
     data = batch.data[:start] + bytes(len(batch.data) - start)
     segment.batches[place] = replace(batch, data=data, state=state_of(batch, data))
     partition.damaged.append(f"zero {segment.base} batch {batch.base_offset} from byte {start}")
+    settle(partition, segment)
 
 
 def cut(partition: Partition, chance: random.Random) -> None:

@@ -41,6 +41,7 @@ class Batch:
         last_offset: that of the header, which compaction keeps.
         control: "ABORT" or "COMMIT" for a marker.
         horizon: the delete horizon that a cleaner has set.
+        is_alone: the only batch of its segment, when its base offset was damaged: a reader trusts that offset or the name of the file.
         emptied_timestamp: the largest time of the records that a cleaner has taken out of a batch without records.
         state: "valid", "lost" (every reader reports it, and none returns its records), or "unsure" (a field without a checksum is
             damaged, so that a reader may return its records with other offsets, or reports it).
@@ -61,6 +62,7 @@ class Batch:
     leader_epoch: int = -1
     horizon: int | None = None
     state: str = "valid"
+    is_alone: bool = False
     emptied_timestamp: int = -1
 
     @property

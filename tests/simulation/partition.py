@@ -144,7 +144,10 @@ class Partition:
     def is_open_before(self) -> bool:
         """Whether a transaction is open that began below the first segment, which producer snapshots alone show."""
         ongoing: dict[int, int] = {}
+        end = next((batch.base_offset for batch in self.batches if batch.state == "torn"), self.next_offset)
         for batch in self.produced:
+            if batch.base_offset >= end:
+                break
             if batch.control:
                 ongoing.pop(batch.producer_id, None)
             elif batch.transactional:

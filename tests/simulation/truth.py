@@ -212,7 +212,8 @@ def _holds_before(broken: list[Batch], query: Query, sides: tuple[list[Row], lis
         certain = [batch.base_offset for batch in met if batch.state == "lost" and query.since is None]
         require(not certain, "damage raised no error", query, certain)
         require(rows == truth, "rows are missing without an error", query, _missing(truth, rows))
-    elif query.is_everything and met and all(batch.state == "lost" for batch in broken):
+    # A wrong length below the log start offset ends the read, too.
+    elif query.is_everything and met and met[0] is broken[0] and all(batch.state == "lost" for batch in broken):
         before = [row for row in truth if row[0] < met[0].base_offset]
         require(rows == before, "the rows before the error are not all", query, _missing(before, rows), _missing(rows, before))
 
@@ -225,7 +226,9 @@ def _holds_committed(batches: list[Batch], query: Query, sides: tuple[list[Row],
     truth, rows = sides
     batches = [batch for batch in batches if batch.state not in ABSENT]
     decided = [batch for batch, fate in zip(batches, fates(batches), strict=True) if fate in ("plain", "committed")]
-    allowed = set(rows_of(decided))
+    # A marker that is alone in its segment decides at the offset that it claims.
+    is_moved = any(batch.control and batch.is_alone for batch in batches)
+    allowed = set(rows_of(batches if is_moved else decided))
     require(set(rows) <= allowed, "rows that are not committed", query, [row[0] for row in rows if row not in allowed])
     require([row[0] for row in rows] == sorted({row[0] for row in rows}), "offsets do not grow", query, [row[0] for row in rows])
     is_hidden = query.on_error == "raise" and any(batch.state == "swallowing" for batch in batches)

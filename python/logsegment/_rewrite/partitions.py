@@ -204,7 +204,7 @@ def rewrite_partition(files: Sequence[SegmentFile], work: RewriteWork, target: P
     before = snapshot_before(files[0])
     files = parts_of(files, work.read)
     sources = sources_of(files)
-    end = PartitionEnd(sources, work.read, before)
+    end = PartitionEnd(sources, work.read, before, log_start)
     name = directory_name(files[0])
     directory = None if target is None else target / name
     if directory is not None:

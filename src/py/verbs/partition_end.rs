@@ -14,7 +14,7 @@ use crate::py::interrupt::Signals;
 use crate::py::options::ReadOptions;
 use crate::py::source::{self, FileSource, buffer, paths};
 use crate::rewrite::Retention;
-use crate::sidecar::{AbortedTxn, Producers, producer_snapshot};
+use crate::sidecar::{AbortedTxn, ProducerEntry, Producers, producer_snapshot};
 
 /// Where a partition ends, and with which producers.
 ///
@@ -22,6 +22,7 @@ use crate::sidecar::{AbortedTxn, Producers, producer_snapshot};
 ///     sources: the segments of one partition in the order of their offsets: paths, FileSource objects or buffers.
 ///     options: those of entries.
 ///     snapshot: the bytes of the `.snapshot` file of the state before the first segment, or None.
+///     log_start: first offset that an output keeps, or None. Transactions that end below it are closed in all snapshots.
 ///
 /// Raises:
 ///     ValueError: for a file object, which can be read only once.
@@ -44,17 +45,23 @@ pub struct PartitionEnd {
 #[pymethods]
 impl PartitionEnd {
     #[new]
-    #[pyo3(signature = (sources, options, snapshot=None))]
-    fn new(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, options: ReadOptions, snapshot: Option<Vec<u8>>) -> PyResult<Self> {
+    #[pyo3(signature = (sources, options, snapshot=None, log_start=None))]
+    fn new(
+        py: Python<'_>,
+        sources: Vec<Bound<'_, PyAny>>,
+        options: ReadOptions,
+        snapshot: Option<Vec<u8>>,
+        log_start: Option<i64>,
+    ) -> PyResult<Self> {
         let before = snapshot.map(|bytes| producer_snapshot::parse(&bytes, i64::MAX).entries).unwrap_or_default();
-        let mut walk = Walk { producers: Producers::from_snapshot(&before), last_offset: None, aborted: Vec::new() };
-        let mut snapshots = Vec::new();
+        let producers = Producers::from_snapshot(&before);
+        let mut walk = Walk { producers, last_offset: None, aborted: Vec::new(), snapshots: Vec::new(), log_start };
         for source in &sources {
-            snapshots.push(producer_snapshot::to_bytes(&walk.producers.snapshot()));
+            walk.snapshots.push(walk.producers.snapshot());
             walk.visit_source(py, &source::placed(source)?, &options)?;
         }
         let entries = walk.producers.snapshot();
-        snapshots.push(producer_snapshot::to_bytes(&entries));
+        let snapshots = walk.snapshots.iter().chain([&entries]).map(|entries| producer_snapshot::to_bytes(entries)).collect();
         let end_offset = walk.last_offset.map(|last| last.saturating_add(1));
         let open = entries.iter().map(|entry| entry.current_txn_first_offset).filter(|first| *first >= 0);
         let (open_offset, retention) = (open.min(), Retention::new(walk.last_offset, &entries));
@@ -72,9 +79,19 @@ struct Walk {
     producers: Producers,
     last_offset: Option<i64>,
     aborted: Vec<AbortedTxn>,
+    /// The state before each source.
+    snapshots: Vec<Vec<ProducerEntry>>,
+    log_start: Option<i64>,
 }
 
 impl Walk {
+    /// Closes a transaction in the snapshots before its marker, which the output does not have.
+    fn close(&mut self, producer_id: i64) {
+        for entry in self.snapshots.iter_mut().flatten().filter(|entry| entry.producer_id == producer_id) {
+            entry.current_txn_first_offset = -1;
+        }
+    }
+
     fn visit_source(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>, options: &ReadOptions) -> PyResult<()> {
         let (signals, interrupt) = Signals::new();
         let mut decode = options.to_decode()?;
@@ -118,6 +135,9 @@ impl Walk {
             interrupt.ensure_wanted()?;
             let marker = if header.producer.id >= 0 { headers.marker(&header)? } else { None };
             self.aborted.extend(self.producers.visit(&header, marker));
+            if marker.is_some() && self.log_start.is_some_and(|start| header.last_offset < start) {
+                self.close(header.producer.id);
+            }
             self.last_offset = self.last_offset.max(Some(header.last_offset));
         }
         Ok(())

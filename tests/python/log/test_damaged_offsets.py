@@ -178,6 +178,20 @@ def test_a_batch_that_claims_to_end_too_early_is_damage_to_a_range(partition: Pa
             values(opened.records(columns=["value"], start_offset=5, end_offset=7))
 
 
+@pytest.mark.parametrize("start", [23, 24, 57])
+def test_a_batch_with_a_zeroed_header_is_damage_to_a_range(partition: Path, uri: str, start: int):
+    """It claims to end at its first offset, and to have no record."""
+    first = bytearray(ls.encode(pa.table({"value": [b"%d" % number for number in range(3)]})))
+    first[start:] = bytes(len(first) - start)
+    rest = ls.encode(pa.table({"value": [b"3"]}), base_offset=3)
+    assert rest is not None
+    (partition / NAME).write_bytes(bytes(first) + rest)
+    for opened in (ls.Log(uri), ls.Segment(f"{uri}/{NAME}")):
+        with pytest.raises(ls.CorruptError, match="V2-31"):
+            values(opened.records(columns=["value"], start_offset=2))
+        assert values(opened.records(columns=["value"], start_offset=2, on_error="skip")) == [3]
+
+
 def test_a_batch_whose_header_contradicts_itself_is_found_after_a_damaged_length(partition: Path, uri: str):
     """Its checksum is right, and a read without damage before it returns its records."""
     first = bytearray(ls.encode(pa.table({"value": [b"0"]})))

@@ -249,3 +249,19 @@ def test_an_abort_of_another_transaction_of_the_same_producer_is_not_taken_for_t
     assert found.aborted == []
     assert offsets(log, 0, 1) == [0]
     assert offsets(log, 0, 6) == [0, 1, 5]
+
+
+@pytest.mark.parametrize("has_batch", [False, True])
+def test_an_aborted_transaction_without_batches_needs_no_entry(tmp_path: Path, has_batch: bool):
+    """Its batches were deleted with the first segment, and a cleaner forgets such a transaction. The snapshot still shows its beginning."""
+    log = tmp_path / "orders-0"
+    log.mkdir()
+    (log / f"{0:020}.log").write_bytes(building.transactional_batch([b"0"], 7, 0))
+    more = building.transactional_batch([b"1"], 7, 1, 1) if has_batch else building.simple_batch([b"1"], 1)
+    (log / f"{1:020}.log").write_bytes(more + building.marker(0, 7, 2))
+    made_logs.index(log)
+    for file in log.glob(f"{0:020}.*"):
+        file.unlink()
+    assert ls.Log(log).validate().findings == []
+    remove(log, ".txnindex")
+    assert [finding.rule for finding in ls.Log(log).validate().findings] == ["IDX-4"] * has_batch

@@ -8,9 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+import building
 import corpus
 import logsegment as ls
 from cli_process import run
+from log_starts import write_checkpoint
 from logsegment.cli import main
 from made_logs import index
 
@@ -112,3 +114,22 @@ def test_the_command(source: tuple[Path, Truth], tmp_path: Path) -> None:
     assert "needs up to" in done.err
     assert run("compact", source[0]).code == 2
     assert run("compact", next(source[0].glob("*.log")), "--output", tmp_path / "no").code == 2
+
+
+def test_a_transaction_that_ended_below_the_log_start_offset_is_not_open_afterwards(tmp_path: Path) -> None:
+    """The marker is not in the output. The snapshot before it would stop a second compaction."""
+    log = tmp_path / "in/users-0"
+    log.mkdir(parents=True)
+    (log / f"{0:020}.log").write_bytes(building.transactional_batch([b"0"], 7, 0))
+    tombstones = {"key": [b"k"], "value": pa.array([None], pa.binary()), "timestampMs": [1000]}
+    data = ls.encode(pa.table(tombstones), base_offset=2)
+    assert data is not None
+    (log / f"{1:020}.log").write_bytes(building.marker(1, 7, 1) + data)
+    index(log)
+    for file in log.glob(f"{0:020}.*"):
+        file.unlink()
+    write_checkpoint(log.parent, "users-0", 2)
+    ls.compact(log, tmp_path / "once", now=5000, allow_lower_end=True)
+    assert latest(tmp_path / "once/users-0") == {b"k": (2, None)}
+    ls.compact(tmp_path / "once/users-0", tmp_path / "twice", now=5000 + 3 * DAY, allow_lower_end=True)
+    assert latest(tmp_path / "twice/users-0") == {}
