@@ -928,9 +928,7 @@ class PlaceSet:
 
 @final
 class PartitionEnd:
-    def __new__(
-        cls, sources: Sequence[Any], options: ReadOptions, snapshot: bytes | None = None, log_start: int | None = None
-    ) -> Self: ...
+    def __new__(cls, sources: Sequence[Any], options: ReadOptions, snapshot: bytes | None = None, log_start: int | None = None) -> Self: ...
     @property
     def end_offset(self) -> int | None: ...
     @property
