@@ -65,10 +65,7 @@ impl Lookup<'_> {
         };
         let Some(first) = first else { return Ok(None) };
         if allowed.contains(first.base_offset) {
-            // Nothing bounds the last segment: there the next batch shows a damaged offset that is too high.
-            let second = if allowed.end.is_none() { no_data_error(headers.next_header())?.flatten() } else { None };
-            let lower = second.map(|second| second.base_offset).filter(|offset| allowed.contains(*offset));
-            return Ok(Some(lower.map_or(first.base_offset, |offset| first.base_offset.min(offset))));
+            return Ok(Some(first.base_offset));
         }
         let Some(second) = no_data_error(headers.next_header())?.flatten() else {
             return Ok(Some(first.base_offset).filter(|_| !is_after_damage));
