@@ -65,7 +65,12 @@ impl Lookup<'_> {
         };
         let Some(first) = first else { return Ok(None) };
         if allowed.contains(first.base_offset) {
-            return Ok(Some(first.base_offset));
+            // Nothing bounds the last segment: there the next batch shows a damaged offset that is too high.
+            let end = first.position.saturating_add(first.size);
+            let is_too_high = allowed.end.is_none() && !self.offsets_increase_at(end, first.base_offset)?;
+            let second = if is_too_high { no_data_error(headers.next_header())?.flatten() } else { None };
+            let lower = second.map(|second| second.base_offset).filter(|offset| allowed.contains(*offset));
+            return Ok(Some(lower.map_or(first.base_offset, |offset| first.base_offset.min(offset))));
         }
         let Some(second) = no_data_error(headers.next_header())?.flatten() else {
             return Ok(Some(first.base_offset).filter(|_| !is_after_damage));

@@ -94,6 +94,17 @@ def test_damaged_offsets_of_the_first_batches_do_not_move_a_segment(partition: P
     assert values(ls.Log(uri).records(columns=["value"], on_error="skip")) in ([0, 1, 4, 5], [0, 1, 2, 3, 4, 5])
 
 
+def test_a_damaged_offset_of_the_first_batch_does_not_move_the_last_segment(partition: Path, uri: str):
+    """The first segment contradicts its name, so that the beginnings of all segments count."""
+    whole = batches({0: 1 << 48, 1: 1 + (1 << 38)})
+    place = len(whole) // 6
+    (partition / NAME).write_bytes(whole[:place])
+    (partition / f"{1:020}.log").write_bytes(whole[place:])
+    for offset in range(2, 6):
+        stream = ls.Log(uri).records(columns=["value"], start_offset=offset, end_offset=offset + 1, on_error="skip")
+        assert values(stream) == [offset]
+
+
 def test_swapped_segments_of_a_compacted_log_lose_no_record_of_a_range(partition: Path, uri: str):
     """Compaction leaves gaps between batches, and whole batches prove where they belong."""
     whole = batches({})
