@@ -81,7 +81,8 @@ def remove_staging(target: str, job: str) -> None:
         aside = below(target, replaced(0, new_job()))
         with suppress(OSError):
             os.rename(above, aside)
-            remove_directory(aside)
+            above = aside
+        remove_directory(above)
         return
     # Claims first: a task that misses its claim takes back what it sent after the rest was listed.
     with suppress(OSError):
