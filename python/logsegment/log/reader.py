@@ -2,8 +2,8 @@
 
 Every reader of a partition asks `arranged` for its segments, and `PartitionReader` for the records. A segment holds offsets from its name
 on and before the name of the next segment; compaction may only make it begin later. A segment that contradicts its name (SEG-1) is damage:
-it was renamed, or swapped with another one. Its batches are looked for by the offsets that they hold, whatever the name, and a read of them
-raises the error, or reports it and gives the records.
+it was renamed, or swapped with another one. Its batches are looked for by the offsets that they hold, whatever the name. A read of these
+offsets, or of those of the name, raises the error, or reports it and gives the records.
 
 Source: `LogSegment` and `LocalLog` in Kafka.
 """
@@ -107,9 +107,10 @@ class PartitionReader:
         if start is not None and end is not None and start >= end:
             return
         for one, follower in zip(self.segments, _followers(self.segments), strict=True):
-            ends_before = start is not None and follower is not None and follower <= start
-            begins_after = end is not None and one.base_offset is not None and one.base_offset >= end
-            if not (ends_before or begins_after):
+            end_of_name = self._end_of_name(one)
+            if end_of_name is not None:
+                yield one, max(follower or 0, end_of_name)
+            elif _touch((start, end), (one.base_offset, follower)):
                 yield one, follower
 
     def at(self, offset: int) -> Self:
@@ -202,9 +203,18 @@ class PartitionReader:
         """
         return decode_files(self.parts(), self.options, notes)
 
+    def _end_of_name(self, segment: SegmentLookup) -> int | None:
+        """Return the first offset after those of a name that the segment contradicts; None if none of them is wanted."""
+        named = segment.file.named
+        if named is None or not _touch(self.options.bounds, named):
+            return None
+        return _LAST if named[1] is None else named[1]
+
     def _piece_of(self, segment: SegmentLookup, follower: int | None) -> PartitionPiece | None:
         """Return the bytes that are read of a segment before the offset `follower`, or None if there are none."""
         options = self._options_of(segment)
+        if self._end_of_name(segment) is not None:
+            return PartitionPiece(segment, options, 0, None, follower, least=self.options.start_offset)
         try:
             begin, stop = segment.range_to_read(options)
             # A damaged header must not lead a read past valid batches that it shall return.
@@ -333,6 +343,12 @@ def lower_bounded(file: SegmentFile) -> SegmentFile:
     return file if file.offsets is None or file.held is not None else replace(file, offsets=(file.offsets[0], None))
 
 
+def _touch(wanted: tuple[int | None, int | None], held: tuple[int | None, int | None]) -> bool:
+    """Return False if offsets from the first (inclusive) to the second (exclusive) are in one range only; None is no bound."""
+    begins, ends = (wanted[0], held[0]), (held[1], wanted[1])
+    return all(begin is None or end is None or begin < end for begin, end in zip(begins, ends, strict=True))
+
+
 def _followers(segments: Sequence[SegmentLookup]) -> list[int | None]:
     """Return the first offset after each segment. One that contradicts its name ends where its batches do, and limits no other."""
     followers: list[int | None] = []
@@ -366,7 +382,7 @@ def _placed(file: SegmentFile, first: int | None, finding: Finding | None, *, re
         # The name of the other one may be that of its next segment.
         return lower_bounded(file if first is None else replace(file, base_offset=first))
     first, last = finding.base_offset or 0, finding.last_offset
-    proven = replace(file, base_offset=first, held=(first, _LAST if last is None else max(first, last)))
+    proven = replace(file, base_offset=first, held=(first, _LAST if last is None else max(first, last)), named=file.offsets)
     return replace(proven, offsets=None, finding=finding) if reports else proven
 
 

@@ -62,14 +62,13 @@ class SegmentFile:
             (inclusive) and end (exclusive, None for the last segment). None if the names do not say: uploads of tiered storage may overlap
             after a change of leaders, and Kafka 0.7 has positions instead of offsets.
         held: the first and last offset of its batches, if they contradict its name; see `logsegment.log.reader`.
+        named: the offsets that its name allows, if they contradict it.
         finding: a finding that each read of the file reports, or None.
         next_offset: the offset in the name of the next segment of the directory, a position for Kafka 0.7; None for the last segment, for
             a file that was named itself, and for uploads. A segment with a next one is complete (SEG-23).
         is_listed: True if it was found in a directory, False if it was named itself.
-        log_start: the log start offset of its partition, if records below it are in the segments: they were deleted, and
-            `PartitionReader` does not read them. None for no such offset; see `logsegment.segment_files.log_start`.
-        part: the bytes from the first (inclusive) to the second position (exclusive), if it is a part of a file; see
-            `logsegment.segment_files.overflow`.
+        log_start: the log start offset of its partition, if segments have records below it, which were deleted (`log_start`); else None.
+        part: the bytes from the first (inclusive) to the second position (exclusive), if it is a part of a file (`overflow`); else None.
     """
 
     path: str
@@ -79,6 +78,7 @@ class SegmentFile:
     known_size: int | None = field(default=None, compare=False, repr=False)
     offsets: tuple[int, int | None] | None = field(default=None, compare=False, repr=False)
     held: tuple[int, int] | None = field(default=None, compare=False, repr=False)
+    named: tuple[int, int | None] | None = field(default=None, compare=False, repr=False)
     finding: Finding | None = field(default=None, compare=False, repr=False)
     next_offset: int | None = field(default=None, compare=False, repr=False)
     is_listed: bool = field(default=False, compare=False, repr=False)

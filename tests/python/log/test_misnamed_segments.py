@@ -113,13 +113,22 @@ def by_spark_batch(partition: Path, start: int, end: int, on_error: str) -> Read
     return rows_of(reader.partitions(), reader)
 
 
-def by_spark_stream(partition: Path, start: int, end: int, on_error: str) -> Read:
+def stream_reader(partition: Path, on_error: str) -> Any:
     from logsegment.spark import LogSegmentSource
 
     source = LogSegmentSource({"path": str(partition.parent), "mode": MODES[on_error], "startingOffsets": "earliest"})
-    reader: Any = source.streamReader(source.schema())
-    assert reader.latestOffset({"orders": {"0": start}}, reader.getDefaultReadLimit()) == {"orders": {"0": 300}}
+    return source.streamReader(source.schema())
+
+
+def by_micro_batch(partition: Path, start: int, end: int, on_error: str) -> Read:
+    reader = stream_reader(partition, on_error)
     return rows_of(reader.partitions({"orders": {"0": start}}, {"orders": {"0": end}}), reader)
+
+
+def by_spark_stream(partition: Path, start: int, end: int, on_error: str) -> Read:
+    reader = stream_reader(partition, on_error)
+    assert reader.latestOffset({"orders": {"0": start}}, reader.getDefaultReadLimit()) == {"orders": {"0": 300}}
+    return by_micro_batch(partition, start, end, on_error)
 
 
 READERS: list[Callable[[Path, int, int, str], Read]] = [by_log, by_polars]
@@ -156,11 +165,12 @@ def renamed(choices: random.Random) -> dict[int, int]:
 
 
 def touched(held: dict[int, list[int]], start: int, end: int) -> bool:
-    """Whether a segment with offsets of the range contradicts its name."""
+    """Whether a segment contradicts its name, and has offsets of the range or should have some by that name."""
     names = sorted(held)
     limits = dict(pairwise([*names, 1 << 62]))
-    wrong = [offsets for own, offsets in held.items() if offsets[0] < own or offsets[-1] >= limits[own]]
-    return any(offsets[0] < end and offsets[-1] >= start for offsets in wrong)
+    wrong = {own: offsets for own, offsets in held.items() if offsets[0] < own or offsets[-1] >= limits[own]}
+    has = any(offsets[0] < end and offsets[-1] >= start for offsets in wrong.values())
+    return has or any(own < end and limits[own] > start for own in wrong)
 
 
 def outside(held: dict[int, list[int]], start: int, end: int) -> bool:
@@ -276,6 +286,20 @@ def test_swapped_segments_of_compressed_message_sets_lose_no_record_of_a_range(f
     for start in range(20):
         read = by_log(log, start, start + 3, "skip")
         assert read.offsets == list(range(start, min(start + 3, 20)))
+
+
+@pytest.mark.parametrize("end", [2, 3])
+def test_a_flipped_bit_in_the_offset_of_the_only_batch_is_damage_to_its_range(end: int, tmp_path: Path, capfdbinary: Any):
+    """Found by a simulated history: the segment has other offsets by that, and a range of its name had no record and no error."""
+    make_partition(tmp_path, "orders", 0, [[0], [1], list(range(2, 300))])
+    log = tmp_path / "orders-0"
+    (log / name(1)).write_bytes(b"\x01" + (log / name(1)).read_bytes()[1:])
+    # The flipped bit also moves the end of the log that a stream sees.
+    for reader in [by_micro_batch if one is by_spark_stream else one for one in READERS] if HAS_SPARK else READERS:
+        assert reader(log, 1, end, "raise").error == "SEG-1", reader
+        assert reader(log, 1, end, "skip") == Read(list(range(2, end)), {"SEG-1"}), reader
+        assert reader(log, 2, 4, "raise") == Read([2, 3], set()), reader
+    assert cat(log, 1, end) == 1
 
 
 @pytest.mark.parametrize("damaged", [0, -1])

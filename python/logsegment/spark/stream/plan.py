@@ -186,7 +186,8 @@ def _by_bytes(name: TopicPartition, segments: Sequence[SegmentFile], start: int,
     for lookup, follower in PartitionReader.of(segments, ReadOptions(start_offset=start, end_offset=end)).wanted():
         segment = lookup.file
         after = end if follower is None else follower
-        lower, upper = max(base_of(segment), start), min(after, end)
+        # A segment that contradicts its name may hold other offsets.
+        lower, upper = min(max(base_of(segment), start), end), min(after, end)
         size = _size(segment) * (upper - lower) // max(after - base_of(segment), 1)
         if filled and filled + size > most:
             parts += _cut(RangePart(name, segments[0], first, lower, filled), -(-filled // most))
