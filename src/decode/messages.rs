@@ -12,6 +12,11 @@ use crate::framing::Frame;
 use crate::model::{BatchHeader, CompressionType, RecordFormat};
 use crate::wire::as_u64;
 
+/// True for an entry that may be a batch of several offsets whose magic byte is damaged: its lengths are not those of a message.
+fn may_be_batch(entry: &[u8]) -> bool {
+    Message::parse(entry).map_or(true, |message| message.end() != entry.len())
+}
+
 impl Decoder {
     /// Opens an uncompressed message, or a wrapper.
     #[inline(never)]
@@ -22,13 +27,16 @@ impl Decoder {
         findings: Option<&mut Vec<CodecFinding>>,
     ) -> Result<Option<Opened>> {
         let is_uncompressed = header.compression() == CompressionType::None;
-        if self.is_message_unwanted(header) {
+        let is_unwanted = self.is_message_unwanted(header);
+        if !is_unwanted || may_be_batch(frame.bytes) {
+            self.count_compared(header::checksummed(header));
+            if self.verifies_entries() {
+                parse::verify(frame.bytes, header.crc)?;
+            }
+        }
+        if is_unwanted {
             self.stats.entries_skipped += 1;
             return Ok(None);
-        }
-        self.count_compared(header::checksummed(header));
-        if self.verifies_entries() {
-            parse::verify(frame.bytes, header.crc)?;
         }
         let message = Message::parse(frame.bytes)?;
         if is_uncompressed {
@@ -50,6 +58,8 @@ impl Decoder {
         !self.verifies_entries() || parse::verify(entry, message.crc).is_ok()
     }
 
+    /// True for a message without wanted offsets.
+    ///
     /// A wrapper's offset is that of its last message; one of 0 may be a producer's who did not set it (L8-27), and tells nothing.
     fn is_message_unwanted(&self, header: &BatchHeader) -> bool {
         if header.compression() == CompressionType::None {

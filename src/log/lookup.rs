@@ -39,7 +39,7 @@ pub struct Place {
 }
 
 impl Lookup<'_> {
-    /// The first batch that ends at or after `offset`, or the batch before it if that has a contradictory header and may hold the offset.
+    /// The first batch that ends at or after `offset`, or the batch before it if that has a doubtful header and may hold the offset.
     ///
     /// # Errors
     /// As `Headers::next_header`; `LostBytes` when no batch before lost bytes reaches the offset, and those after them begin after it.
@@ -136,7 +136,9 @@ impl Lookup<'_> {
                 Ok(header) => {
                     let is_known = header.is_none_or(|header| first_known(&header) <= offset);
                     let has_gap = header.is_none_or(|header| first_known(&header) > offset);
-                    if let Some(before) = before.filter(|before| has_gap && before.is_contradictory()) {
+                    if let Some(before) = before.filter(|_| has_gap)
+                        && self.is_doubtful(&before)?
+                    {
                         return Ok(Place { header: Some(before), position: before.position, by_index: false });
                     }
                     let position = header.map_or(headers.position(), |header| header.position);
@@ -148,6 +150,12 @@ impl Lookup<'_> {
                 }
             }
         }
+    }
+
+    /// True for a header that may hide the last offsets of its batch: it contradicts itself, or its magic byte may be the damaged one, since a
+    /// message has one offset.
+    fn is_doubtful(&self, header: &BatchHeader) -> Result<bool> {
+        Ok(header.is_contradictory() || (header.format < RecordFormat::V2 && self.valid_at(header.position)?.is_none()))
     }
 
     /// The headers from a position on, where a batch begins.

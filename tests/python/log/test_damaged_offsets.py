@@ -6,6 +6,7 @@ Simulated histories found each of these (docs/project/simulation.md). No checksu
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,30 @@ def test_a_damaged_offset_of_the_first_batch_does_not_move_the_last_segment(part
         assert values(stream) == [offset]
 
 
+def lost_first_segment(partition: Path) -> None:
+    """Two segments of a batch each; one flipped bit moves the offset of the first one."""
+    whole = batches({0: 1 << 56})
+    place = len(whole) // 6
+    (partition / NAME).write_bytes(whole[:place])
+    (partition / f"{1:020}.log").write_bytes(whole[place : 2 * place])
+
+
+@pytest.mark.parametrize("end", [1, 2])
+def test_a_range_of_the_offsets_of_a_name_that_a_segment_contradicts_reports_it(partition: Path, uri: str, end: int):
+    lost_first_segment(partition)
+    for opened in (ls.Log(uri), ls.Segment(f"{uri}/{NAME}")):
+        with pytest.raises(ls.CorruptError, match="SEG-1"):
+            values(opened.records(columns=["value"], end_offset=end))
+        stream = opened.records(columns=["value"], end_offset=end, on_error="skip")
+        assert values(stream) == ([] if end == 1 or isinstance(opened, ls.Segment) else [1])
+        assert [finding.rule for finding in stream.findings] == ["SEG-1"]
+
+
+def test_a_range_beside_a_segment_that_contradicts_its_name_is_read(partition: Path, uri: str):
+    lost_first_segment(partition)
+    assert values(ls.Log(uri).records(columns=["value"], start_offset=1, end_offset=2)) == [1]
+
+
 def test_swapped_segments_of_a_compacted_log_lose_no_record_of_a_range(partition: Path, uri: str):
     """Compaction leaves gaps between batches, and whole batches prove where they belong."""
     whole = batches({})
@@ -201,6 +226,32 @@ def test_a_batch_with_a_zeroed_header_is_damage_to_a_range(partition: Path, uri:
         with pytest.raises(ls.CorruptError, match="V2-31"):
             values(opened.records(columns=["value"], start_offset=2))
         assert values(opened.records(columns=["value"], start_offset=2, on_error="skip")) == [3]
+
+
+@pytest.mark.parametrize("is_last", [True, False])
+def test_a_batch_with_a_damaged_magic_byte_is_damage_to_a_range(partition: Path, uri: str, is_last: bool):
+    """It looks like a message of magic 0, which has one offset."""
+    first = bytearray(ls.encode(pa.table({"value": [b"%d" % number for number in range(3)]})))
+    first[16] = 0
+    rest = b"" if is_last else ls.encode(pa.table({"value": [b"3"]}), base_offset=3)
+    assert rest is not None
+    (partition / NAME).write_bytes(bytes(first) + rest)
+    reads: list[Any] = [ls.Log(uri).records, ls.Segment(f"{uri}/{NAME}").records, partial(ls.decode, bytes(first) + rest)]
+    for read in reads:
+        with pytest.raises(ls.CorruptError, match="L8-2"):
+            values(read(columns=["value"], start_offset=2))
+        stream = read(columns=["value"], start_offset=2, on_error="skip")
+        assert values(stream) == ([] if is_last else [3])
+        assert [finding.rule for finding in stream.findings] == ["L8-2"]
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_a_damaged_magic_byte_is_found_whatever_the_checksum_of_the_batch_is(number: int):
+    """The checksum of the batch stands where a message has its attributes and the length of its key."""
+    data = bytearray(ls.encode(pa.table({"value": [b"%d" % number, b"1"]})))
+    data[16] = 0
+    with pytest.raises(ls.CorruptError, match="L8-2"):
+        values(ls.decode(bytes(data), columns=["value"], start_offset=1))
 
 
 def test_a_batch_whose_header_contradicts_itself_is_found_after_a_damaged_length(partition: Path, uri: str):
