@@ -37,21 +37,39 @@ def state_of(before: Batch, data: bytes) -> str:
 
 
 def settle(partition: Partition, segment: Segment) -> None:
-    """Give each batch whose length claims more than the rest of its segment the state of what a reader sees."""
-    rest = len(segment.data)
+    """Give each batch whose length leads past the end of its segment the state of what a reader sees."""
+    data, start = segment.data, 0
     for place, batch in enumerate(segment.batches):
-        claimed = int.from_bytes(batch.data[LENGTH:EPOCH], "big", signed=True) + EPOCH if len(batch.data) >= EPOCH else 0
-        is_too_long = claimed != len(batch.data) and rest < claimed < LARGEST
-        rest -= len(batch.data)
-        if batch.state == "valid" or not is_too_long:
+        is_too_long = _size_at(data, start) != len(batch.data) and len(data) < start + _size_at(data, start) < start + LARGEST
+        leads_past_end = _leads_past_end(data, start, len(batch.data))
+        start += len(batch.data)
+        if batch.state == "valid" or not (is_too_long or leads_past_end):
             continue
         after = segment.batches[place + 1 :]
         if any(other.state in ("valid", "unsure") for other in after):
             segment.batches[place] = replace(batch, state="swallowing")
-        else:
+        elif is_too_long:
             # No valid batch says that the length is wrong: the log ends here.
             segment.batches[place:] = [replace(other, state="torn") for other in [batch, *after]]
         partition.warned = True
+
+
+def _size_at(data: bytes, start: int) -> int:
+    """Return the size that an entry claims; 0 if its length is not there."""
+    field = data[start + LENGTH : start + EPOCH]
+    return int.from_bytes(field, "big", signed=True) + EPOCH if len(field) == EPOCH - LENGTH else 0
+
+
+def _leads_past_end(data: bytes, start: int, size: int) -> bool:
+    """Return whether a wrong length leads to bytes that look like an entry that is not whole yet."""
+    if _size_at(data, start) in (size, 0):
+        return False
+    while start < len(data):
+        claimed = _size_at(data, start)
+        if claimed < MAGIC + 1 or claimed >= LARGEST or data[start + MAGIC : start + MAGIC + 1] not in (b"", b"\0", b"\1", b"\2"):
+            return False
+        start += claimed
+    return start > len(data)
 
 
 def flip(partition: Partition, chance: random.Random) -> None:
