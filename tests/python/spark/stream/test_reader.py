@@ -726,7 +726,7 @@ def test_a_swap_that_stays_is_read_and_named_once_it_was_waited_for(log: Growing
     log.roll()
     log.append(5)
     middle.rename(middle.with_name(middle.name + ".swap"))
-    monkeypatch.setattr(stream_partitions, "PATIENCE", 0.1)
+    monkeypatch.setattr(stream_partitions, "PATIENCE", 1.0)
     pauses: list[float] = []
     monkeypatch.setattr(stream_partitions.time, "sleep", pauses.append)
     reader = from_the_start(log)
