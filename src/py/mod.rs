@@ -64,6 +64,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::segment::read_producer_snapshot, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_leader_epochs, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::index_positions, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::segment::without_ended_transactions, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::index_len_before, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::parse_leader_epochs, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_offset_checkpoint, module)?)?;

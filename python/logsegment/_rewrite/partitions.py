@@ -10,19 +10,29 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from logsegment._core import CompactionRound, FileSource, PartitionEnd, SegmentIndex, rebuild_indexes
+from logsegment._core import (
+    CompactionRound,
+    FileSource,
+    PartitionEnd,
+    RecordBatchError,
+    SegmentIndex,
+    rebuild_indexes,
+    without_ended_transactions,
+)
 from logsegment._core import compact as core_compact
 from logsegment._core import rewrite as core_rewrite
+from logsegment._log_paths import snapshot_offset
 from logsegment._options import CompressionName, ReadOptions
 from logsegment._output import write_file
 from logsegment._rewrite.account import RewrittenFile
 from logsegment._rewrite.predicate import Predicate
 from logsegment._rewrite.selection import CoreSelection
-from logsegment.segment_files.discovery import SegmentFile, size_of
+from logsegment.segment_files.discovery import SegmentFile, segments_of_directory, size_of
 from logsegment.segment_files.log_start import records_before
 from logsegment.segment_files.output_names import directory_name, file_name
 from logsegment.segment_files.overflow import parts_of
 from logsegment.stores.files import read_file
+from logsegment.stores.listing import names_in
 from logsegment.stores.uri import absolute, is_tiered, join_path, shown
 
 #: Files of a partition directory that say the same of the output: offsets, producers and epochs stay.
@@ -188,10 +198,30 @@ def parts_from_log_start(file: SegmentFile, read: ReadOptions) -> tuple[list[byt
 
 
 def snapshot_before(file: SegmentFile) -> bytes | None:
-    """Return the bytes of the `.snapshot` file of the state before a segment; None if there is none."""
+    """Return the bytes of the `.snapshot` file of the state before a segment; None if there is none.
+
+    It has no transactions that had ended at the latest snapshot: a cleaner may have removed their markers.
+    """
     if is_tiered(file.path) or file.base_offset is None:
         return None
-    return read_file(join_path(file.directory, f"{file.base_offset:020d}.snapshot"), MOST_SIDECAR_BYTES)
+    before = _snapshot(file.directory, file.base_offset)
+    latest = None if before is None else _latest_snapshot(file, file.base_offset)
+    return before if before is None or latest is None else without_ended_transactions(before, latest)
+
+
+def _snapshot(directory: str, offset: int) -> bytes | None:
+    return read_file(join_path(directory, f"{offset:020d}.snapshot"), MOST_SIDECAR_BYTES)
+
+
+def _latest_snapshot(file: SegmentFile, after: int) -> bytes | None:
+    """Return the bytes of the latest `.snapshot` file of a log after an offset; those after the end of the log are stale."""
+    *_, last = segments_of_directory(file)
+    found = None
+    with suppress(RecordBatchError):
+        found = SegmentIndex(last.path, last.base_offset or 0).last_batch()
+    end = last.base_offset or 0 if found is None else found[2] + 1
+    offsets = [offset for name in names_in(file.directory) if (offset := snapshot_offset(name)) is not None and after < offset <= end]
+    return _snapshot(file.directory, max(offsets)) if offsets else None
 
 
 def rewrite_partition(files: Sequence[SegmentFile], work: RewriteWork, target: Path | None, output: str | None) -> Iterator[RewrittenFile]:

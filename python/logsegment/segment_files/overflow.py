@@ -112,5 +112,5 @@ def _parts(file: SegmentFile, read: ReadOptions) -> Iterator[SegmentFile]:
                     yield replace(file, base_offset=begun[1], part=(begun[0], header.position))
                 begun = (header.position, first_offset_of(header, last))
             last = header.last_offset
-    if begun is not None:
-        yield replace(file, base_offset=begun[1], part=(begun[0], size))
+    # Without a whole batch the file is its own part.
+    yield file if begun is None else replace(file, base_offset=begun[1], part=(begun[0], size))

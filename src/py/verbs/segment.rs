@@ -19,7 +19,8 @@ use crate::py::source::paths::{self, Segment};
 use crate::py::source::store::{self, StoredLog};
 use crate::py::verbs::transactions::Transactions;
 use crate::sidecar::{
-    OffsetEntry, Parsed, SidecarFinding, SidecarProblem, TimeEntry, checkpoint, offset_index, producer_snapshot, time_index, txn_index,
+    OffsetEntry, Parsed, ProducerEntry, SidecarFinding, SidecarProblem, TimeEntry, checkpoint, offset_index, producer_snapshot, time_index,
+    txn_index,
 };
 use crate::validate as core;
 
@@ -288,6 +289,23 @@ pub fn read_producer_snapshot(py: Python<'_>, path: PathBuf, end_offset: i64) ->
         (last.0, last.1, last.2, last.3, last.4, entry.timestamp, entry.coordinator_epoch, entry.current_txn_first_offset)
     });
     Ok(Some((rows.collect(), finding::to_py(&found(&parsed.findings, &path)))))
+}
+
+/// Return the bytes of a `.snapshot` file without the transactions that had ended at a later one: a cleaner may have removed their markers.
+#[pyfunction]
+pub fn without_ended_transactions(snapshot: Vec<u8>, later: Vec<u8>) -> Vec<u8> {
+    let (mut before, after) = (producer_snapshot::parse(&snapshot, i64::MAX), producer_snapshot::parse(&later, i64::MAX));
+    if !before.is_valid() || !after.is_valid() {
+        return snapshot;
+    }
+    let is_open = |entry: &ProducerEntry| {
+        let same = |other: &&ProducerEntry| other.producer_id == entry.producer_id;
+        after.entries.iter().find(same).is_some_and(|other| other.current_txn_first_offset == entry.current_txn_first_offset)
+    };
+    for entry in before.entries.iter_mut().filter(|entry| !is_open(entry)) {
+        entry.current_txn_first_offset = -1;
+    }
+    producer_snapshot::to_bytes(&before.entries)
 }
 
 /// The positions in the bytes of an `.index`; none if it is damaged.

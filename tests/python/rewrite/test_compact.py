@@ -116,6 +116,24 @@ def test_the_command(source: tuple[Path, Truth], tmp_path: Path) -> None:
     assert run("compact", next(source[0].glob("*.log")), "--output", tmp_path / "no").code == 2
 
 
+def test_a_transaction_whose_marker_a_compaction_removed_is_not_open_afterwards(tmp_path: Path) -> None:
+    """The snapshot before the marker has it open, and the latest one shows that it ended."""
+    log = tmp_path / "in/users-0"
+    log.mkdir(parents=True)
+    (log / f"{0:020}.log").write_bytes(building.transactional_batch([b"0"], 7, 0))
+    (log / f"{1:020}.log").write_bytes(building.marker(1, 7, 1))
+    index(log)
+    for file in log.glob(f"{0:020}.*"):
+        file.unlink()
+    ls.compact(log, tmp_path / "once", now=5000, allow_lower_end=True)
+    tombstones = pa.table({"key": [b"k"], "value": pa.array([None], pa.binary()), "timestampMs": [1000]})
+    ls.encode(tombstones, base_offset=2, out=tmp_path / "once/users-0" / f"{2:020}.log")
+    ls.compact(tmp_path / "once/users-0", tmp_path / "twice", now=5000 + 3 * DAY, allow_lower_end=True)
+    assert latest(tmp_path / "twice/users-0") == {b"k": (2, None)}
+    ls.compact(tmp_path / "twice/users-0", tmp_path / "thrice", now=5000 + 6 * DAY, allow_lower_end=True)
+    assert latest(tmp_path / "thrice/users-0") == {}
+
+
 def test_a_transaction_that_ended_below_the_log_start_offset_is_not_open_afterwards(tmp_path: Path) -> None:
     """The marker is not in the output. The snapshot before it would stop a second compaction."""
     log = tmp_path / "in/users-0"

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import corpus
 import logsegment as ls
 from building import message, simple_batch
 from cli_process import run
@@ -120,6 +121,12 @@ def test_the_first_part_is_named_after_its_first_batch(tmp_path: Path) -> None:
         out = tmp_path / verb[0]
         assert run(*verb, wide, "--output", out).code == 0
         assert segments(out / "wide-0") == {5_000_000_000: [5_000_000_000, 5_000_000_001]}
+
+
+def test_a_segment_without_a_whole_batch_is_not_cut(tmp_path: Path) -> None:
+    """The first header claims the bytes of the second one, which has a damaged base offset, and the index leads there."""
+    done = ls.rewrite(corpus.TESTS / "finds/no-whole-batch/orders-0", tmp_path / "out", drop=[b"no such key"])
+    assert [(file.input_bytes, file.output_bytes) for file in done.files] == [(406, 0)]
 
 
 def test_a_rewrite_accounts_for_each_part(wide: Path, tmp_path: Path) -> None:
