@@ -125,8 +125,8 @@ def test_the_first_part_is_named_after_its_first_batch(tmp_path: Path) -> None:
 
 def test_a_segment_without_a_whole_batch_is_not_cut(tmp_path: Path) -> None:
     """The first header claims the bytes of the second one, which has a damaged base offset, and the index leads there."""
-    done = ls.rewrite(corpus.TESTS / "finds/no-whole-batch/orders-0", tmp_path / "out", drop=[b"no such key"])
-    assert [(file.input_bytes, file.output_bytes) for file in done.files] == [(406, 0)]
+    with pytest.raises(ls.CorruptError, match="SWALLOWED"):
+        ls.rewrite(corpus.TESTS / "finds/no-whole-batch/orders-0", tmp_path / "out", drop=[b"no such key"])
 
 
 def test_a_rewrite_accounts_for_each_part(wide: Path, tmp_path: Path) -> None:
