@@ -43,7 +43,7 @@ WORKERS ?= 4
 # A file is run by one of them, the files that take longest first (tests/conftest.py, tests/support/scheduling.py).
 PARALLEL = --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Of the Rust tests; those of the extension are in pyproject.toml.
-RUST_FEATURES = io,jvm,values
+RUST_FEATURES = io,jvm,stores,values
 
 # maturin and pyo3 must see this environment and no other that happens to be active.
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -289,7 +289,7 @@ wheel: $(SETUP) $(LICENCE_FILES) $(BUILT_JAR) ## build the stripped wheel for th
 	$(VENV)/bin/maturin build --release --quiet $(LOCKED) --interpreter $(PY) --out target/wheels
 
 .PHONY: wheel-check
-wheel-check: wheel ## build the wheel; at most 8 MiB, complete with licences and (where a JDK is) the jar, works alone, and with each extra of docs/tutorial/first-attempts.md
+wheel-check: wheel ## build the wheel; at most 24 MiB, complete with licences and (where a JDK is) the jar, works alone, and with each extra of docs/tutorial/first-attempts.md
 	$(PY) tools/wheel_check.py --attempts $(if $(BUILT_JAR),--jar) target/wheels/*.whl
 
 .PHONY: cross-tools

@@ -38,6 +38,8 @@ BUNDLED_C: dict[str, tuple[str, str, str] | None] = {
     "lz4-sys": ("liblz4", "BSD-2-Clause", "liblz4/lib/LICENSE"),
     "pyo3": None,
     "pyo3-ffi": None,
+    # Its LICENSE files are those of the C code, too.
+    "ring": None,
 }
 
 LICENCE_FILE = re.compile(r"(licen[cs]e|copying|notice|unlicense)", re.IGNORECASE)
@@ -114,9 +116,11 @@ def crate_components(package: dict) -> list[Component]:
     folder = Path(package["manifest_path"]).parent
     ensure_foreign_code_is_known(package, folder)
     files = sorted(path for path in folder.iterdir() if path.is_file() and LICENCE_FILE.search(path.name))
+    if not files and "Apache-2.0" in package["license"].split():
+        return [Component(name, version, package["license"], {f"{name}-{version}-LICENSE": read(ROOT / "LICENSE")})]
     if not files:
         raise SystemExit(f"{name} {version} carries no licence text: add one to tools/license_texts and name it here")
-    texts = {f"{name}-{version}-{path.name}": read(path) for path in files}
+    texts = {f"{name}-{version}-{path.name.removesuffix('.md')}": read(path) for path in files}
     found = [Component(name, version, package["license"].replace("/", " OR "), texts)]
     foreign = BUNDLED_C.get(name)
     if foreign:

@@ -28,6 +28,17 @@ __all__ = [
     "CodecError",
     "LossError",
     "InternalError",
+    "ChangedError",
+    "ShortReadError",
+    "StorageOptionError",
+    "StoredFile",
+    "store_entries",
+    "store_entry",
+    "store_bytes",
+    "store_file",
+    "store_settle",
+    "store_remove",
+    "store_counts",
     "Limits",
     "FileSource",
     "Finding",
@@ -185,6 +196,15 @@ class LossError(RecordBatchError):
 class InternalError(RecordBatchError):
     """A defect of logsegment itself."""
 
+class ChangedError(OSError):
+    """A file was replaced while it was read."""
+
+class StorageOptionError(ValueError):
+    """A URI or an option of a store is invalid."""
+
+class ShortReadError(OSError):
+    """A file gives fewer bytes than it has at a position."""
+
 @final
 class Limits:
     """Set the limits of one entry; an entry over a limit is a LimitError.
@@ -239,7 +259,7 @@ class FileSource:
 
     Args:
         path: the file; a path, or a URI of a store (`s3://bucket/orders-0/00000000000000000000.log`), whose ranges are fetched on
-            demand. Attribute and text show no user, password or setting of a URI.
+            demand. Attribute and text show no option of the store.
         start: first byte of the range, the start of an entry.
         end: end of the range (exclusive), or None for the end of the file.
         offsets: the offsets that the batches may contain: first (inclusive) and end (exclusive, or None). A batch with other offsets is an
@@ -248,6 +268,7 @@ class FileSource:
         next_offset: the first offset of the next segment of the partition, by its name; None without one. A segment that another segment
             follows is complete: if the range ends inside an entry, that is an error (SEG-23).
         is_inner: the range ends where another entry of the file begins. If it ends inside an entry, that is an error (L8-14).
+        storage_options: options of the store of a URI; see `Log`.
 
     It can be pickled and used any number of times.
 
@@ -266,6 +287,8 @@ class FileSource:
         finding: Finding | None = None,
         next_offset: int | None = None,
         is_inner: bool = False,
+        *,
+        storage_options: Mapping[str, str] | None = None,
     ) -> Self: ...
     @property
     def path(self) -> Path | StoreUri: ...
@@ -970,3 +993,33 @@ def rewrite(
 ) -> _RewrittenRow: ...
 def broker_append(source: Any, options: Any, producers: Sequence[_ProducerRow]) -> _AppendedRow: ...
 def broker_fetch(source: Any, options: Any) -> bytes: ...
+
+#: Key, whether it is a directory, bytes, and the time of the last write in seconds since the epoch.
+_EntryRow: TypeAlias = tuple[str, bool, int, float | None]
+
+@final
+class StoredFile:
+    """A file of a store as it was when it was opened. It may be read from several threads.
+
+    Attributes:
+        size: bytes.
+        version: the size, and a tag that differs between files of the same size.
+    """
+
+    def __new__(cls, uri: str) -> Self: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def version(self) -> tuple[int, str]: ...
+    def read_at(self, position: int, length: int) -> bytes: ...
+    def read_past_damage(self, position: int, length: int) -> bytes: ...
+    def ensure_same(self) -> None: ...
+    def taken(self) -> tuple[int, int, list[Finding]]: ...
+
+def store_entries(uri: str, *, deep: bool = False) -> list[_EntryRow]: ...
+def store_entry(uri: str) -> _EntryRow: ...
+def store_bytes(uri: str, data: bytes) -> None: ...
+def store_file(source: _Path, uri: str) -> None: ...
+def store_settle(source: str, place: str, *, undo: bool = False) -> None: ...
+def store_remove(uri: str, *, tree: bool = False) -> None: ...
+def store_counts() -> list[tuple[str, int]]: ...

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 use crate::error::{Error, ErrorKind};
+use crate::stores::{StoreError, StoreErrorKind};
 
 macro_rules! exceptions {
     ($($name:ident: $base:ty, $doc:literal;)*) => {
@@ -42,6 +43,10 @@ exceptions! {
     InternalError: RecordBatchError, "A defect of logsegment itself.";
 }
 
+create_exception!(logsegment, ChangedError, PyOSError, "A file was replaced while it was read.");
+create_exception!(logsegment, StorageOptionError, PyValueError, "A URI or an option of a store is invalid.");
+create_exception!(logsegment, ShortReadError, PyOSError, "A file gives fewer bytes than it has at a position.");
+
 /// Adds the classes, with every attribute present on the base.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
@@ -50,6 +55,9 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         base.setattr(name, py.None())?;
     }
     py.get_type::<LossError>().setattr("losses", py.None())?;
+    for class in [py.get_type::<ChangedError>(), py.get_type::<ShortReadError>(), py.get_type::<StorageOptionError>()] {
+        module.add(class.name()?.to_str()?, class)?;
+    }
     for class in classes(py) {
         module.add(class.name()?.to_str()?, class)?;
     }
@@ -93,6 +101,39 @@ pub fn io_error(py: Python<'_>, error: &std::io::Error, path: &Path) -> PyErr {
         None => std::io::Error::new(error.kind(), error.to_string()).into(),
     }
 }
+
+/// The OSError for an error of a store, with a number and the URI; ValueError for an invalid URI or option.
+pub fn store_error(py: Python<'_>, error: &StoreError) -> PyErr {
+    let arguments = |number: i32| (number, error.text.clone(), error.uri.clone());
+    match error.kind {
+        StoreErrorKind::Invalid => StorageOptionError::new_err(error.to_string()),
+        StoreErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
+        StoreErrorKind::Changed => ChangedError::new_err(arguments(ESTALE)),
+        StoreErrorKind::ShortRead => ShortReadError::new_err(arguments(EIO)),
+        StoreErrorKind::NotFound => {
+            match os_error(py, ENOENT, None).value(py).getattr("strerror").and_then(|text| text.extract::<String>()) {
+                Ok(text) => PyOSError::new_err((ENOENT, text, error.uri.clone())),
+                Err(failed) => failed,
+            }
+        }
+        StoreErrorKind::PermissionDenied => PyOSError::new_err(arguments(EACCES)),
+        StoreErrorKind::Unavailable => PyOSError::new_err(arguments(ECONNREFUSED)),
+        StoreErrorKind::Other => PyOSError::new_err(arguments(EIO)),
+    }
+}
+
+/// Numbers of Linux; Python chooses the class by those of the system.
+const ENOENT: i32 = 2;
+const EIO: i32 = 5;
+const EACCES: i32 = 13;
+const ESTALE: i32 = if cfg!(target_os = "macos") { 70 } else { 116 };
+const ECONNREFUSED: i32 = if cfg!(target_os = "macos") {
+    61
+} else if cfg!(windows) {
+    107
+} else {
+    111
+};
 
 /// The exception that registries raise themselves.
 fn registry_error(py: Python<'_>, text: String) -> PyErr {

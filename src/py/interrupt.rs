@@ -49,8 +49,14 @@ impl Signals {
     /// The signals, and the question that native work asks.
     pub fn new() -> (Arc<Self>, Interrupt) {
         let signals = Arc::new(Self::default());
-        let asked = Arc::clone(&signals);
-        (signals, Interrupt::new(move || asked.is_raised()))
+        let interrupt = signals.interrupt();
+        (signals, interrupt)
+    }
+
+    /// The question that native work asks.
+    pub fn interrupt(self: &Arc<Self>) -> Interrupt {
+        let asked = Arc::clone(self);
+        Interrupt::new(move || asked.is_raised())
     }
 
     /// Keeps what Python code raised while native work called it.

@@ -85,6 +85,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::arrays::explode_array, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::convert::convert_array, module)?)?;
+    module.add_class::<verbs::stores::StoredFile>()?;
+    module.add_function(wrap_pyfunction!(verbs::stores::store_entries, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::stores::store_entry, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::stores::store_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::stores::store_file, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::stores::store_settle, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::stores::store_remove, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::stores::store_counts, module)?)?;
     module.add_class::<verbs::record_sections::RecordSections>()?;
     module.add_function(wrap_pyfunction!(verbs::torn_header::torn_offsets, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::salvage::salvage, module)?)?;

@@ -6,23 +6,33 @@ The gate counts what is fetched and can refuse.
 from __future__ import annotations
 
 import http.client
+import os
 import shutil
 import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
 
 import eras
 import short_lived_java
 from loopback import free_port
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 #: Maven takes an older jackson-annotations from elsewhere in the tree unless it is named.
 S3PROXY = eras.Era("s3proxy-4.1.0", ("org.gaul:s3proxy:4.1.0", "com.fasterxml.jackson.core:jackson-annotations:2.21"), ())
 KEY, SECRET = "access-key-of-the-tests", "secret/key+of-the-tests"
+#: In all keys of the tests, however they are quoted.
+MARK = "of-the-tests"
 BUCKET = "lake"
 
 
@@ -41,6 +51,7 @@ class Server:
         bucket: the directory of the bucket.
         fetched: what was fetched so far; may be replaced.
         refuses: asked with method and path of each request; what it is true for is answered with 403.
+        reason: the body of that answer.
     """
 
     def __init__(self, place: Path) -> None:
@@ -48,6 +59,8 @@ class Server:
         self.bucket.mkdir(parents=True)
         self.fetched = Fetched()
         self.refuses: Callable[[str, str], bool] = lambda method, path: False
+        self.reason = b""
+        self._counting = threading.Lock()
         self._port = free_port()
         self._gate = _gate(self)
         self._log = (place / "s3proxy.log").open("wb")
@@ -65,21 +78,24 @@ class Server:
             self.close()
             raise
 
-    def uri(self, key: str = "", *, secret: str = SECRET) -> str:
-        """The URI of a key, with everything that a reader must know."""
-        user = f"{KEY}:{secret}".replace("/", "%2F").replace("+", "%2B")
-        settings = f"endpoint_override=127.0.0.1:{self._gate.server_port}&scheme=http&region=us-east-1"
-        return f"s3://{user}@{BUCKET}/{key}?{settings}"
+    def uri(self, key: str = "") -> str:
+        """The URI of a key."""
+        return f"s3://{BUCKET}/{key}"
 
     @property
     def environment(self) -> dict[str, str]:
-        """The same in the usual variables."""
+        """What a reader must know, in the usual variables."""
         return {
             "AWS_ACCESS_KEY_ID": KEY,
             "AWS_SECRET_ACCESS_KEY": SECRET,
             "AWS_REGION": "us-east-1",
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self._gate.server_port}",
         }
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The same as options of a store."""
+        return {name.lower(): value for name, value in self.environment.items()}
 
     def put(self, source: Path, key: str) -> str:
         """Copy a file or a directory into the bucket; gives the key."""
@@ -90,6 +106,12 @@ class Server:
         else:
             shutil.copyfile(source, target)
         return key
+
+    def count(self, path: str, span: str | None, length: int) -> None:
+        """Count an answer; several may be on their way."""
+        with self._counting:
+            self.fetched.ranges.append((path, span))
+            self.fetched.bytes_given += length
 
     def close(self) -> None:
         """Stop both."""
@@ -116,6 +138,49 @@ class Server:
         raise RuntimeError(f"s3proxy did not start:\n{log.read_text()[-4000:]}")
 
 
+@contextmanager
+def serving(place: Path) -> Iterator[Server]:
+    """A server that this process and those that it starts find in the usual variables."""
+    server = Server(place)
+    try:
+        with pytest.MonkeyPatch.context() as environment:
+            for name in [name for name in os.environ if name.startswith("AWS_")]:
+                environment.delenv(name)
+            for name, value in server.environment.items():
+                environment.setenv(name, value)
+            yield server
+    finally:
+        server.close()
+
+
+@contextmanager
+def spark_workers(server: Server) -> Iterator[SparkSession]:
+    """The session of the tests with the source registered, whose Python workers find a server in the usual variables.
+
+    They have the variables of the process that started the session, and those of its context when a source is registered.
+    """
+    from logsegment.spark import register
+    from spark_session import spark_session
+
+    with pytest.MonkeyPatch.context() as environment:
+        # A session that starts now goes on after the server.
+        for name in server.environment:
+            environment.delenv(name, raising=False)
+        session = spark_session()
+    with pytest.MonkeyPatch.context() as given:
+        for name, value in server.environment.items():
+            given.setitem(session.sparkContext.environment, name, value)
+        register(session)
+        yield session
+    register(session)
+
+
+def assert_no_secret(*texts: str) -> None:
+    """No text has a key, however it is quoted."""
+    for text in texts:
+        assert MARK not in text
+
+
 def _gate(server: Server) -> ThreadingHTTPServer:
     class Gate(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -124,8 +189,8 @@ def _gate(server: Server) -> ThreadingHTTPServer:
             sent = _body(self)
             if server.refuses(self.command, self.path):
                 self.send_response_only(403)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
+                self.send_header("Content-Length", str(len(server.reason)))
+                _finish(self, b"" if self.command == "HEAD" else server.reason)
                 return
             behind = http.client.HTTPConnection("127.0.0.1", server.upstream, timeout=60)
             # The signature covers the host that the client knows.
@@ -136,8 +201,7 @@ def _gate(server: Server) -> ThreadingHTTPServer:
             answer = behind.getresponse()
             body = answer.read()
             if self.command == "GET" and "list-type" not in self.path:
-                server.fetched.ranges.append((self.path.partition("?")[0], self.headers.get("Range")))
-                server.fetched.bytes_given += len(body)
+                server.count(self.path.partition("?")[0], self.headers.get("Range"), len(body))
             self.send_response_only(answer.status, answer.reason)
             for name, value in answer.getheaders():
                 if name.lower() not in ("transfer-encoding", "connection", "content-length"):
@@ -145,9 +209,8 @@ def _gate(server: Server) -> ThreadingHTTPServer:
             length = answer.getheader("Content-Length") if self.command == "HEAD" else str(len(body))
             if length is not None:
                 self.send_header("Content-Length", length)
-            self.end_headers()
-            self.wfile.write(body)
             behind.close()
+            _finish(self, body)
 
         def log_message(self, format: str, *args: object) -> None:
             pass
@@ -157,6 +220,13 @@ def _gate(server: Server) -> ThreadingHTTPServer:
     gate = ThreadingHTTPServer(("127.0.0.1", 0), Gate)
     gate.daemon_threads = True
     return gate
+
+
+def _finish(request: BaseHTTPRequestHandler, body: bytes) -> None:
+    # A client may have stopped waiting.
+    with suppress(ConnectionError):
+        request.end_headers()
+        request.wfile.write(body)
 
 
 def _body(request: BaseHTTPRequestHandler) -> bytes:
@@ -193,4 +263,4 @@ QUIET = """\
 </configuration>
 """
 
-__all__ = ["BUCKET", "KEY", "SECRET", "Server"]
+__all__ = ["BUCKET", "KEY", "MARK", "SECRET", "Fetched", "Server", "assert_no_secret", "serving", "spark_workers"]

@@ -1,17 +1,20 @@
 """Segments in an object store read as those on disk do: in Python, on the command line, in Spark; in ranges, with clear errors.
 
-The store is s3proxy, a server that speaks S3, over a directory; a gate before it counts what is fetched.
+The store is s3proxy, a server that speaks S3, over a directory; a gate before it counts what is fetched. Its keys are in the environment;
+tests about secrets give them as options, which travel with a URI.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
@@ -21,25 +24,39 @@ import logsegment as ls
 from logsegment import _core, stores
 from logsegment.segment_files.discovery import find_segments, size_of
 from logsegment.stores.listing import matching
+from logsegment.stores.uri import with_options
 from loopback import free_port
-from s3_server import KEY, SECRET, Fetched, Server
+from s3_server import KEY, SECRET, Fetched, Server, assert_no_secret, serving, spark_workers
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.interop
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 FIRST = "00000000000000000000.log"
 COLUMNS = ["key", "value", "headersRaw", "offset", "timestampMs", "partition", "topic"]
+#: URIs as they once were, which had keys and settings; `{}` is the place of bucket and key.
+KEYED = (
+    f"s3://{KEY}:{quote(SECRET, safe='')}@{{}}",
+    f"s3://{KEY}:{SECRET}@{{}}",
+    f"s3a://{KEY}:{SECRET}@{{}}",
+    f"s3://{KEY}@{{}}",
+    f"s3://{KEY}:{quote(SECRET, safe='')}@{{}}?endpoint_override=127.0.0.1:9000&scheme=http&region=us-east-1",
+)
+TOKEN = "session-token-of-the-tests"
+#: Bytes of a request of sequential reads at most.
+LARGEST = 8 << 20
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     eras.need("java", "mvn")
-    running = Server(tmp_path_factory.mktemp("s3"))
-    for codec in CODECS:
-        running.put(DATA / f"codec-{codec}-0", f"kafka/codec-{codec}-0")
-    running.put(DATA / "transactions-multi-segment-0", "kafka/payments-0")
-    yield running
-    running.close()
+    with serving(tmp_path_factory.mktemp("s3")) as running:
+        for codec in CODECS:
+            running.put(DATA / f"codec-{codec}-0", f"kafka/codec-{codec}-0")
+        running.put(DATA / "transactions-multi-segment-0", "kafka/payments-0")
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +72,19 @@ def large(server: Server, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
     _core.rebuild_indexes([(place / FIRST, 0)], place)
     server.put(place, "large-0")
     return place, server.uri("large-0")
+
+
+@pytest.fixture(scope="module")
+def spark(server: Server) -> Iterator[SparkSession]:
+    with spark_workers(server) as session:
+        yield session
+
+
+@pytest.fixture
+def only_options(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing about the server is in the environment."""
+    for name in server.environment:
+        monkeypatch.delenv(name)
 
 
 def rows_of(stream: Any) -> list[corpus.Row]:
@@ -109,12 +139,16 @@ def test_sidecar_files_are_read_there_too(server: Server):
     assert shape(there.validate().findings) == shape(here.validate().findings)
 
 
+@pytest.mark.usefixtures("only_options")
 def test_a_stale_index_is_reported_with_a_uri_that_shows_no_secret(server: Server):
     server.put(DATA / "transactions-multi-segment-0", "damaged/payments-0")
     index = server.bucket / "damaged/payments-0/00000000000000000000.index"
     index.write_bytes(b"\xff" * 8)
-    found = [finding for finding in ls.Log(server.uri("damaged/payments-0")).validate().findings if ".index" in finding.path]
+    place = with_options(server.uri("damaged/payments-0"), server.options)
+    findings = ls.Log(place).validate().findings
+    found = [finding for finding in findings if ".index" in finding.path]
     assert found
+    assert_no_secret(*map(str, findings), *map(repr, findings), *(finding.path[:] for finding in findings))
     assert found[0].path.startswith("s3://lake/damaged/payments-0/00000000000000000000.index@")
 
 
@@ -126,7 +160,7 @@ def test_one_per_cent_of_the_offsets_fetches_about_one_per_cent(server: Server, 
     start = records // 2
     server.fetched = Fetched()
     before = stores.io_stats()
-    segment = ls.Segment(f"{uri.partition('?')[0]}/{FIRST}?{uri.partition('?')[2]}")
+    segment = ls.Segment(f"{uri}/{FIRST}")
     stream = segment.records(columns=["offset"], start_offset=start, end_offset=start + records // 100)
     assert stream.read_all().num_rows == records // 100
     assert server.fetched.bytes_given < size * 0.02 + index
@@ -145,6 +179,18 @@ def test_a_whole_segment_is_fetched_once_in_few_large_ranges(server: Server, lar
     assert sum(batch.num_rows for batch in stream) == 48 << 10
     assert stream.io_stats.bytes_fetched == size == server.fetched.bytes_given
     assert stream.io_stats.range_requests == len(server.fetched.ranges) <= 16
+    asked = [tuple(map(int, str(span).removeprefix("bytes=").split("-"))) for _, span in server.fetched.ranges]
+    assert max(last - first + 1 for first, last in asked) == LARGEST
+
+
+def test_a_reading_that_stops_early_has_not_fetched_the_segment(server: Server, large: tuple[Path, str]):
+    """The first requests are small, so that little is fetched ahead before it is known that the reading goes on."""
+    place, uri = large
+    server.fetched = Fetched()
+    stream = ls.decode(ls.FileSource(f"{uri}/{FIRST}"), columns=["offset"], batch_size=100, threads=1)
+    next(stream)
+    stream.close()
+    assert server.fetched.bytes_given <= (place / FIRST).stat().st_size // 3
 
 
 def test_local_files_ask_no_store():
@@ -203,8 +249,13 @@ def test_a_missing_object_is_a_file_not_found(server: Server):
     assert_clean(raised.value, "s3://lake/none.log")
 
 
-def test_a_wrong_secret_is_a_permission_error(server: Server):
-    uri = server.uri(f"kafka/codec-none-0/{FIRST}", secret="wrong-secret-of-the-tests")
+@pytest.mark.parametrize("given", ["in the environment", "as an option"])
+def test_a_wrong_secret_is_a_permission_error(server: Server, monkeypatch: pytest.MonkeyPatch, given: str):
+    uri, wrong = server.uri(f"kafka/codec-none-0/{FIRST}"), "wrong-secret-of-the-tests"
+    if given == "as an option":
+        uri = with_options(uri, {"aws_secret_access_key": wrong})
+    else:
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", wrong)
     for call in (find_segments, lambda uri: ls.decode(ls.FileSource(uri)).read_all()):
         with pytest.raises(PermissionError) as raised:
             call(uri)
@@ -212,11 +263,128 @@ def test_a_wrong_secret_is_a_permission_error(server: Server):
         assert "wrong-secret" not in str(raised.value)
 
 
-def test_an_endpoint_that_is_down_is_a_connection_error():
-    uri = f"s3://key:top-secret@lake/orders-0?endpoint_override=127.0.0.1:{free_port()}&scheme=http&region=us-east-1"
+@pytest.mark.parametrize("key", ["", "kafka"])
+def test_a_missing_bucket_is_a_file_not_found(server: Server, key: str):
+    uri = f"s3://no-such-bucket/{key}".rstrip("/")
+    for call in (find_segments, ls.Log, stores.entries):
+        with pytest.raises(FileNotFoundError) as raised:
+            call(uri)
+        assert_clean(raised.value, uri)
+
+
+def refusing(server: Server, monkeypatch: pytest.MonkeyPatch, refuses: Callable[[str, str], bool], repeated: str = KEY) -> None:
+    """The server refuses requests as S3 does: it repeats the id of a key, or a token."""
+    name = "Token-0" if repeated == TOKEN else "AWSAccessKeyId"
+    monkeypatch.setattr(server, "reason", f"<Error><Code>AccessDenied</Code><{name}>{repeated}</{name}></Error>".encode())
+    monkeypatch.setattr(server, "refuses", refuses)
+
+
+@pytest.mark.parametrize("given", ["in the environment", "as options"])
+def test_what_a_store_says_about_a_request_that_it_refuses_shows_no_key(server: Server, monkeypatch: pytest.MonkeyPatch, given: str):
+    refusing(server, monkeypatch, lambda method, path: method == "GET")
+    place = f"kafka/codec-none-0/{FIRST}"
+    uri = with_options(server.uri(place), server.options if given == "as options" else None)
+    with pytest.raises(PermissionError, match="the store refused the request") as raised:
+        ls.decode(ls.FileSource(uri)).read_all()
+    assert_clean(raised.value, server.uri(place))
+
+
+@pytest.mark.parametrize("given", ["in the environment", "as options"])
+def test_what_a_store_says_about_a_session_shows_no_token(server: Server, monkeypatch: pytest.MonkeyPatch, given: str):
+    refusing(server, monkeypatch, lambda method, path: True, TOKEN)
+    uri = with_options(server.uri("refused"), server.options | {"aws_session_token": TOKEN} if given == "as options" else None)
+    if given == "in the environment":
+        monkeypatch.setenv("AWS_SESSION_TOKEN", TOKEN)
+    with pytest.raises(PermissionError, match="the store refused the request") as raised:
+        stores.put_bytes(uri, b"data")
+    assert_clean(raised.value, server.uri("refused"))
+
+
+@pytest.mark.parametrize("call", [find_segments, ls.Log, stores.entries], ids=["find_segments", "Log", "entries"])
+def test_a_listing_that_is_refused_is_a_permission_error(server: Server, monkeypatch: pytest.MonkeyPatch, call: Callable[[str], object]):
+    """The keys may be those of a user who reads objects and lists none."""
+    refusing(server, monkeypatch, lambda method, path: "list-type" in path)
+    with pytest.raises(PermissionError, match="the store refused the request") as raised:
+        call(with_options(server.uri("kafka"), server.options))
+    assert_clean(raised.value, server.uri("kafka"))
+
+
+def test_an_endpoint_that_is_down_is_a_connection_error(server: Server):
+    uri = with_options(server.uri("orders-0"), server.options | {"aws_endpoint_url": f"http://127.0.0.1:{free_port()}"})
     with pytest.raises(ConnectionError) as raised:
         find_segments(uri)
     assert_clean(raised.value, "s3://lake/orders-0")
+
+
+@pytest.mark.parametrize("keyed", KEYED, ids=["quoted", "with a slash", "another scheme", "only the id", "with settings"])
+def test_a_uri_has_no_keys(server: Server, tmp_path: Path, keyed: str):
+    """All that takes a URI refuses it before anything is asked of a store, and repeats neither key."""
+    uri, listings = keyed.format(f"lake/kafka/codec-none-0/{FIRST}"), stores.io_stats()
+    calls: tuple[Any, ...] = (
+        stores.placed,
+        find_segments,
+        matching,
+        ls.FileSource,
+        ls.Segment,
+        ls.Log,
+        ls.decode,
+        ls.batches,
+        lambda uri: with_options(uri, server.options),
+        lambda uri: ls.convert(DATA / "codec-none-0" / FIRST, to="v2", out=uri),
+        lambda uri: ls.restore(uri, tmp_path),
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match="storage_options") as raised:
+            call(uri)
+        assert "aws_secret_access_key" in str(raised.value)
+        assert_no_secret(str(raised.value), repr(raised.value))
+    assert stores.io_stats() == listings
+
+
+@pytest.mark.parametrize("setting", ["endpoint_override=127.0.0.1:9000", "scheme=http", "region=us-east-1"])
+def test_a_uri_has_no_settings(setting: str):
+    name = setting.partition("=")[0]
+    for call in (find_segments, ls.FileSource, ls.Log):
+        with pytest.raises(ValueError, match=rf"storage_options \(aws_\w+ for {name}\)"):
+            call(f"s3://lake/kafka?{setting}")
+
+
+@pytest.mark.usefixtures("only_options")
+def test_options_travel_with_a_uri(server: Server):
+    """To the files of a directory, to another process, and to the files beside one; nothing else knows the server."""
+    own = DATA / "transactions-multi-segment-0"
+    place = with_options(server.uri("kafka/payments-0"), server.options)
+    for there in (ls.Log(place), ls.Log(pickle.loads(pickle.dumps(place)))):
+        columns = ["offset", "value"]
+        found = rows_of(there.records(columns=columns, isolation="read_committed"))
+        assert found == rows_of(ls.Log(own).records(columns=columns, isolation="read_committed"))
+        assert shape(there.validate().findings) == shape(ls.Log(own).validate().findings)
+    source = ls.FileSource(with_options(server.uri(f"kafka/codec-zstd-0/{FIRST}"), server.options))
+    here = ls.FileSource(DATA / "codec-zstd-0" / FIRST)
+    for one in (source, pickle.loads(pickle.dumps(source))):
+        assert rows_of(ls.decode(one)) == rows_of(ls.decode(here))
+    matched = matching(with_options(server.uri("kafka/codec-*"), server.options))
+    for place in matched:
+        (segment,) = find_segments(place)
+        assert size_of(segment) == len(stores.read_file(segment.path, 1 << 30) or b"")
+    assert len(matched) == len(CODECS)
+
+
+@pytest.mark.usefixtures("only_options")
+def test_other_options_are_another_store(server: Server):
+    """A store that is kept open is not given to a reader with other keys."""
+    place = server.uri(f"kafka/codec-none-0/{FIRST}")
+    assert ls.decode(with_options(place, server.options)).read_all().num_rows
+    with pytest.raises(PermissionError):
+        ls.decode(with_options(place, server.options | {"aws_secret_access_key": "wrong-secret-of-the-tests"})).read_all()
+    assert ls.decode(with_options(place, server.options)).read_all().num_rows
+
+
+def test_an_unknown_option_is_named_without_its_value(server: Server):
+    uri = with_options(server.uri("kafka"), server.options | {"aws_secret_acess_key": SECRET})
+    with pytest.raises(ValueError, match="aws_secret_acess_key") as raised:
+        find_segments(uri)
+    assert_no_secret(str(raised.value))
 
 
 def test_an_object_that_changes_while_it_is_read(server: Server, large: tuple[Path, str]):
@@ -233,6 +401,31 @@ def test_an_object_that_changes_while_it_is_read(server: Server, large: tuple[Pa
     assert_clean(raised.value, "s3://lake/changing-0/" + FIRST)
 
 
+@pytest.mark.parametrize("has_tag", [True, False], ids=["with a tag", "without a tag"])
+def test_bytes_of_another_object_of_the_same_size_are_not_given(server: Server, tmp_path: Path, has_tag: bool):
+    """The tag tells them apart, which a server gives for what was sent to it, and without a tag the time."""
+    key, place = f"replaced-{has_tag}", server.bucket / f"replaced-{has_tag}"
+
+    def put(letter: str, time: int) -> None:
+        if has_tag:
+            stores.put_bytes(server.uri(key), letter.encode() * 100)
+        else:
+            (tmp_path / "object").write_text(letter * 100)
+            server.put(tmp_path / "object", key)
+        os.utime(place, (time, time))
+
+    put("a", 1_700_000_000)
+    file = stores.open_file(server.uri(key))
+    assert file.read_at(0, 10) == b"a" * 10
+    put("b", 1_700_000_001)
+    with pytest.raises(stores.ChangedError, match="was replaced") as raised:
+        file.ensure_same()
+    assert_clean(raised.value, server.uri(key))
+    with pytest.raises(stores.ChangedError, match="was replaced") as raised:
+        file.read_at(0, 10)
+    assert_clean(raised.value, server.uri(key))
+
+
 def test_an_object_that_goes_while_it_is_read(server: Server, large: tuple[Path, str]):
     place, _ = large
     server.put(place / FIRST, "going-0/" + FIRST)
@@ -244,19 +437,35 @@ def test_an_object_that_goes_while_it_is_read(server: Server, large: tuple[Path,
     assert_clean(raised.value, "s3://lake/going-0/" + FIRST)
 
 
-def test_nothing_that_is_printed_has_a_secret(server: Server):
-    uri = server.uri(f"kafka/codec-none-0/{FIRST}")
+@pytest.mark.usefixtures("only_options")
+def test_nothing_that_is_printed_has_a_secret(server: Server, caplog: pytest.LogCaptureFixture):
+    caplog.set_level(0)
+    uri = with_options(server.uri(f"kafka/codec-none-0/{FIRST}"), server.options)
     (found,) = find_segments(uri)
-    source, segment = ls.FileSource(uri), ls.Segment(uri)
-    for thing in (found, found.path, found.directory, source, source.path, segment, segment.path, ls.Log(server.uri("kafka"))):
+    source, segment, log = ls.FileSource(uri), ls.Segment(uri), ls.Log(with_options(server.uri("kafka"), server.options))
+    shown = (
+        uri,
+        found,
+        found.path,
+        found.directory,
+        source,
+        source.path,
+        segment,
+        segment.path,
+        log,
+        log.segments,
+        stores.entries(found.directory),
+    )
+    for thing in shown:
         for text in (str(thing), repr(thing), f"{thing}"):
-            assert SECRET not in text
-            assert KEY not in text
-            assert "endpoint_override" not in text
+            assert_no_secret(text)
+            assert "aws_" not in text
+            assert server.options["aws_endpoint_url"] not in text
     assert ls.decode(uri, columns=["offset"]).read_all().num_rows
     with pytest.raises(FileNotFoundError) as raised:
-        ls.decode(uri.replace("codec-none-0", "no-such-0"))
+        ls.decode(with_options(server.uri(f"kafka/no-such-0/{FIRST}"), server.options))
     assert_clean(raised.value, f"s3://lake/kafka/no-such-0/{FIRST}")
+    assert_no_secret(caplog.text)
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -282,17 +491,37 @@ def test_the_command_line_takes_uris(server: Server, tmp_path: Path):
     refused = command("convert", "--to", "v2", here + "/" + FIRST, "-o", server.uri("out.log"))
     assert refused.returncode == 2
     for done in (verified, missing, converted, refused):
-        assert SECRET not in done.stdout + done.stderr
-        assert KEY not in done.stdout + done.stderr
+        assert_no_secret(done.stdout, done.stderr)
 
 
-@pytest.mark.spark
-def test_spark_reads_a_bucket(server: Server):
-    from logsegment.spark import register
-    from spark_session import spark_session
+@pytest.mark.parametrize("verb", ["cat", "verify", "stats"])
+def test_the_command_line_refuses_a_uri_with_keys(verb: str):
+    """It is a mistake of the user, and no bug."""
+    done = command(verb, KEYED[0].format("lake/kafka/payments-0"))
+    assert_no_secret(done.stdout, done.stderr)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "a URI has no keys or passwords" in done.stderr
+    assert "bug" not in done.stderr
 
-    spark = spark_session()
-    register(spark)
+
+@pytest.mark.usefixtures("only_options")
+def test_the_command_line_shows_no_option_of_a_uri(server: Server):
+    """Options travel in the text of a URI."""
+    there = with_options(server.uri("kafka/payments-0"), server.options)[:]
+    found = command("cat", "--columns", "offset,key,value", there)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout == command("cat", "--columns", "offset,key,value", str(DATA / "transactions-multi-segment-0")).stdout
+    missing = command("cat", with_options(server.uri("kafka/none-0"), server.options)[:])
+    assert (missing.returncode, missing.stdout) == (2, "")
+    wrong = command("cat", with_options(server.uri("kafka/payments-0"), server.options | {"aws_secret_access_key": "not-of-the-tests"})[:])
+    assert wrong.returncode == 2
+    refused = command("convert", "--to", "v2", str(DATA / "codec-none-0" / FIRST), "-o", there)
+    assert refused.returncode == 2
+    for done in (found, missing, wrong, refused, command("batches", "--json", there), command("verify", "--json", there)):
+        assert_no_secret(done.stdout, done.stderr)
+
+
+def test_spark_reads_a_bucket(server: Server, spark: SparkSession):
     reader = spark.read.format("logsegment").option("isolation", "read_committed")
     there, here = (reader.load(place) for place in (server.uri("kafka"), str(server.bucket / "kafka")))
     columns = ["topic", "partition", "offset", "key", "value"]
@@ -301,18 +530,38 @@ def test_spark_reads_a_bucket(server: Server):
     assert len(found) > 1000
 
 
-@pytest.mark.spark
-def test_spark_fetches_one_per_cent_of_the_offsets_and_not_the_segment(server: Server, large: tuple[Path, str]):
-    """All requests of the driver and of the tasks: the listing, look-ups in the index, the batches."""
-    from logsegment.spark import register
-    from spark_session import spark_session
+@pytest.mark.parametrize("given", ["in the environment", "as options"])
+def test_what_spark_tells_of_a_bucket_shows_no_secret(server: Server, spark: SparkSession, given: str):
+    """In plans, rows and errors."""
+    reader = spark.read.format("logsegment")
 
+    def uri(key: str) -> str:
+        return with_options(server.uri(key), server.options if given == "as options" else None)[:]
+
+    frame = reader.load(uri("kafka/payments-0")).where("offset > 5")
+    assert frame.count()
+    batches = reader.option("view", "batches").load(uri("kafka/payments-0"))
+    paths = [row.path for row in batches.select("path").distinct().collect()]
+    assert paths
+    assert all(path.startswith("s3://lake/kafka/payments-0/") for path in paths)
+    assert_no_secret(*paths, *(one._jdf.queryExecution().toString() for one in (frame, batches)))
+    with pytest.raises(Exception, match="s3://lake/kafka/none-0") as raised:
+        reader.load(uri("kafka/none-0")).count()
+    assert_no_secret(str(raised.value))
+
+
+def test_spark_refuses_a_uri_with_keys(spark: SparkSession):
+    with pytest.raises(Exception, match="storage_options") as raised:
+        spark.read.format("logsegment").load(KEYED[0].format("lake/kafka/payments-0")).count()
+    assert_no_secret(str(raised.value))
+
+
+def test_spark_fetches_one_per_cent_of_the_offsets_and_not_the_segment(server: Server, large: tuple[Path, str], spark: SparkSession):
+    """All requests of the driver and of the tasks: the listing, look-ups in the index, the batches."""
     place, uri = large
     size, index = (place / FIRST).stat().st_size, (place / FIRST).with_suffix(".index").stat().st_size
     records = 48 << 10
     start, end = records // 2, records // 2 + records // 100
-    spark = spark_session()
-    register(spark)
     named = {"startingOffsets": json.dumps({"large": {"0": start}}), "endingOffsets": json.dumps({"large": {"0": end}})}
     frame = spark.read.format("logsegment").options(**named).load(uri)
     server.fetched = Fetched()
@@ -338,15 +587,12 @@ def test_a_trigger_of_a_stream_fetches_what_is_new(server: Server, large: tuple[
     assert server.fetched.bytes_given < 64 << 10
 
 
-@pytest.mark.spark
-def test_a_stream_follows_a_bucket_to_which_segments_are_uploaded(server: Server, tmp_path: Path):
+def test_a_stream_follows_a_bucket_to_which_segments_are_uploaded(server: Server, spark: SparkSession, tmp_path: Path):
     """Also one that is uploaded anew while it grows, and up to the high watermark that is uploaded with it (SEG-9)."""
     from pyspark.sql import DataFrame
 
     from growing import GrowingLog
-    from spark_session import spark_session
 
-    spark = spark_session()
     log = GrowingLog(tmp_path / "logs")
     batches: list[list[int]] = []
 
@@ -383,16 +629,11 @@ def test_a_stream_follows_a_bucket_to_which_segments_are_uploaded(server: Server
     (server.bucket / f"streamed/orders-0/{60:020}.log").unlink()
     with pytest.raises(Exception, match="orders-0 was truncated at offset 60, and offsets up to 69 were read before") as caught:
         run()
-    # Spark itself may print the whole URI in the plan that it shows below.
-    told = [line for line in str(caught.value).splitlines() if "was truncated" in line]
-    assert told
-    assert all(SECRET not in line for line in told)
+    assert_no_secret(str(caught.value))
 
 
 def assert_clean(error: OSError, uri: str) -> None:
     """It names the file, and no secret."""
     assert error.filename == uri
-    told = f"{error!r} {error} {error.strerror}"
-    assert SECRET not in told
-    assert KEY not in told
+    assert_no_secret(f"{error!r} {error} {error.strerror}")
     assert json.dumps(error.filename) == json.dumps(uri)

@@ -15,7 +15,7 @@ import librdkafka
 import logsegment as ls
 import tiered_corpus as tiered
 from kraft import Broker
-from s3_server import Fetched, Server
+from s3_server import Fetched, Server, serving
 from tiered_leaders import two_leaders, upload, whole_bytes
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
@@ -97,9 +97,8 @@ def test_a_broker_starts_on_what_two_leaders_uploaded(new_broker: Callable[[], B
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     eras.need("java", "mvn")
-    running = Server(tmp_path_factory.mktemp("s3"))
-    yield running
-    running.close()
+    with serving(tmp_path_factory.mktemp("s3")) as running:
+        yield running
 
 
 def test_a_prefix_in_a_store(server: Server, uploaded: Path, tmp_path: Path):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import corpus
+import object_store
 from cli_process import Done
 from logsegment.tiered.chunks import CACHE
 from tiered_leaders import two_leaders
@@ -34,6 +36,18 @@ def codec_segments() -> dict[str, Path]:
 def _nothing_is_known():
     """No chunk of an upload that another test read."""
     CACHE.clear()
+
+
+@pytest.fixture
+def as_bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], None]]:
+    """Let a directory stand for every bucket of S3."""
+    with ExitStack() as servers:
+
+        def serve(directory: Path) -> None:
+            for name, value in servers.enter_context(object_store.serving(directory, is_bucket=True)).items():
+                monkeypatch.setenv(name, value)
+
+        yield serve
 
 
 @pytest.fixture(scope="module")

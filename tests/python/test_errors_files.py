@@ -17,7 +17,6 @@ import logsegment as ls
 import tiered_corpus as tiered
 from logsegment.analysis.find import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
-from logsegment.stores import files
 from logsegment.tiered.chunks import CACHE
 
 MULTI = corpus.CORPUS / "modern-4.1.0/data/multi-segment-0"
@@ -161,13 +160,12 @@ def test_errors_in_other_libraries_name_the_only_file(partition: Path):
     assert stream.error.path == str(path)
 
 
-def test_a_store_is_reported_without_its_secrets(partition: Path, monkeypatch: pytest.MonkeyPatch):
-    from pyarrow import fs
-
-    monkeypatch.setattr(files, "_file_system", lambda root, process: (fs.LocalFileSystem(), str(partition.parent)))
+def test_a_store_is_reported_without_its_secrets(partition: Path, as_bucket: Any):
+    as_bucket(partition.parent)
     damage(partition / BAD, IN_RECORDS)
+    options = {"aws_access_key_id": "key12345", "aws_secret_access_key": "secret12", "aws_session_token": "other123"}
     with pytest.raises(ls.ChecksumError) as caught:
-        ls.Log("s3://key12345:secret12@bucket/orders-0?token=other123").records().read_all()
+        ls.Log("s3://bucket/orders-0", storage_options=options).records().read_all()
     assert caught.value.path == f"s3://bucket/orders-0/{BAD}"
     assert str(caught.value).startswith(f"s3://bucket/orders-0/{BAD}: [V2-31]")
     shown = f"{pickle.dumps(caught.value)!r}"

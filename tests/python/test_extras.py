@@ -18,7 +18,6 @@ CALLS = {
     "results": ("pyarrow", f"ls.find({str(CODEC)!r}, offset=3).to_arrow()", "pip install pyarrow"),
     "spark": ("pyspark", "import logsegment.spark", 'pip install "logsegment[spark]"'),
     "schemas": ("httpx", "ls.schemas.from_registry('http://localhost:1')", 'pip install "logsegment[registry]"'),
-    "store": ("pyarrow", "ls.Log('s3://bucket/orders-0')", 'pip install "logsegment[stores]"'),
     "registry": ("confluent_kafka", "ls.plugins.TopicRegistry('localhost:1')", "pip install 'logsegment[plugins]'"),
 }
 

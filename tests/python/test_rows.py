@@ -9,14 +9,13 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.fs
 import pytest
 
 import corpus
 import logsegment as ls
-from logsegment.stores import files
 from slow import slow_after
 
 SEGMENTS = sorted(corpus.CORPUS.glob("*/data/*/*.log"))
@@ -113,9 +112,9 @@ def test_the_repr_of_a_stream_over_a_pipe_waits_for_no_bytes(open_stream: Callab
         assert stream.read_all().num_rows == (2 if open_stream is ls.decode else 1)
 
 
-def test_the_repr_of_a_stream_over_a_store_fetches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_repr_of_a_stream_over_a_store_fetches_nothing(tmp_path: Path, as_bucket: Any):
     shutil.copytree(SEGMENTS[0].parent, tmp_path / "lake/orders-0")
-    monkeypatch.setattr(files, "_file_system", lambda root, process: (pa.fs.LocalFileSystem(), str(tmp_path / "lake")))
+    as_bucket(tmp_path / "lake")
     segment = f"s3://lake/orders-0/{SEGMENTS[0].name}"
     for stream in (ls.decode(segment), ls.batch_stream(segment), ls.Log("s3://lake/orders-0").records()):
         fetched = stream.io_stats.bytes_fetched

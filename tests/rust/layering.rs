@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room and layer. Rooms of one layer do not name each other, but for those listed in `SIDEWAYS`.
-const LAYERS: [(&str, u8); 27] = [
+const LAYERS: [(&str, u8); 28] = [
     ("error", 0),
     ("limits", 0),
     ("interrupt", 0),
@@ -29,6 +29,7 @@ const LAYERS: [(&str, u8); 27] = [
     ("rewrite", 6),
     ("columns", 6),
     ("io", 7),
+    ("stores", 7),
     ("values", 7),
     ("jvm", 8),
     ("py", 8),

@@ -14,6 +14,7 @@ from logsegment._errors import renamed
 from logsegment._log_paths import object_name, place_of, snapshot_offset
 from logsegment._options import EVERY_FORMAT, OnError
 from logsegment._output import new_file, output_directory, write_file
+from logsegment._storage import Keys, StorageOptions, reached
 from logsegment._validate import TORN, damage_in, error_of, validated
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in, is_gap
@@ -21,7 +22,6 @@ from logsegment.stores.files import open_file
 from logsegment.stores.listing import entries, is_directory
 from logsegment.stores.uri import shown, uncut_name, untiered
 from logsegment.tiered.errors import ChunkError, ManifestError
-from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import ring_of, tiered
 
 #: First and last offset of each log, by file name; None for a last offset that no manifest has.
@@ -71,6 +71,7 @@ def restore(
     topic: str | None = None,
     partition: int | None = None,
     decryption_keys: Keys | None = None,
+    storage_options: StorageOptions | None = None,
     on_error: OnError = "raise",
 ) -> Restored:
     """Restore the log directories of a prefix, byte for byte: segments, indexes, snapshots, leader epochs.
@@ -86,6 +87,7 @@ def restore(
         topic: restore only the partitions of this topic.
         partition: restore only partitions of this number.
         decryption_keys: see `logsegment.Segment`.
+        storage_options: options of the store; see `logsegment.Log`.
         on_error: "raise" at the first damaged segment, or "skip": restore damaged segments as they are, and report them. A chunk or a
             manifest that cannot be read is always an error.
 
@@ -112,7 +114,7 @@ def restore(
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error must be "raise" or "skip", not {on_error!r}')
-    source = tiered(path, decryption_keys)
+    source = tiered(reached(path, storage_options), decryption_keys)
     if not is_directory(source):
         find_segments(source)
         raise ValueError(f"{shown(source)} is one file; pass a prefix or a directory of uploads")

@@ -9,12 +9,12 @@ from typing import Any, Unpack
 from logsegment._core import CommittedOffsets, Finding, decode_files
 from logsegment._decode import with_findings
 from logsegment._options import EntryKeywords, OnError, PartitionOptions, ReadOptions
+from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case
 from logsegment._validate import is_damage
 from logsegment.analysis.results import LogSource, Results, partitions_of
 from logsegment.log.reader import PartitionReader, arranged
 from logsegment.segment_files.discovery import SegmentFile
-from logsegment.tiered.keys import Keys
 
 TOPIC = "__consumer_offsets"
 #: What a replay needs of each record.
@@ -67,6 +67,7 @@ def committed_offsets(
     *,
     on_error: OnError = "raise",
     decryption_keys: Keys | None = None,
+    storage_options: StorageOptions | None = None,
     **options: Unpack[EntryKeywords],
 ) -> CommittedOffsetList:
     """Replay logs of `__consumer_offsets`: return the offsets that a group coordinator would give its groups.
@@ -80,6 +81,7 @@ def committed_offsets(
         on_error: "raise", or "skip" to read past damage. Commits of transactions that are open at damage then never count: their
             markers may be missing.
         decryption_keys: private keys of tiered storage by their ids.
+        storage_options: options of the store of URIs; see `Log`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -100,7 +102,7 @@ def committed_offsets(
     Source: KIP-98; `OffsetMetadataManager.replay` in Kafka.
     """
     read = ReadOptions.of(EntryKeywords, options, on_error=on_error, columns=_COLUMNS, binary="binary", control=True)
-    partitions = partitions_of(source, decryption_keys, PartitionOptions())
+    partitions = partitions_of(source, (storage_options, decryption_keys), PartitionOptions())
     logs = [(name, files) for name, files in partitions if files[0].topic in (TOPIC, None)]
     if not logs:
         others = ", ".join(dict.fromkeys(str(files[0].topic) for _, files in partitions[:3]))

@@ -24,6 +24,7 @@ from logsegment._options import (
     milliseconds,
     time_bounds,
 )
+from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case
 from logsegment._validate import TORN, ensure_undamaged
 from logsegment.analysis.results import LogSource, Partitions, Results, partitions_of
@@ -33,7 +34,6 @@ from logsegment.log.segment_lookup import FoundBatch, SegmentLookup
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.segment_files.log_start import deleted_records
 from logsegment.stores.uri import is_stored, shown
-from logsegment.tiered.keys import Keys
 
 #: The Arrow columns of places.
 PLACE_COLUMNS = (
@@ -71,6 +71,7 @@ def find(
     on_error: OnError = "raise",
     replica: str | os.PathLike[str] | None = None,
     decryption_keys: Keys | None = None,
+    storage_options: StorageOptions | None = None,
     log_start_offset: LogStartOffset = "honour",
     **options: Unpack[SkippingKeywords],
 ) -> Places:
@@ -93,6 +94,7 @@ def find(
         on_error: "raise", or "skip" to search the valid batches past damage.
         replica: which directory is read of a partition that is in several; see `Log`.
         decryption_keys: private keys of tiered storage by their ids.
+        storage_options: options of the store of URIs; see `Log`.
         log_start_offset: see `Log`, which has its own.
         options: options of entries; see `decode`.
 
@@ -126,7 +128,9 @@ def find(
     if at is not None and wanted != Conditions(at=at):
         raise ValueError("timestamp cannot be combined with other conditions; pass start_timestamp")
     search = Search(wanted, ReadOptions.of(SkippingKeywords, options, on_error=on_error))
-    partitions = partitions_of(source, decryption_keys, PartitionOptions(log_start_offset=log_start_offset, replica=replica))
+    partitions = partitions_of(
+        source, (storage_options, decryption_keys), PartitionOptions(log_start_offset=log_start_offset, replica=replica)
+    )
     return Places(search, partitions, limit)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 from logsegment._core import FileSource, Finding
 from logsegment._options import PartitionOptions
+from logsegment._storage import Access, reached
 from logsegment._validate import ensure_segment
 from logsegment.log.log import Log
 from logsegment.segment_files.discovery import ONE_REPLICA, SegmentFile, by_partition, findings_of, found_in, is_noted
@@ -16,8 +17,6 @@ from logsegment.segment_files.log_start import warn_of_log_starts, with_log_star
 from logsegment.segment_files.replicas import one_replica, without_links
 from logsegment.stores.memory import MemoryFile, buffer_file
 from logsegment.stores.uri import absolute
-from logsegment.tiered.keys import Keys
-from logsegment.tiered.uri import tiered
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -114,12 +113,12 @@ def place_of(source: str | os.PathLike[str] | FileSource | Buffer) -> tuple[str 
     return uri, [file]
 
 
-def partitions_of(source: LogSource, decryption_keys: Keys | None = None, options: PartitionOptions | None = None) -> Partitions:
+def partitions_of(source: LogSource, access: Access = (None, None), options: PartitionOptions | None = None) -> Partitions:
     """Return the name and the segments of each partition of a source, as `by_partition` does.
 
     Args:
         source: paths, URIs, patterns, logs, files and buffers.
-        decryption_keys: private keys of tiered storage by their ids.
+        access: options of the store of URIs, and private keys of tiered storage by their ids.
         options: how partitions are read; None to read also records below a log start offset. A `Log` has its own options.
 
     Raises:
@@ -140,7 +139,7 @@ def partitions_of(source: LogSource, decryption_keys: Keys | None = None, option
             continue
         place, held = place_of(one)
         buffers += held
-        files, left_out = found_in(place if decryption_keys is None or held else tiered(absolute(place), decryption_keys), options=None)
+        files, left_out = found_in(place if held or access == (None, None) else absolute(reached(place, *access)), options=None)
         for file in files:
             if not file.is_listed:
                 ensure_segment(file)

@@ -12,6 +12,7 @@ from logsegment._core import batch_stream as core_batch_stream
 from logsegment._inspect import Field, inspect
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import CodecRegistry, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
+from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case, plain_values
 from logsegment._validate import UNOPENED, is_experimental, is_unreadable
 from logsegment.analysis.counted_part import counted_part, finding_row, records_below
@@ -24,7 +25,6 @@ from logsegment.log.reader import arranged
 from logsegment.plugins.registry import is_given
 from logsegment.segment_files.log_start import deleted_records
 from logsegment.stores.uri import shown
-from logsegment.tiered.keys import Keys
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -43,6 +43,7 @@ def stats(
     ratios: bool = True,
     replica: str | os.PathLike[str] | None = None,
     decryption_keys: Keys | None = None,
+    storage_options: StorageOptions | None = None,
     log_start_offset: LogStartOffset = "honour",
     **options: Unpack[EntryKeywords],
 ) -> Stats:
@@ -58,6 +59,7 @@ def stats(
         ratios: decompress some batches of each codec for its ratio.
         replica: which directory is read of a partition that is in several; see `Log`.
         decryption_keys: private keys of tiered storage by their ids.
+        storage_options: options of the store of URIs; see `Log`.
         log_start_offset: see `Log`, which has its own. A batch around a log start offset counts with the records from there on, and with
             all its bytes.
         options: options of entries; see `decode`.
@@ -79,7 +81,9 @@ def stats(
     """
     codecs = [what_if] if isinstance(what_if, str) else what_if or ()
     collector = Collector(is_sampling=ratios, what_if=codecs, sample=sample, codecs=options.get("codecs"))
-    partitions = partitions_of(source, decryption_keys, PartitionOptions(log_start_offset=log_start_offset, replica=replica))
+    partitions = partitions_of(
+        source, (storage_options, decryption_keys), PartitionOptions(log_start_offset=log_start_offset, replica=replica)
+    )
     collector.partition_findings += partitions.findings
     for name, files in partitions:
         collector.partition_findings += deleted_records(files)

@@ -8,10 +8,10 @@ from typing import Any, Unpack
 
 from logsegment._core import Finding
 from logsegment._options import EntryKeywords, PartitionOptions, ReadOptions, Timestamp, milliseconds
+from logsegment._storage import Keys, StorageOptions
 from logsegment.analysis.results import LogSource, Results, partitions_of
 from logsegment.log.transactions import LONGEST_MS, Transaction, transactions_of
 from logsegment.segment_files.discovery import SegmentFile
-from logsegment.tiered.keys import Keys
 
 _COLUMNS = (
     *(("path", "string"), ("topic", "string"), ("partition", "int32"), ("state", "string")),
@@ -27,6 +27,7 @@ def transactions(
     hanging_after: int = LONGEST_MS,
     replica: str | os.PathLike[str] | None = None,
     decryption_keys: Keys | None = None,
+    storage_options: StorageOptions | None = None,
     **options: Unpack[EntryKeywords],
 ) -> TransactionList:
     """Follow the transactions of every partition; nothing is decompressed.
@@ -38,6 +39,7 @@ def transactions(
         hanging_after: the milliseconds after which an open transaction hangs; by default Kafka's `transaction.max.timeout.ms`.
         replica: which directory is read of a partition that is in several; see `Log`.
         decryption_keys: private keys of tiered storage by their ids.
+        storage_options: options of the store of URIs; see `Log`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -61,7 +63,7 @@ def transactions(
     findings: list[Finding] = []
     how: dict[str, Any] = {"longest_ms": hanging_after, "now": until, "on_damage": lambda _, finding: findings.append(finding)}
 
-    partitions = partitions_of(source, decryption_keys, PartitionOptions(replica=replica))
+    partitions = partitions_of(source, (storage_options, decryption_keys), PartitionOptions(replica=replica))
 
     def found() -> Iterator[Transaction]:
         for name, files in partitions:

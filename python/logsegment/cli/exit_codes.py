@@ -11,7 +11,9 @@ from collections.abc import Callable
 from types import FrameType
 from typing import ParamSpec
 
-from logsegment._core import InternalError, RecordBatchError
+import click
+
+from logsegment._core import InternalError, RecordBatchError, StorageOptionError
 from logsegment._errors import without_file
 from logsegment._survey import SWALLOWED
 from logsegment._validate import LIMIT, MISSING_PLUGIN, NO_DICTIONARY, is_unreadable
@@ -125,6 +127,8 @@ def _code_of(verb: Callable[[], int]) -> int:
     except ManifestError as error:
         say(str(error))
         return FOUND
+    except StorageOptionError as error:
+        raise click.UsageError(str(error)) from None
     except UNREADABLES as error:
         say(words_of(error))
         return UNREADABLE

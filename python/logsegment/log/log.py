@@ -24,6 +24,7 @@ from logsegment._options import (
     partition_number,
     time_bounds,
 )
+from logsegment._storage import Keys, StorageOptions, all_reached, reached
 from logsegment._text import count, listed
 from logsegment._typed_values import planned
 from logsegment._validate import Report, validate_segments
@@ -36,8 +37,6 @@ from logsegment.segment_files.log_start import deleted_records, warn_of_log_star
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.listing import is_directory, names_in
 from logsegment.stores.uri import absolute, directory_of
-from logsegment.tiered.keys import Keys
-from logsegment.tiered.uri import tiered
 
 
 class Log(Entries):
@@ -57,6 +56,8 @@ class Log(Entries):
             directory that is there already is the same directory.
         mmap: as in `Segment`.
         decryption_keys: see `Segment`.
+        storage_options: options of the store of URIs, by the names of object_store, as in Polars and delta-rs: `{"aws_region": ...}`. They
+            take precedence over the environment, and are never shown. Pickled tasks carry them.
         log_start_offset: "honour" starts each partition at the log start offset in `log-start-offset-checkpoint`, in the directory above:
             a broker deleted the records below it. "ignore" reads them. `batches` and `validate` read them in any case.
 
@@ -89,13 +90,14 @@ class Log(Entries):
         replica: str | os.PathLike[str] | None = None,
         mmap: bool = False,
         decryption_keys: Keys | None = None,
+        storage_options: StorageOptions | None = None,
         log_start_offset: LogStartOffset = "honour",
     ) -> None:
         if more:
             raise TypeError(f"Log takes one path, or a list of paths: write Log([{', '.join(map(repr, (path, *more)))}])")
         number = partition_number(partition)
-        places = map(absolute, expanded(path))
-        self.paths = [place if decryption_keys is None else tiered(place, decryption_keys) for place in places]
+        places = expanded(all_reached(path, storage_options))
+        self.paths = [absolute(reached(place, None, decryption_keys)) for place in places]
         options = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
         files, self.left_out = found_in(self.paths, selection=(topic, number), has_patterns=False, options=options)
         self._files, self._log_start_findings = with_log_starts(files, options)

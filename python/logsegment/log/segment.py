@@ -34,6 +34,7 @@ from logsegment._options import (
     SkippingKeywords,
     Timestamp,
 )
+from logsegment._storage import Keys, StorageOptions, reached
 from logsegment._typed_values import planned
 from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, alone, committed_transactions
@@ -41,8 +42,6 @@ from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.segment_files.discovery import SegmentFile, find_segments, segments_of_directory, size_of
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.uri import absolute, is_stored
-from logsegment.tiered.keys import Keys
-from logsegment.tiered.uri import tiered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,6 +166,7 @@ class Segment(Entries):
             truncates a mapped file, for example a broker that follows a new leader, the operating system kills this process.
         decryption_keys: the RSA private keys of encrypted segments in tiered storage, by their ids; each a file (PKCS#8, PEM or DER)
             or the key itself (PEM text, bytes). They are never shown.
+        storage_options: options of the store of a URI; see `Log`.
 
     Attributes:
         path (str): absolute path of the file.
@@ -185,10 +185,17 @@ class Segment(Entries):
     Source: `LogSegment`, `OffsetIndex`, `TimeIndex` and `TransactionIndex` in Kafka's storage.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | SegmentFile, *, mmap: bool = False, decryption_keys: Keys | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | SegmentFile,
+        *,
+        mmap: bool = False,
+        decryption_keys: Keys | None = None,
+        storage_options: StorageOptions | None = None,
+    ) -> None:
         if not isinstance(mmap, bool):
             raise ValueError(f"mmap must be True or False, not {mmap!r}")
-        (self._file,) = [path] if isinstance(path, SegmentFile) else find_segments(_file(path, decryption_keys))
+        (self._file,) = [path] if isinstance(path, SegmentFile) else find_segments(_file(reached(path, storage_options), decryption_keys))
         self._lookup = SegmentLookup(self._file)
         self._mmap = mmap
 
@@ -421,4 +428,4 @@ def _file(path: str | os.PathLike[str], keys: Keys | None) -> str:
     place = absolute(path)
     if not is_stored(place) and os.path.isdir(place):
         ensure_log_segment(place)
-    return place if keys is None else tiered(place, keys)
+    return absolute(reached(place, None, keys))

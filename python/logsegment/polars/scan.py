@@ -12,6 +12,7 @@ from logsegment._core import ArrowBatch, Finding, decode
 from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import COLUMNS, INTERNAL, Isolation, LogStartOffset, ReadKeywords, ReadOptions, ensure_one_of
+from logsegment._storage import Keys, StorageOptions
 from logsegment._text import listed
 from logsegment.log.log import Log
 from logsegment.log.reader import PartitionReader
@@ -20,7 +21,6 @@ from logsegment.polars.predicates import ANYTHING, Bounds, condition_of
 from logsegment.segment_files.discovery import Paths, Topics, is_noted
 from logsegment.segment_files.log_start import deleted_records
 from logsegment.stores.uri import absolute, shown
-from logsegment.tiered.keys import Keys
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,6 +33,7 @@ def scan(
     partition: int | str | None = None,
     replica: str | os.PathLike[str] | None = None,
     decryption_keys: Keys | None = None,
+    storage_options: StorageOptions | None = None,
     log_start_offset: LogStartOffset = "honour",
     isolation: Isolation = "read_uncommitted",
     io_stats: dict[str, int] | None = None,
@@ -53,6 +54,7 @@ def scan(
         partition: see `Log`.
         replica: see `Log`.
         decryption_keys: see `Segment`.
+        storage_options: options of the store of URIs; see `Log`.
         log_start_offset: see `Log`.
         isolation: see `Log.records`.
         io_stats: counters that each read increases; see `RecordStream.io_stats`.
@@ -84,7 +86,7 @@ def scan(
     read = ReadOptions.of(ReadKeywords, {"binary": "binary_view", "columns": COLUMNS, **options}, isolation=isolation)
     ensure_one_of("log_start_offset", log_start_offset, get_args(LogStartOffset))
     chosen: dict[str, Any] = {"topic": topic, "partition": partition, "replica": replica, "log_start_offset": log_start_offset}
-    log = partial(Log, places, decryption_keys=decryption_keys, **chosen)
+    log = partial(Log, places, decryption_keys=decryption_keys, storage_options=storage_options, **chosen)
     if read.is_typed:
         read = log()._planned(read)
     source = _Source(log, read, {} if io_stats is None else io_stats, [] if findings is None else findings)

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from logsegment._core import Limits
 from logsegment._options import Framing, OnError
+from logsegment._storage import StorageOptions
 from logsegment.log.log import Log
 from logsegment.schemas.model import Schema, SchemaReference, SchemaSet, SchemaType, SubjectVersion, VersionState
 from logsegment.segment_files.discovery import Paths
@@ -32,6 +33,7 @@ def from_log(
     on_error: OnError = "raise",
     framing: Framing = "auto",
     limits: Limits | None = None,
+    storage_options: StorageOptions | None = None,
 ) -> SchemaSet:
     """Read the schemas of a registry from the segments of its topic, without a registry and without a broker.
 
@@ -45,6 +47,7 @@ def from_log(
         on_error: "skip" continues after damage and leaves out records that are not those of a registry.
         framing: see `SchemaSet`.
         limits: see `logsegment.decode`.
+        storage_options: options of the store of URIs; see `Log`.
 
     Returns:
         A `SchemaSet`. Deleted versions are in it with their state: values may still refer to them.
@@ -60,9 +63,9 @@ def from_log(
         >>> schemas.by_id(29).versions[0].subject
         'noise-a'
     """
-    log = Log(path, topic=topic, replica=replica)
+    log = Log(path, topic=topic, replica=replica, storage_options=storage_options)
     if topic is None and len({name for name, _ in log.partitions}) > 1:
-        log = Log(path, topic=TOPIC, replica=replica)
+        log = Log(path, topic=TOPIC, replica=replica, storage_options=storage_options)
     if len(log.partitions) > 1:
         raise ValueError(f"{log!r}: the log of a registry has one partition; name it, or pass topic=")
     replay = _Replay()

@@ -46,7 +46,7 @@ def committed_offsets(spark: SparkSession, path: str | os.PathLike[str] | Sequen
     places = [absolute(one) for one in _several(path)]
     logs = [
         [file.path for file in files]
-        for _, files in partitions_of(places, options.get("decryption_keys"))
+        for _, files in partitions_of(places, (options.get("storage_options"), options.get("decryption_keys")))
         if files[0].topic in (TOPIC, None)
     ]
     if not logs:

@@ -3,8 +3,9 @@
 `StoreUri` prints no keys and passwords of a URI.
 """
 
-from logsegment.stores.errors import ChangedError, ShortReadError
-from logsegment.stores.files import StoredFile, io_stats, open_file, read_file, version_of
+from logsegment._core import StoredFile
+from logsegment.stores.errors import ChangedError, ShortReadError, StorageOptionError
+from logsegment.stores.files import io_stats, open_file, read_file, version_of
 from logsegment.stores.listing import DirectoryEntry, entries, entry_of, exists, is_directory, matching, names_in, walk
 from logsegment.stores.uri import StoreUri, is_stored, placed, shown
 from logsegment.stores.writing import put_bytes, put_file, remove, remove_directory, settle, sync_directory, unsettle
@@ -13,6 +14,7 @@ __all__ = [
     "ChangedError",
     "DirectoryEntry",
     "ShortReadError",
+    "StorageOptionError",
     "StoreUri",
     "StoredFile",
     "entries",

@@ -1,7 +1,6 @@
 """Files of this machine, of object stores and of HDFS, read by position.
 
-`pyarrow.fs` reads the stores. It is imported when a URI of a store is used. Another part of the package may implement a scheme: see
-`IMPLEMENTATIONS`.
+The core reads the stores. Another part of the package may implement a scheme: see `IMPLEMENTATIONS`.
 """
 
 from __future__ import annotations
@@ -10,22 +9,17 @@ import errno
 import os
 import stat
 import threading
-from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from logsegment._core import Finding
+from logsegment._core import Finding, StoredFile, store_counts
 from logsegment._io_stats import IoStats
 from logsegment._text import count as counted
-from logsegment.stores.errors import ChangedError, ShortReadError, clear_errors
-from logsegment.stores.uri import MEMORY, TIERED, is_stored, parts_of, shown
+from logsegment.stores.errors import ChangedError, ShortReadError
+from logsegment.stores.uri import MEMORY, TIERED, is_stored
 
 #: Modules that implement schemes, by the beginning of the URI. Each has `open_file`, `read_file`, `entries` and `entry_of`.
 IMPLEMENTATIONS = {TIERED: "logsegment.tiered.filesystem", MEMORY: "logsegment.stores.memory"}
-#: A store may end a short range with the bytes of the mark by chance, so the range is read again.
-_TRIES = 4
-_LOCK = threading.Lock()
-_COUNTERS = {"range_requests": 0, "bytes_fetched": 0, "files_opened": 0, "listings": 0}
 
 
 def io_stats() -> IoStats:
@@ -39,8 +33,7 @@ def io_stats() -> IoStats:
         >>> stores.io_stats().bytes_fetched >= 0
         True
     """
-    with _LOCK:
-        return IoStats(_COUNTERS)
+    return IoStats(store_counts())
 
 
 def open_file(path: str) -> Any:
@@ -50,7 +43,6 @@ def open_file(path: str) -> Any:
         path: a path of this machine or a URI, in either form.
 
     Raises:
-        ImportError: if pyarrow is missing.
         FileNotFoundError: if there is no such file.
         PermissionError: if the store refuses access.
         ConnectionError: if the store does not answer.
@@ -140,118 +132,11 @@ class LocalFile:
         return *self._requests.taken(), []
 
 
-class StoredFile:
-    """A file of a store as it was when it was opened. It may be read from several threads.
-
-    Attributes:
-        size: bytes.
-        version: the size, and a tag that differs between files of the same size.
-    """
-
-    def __init__(self, uri: str) -> None:
-        self._uri = uri
-        self._system, self._path = located(uri)
-        self._file, self.version = self._opened()
-        self._lock = threading.Lock()
-        self._requests = _Requests()
-        self.size = int(self.version[0])
-
-    def read_at(self, position: int, length: int) -> bytes | bytearray:
-        """Return the bytes from `position` on: `length` of them, or fewer at the end of the file. Make one request to the store.
-
-        Raises:
-            ShortReadError: if the store gives fewer bytes.
-            ChangedError: if the file was replaced since it was opened.
-            OSError: if the store does not answer.
-        """
-        wanted = max(0, min(length, self.size - position))
-        if not wanted:
-            return b""
-        for _ in range(_TRIES):
-            given = self._fetched(position, wanted)
-            if given is not None:
-                return given
-            self.ensure_same()
-        raise ShortReadError(errno.EIO, f"the store returned fewer than {counted(wanted, 'byte')} at position {position}", shown(self._uri))
-
-    #: A store gives bytes or an error.
-    read_past_damage = read_at
-
-    def taken(self) -> tuple[int, int, list[Finding]]:
-        """Return the requests and bytes since the last call, and no findings."""
-        return *self._requests.taken(), []
-
-    def ensure_same(self) -> None:
-        """Ask the store whether the file is still the one that was opened.
-
-        Raises:
-            ChangedError: if it is another file.
-            OSError: if the file is gone, or the store does not answer.
-        """
-        file, state = self._opened()
-        file.close()
-        if state != self.version:
-            text = f"the file was replaced while it was read: it had {counted(self.size, 'byte')}, now {state[0]:,}"
-            raise ChangedError(errno.ESTALE, text, shown(self._uri))
-
-    def _fetched(self, position: int, wanted: int) -> bytearray | None:
-        """Return the bytes of a range; None if the store gave fewer.
-
-        Arrow reports a whole range of S3 even if the answer was shorter (seen in 26.0), and leaves the rest of the memory as it
-        was. So the memory is ours, and ends in a mark that the store cannot know.
-        """
-        given = bytearray(wanted)
-        mark = os.urandom(min(16, wanted))
-        given[wanted - len(mark) :] = mark
-        try:
-            with clear_errors(self._uri), self._lock:
-                self._file.seek(position)
-                read = self._file.readinto(given)
-        except OSError:
-            self.ensure_same()
-            raise
-        self._requests.add(read)
-        count(range_requests=1, bytes_fetched=read)
-        return None if read != wanted or given.endswith(mark) else given
-
-    def _opened(self) -> tuple[Any, tuple[int, object]]:
-        """Open the file; return it with its version."""
-        count(files_opened=1)
-        with clear_errors(self._uri):
-            file = self._system.open_input_file(self._path)
-            marks = file.metadata() or {}
-            mark = marks.get(b"ETag") or self._system.get_file_info(self._path).mtime_ns
-            return file, (file.size(), mark)
-
-
 def implementation(path: str) -> Any:
-    """Return the module that implements the scheme of a URI; None for a local path and for a scheme of pyarrow."""
+    """Return the module that implements the scheme of a URI; None for a local path and for a store."""
     found = (module for scheme, module in IMPLEMENTATIONS.items() if path[: len(scheme)].lower() == scheme)
     name = next(found, None)
     return None if name is None else import_module(name)
-
-
-def located(uri: str) -> tuple[Any, str]:
-    """Return the `pyarrow.fs.FileSystem` of a URI, and the path of the file in it.
-
-    Raises:
-        ImportError: if pyarrow is missing.
-        OSError: if no such file system can be made.
-    """
-    parts = parts_of(uri)
-    with clear_errors(uri):
-        # A forked child makes its own: the threads of the library stay in the parent.
-        system, base = _file_system(parts.root, os.getpid())
-    inside = "/".join(part for part in (base.rstrip("/"), parts.path) if part)
-    # Without the slash HDFS looks in the home directory of the user.
-    return system, f"/{inside.lstrip('/')}" if base.startswith("/") else inside or "/"
-
-
-def count(**done: int) -> None:
-    """Add to the counters of this process."""
-    with _LOCK:
-        for name, number in done.items():
-            _COUNTERS[name] += number
 
 
 class _Requests:
@@ -269,13 +154,3 @@ class _Requests:
         with self._lock:
             taken, self._taken = self._taken, (0, 0)
         return taken
-
-
-@lru_cache(maxsize=64)
-def _file_system(root: str, _process: int) -> tuple[Any, str]:
-    try:
-        from pyarrow import fs
-    except ImportError:
-        raise ImportError('files in a store are read through pyarrow: pip install "logsegment[stores]"') from None
-    found: tuple[Any, str] = fs.FileSystem.from_uri(root)
-    return found

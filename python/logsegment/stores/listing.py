@@ -10,15 +10,16 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from logsegment.stores.errors import clear_errors, no_directory
-from logsegment.stores.files import count, implementation, located
+from logsegment._core import store_entries, store_entry
+from logsegment.stores.errors import no_directory
+from logsegment.stores.files import implementation
 from logsegment.stores.uri import StoreUri, below, is_stored, join_path, parts_of, placed, shown
 
 _MAGIC = re.compile(r"[*?\[]")
-#: File systems that rename files, and in which a directory must exist: HDFS.
-RENAMING = ("hdfs", "viewfs")
+#: Key, whether it is a directory, bytes, and the time of the last write: an entry as the core returns it.
+_Row: TypeAlias = tuple[str, bool, int, float | None]
 
 
 class Status(NamedTuple):
@@ -176,16 +177,9 @@ def entry_of(path: str) -> DirectoryEntry:
     if other := implementation(path):
         entry: DirectoryEntry = other.entry_of(path)
         return entry
-    system, inside = located(path)
-    from pyarrow import fs
-
-    count(listings=1)
-    with clear_errors(path):
-        found = system.get_file_info(inside)
-    if found.type == fs.FileType.NotFound:
-        _ensure_answering(system, path)
+    if not parts_of(path).path and not parts_of(path).host:
         raise no_directory(path)
-    return _entry(path, inside, found)
+    return _entry(path, store_entry(path[:]))
 
 
 def is_directory(path: str | os.PathLike[str]) -> bool:
@@ -308,29 +302,9 @@ def _stored_entries(uri: str) -> list[DirectoryEntry]:
 
 
 def _listed(uri: str, *, recursive: bool) -> list[DirectoryEntry]:
-    system, path = located(uri)
-    from pyarrow import fs
-
-    count(listings=1)
-    with clear_errors(uri):
-        found = system.get_file_info(fs.FileSelector(path, recursive=recursive))
-    return [_entry(uri, path, info) for info in found]
+    return [_entry(uri, row) for row in store_entries(uri[:], deep=recursive)]
 
 
-def _entry(uri: str, path: str, info: Any) -> DirectoryEntry:
-    """Return an entry at or below the path of `uri`."""
-    from pyarrow import fs
-
-    inside = os.path.relpath(info.path, path) if info.path.strip("/") != path.strip("/") else ""
-    own = parts_of(uri).path.strip("/")
-    full = "/".join(part for part in (own, inside) if part)
-    status = Status(info.size or 0, info.mtime_ns / 1e9 if info.mtime_ns else None)
-    return DirectoryEntry(below(uri, full), os.path.basename(info.path), info.type == fs.FileType.Directory, status)
-
-
-def _ensure_answering(system: Any, uri: str) -> None:
-    """Raise an error if HDFS does not answer: pyarrow reports every failed look-up there as a missing file. The root always exists."""
-    from pyarrow import fs
-
-    if parts_of(uri).scheme in RENAMING and system.get_file_info("/").type == fs.FileType.NotFound:
-        raise ConnectionError(errno.ECONNREFUSED, "the store does not respond", shown(uri))
+def _entry(uri: str, row: _Row) -> DirectoryEntry:
+    key, is_directory, size, modified = row
+    return DirectoryEntry(below(uri, key), os.path.basename(key), is_directory, Status(size, modified))

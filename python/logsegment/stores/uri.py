@@ -1,14 +1,14 @@
 """Paths and URIs of files.
 
-Users write settings where pyarrow takes them: `s3://key:secret@bucket/dir/file.log?endpoint_override=host:1234&scheme=http`. Inside the
-package the query is before the host, `s3://key:secret!endpoint_override=host%3A1234&scheme=http@bucket/dir/file.log`, so that code that
-splits and joins paths (`os.path`, Rust's `Path`) works on a URI as well. All functions take both forms.
+Users give options of a store next to a URI. Inside the package they are before the host, each quoted: `s3://!aws_region=eu@bucket/dir/file.log`.
+So they travel with the URI, and code that splits and joins paths (`os.path`, Rust's `Path`) works on it. All functions take both forms.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
@@ -29,8 +29,10 @@ _FROM_HERE = "here"
 _CUT = re.compile(rf"(?<=[0-9]{{20}}-{ID})-before-([0-9]{{20}})(?=\.[a-z_-]+\Z)")
 #: Schemes with the name of a container as the user.
 _AZURE = ("abfs", "abfss")
-#: Settings that are no secrets.
-_HARMLESS = ("endpoint_override", "scheme", "region")
+#: Settings that URIs once had, and the options for them.
+_OPTION_OF = {"endpoint_override": "aws_endpoint", "scheme": "aws_endpoint", "region": "aws_region"}
+#: Schemes in which a user is a key.
+_KEYED = ("s3", "gs", "az")
 #: A password with a bare slash, as keys of S3 have them; a port is none.
 _BARE_SLASH = re.compile(r"[^/@?:]*:(?![0-9]+/)[^@?]*@")
 _QUERY = re.compile(r"(?:[^=&]+=[^=&]*(?:&|$))*")
@@ -42,8 +44,8 @@ class StoreUri(str):
     """A URI that is printed and formatted without user and settings, which may be secret. As a string it is whole.
 
     Example:
-        >>> from logsegment.stores import placed
-        >>> place = placed("s3://key:secret@bucket/orders-0?region=eu-central-1")
+        >>> from logsegment.stores.uri import with_options
+        >>> place = with_options("s3://bucket/orders-0", {"aws_secret_access_key": "secret"})
         >>> print(place)
         s3://bucket/orders-0
     """
@@ -70,19 +72,10 @@ class Parts(NamedTuple):
     path: str
 
     @property
-    def root(self) -> str:
-        """Return the URI without the path, as pyarrow takes it."""
-        user = f"{self.user}@" if self.user else ""
-        query = f"?{self.query}" if self.query else ""
-        return f"{self.scheme}://{user}{self.host}/{query}"
-
-    @property
-    def secrets(self) -> list[str]:
-        """Return the words that must not be printed, as written and decoded."""
-        settings = [setting.partition("=") for setting in self.query.split("&")]
-        values = [value for name, _, value in settings if name not in _HARMLESS]
-        words = [*self.user.split(":"), self.user, *values]
-        return sorted({form for word in words for form in (word, unquote(word)) if len(form) > 5}, key=len, reverse=True)
+    def options(self) -> dict[str, str]:
+        """Return the options of the store, and the keys of tiered storage."""
+        pairs = (setting.partition("=") for setting in self.query.split("&") if setting)
+        return {unquote(name): unquote(value) for name, _, value in pairs}
 
 
 def is_stored(path: str | os.PathLike[str]) -> bool:
@@ -101,7 +94,7 @@ def placed(path: str | os.PathLike[str]) -> str:
         A `StoreUri`, or a path of this machine as given.
 
     Raises:
-        ValueError: if a `file:` URI names another machine.
+        ValueError: if a `file:` URI names another machine, or a URI of a store has a key, a password or settings.
     """
     text = os.fspath(path)
     match = _SCHEME.match(text)
@@ -109,7 +102,28 @@ def placed(path: str | os.PathLike[str]) -> str:
         return _without_scheme(text) if text.startswith("file:/") else text
     if match[1].lower() == "file":
         return _without_scheme(text)
-    return joined(parts_of(text))
+    parts = parts_of(text)
+    _ensure_bare(text, parts)
+    return joined(parts)
+
+
+def with_options(path: str | os.PathLike[str], options: Mapping[str, str] | None) -> str:
+    """Return a path or URI as `placed` does, with options of its store; a path of this machine has none.
+
+    Args:
+        path: a path of this machine or a URI.
+        options: by the names of object_store; None for those of the environment.
+
+    Raises:
+        ValueError: as `placed`.
+    """
+    place = placed(path)
+    if not options or not is_stored(place):
+        return place
+    parts = parts_of(place)
+    own = [parts.query] if parts.query else []
+    own += [f"{quote(str(name), safe='')}={quote(str(value), safe='')}" for name, value in sorted(options.items())]
+    return joined(parts._replace(query="&".join(own)))
 
 
 @lru_cache(maxsize=_KEPT)
@@ -229,11 +243,19 @@ def shown(path: str) -> str:
     return f"{parts.scheme}://{container}{parts.host}/{parts.path}".rstrip("/")
 
 
-def scrubbed(text: str, uri: str) -> str:
-    """Return a message without the secrets of a URI."""
-    for secret in parts_of(uri).secrets:
-        text = text.replace(secret, "***")
-    return text
+def _ensure_bare(text: str, parts: Parts) -> None:
+    """Raise an error for a URI of a user with a key, a password or settings.
+
+    Raises:
+        ValueError: naming the option to use instead.
+    """
+    scheme = parts.scheme.removeprefix(TIERED)
+    if ":" in parts.user or (parts.user and scheme in _KEYED):
+        names = "aws_access_key_id and aws_secret_access_key" if scheme == "s3" else "the names of object_store"
+        raise ValueError(f"{shown(joined(parts))}: a URI has no keys or passwords: use storage_options ({names})")
+    for name in ("?" in text and parts.options) or ():
+        option = f" ({_OPTION_OF[name]} for {name})" if name in _OPTION_OF else ""
+        raise ValueError(f"{shown(joined(parts))}: a URI has no settings: use storage_options{option}")
 
 
 def _cut(rest: str) -> tuple[str, str, str]:

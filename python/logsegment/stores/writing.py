@@ -1,6 +1,6 @@
 """Write, move and remove files of this machine and of a store, as a commit needs it.
 
-A file appears whole, when its last byte was sent. The caller checks first that it overwrites nothing: pyarrow has no conditional writes.
+A file appears whole, when its last byte was sent. The caller checks first that it overwrites nothing.
 """
 
 from __future__ import annotations
@@ -9,13 +9,8 @@ import os
 import shutil
 from contextlib import suppress
 
-from logsegment.stores.errors import clear_errors, no_directory
-from logsegment.stores.files import located
-from logsegment.stores.listing import RENAMING, exists
-from logsegment.stores.uri import is_stored, parts_of
-
-#: Bytes that are read at once; the client of the store chooses the size of the parts of an upload.
-_PIECE_BYTES = 8 << 20
+from logsegment._core import store_bytes, store_file, store_remove, store_settle
+from logsegment.stores.uri import is_stored
 
 
 def put_file(source: str, uri: str) -> None:
@@ -24,10 +19,7 @@ def put_file(source: str, uri: str) -> None:
     Raises:
         OSError: if the file cannot be read, or the store refuses it.
     """
-    system, path = located(uri)
-    with open(source, "rb") as file, clear_errors(uri), system.open_output_stream(path) as out:
-        while piece := file.read(_PIECE_BYTES):
-            out.write(piece)
+    store_file(source, uri[:])
 
 
 def put_bytes(path: str, data: bytes) -> None:
@@ -37,9 +29,7 @@ def put_bytes(path: str, data: bytes) -> None:
         OSError: if the file cannot be written, or the store refuses it.
     """
     if is_stored(path):
-        system, inside = located(path)
-        with clear_errors(path), system.open_output_stream(inside) as out:
-            out.write(data)
+        store_bytes(path[:], data)
         return
     temporary = f"{path}.part"
     try:
@@ -76,18 +66,7 @@ def settle(source: str, place: str) -> None:
     Raises:
         OSError: if the store refuses it.
     """
-    system, path = located(place)
-    _, from_path = located(source)
-    if parts_of(place).scheme not in RENAMING:
-        with clear_errors(place):
-            system.copy_file(from_path, path)
-    elif exists(source):
-        with clear_errors(place):
-            system.create_dir(os.path.dirname(path), recursive=True)
-            system.move(from_path, path)
-    elif not exists(place):
-        # It was not renamed before, and cannot be renamed.
-        raise no_directory(source)
+    store_settle(source[:], place[:])
 
 
 def unsettle(source: str, place: str) -> None:
@@ -96,14 +75,7 @@ def unsettle(source: str, place: str) -> None:
     Raises:
         OSError: if the store refuses it.
     """
-    system, path = located(place)
-    _, from_path = located(source)
-    with clear_errors(place):
-        if parts_of(place).scheme in RENAMING:
-            if not exists(source) and exists(place):
-                system.move(path, from_path)
-        elif exists(place):
-            system.delete_file(path)
+    store_settle(source[:], place[:], undo=True)
 
 
 def remove(path: str) -> None:
@@ -116,9 +88,7 @@ def remove(path: str) -> None:
         if not is_stored(path):
             os.unlink(path)
             return
-        system, inside = located(path)
-        with clear_errors(path):
-            system.delete_file(inside)
+        store_remove(path[:])
 
 
 def remove_directory(path: str) -> None:
@@ -130,6 +100,4 @@ def remove_directory(path: str) -> None:
     if not is_stored(path):
         shutil.rmtree(path, ignore_errors=True)
         return
-    system, inside = located(path)
-    with suppress(FileNotFoundError), clear_errors(path):
-        system.delete_dir(inside)
+    store_remove(path[:], tree=True)

@@ -111,12 +111,17 @@ def entry_of(uri: str) -> DirectoryEntry:
 
 
 class CutFile:
-    """The first bytes of a file.
+    """The first bytes of a file, or all of them.
 
     Args:
         file: the whole file.
         size: how many bytes.
+
+    Attributes:
+        offsets: the offsets that its batches must have, set by who opens it.
     """
+
+    offsets: tuple[int, int | None]
 
     def __init__(self, file: Any, size: int) -> None:
         self._file = file
@@ -231,6 +236,8 @@ def _open_log(place: _Place) -> Any:
     if place.before is not None:
         position = _cut_position(place, base_offset, file.version)
         file = file if position is None else CutFile(file, position)
+    elif objects is None:
+        file = CutFile(file, file.size)
     # The core compares the batches with these offsets: no checksum covers a base offset.
     file.offsets = (base_offset, None) if objects is None else objects.manifest.offsets(base_offset)
     return file

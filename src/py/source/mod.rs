@@ -28,7 +28,7 @@ type Offsets = (i64, Option<i64>);
 ///
 /// Args:
 ///     path: the file; a path, or a URI of a store (`s3://bucket/orders-0/00000000000000000000.log`), whose ranges are fetched on
-///         demand. Attribute and text show no user, password or setting of a URI.
+///         demand. Attribute and text show no option of the store.
 ///     start: first byte of the range, the start of an entry.
 ///     end: end of the range (exclusive), or None for the end of the file.
 ///     offsets: the offsets that the batches may contain: first (inclusive) and end (exclusive, or None). A batch with other offsets is an
@@ -37,6 +37,7 @@ type Offsets = (i64, Option<i64>);
 ///     next_offset: the first offset of the next segment of the partition, by its name; None without one. A segment that another segment
 ///         follows is complete: if the range ends inside an entry, that is an error (SEG-23).
 ///     is_inner: the range ends where another entry of the file begins. If it ends inside an entry, that is an error (L8-14).
+///     storage_options: options of the store of a URI; see `Log`.
 ///
 /// It can be pickled and used any number of times.
 ///
@@ -160,8 +161,8 @@ impl FileSource {
 #[pymethods]
 impl FileSource {
     #[new]
-    #[pyo3(signature = (path, start=0, end=None, offsets=None, finding=None, next_offset=None, is_inner=false),
-        text_signature = "(path, start=0, end=None, offsets=None, finding=None, next_offset=None, is_inner=False)")]
+    #[pyo3(signature = (path, start=0, end=None, offsets=None, finding=None, next_offset=None, is_inner=false, *, storage_options=None),
+        text_signature = "(path, start=0, end=None, offsets=None, finding=None, next_offset=None, is_inner=False, *, storage_options=None)")]
     #[expect(clippy::too_many_arguments, reason = "keywords of one call from Python")]
     fn new(
         py: Python<'_>,
@@ -172,9 +173,11 @@ impl FileSource {
         finding: Option<&Bound<'_, Finding>>,
         next_offset: Option<i64>,
         is_inner: bool,
+        storage_options: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let finding = finding.map(|finding| finding.get().clone());
-        Ok(Self { path: store::placed(py, path)?, start, end, offsets, finding, next_offset, is_inner })
+        let path = storage_options.map_or_else(|| store::placed(py, path.clone()), |options| store::reached(py, &path, &options))?;
+        Ok(Self { path, start, end, offsets, finding, next_offset, is_inner })
     }
 
     #[getter]

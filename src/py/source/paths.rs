@@ -152,7 +152,7 @@ pub fn ensure_log_segment(py: Python<'_>, path: PathBuf) -> PyResult<()> {
 }
 
 /// The bytes of a file, up to 256 MiB of them; `None` when there is none.
-pub fn read(path: &Path, signals: &Signals) -> io::Result<Option<Vec<u8>>> {
+pub fn read(path: &Path, signals: &Arc<Signals>) -> io::Result<Option<Vec<u8>>> {
     if store::is_stored(path) {
         return store::read(path, MOST, signals);
     }
@@ -172,7 +172,7 @@ pub fn read(path: &Path, signals: &Signals) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// The last bytes of a file, whole entries of eight bytes; of a file in a store all of them. None of a missing file.
-pub fn tail(path: &Path, most: u64, signals: &Signals) -> io::Result<Vec<u8>> {
+pub fn tail(path: &Path, most: u64, signals: &Arc<Signals>) -> io::Result<Vec<u8>> {
     if store::is_stored(path) || !fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
         return Ok(read(path, signals)?.unwrap_or_default());
     }

@@ -1,10 +1,11 @@
-//! Files of a store (S3, GCS, Azure, HDFS), fetched range by range through `logsegment.stores`. What that raises is kept aside and raised
-//! again by the verb.
+//! Files of a store. S3, GCS, Azure and HDFS are read by `crate::stores`; uploads in tiered storage and buffers of this process by the Python
+//! modules that implement them. The exception for an error is kept aside and raised again by the verb.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -19,6 +20,7 @@ use crate::py::errors::{self, RecordBatchError};
 use crate::py::finding::Finding;
 use crate::py::interrupt::Signals;
 use crate::py::lost_ranges;
+use crate::stores::{self, Location, StorageOptions, StoreError, StoreErrorKind, StoredFile};
 use crate::wire::as_u64;
 
 /// A file of a store, read at any position through one window of bytes that grows while the reading goes on front to back.
@@ -34,7 +36,7 @@ pub struct StoredLog {
 
 /// The open file, shared by all readers.
 struct Opened {
-    object: Py<PyAny>,
+    object: Object,
     losses: Arc<LostRanges>,
     /// The offsets that the batches of an upload must have.
     upload: Option<UploadOffsets>,
@@ -42,9 +44,15 @@ struct Opened {
     window: Mutex<Window>,
 }
 
+/// Who gives the bytes.
+enum Object {
+    Stored(Box<StoredFile>),
+    Python(Py<PyAny>),
+}
+
 struct Window {
     position: u64,
-    bytes: Option<PyBackedBytes>,
+    bytes: Bytes,
     /// Size of the next request.
     size: u64,
     /// Some of the bytes stand for damaged ones, for those who read on past them.
@@ -62,14 +70,22 @@ impl StoredLog {
     /// # Errors
     /// When the store does not give it.
     pub fn open(uri: &Path, signals: &Arc<Signals>) -> io::Result<Self> {
-        kept(signals, uri, |py| {
-            let object = module(py)?.call_method1(intern!(py, "open_file"), (text(uri),))?;
-            let end = object.getattr(intern!(py, "size"))?.extract()?;
-            let upload = offsets_of(&object, uri)?;
-            let window = Mutex::new(Window { position: 0, bytes: None, size: LEAST / 2, is_damaged: false });
-            let opened = Arc::new(Opened { object: object.unbind(), losses: Arc::default(), upload, uri: uri.to_owned(), window });
-            Ok(Self { opened, end, signals: Arc::clone(signals), is_recovering: false })
-        })
+        let (object, end, upload) = match located(uri) {
+            Some(location) => {
+                let file = asked(signals, || StoredFile::open(&location?, &signals.interrupt()))?;
+                let size = file.size();
+                (Object::Stored(Box::new(file)), size, None)
+            }
+            None => kept(signals, uri, |py| {
+                let object = module(py)?.call_method1(intern!(py, "open_file"), (text(uri),))?;
+                let end = object.getattr(intern!(py, "size"))?.extract()?;
+                let upload = offsets_of(&object, uri)?;
+                Ok((Object::Python(object.unbind()), end, upload))
+            })?,
+        };
+        let window = Mutex::new(Window { position: 0, bytes: Bytes::new(), size: LEAST / 2, is_damaged: false });
+        let opened = Arc::new(Opened { object, losses: Arc::default(), upload, uri: uri.to_owned(), window });
+        Ok(Self { opened, end, signals: Arc::clone(signals), is_recovering: false })
     }
 
     /// The same open file for somebody else, whose question has its own signals.
@@ -102,13 +118,26 @@ impl StoredLog {
 
     /// Fails when the file is another one by now.
     fn ensure_same(&self) -> io::Result<()> {
-        kept(&self.signals, &self.opened.uri, |py| self.opened.object.call_method0(py, intern!(py, "ensure_same")).map(drop))
+        match &self.opened.object {
+            Object::Stored(file) => asked(&self.signals, || file.ensure_same(&self.signals.interrupt())),
+            Object::Python(object) => {
+                kept(&self.signals, &self.opened.uri, |py| object.call_method0(py, intern!(py, "ensure_same")).map(drop))
+            }
+        }
     }
 
     /// Some bytes, and whether damaged ones are among them.
-    fn fetch(&self, position: u64, len: u64) -> io::Result<(PyBackedBytes, bool)> {
+    fn fetch(&self, position: u64, len: u64) -> io::Result<(Bytes, bool)> {
+        let object = match &self.opened.object {
+            Object::Stored(file) => {
+                let wanted = position..position.saturating_add(len);
+                let bytes = asked(&self.signals, || file.read(wanted, &self.signals.interrupt()))?;
+                self.signals.fetched(1, as_u64(bytes.len()));
+                return Ok((bytes, false));
+            }
+            Object::Python(object) => object,
+        };
         kept(&self.signals, &self.opened.uri, |py| {
-            let object = &self.opened.object;
             let read = if self.skips_damage() { intern!(py, "read_past_damage") } else { intern!(py, "read_at") };
             let bytes = object.call_method1(py, read, (position, len));
             let taken = object.bind(py).call_method0(intern!(py, "taken"))?;
@@ -119,7 +148,7 @@ impl StoredLog {
                 .filter(|finding| finding.rule() == lost_ranges::RULE)
                 .for_each(|finding| self.opened.losses.add(finding.bytes()));
             self.signals.note(findings.iter().map(|finding| Finding::clone(finding)).collect());
-            Ok((bytes?.extract::<PyBackedBytes>(py)?, !findings.is_empty()))
+            Ok((Bytes::from_owner(bytes?.extract::<PyBackedBytes>(py)?), !findings.is_empty()))
         })
     }
 }
@@ -134,7 +163,7 @@ impl ReadAt for StoredLog {
             let size = window.next_size(position).max(as_u64(to.len()).min(MOST));
             let stop = aligned(position, size).min(self.end);
             let (bytes, is_damaged) = self.fetch(position, stop.saturating_sub(position))?;
-            *window = Window { position, bytes: Some(bytes), size, is_damaged };
+            *window = Window { position, bytes, size, is_damaged };
         }
         let given = window.from(position);
         let len = given.len().min(to.len());
@@ -146,7 +175,7 @@ impl ReadAt for StoredLog {
 
     fn valid_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
         let log = self.asked_by(&self.signals).with_recovery();
-        let source = StoredRange { log, at: position, is_checked: true }.into_source();
+        let source = StoredRange { log, at: position, is_checked: true, ahead: None }.into_source();
         first_valid_entry(source, limits)
     }
 }
@@ -161,13 +190,13 @@ impl Window {
     /// Returns the fetched bytes from a position on.
     fn from(&self, position: u64) -> &[u8] {
         let Some(at) = position.checked_sub(self.position).and_then(|at| usize::try_from(at).ok()) else { return &[] };
-        self.bytes.as_ref().and_then(|bytes| bytes.get(at..)).unwrap_or_default()
+        self.bytes.get(at..).unwrap_or_default()
     }
 
     /// Returns the size of the next request: after the window twice the last size, elsewhere the smallest.
     fn next_size(&self, position: u64) -> u64 {
-        let end = self.position.saturating_add(self.bytes.as_ref().map_or(0, |bytes| as_u64(bytes.len())));
-        let is_near = self.bytes.is_none() || (position >= end && position - end <= self.size);
+        let end = self.position.saturating_add(as_u64(self.bytes.len()));
+        let is_near = self.bytes.is_empty() || (position >= end && position - end <= self.size);
         if is_near { self.size.saturating_mul(2).clamp(LEAST, MOST) } else { LEAST }
     }
 }
@@ -183,6 +212,8 @@ pub struct StoredRange {
     log: StoredLog,
     at: u64,
     is_checked: bool,
+    /// The same bytes of a store, fetched ahead, and the requests and bytes that were counted.
+    ahead: Option<(stores::StoredRange, (u64, u64))>,
 }
 
 impl StoredRange {
@@ -192,14 +223,20 @@ impl StoredRange {
     /// When the store does not give the file.
     pub fn open(uri: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>) -> io::Result<Self> {
         let log = StoredLog::open(uri, signals)?;
+        let ahead = match &log.opened.object {
+            Object::Stored(file) => Some((stores::StoredRange::new(StoredFile::clone(file), start, end, signals.interrupt()), (0, 0))),
+            Object::Python(_) => None,
+        };
         let log = if let Some(end) = end { log.up_to(end) } else { log };
-        Ok(Self { log, at: start, is_checked: false })
+        Ok(Self { log, at: start, is_checked: false, ahead })
     }
 
     /// The range as a source; only the thread that asks for records may call Python code.
     pub fn into_source(self) -> Source {
         let (start, losses, upload) = (self.at, Arc::clone(&self.log.opened.losses), self.log.opened.upload);
-        Source::reader(Box::new(self), start).with_lost_ranges(losses).of_upload(upload).read_by_caller()
+        let calls_python = self.ahead.is_none();
+        let source = Source::reader(Box::new(self), start).with_lost_ranges(losses).of_upload(upload);
+        if calls_python { source.read_by_caller() } else { source }
     }
 
     /// The same with other bytes in the place of damaged ones, whether or not who asks goes on past damage.
@@ -211,6 +248,13 @@ impl StoredRange {
 
 impl Read for StoredRange {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        if let Some((range, counted)) = &mut self.ahead {
+            let read = released(|| range.read(to));
+            let (requests, bytes) = range.fetched();
+            self.log.signals.fetched(requests.saturating_sub(counted.0), bytes.saturating_sub(counted.1));
+            *counted = (requests, bytes);
+            return read.map_err(|error| raised_later(&self.log.signals, error));
+        }
         let len = self.log.read_at(to, self.at)?;
         self.at = self.at.saturating_add(as_u64(len));
         if len == 0 && !to.is_empty() && !self.is_checked {
@@ -252,6 +296,15 @@ pub fn placed(py: Python<'_>, path: PathBuf) -> PyResult<PathBuf> {
     module(py)?.call_method1(intern!(py, "placed"), (text(&path),))?.extract()
 }
 
+/// The same with options of its store.
+///
+/// # Errors
+/// When the path or the options are invalid.
+pub fn reached(py: Python<'_>, path: &Path, options: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    let path = py.import("logsegment._storage")?.call_method1("reached", (text(path), options))?;
+    placed(py, path.extract()?)
+}
+
 /// A path or URI for a Python user, as an object that shows no secret: a `pathlib.Path` or a `StoreUri`.
 pub fn to_py<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
     if is_stored(path) { module(py)?.call_method1(intern!(py, "StoreUri"), (text(path),)) } else { Ok(path.into_pyobject(py)?.into_any()) }
@@ -283,7 +336,18 @@ fn escaped(path: &Path) -> String {
 ///
 /// # Errors
 /// When the store does not answer.
-pub fn read(uri: &Path, most: u64, signals: &Signals) -> io::Result<Option<Vec<u8>>> {
+pub fn read(uri: &Path, most: u64, signals: &Arc<Signals>) -> io::Result<Option<Vec<u8>>> {
+    if let Some(location) = located(uri) {
+        let bytes = asked(signals, || {
+            let interrupt = signals.interrupt();
+            match StoredFile::open(&location?, &interrupt) {
+                Ok(file) => file.read(0..most, &interrupt).map(Some),
+                Err(error) if error.kind == StoreErrorKind::NotFound => Ok(None),
+                Err(error) => Err(error),
+            }
+        });
+        return bytes.map(|bytes| bytes.map(|bytes| bytes.to_vec()));
+    }
     kept(signals, uri, |py| {
         let bytes: Option<PyBackedBytes> = module(py)?.call_method1(intern!(py, "read_file"), (text(uri), most))?.extract()?;
         Ok(bytes.map(|bytes| bytes.to_vec()))
@@ -294,8 +358,37 @@ pub fn read(uri: &Path, most: u64, signals: &Signals) -> io::Result<Option<Vec<u
 ///
 /// # Errors
 /// When it cannot be listed.
-pub fn names(uri: &Path, signals: &Signals) -> io::Result<Vec<String>> {
+pub fn names(uri: &Path, signals: &Arc<Signals>) -> io::Result<Vec<String>> {
+    if let Some(location) = located(uri) {
+        let found = asked(signals, || stores::entries(&location?, &signals.interrupt()))?;
+        return Ok(found.iter().map(|entry| entry.name().to_owned()).collect());
+    }
     kept(signals, uri, |py| module(py)?.call_method1("names_in", (text(uri),))?.extract())
+}
+
+/// The location of a file that `crate::stores` reads; `None` for those that Python implements.
+pub fn located(uri: &Path) -> Option<stores::Result<Location>> {
+    let uri = uri.to_str().filter(|uri| !uri.starts_with("tiered+") && !uri.starts_with("memory:"))?;
+    Some(Location::parse(uri, &StorageOptions::new()))
+}
+
+/// Asks a store without the interpreter; the exception for an error is kept for the verb.
+fn asked<T: Send>(signals: &Signals, ask: impl FnOnce() -> stores::Result<T> + Send) -> io::Result<T> {
+    released(ask).map_err(|error| raised_later(signals, error.into()))
+}
+
+/// Runs without the interpreter: other threads go on, and an answer may take long.
+fn released<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+    Python::attach(|py| py.detach(run))
+}
+
+/// Keeps the exception for an error of a store.
+fn raised_later(signals: &Signals, error: io::Error) -> io::Error {
+    let Some(found) = error.get_ref().and_then(|inner| inner.downcast_ref::<StoreError>()) else { return error };
+    if found.kind != StoreErrorKind::Interrupted {
+        signals.keep(Python::attach(|py| errors::store_error(py, found)));
+    }
+    error
 }
 
 /// The same error for native code, with the exception kept for the verb.

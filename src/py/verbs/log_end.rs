@@ -168,7 +168,7 @@ fn looked_at<T: Send>(
 }
 
 /// An index that cannot be read is a hint that is missing.
-fn near_end(growing: &GrowingLog<'_>, (path, base_offset): (&Path, i64), signals: &Signals) -> Result<u64> {
+fn near_end(growing: &GrowingLog<'_>, (path, base_offset): (&Path, i64), signals: &Arc<Signals>) -> Result<u64> {
     let bytes = paths::read(&paths::sidecar(path, "index"), signals).ok().flatten().unwrap_or_default();
     let parsed = offset_index::parse(&bytes, base_offset);
     let offsets = if parsed.is_valid() { parsed.entries.as_slice() } else { &[] };

@@ -25,6 +25,7 @@ pub mod salvage;
 pub mod segment;
 pub mod staging;
 pub mod stats;
+pub mod stores;
 pub mod time_lookup;
 pub mod torn_header;
 pub mod transactions;

@@ -18,7 +18,6 @@ from cli_process import CODEC, CODEC_FILE, DAMAGED, MODERN, TRANSACTIONS, run
 from logsegment._options import ReadOptions
 from logsegment.analysis.find import Conditions, RecordPlace, Search
 from logsegment.segment_files.discovery import find_segments
-from logsegment.stores import files
 from made_logs import START, make_partition
 
 LEGACY = corpus.CORPUS / "legacy-0.10.2.2/data"
@@ -276,10 +275,8 @@ def test_tiered_storage_is_looked_up_like_a_log_directory(tmp_path: Path):
     assert (named.code, [line["offset"] for line in named.lines]) == (0, [wanted["offset"]])
 
 
-def test_a_store_is_searched_as_a_directory_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from pyarrow import fs
-
-    monkeypatch.setattr(files, "_file_system", lambda root, process: (fs.LocalFileSystem(), str(tmp_path)))
+def test_a_store_is_searched_as_a_directory_is(tmp_path: Path, as_bucket: Any):
+    as_bucket(tmp_path)
     make_partition(tmp_path, "orders", 0, [list(range(first, first + 100)) for first in range(0, 500, 100)], interval=500)
     for wanted in (Conditions(250, 251), Conditions(at=START + 250), Conditions(since=START + 250, until=START + 251)):
         places, search = searched("s3://bucket/orders-0", wanted)

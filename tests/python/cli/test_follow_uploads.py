@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyarrow.fs import LocalFileSystem
 
 import corpus
 import logsegment as ls
@@ -16,7 +15,6 @@ import tiered_corpus as tiered
 from cli_process import run
 from growing import GrowingLog
 from logsegment.cli.exit_codes import DamagedInput
-from logsegment.stores import files
 from logsegment.tiered.uri import tiered as keyed
 from tiered_leaders import local_upload, upload
 from watching import Watch
@@ -56,9 +54,9 @@ LAYOUTS: list[Callable[[Path, Path, int], None]] = [aiven, sealed, local, pinter
 @pytest.mark.parametrize("put", LAYOUTS)
 @pytest.mark.parametrize("start", [0, 17, None])
 def test_records_of_new_uploads_are_shown_once_and_in_order(
-    put: Any, start: int | None, is_stored: bool, replicas: tuple[Path, Path], tmp_path: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch
+    put: Any, start: int | None, is_stored: bool, replicas: tuple[Path, Path], tmp_path: Path, watch: Watch, as_bucket: Any
 ):
-    monkeypatch.setattr(files, "_file_system", lambda root, process: (LocalFileSystem(), str(tmp_path)))
+    as_bucket(tmp_path)
     parts = offsets_of(replicas[0])
     assert len(parts) > 4
     put(tmp_path, replicas[0], 0)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pyarrow.fs import LocalFileSystem
 
 import logsegment as ls
 from logsegment._log_paths import partition_of
 from logsegment.analysis.results import partitions_of
 from logsegment.cli.inputs import segments_of
 from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in, segments_of_directory
-from logsegment.stores import files, shown
+from logsegment.stores import shown
 from made_logs import make_partition
 
 FIRST, SECOND = "00000000000000000000.log", "00000000000000000100.log"
@@ -122,13 +122,13 @@ PARTITIONS = {"day[1]": 0, "day1": 1}
 
 
 @pytest.fixture(params=["local", "store"])
-def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def root(request: pytest.FixtureRequest, tmp_path: Path, as_bucket: Any) -> str:
     """Return the path or URI of a directory with logs: a name of a directory is a pattern that matches the other one."""
     for day, partition in PARTITIONS.items():
         make_partition(tmp_path / day, "orders", partition, [list(range(10)), list(range(10, 20))])
     if request.param == "local":
         return str(tmp_path)
-    monkeypatch.setattr(files, "_file_system", lambda root, process: (LocalFileSystem(), str(tmp_path)))
+    as_bucket(tmp_path)
     return "s3://bucket"
 
 

@@ -18,6 +18,7 @@ from cli_process import run
 from logsegment import stores
 from logsegment._log_paths import object_name, place_of
 from logsegment.segment_files.discovery import find_segments
+from logsegment.stores.uri import with_options
 from logsegment.tiered.catalog import uploaded_in, view_of
 from logsegment.tiered.chunks import CACHE
 from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
@@ -313,7 +314,7 @@ def test_keys_are_files_or_bytes_and_never_shown(tmp_path: Path):
     for wrong in ([1], {"": pem}, {"key1": 7}, {7: pem}):
         with pytest.raises(TypeError):
             ls.Log(folder, decryption_keys=wrong)
-    uri = placed("s3://user12345:secret12@bucket/a?region=eu", {"key1": pem})
+    uri = placed(with_options("s3://bucket/a", {"aws_secret_access_key": "secret12"}), {"key1": pem})
     assert (str(uri), ring_of(uri).ids) == ("s3://bucket/a", ["key1"])
     assert placed(uri)[:] == uri[:] == placed(uri[:])[:]
 

@@ -31,6 +31,8 @@ NO_TABLES = (
 )
 #: Private keys of tiered storage.
 KEYS = "keys"
+#: Options of the store, by the names of object_store.
+STORAGE_PREFIX = "storage."
 PATHS = ("path", "paths", KEYS)
 #: Directory for the counters of tasks.
 IO_STATS = "ioStats"
@@ -193,8 +195,8 @@ def _with_near(name: str, known: Collection[str]) -> str:
 
 
 def _is_anyones(name: str) -> bool:
-    """Return True for a name that is not listed here: the brokers or librdkafka know it."""
-    return _is_for_brokers(name) or is_plugin_setting(name)
+    """Return True for a name that is not listed here: brokers, librdkafka or a store know it."""
+    return _is_for_brokers(name) or is_plugin_setting(name) or name.lower().startswith(STORAGE_PREFIX)
 
 
 def _is_for_brokers(name: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from logsegment._core import Limits
 from logsegment._options import LIMIT_NAMES, Depth, Isolation, LogStartOffset, OnError, PartitionOptions, ReadOptions, Unreadable
+from logsegment._storage import all_reached, reached
 from logsegment.spark.options.names import (
     BATCH,
     CORRUPT_RECORD,
@@ -24,6 +25,7 @@ from logsegment.spark.options.names import (
     LOG_START,
     NO_TABLES,
     REPLICA,
+    STORAGE_PREFIX,
     STREAM,
     VIEWS,
     EntryPoint,
@@ -40,7 +42,6 @@ from logsegment.spark.options.topics import TopicPartition, TopicSelection, pars
 from logsegment.spark.options.values import schemas_options
 from logsegment.stores.uri import absolute, is_stored, placed, shown
 from logsegment.tiered.keys import is_bare_key
-from logsegment.tiered.uri import tiered
 
 Mode: TypeAlias = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 MODES: tuple[Mode, ...] = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
@@ -297,7 +298,14 @@ def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
     if not paths:
         raise ValueError(f'no path; pass one to load() or save(), or as option "path". {NO_TABLES}')
     keys = keys_option(options)
-    return tuple(paths) if keys is None else tuple(tiered(absolute(path), keys) for path in paths)
+    found = all_reached(paths, storage_options(options))
+    return tuple(os.fspath(path if keys is None else reached(absolute(path), None, keys)) for path in found)
+
+
+def storage_options(options: Mapping[str, str]) -> dict[str, str] | None:
+    """Return the options of the store, `storage.NAME`; None if there is none."""
+    found = {name.removeprefix(STORAGE_PREFIX): value for name, value in options.items() if name.startswith(STORAGE_PREFIX)}
+    return found or None
 
 
 def keys_option(options: Mapping[str, str]) -> dict[str, str] | None:

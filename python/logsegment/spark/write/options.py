@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, cast, get_args
 from logsegment._core import encode
 from logsegment._encode import CompressionPolicy
 from logsegment._options import Compression, EncodeOptions, WrittenFormat
+from logsegment._storage import reached
 from logsegment.spark.options.names import CORRUPT_RECORD, KAFKA_COMPRESSION, POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
 from logsegment.spark.options.plugins import plugins_option
+from logsegment.spark.options.read import storage_options
 from logsegment.stores.uri import absolute
 
 if TYPE_CHECKING:
@@ -77,7 +79,7 @@ def _target(options: Mapping[str, str]) -> str:
     path = options.get("path")
     if not path:
         raise ValueError('no path: give one to save() or start(), or as option "path"')
-    return absolute(path)
+    return absolute(reached(path, storage_options(options)))
 
 
 def _format(options: Mapping[str, str]) -> WrittenFormat:

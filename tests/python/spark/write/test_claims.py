@@ -1,13 +1,13 @@
-"""Claims of tasks that write to a store, over a file system of this machine that stands in for one."""
+"""Claims of tasks that write to a store."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pyarrow.fs import LocalFileSystem
 
-from logsegment.stores import files as store_files
+from logsegment.stores.uri import parts_of
 
 pytest.importorskip("pyspark.sql.datasource")
 
@@ -20,11 +20,8 @@ ATTEMPT = "task-0-1-first"
 
 
 @pytest.fixture(autouse=True)
-def _store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_files, "_file_system", lambda root, process: (LocalFileSystem(), str(tmp_path)))
-    # A store has no directories that must be there before what lies in them.
-    (tmp_path / places.staging_name(JOB) / f"claims-{JOB}" / "orders-0").mkdir(parents=True)
-    (tmp_path / places.staging_name(JOB) / ATTEMPT).mkdir()
+def _store(tmp_path: Path, as_bucket: Any) -> None:
+    as_bucket(tmp_path)
 
 
 def files(root: Path) -> list[str]:
@@ -81,8 +78,9 @@ def test_what_is_sent_while_a_job_is_removed_is_removed_or_missed_by_its_task(la
     is_kept: list[bool] = []
 
     def listed_and_removed(uri: str) -> None:
-        listed = [path for path in Path(store_files.located(uri)[1]).rglob("*") if path.is_file()]
+        listed = [path for path in (tmp_path / parts_of(uri).path).rglob("*") if path.is_file()]
         if len(is_kept) == late:
+            sent.parent.mkdir(parents=True, exist_ok=True)
             sent.write_bytes(b"a")
         try:
             claims.ensure_kept()

@@ -1,0 +1,134 @@
+//! Files and directories of a store. Object stores have no directories: a prefix of a key is one.
+
+use futures_util::TryStreamExt;
+use object_store::path::Path;
+use object_store::{Error as ObjectError, ObjectMeta, ObjectStoreExt};
+
+use super::error::{StoreError, StoreErrorKind};
+use super::location::Location;
+use super::open::{Store, open, path_of};
+use super::process::wait;
+use super::stats::count_listing;
+use crate::interrupt::Interrupt;
+
+/// A file or directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its key in the store.
+    pub key: String,
+    /// A directory, or a prefix of keys.
+    pub is_directory: bool,
+    /// Bytes of a file; 0 of a directory.
+    pub size: u64,
+    /// Time of the last write of a file, ms since the epoch.
+    pub modified_ms: Option<i64>,
+}
+
+impl Entry {
+    /// The last part of the key.
+    pub fn name(&self) -> &str {
+        self.key.rsplit('/').next().unwrap_or_default()
+    }
+
+    fn file(meta: &ObjectMeta) -> Self {
+        let modified_ms = Some(meta.last_modified.timestamp_millis());
+        Self { key: meta.location.to_string(), is_directory: false, size: meta.size, modified_ms }
+    }
+
+    fn directory(path: &Path) -> Self {
+        Self { key: path.to_string(), is_directory: true, size: 0, modified_ms: None }
+    }
+}
+
+/// Return the files and directories in a directory, by name.
+///
+/// # Errors
+/// `NotFound` if there is neither a file nor a directory below it, and those of the store.
+pub fn entries(directory: &Location, interrupt: &Interrupt) -> Result<Vec<Entry>, StoreError> {
+    listed(directory, interrupt, false)
+}
+
+/// Return all files below a directory, by key, with one listing.
+///
+/// # Errors
+/// As `entries`.
+pub fn tree(directory: &Location, interrupt: &Interrupt) -> Result<Vec<Entry>, StoreError> {
+    listed(directory, interrupt, true)
+}
+
+/// Return the entry of a location.
+///
+/// # Errors
+/// `NotFound`, and those of the store.
+pub fn entry_of(location: &Location, interrupt: &Interrupt) -> Result<Entry, StoreError> {
+    let store = open(location, interrupt)?;
+    let (place, path) = (location.clone(), path_of(location)?);
+    count_listing();
+    wait(&location.to_string(), interrupt, async move { store.entry_of(&place, path).await })
+}
+
+fn listed(directory: &Location, interrupt: &Interrupt, is_deep: bool) -> Result<Vec<Entry>, StoreError> {
+    let store = open(directory, interrupt)?;
+    let (place, path) = (directory.clone(), path_of(directory)?);
+    count_listing();
+    wait(&directory.to_string(), interrupt, async move {
+        if let Some(hdfs) = &store.hdfs {
+            let mut found = hdfs.entries_in(&place, is_deep).await?;
+            if found.is_empty() {
+                // Of a missing directory the listing is empty, too.
+                hdfs.entry_of(&place).await?;
+            }
+            found.sort_unstable_by(|left, right| left.key.cmp(&right.key));
+            return Ok(found);
+        }
+        let found = if is_deep { store.files_below(&path).await } else { store.entries_in(&path).await };
+        let mut found = found.map_err(|error| store.error(&error, &place))?;
+        if found.is_empty() && !path.is_root() {
+            store.entry_of(&place, path).await?;
+        }
+        found.sort_unstable_by(|left, right| left.key.cmp(&right.key));
+        Ok(found)
+    })
+}
+
+impl Store {
+    async fn entries_in(&self, path: &Path) -> Result<Vec<Entry>, ObjectError> {
+        let prefix = Some(path).filter(|path| !path.is_root());
+        let listing = self.client.list_with_delimiter(prefix).await?;
+        let files = listing.objects.iter().filter(|meta| is_file(meta, path)).map(Entry::file);
+        Ok(listing.common_prefixes.iter().map(Entry::directory).chain(files).collect())
+    }
+
+    async fn files_below(&self, path: &Path) -> Result<Vec<Entry>, ObjectError> {
+        let prefix = Some(path).filter(|path| !path.is_root());
+        let found: Vec<ObjectMeta> = self.client.list(prefix).try_collect().await?;
+        Ok(found.iter().filter(|meta| is_file(meta, path)).map(Entry::file).collect())
+    }
+
+    async fn entry_of(&self, place: &Location, path: Path) -> Result<Entry, StoreError> {
+        if let Some(hdfs) = &self.hdfs {
+            return hdfs.entry_of(place).await;
+        }
+        if path.is_root() {
+            self.entries_in(&path).await.map_err(|error| self.error(&error, place))?;
+            return Ok(Entry::directory(&path));
+        }
+        match self.client.head(&path).await {
+            Ok(meta) => return Ok(Entry::file(&meta)),
+            Err(ObjectError::NotFound { .. }) => {}
+            Err(error) => return Err(self.error(&error, place)),
+        }
+        match self.entries_in(&path).await {
+            Ok(found) if !found.is_empty() => Ok(Entry::directory(&path)),
+            Ok(_) | Err(ObjectError::NotFound { .. }) => {
+                Err(StoreError::new(StoreErrorKind::NotFound, place.to_string(), "no such file or directory"))
+            }
+            Err(error) => Err(self.error(&error, place)),
+        }
+    }
+}
+
+/// False of the empty object that stands for a directory in some stores.
+fn is_file(meta: &ObjectMeta, directory: &Path) -> bool {
+    meta.location != *directory || meta.size > 0
+}

@@ -1,0 +1,119 @@
+//! A file as it was when it was opened.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use object_store::path::Path;
+use object_store::{GetOptions, ObjectStoreExt};
+
+use super::error::{StoreError, StoreErrorKind};
+use super::location::Location;
+use super::open::{Store, open, path_of};
+use super::process::{Pending, handle, wait};
+use super::stats::{count_open, count_range};
+use crate::error::plural;
+use crate::interrupt::Interrupt;
+use crate::wire::as_u64;
+
+/// An open file of a store. Each request names its version, so that bytes of another one are an error.
+#[derive(Clone, Debug)]
+pub struct StoredFile {
+    store: Store,
+    location: Location,
+    path: Path,
+    size: u64,
+    tag: Option<String>,
+    /// Without a tag, the time of the last write in ms is the version.
+    modified: i64,
+}
+
+impl StoredFile {
+    /// Open a file.
+    ///
+    /// # Errors
+    /// `NotFound`, and those of the store.
+    pub fn open(location: &Location, interrupt: &Interrupt) -> Result<Self, StoreError> {
+        let store = open(location, interrupt)?;
+        Self::in_store(store, location, interrupt)
+    }
+
+    pub(super) fn in_store(store: Store, location: &Location, interrupt: &Interrupt) -> Result<Self, StoreError> {
+        let path = path_of(location)?;
+        let (asking, wanted, place) = (store.clone(), path.clone(), location.clone());
+        count_open();
+        let meta = wait(&location.to_string(), interrupt, async move {
+            asking.client.head(&wanted).await.map_err(|error| asking.error(&error, &place))
+        })?;
+        let (tag, modified) = (meta.e_tag, meta.last_modified.timestamp_millis());
+        Ok(Self { store, location: location.clone(), path, size: meta.size, tag, modified })
+    }
+
+    /// Bytes of the file.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The size, and a text that differs between versions of the same size.
+    pub fn version(&self) -> (u64, String) {
+        (self.size, self.tag.clone().unwrap_or_else(|| self.modified.to_string()))
+    }
+
+    /// Where it is.
+    pub fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// Return the bytes of a range, fewer only at the end of the file.
+    ///
+    /// # Errors
+    /// `Changed` if the file was replaced, `ShortRead`, and those of the store.
+    pub fn read(&self, range: Range<u64>, interrupt: &Interrupt) -> Result<Bytes, StoreError> {
+        self.begin(range)?.answer(&self.location.to_string(), interrupt)
+    }
+
+    /// Begin to fetch the bytes of a range.
+    pub(super) fn begin(&self, range: Range<u64>) -> Result<Pending<Bytes>, StoreError> {
+        let range = range.start.min(self.size)..range.end.min(self.size);
+        let file = self.clone();
+        Ok(Pending::begin(&handle(&self.location.to_string())?, async move { file.fetch(range).await }))
+    }
+
+    async fn fetch(self, range: Range<u64>) -> Result<Bytes, StoreError> {
+        let wanted = range.end.saturating_sub(range.start);
+        if wanted == 0 {
+            return Ok(Bytes::new());
+        }
+        let options = GetOptions { range: Some(range.clone().into()), if_match: self.tag.clone(), ..GetOptions::default() };
+        let answer = self.store.client.get_opts(&self.path, options).await.map_err(|error| self.error(&error))?;
+        let is_later = self.tag.is_none() && answer.meta.last_modified.timestamp_millis() != self.modified;
+        if answer.meta.size != self.size || is_later {
+            return Err(self.changed(answer.meta.size));
+        }
+        let bytes = answer.bytes().await.map_err(|error| self.error(&error))?;
+        count_range(as_u64(bytes.len()));
+        if as_u64(bytes.len()) == wanted {
+            return Ok(bytes);
+        }
+        let text = format!("the store returned fewer than {} at position {}", plural(wanted, "byte"), range.start);
+        Err(StoreError::new(StoreErrorKind::ShortRead, self.location.to_string(), text))
+    }
+
+    /// Ask the store whether the file is still the one that was opened.
+    ///
+    /// # Errors
+    /// `Changed`, `NotFound`, and those of the store.
+    pub fn ensure_same(&self, interrupt: &Interrupt) -> Result<(), StoreError> {
+        let now = Self::in_store(self.store.clone(), &self.location, interrupt)?;
+        if now.version() == self.version() { Ok(()) } else { Err(self.changed(now.size)) }
+    }
+
+    fn changed(&self, size: u64) -> StoreError {
+        let sizes = if size == self.size { String::new() } else { format!(": it had {}, now {size}", plural(self.size, "byte")) };
+        let text = format!("the file was replaced while it was read{sizes}");
+        StoreError::new(StoreErrorKind::Changed, self.location.to_string(), text)
+    }
+
+    fn error(&self, error: &object_store::Error) -> StoreError {
+        self.store.error(error, &self.location)
+    }
+}

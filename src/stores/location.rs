@@ -1,0 +1,201 @@
+//! Where a file is: scheme, bucket or host, and key, with the options of the store.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::error::{StoreError, StoreErrorKind};
+
+/// Options of a store by the names of `object_store`, such as `aws_region`.
+pub type StorageOptions = BTreeMap<String, String>;
+
+/// A protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scheme {
+    /// `s3`, `s3a` and `s3n`.
+    S3,
+    /// `gs` and `gcs`.
+    Gs,
+    /// `az` and `azure`: a container of the account that the options name.
+    Az,
+    /// `abfs` and `abfss`: `CONTAINER@ACCOUNT.dfs.core.windows.net`.
+    Abfs,
+    /// `hdfs` and `viewfs`.
+    Hdfs,
+}
+
+/// A file or directory of a store.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Location {
+    /// The protocol.
+    pub scheme: Scheme,
+    /// The scheme as it is shown: `s3a` is `s3`.
+    name: &'static str,
+    /// Bucket, `CONTAINER@ACCOUNT.HOST`, or name node.
+    pub authority: String,
+    /// The path in it, decoded, without slashes at its ends.
+    pub key: String,
+    /// Explicit options. Environment and configuration files come after them.
+    pub options: StorageOptions,
+}
+
+/// Words of the names of options whose values are shown in messages.
+const SHOWN_OPTIONS: [&str; 8] = ["region", "endpoint", "bucket", "account_name", "container", "timeout", "allow", "virtual"];
+/// Settings of URIs that pyarrow understands, and the options for them.
+const OLD_SETTINGS: [(&str, &str); 3] = [("endpoint_override", "aws_endpoint"), ("region", "aws_region"), ("scheme", "aws_endpoint")];
+
+impl Location {
+    /// Parse a URI.
+    ///
+    /// # Errors
+    /// `Invalid` for another scheme, a URI without a bucket, and one with a key, a password or settings.
+    pub fn parse(uri: &str, options: &StorageOptions) -> Result<Self, StoreError> {
+        let (scheme, rest) = uri.split_once("://").unwrap_or(("", uri));
+        let (authority, key) = rest.split_once('/').unwrap_or((rest, ""));
+        let (authority, own) = options_in(authority);
+        let (user, host) = authority.rsplit_once('@').map_or((None, authority.as_str()), |(user, host)| (Some(user), host));
+        // A secret key may have slashes, so that its front looks like a host with a port.
+        let has_secret = |text: &str| text.split_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_err());
+        let plain = if has_secret(host) { format!("{scheme}://") } else { format!("{scheme}://{host}/{key}") };
+        let invalid = |text: String| StoreError::new(StoreErrorKind::Invalid, plain.split('?').next().unwrap_or_default(), text);
+        let Some((scheme, name)) = scheme_of(scheme) else {
+            return Err(invalid("unknown scheme; known are s3, s3a, gs, az, abfs, abfss, hdfs and file".to_owned()));
+        };
+        if has_secret(host) || user.is_some_and(|user| user.contains(':') || matches!(scheme, Scheme::S3 | Scheme::Gs | Scheme::Az)) {
+            let option = if scheme == Scheme::S3 { "aws_access_key_id and aws_secret_access_key" } else { "their names" };
+            return Err(invalid(format!("a URI has no keys or passwords: give them as storage options ({option})")));
+        }
+        if let Some((_, query)) = rest.split_once('?')
+            && let Some((name, option)) = OLD_SETTINGS.iter().find(|(name, _)| query.contains(&format!("{name}=")))
+        {
+            return Err(invalid(format!("a URI has no settings: give {name} as the storage option {option}")));
+        }
+        if host.is_empty() && scheme != Scheme::Hdfs {
+            return Err(invalid("the URI has no bucket or container".to_owned()));
+        }
+        let key = decoded(key.trim_matches('/'));
+        let options = options.clone().into_iter().chain(own).collect();
+        Ok(Self { scheme, name, authority, key, options })
+    }
+
+    /// The same store at another key.
+    #[must_use]
+    pub fn at(&self, key: &str) -> Self {
+        Self { key: key.trim_matches('/').to_owned(), ..self.clone() }
+    }
+
+    /// The store without a key: two locations with the same root are in the same store.
+    pub fn root(&self) -> String {
+        format!("{}://{}", self.name, self.authority)
+    }
+
+    /// Values of options that no message may have.
+    pub(super) fn secrets(&self) -> Vec<String> {
+        let is_secret = |name: &str| !SHOWN_OPTIONS.iter().any(|word| name.contains(word));
+        self.options.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value.clone()).collect()
+    }
+}
+
+/// The URI without options.
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.root())?;
+        if self.key.is_empty() { Ok(()) } else { write!(f, "/{}", self.key) }
+    }
+}
+
+/// The same, in quotes.
+impl fmt::Debug for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.to_string())
+    }
+}
+
+/// Takes the options out of an authority, where the Python package carries them: `!aws_region=eu-west-1&timeout=5s@bucket`. Users
+/// give them next to the URI.
+fn options_in(authority: &str) -> (String, StorageOptions) {
+    let Some((front, rest)) = authority.split_once('!') else { return (authority.to_owned(), StorageOptions::new()) };
+    let (query, host) = rest.rsplit_once('@').unwrap_or(("", rest));
+    // The package quotes each name and value, and then the whole.
+    let query = decoded(query);
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let user = if front.is_empty() { String::new() } else { format!("{front}@") };
+    (format!("{user}{host}"), pairs.map(|(name, value)| (decoded(name), decoded(value))).collect())
+}
+
+fn scheme_of(name: &str) -> Option<(Scheme, &'static str)> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "s3" | "s3a" | "s3n" => (Scheme::S3, "s3"),
+        "gs" | "gcs" => (Scheme::Gs, "gs"),
+        "az" | "azure" => (Scheme::Az, "az"),
+        "abfs" => (Scheme::Abfs, "abfs"),
+        "abfss" => (Scheme::Abfs, "abfss"),
+        "hdfs" => (Scheme::Hdfs, "hdfs"),
+        "viewfs" => (Scheme::Hdfs, "viewfs"),
+        _ => return None,
+    })
+}
+
+/// Percent-decoded text; what is not UTF-8 then stays as it is written.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let pair = after.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
+        let code = pair.filter(|_| byte == b'%').and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        bytes.push(code.unwrap_or(byte));
+        rest = if code.is_some() { after.get(2..).unwrap_or_default() } else { after };
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(uri: &str) -> Result<Location, StoreError> {
+        Location::parse(uri, &StorageOptions::new())
+    }
+
+    #[test]
+    fn names_of_one_store_are_one() {
+        for uri in ["s3://bucket/a%20b/c", "s3a://bucket/a b/c/", "S3N://bucket//a b/c"] {
+            assert_eq!(parsed(uri).unwrap().to_string(), "s3://bucket/a b/c");
+        }
+        assert_eq!(parsed("abfss://box@one.dfs.core.windows.net/x").unwrap().authority, "box@one.dfs.core.windows.net");
+        assert_eq!(parsed("hdfs://kafka@node:8020/logs").unwrap().root(), "hdfs://kafka@node:8020");
+        assert_eq!(parsed("hdfs:///logs").unwrap().key, "logs");
+    }
+
+    #[test]
+    fn keys_and_settings_are_errors_without_them() {
+        for uri in [
+            "s3://AKIAKEY:hushed/with/slash@bucket/x",
+            "s3://AKIAKEY@bucket/x",
+            "gs://AKIAKEY@bucket/x",
+            "hdfs://kafka:hushed@node/x",
+            "s3://bucket/x?endpoint_override=localhost:1&region=hushed",
+        ] {
+            let error = parsed(uri).unwrap_err();
+            assert_eq!(error.kind, StoreErrorKind::Invalid, "{uri}");
+            assert!(!error.to_string().contains("hushed") && !error.to_string().contains("AKIAKEY"), "{error}");
+        }
+        assert!(parsed("ftp://host/x").is_err() && parsed("s3:///x").is_err() && parsed("bucket/x").is_err());
+    }
+
+    #[test]
+    fn options_travel_in_the_authority() {
+        let location = parsed("s3://!aws_secret_access_key=a%2526b%2540c&aws_region=eu@bucket/x").unwrap();
+        let options = [("aws_region", "eu"), ("aws_secret_access_key", "a&b@c")];
+        assert_eq!(location.options, options.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+        assert_eq!((location.authority.as_str(), location.to_string().as_str()), ("bucket", "s3://bucket/x"));
+        assert_eq!(parsed("abfss://box!timeout=5s@one.host/x").unwrap().authority, "box@one.host");
+    }
+
+    #[test]
+    fn a_location_shows_no_option() {
+        let options = StorageOptions::from([("aws_secret_access_key".to_owned(), "hidden-key".to_owned())]);
+        let location = Location::parse("s3://bucket/x", &options).unwrap();
+        assert_eq!(format!("{location} {location:?}"), "s3://bucket/x \"s3://bucket/x\"");
+        assert_eq!(location.secrets(), ["hidden-key"]);
+    }
+}

@@ -1,0 +1,28 @@
+//! Files of object stores and of HDFS.
+//!
+//! A URI and options go in; bytes, listings and written files come out. The crate `object_store` speaks the protocols of S3, GCS and Azure,
+//! and `hdfs-native-object-store` that of HDFS. A process has one runtime for all of them, which it starts when it opens its first store.
+
+mod aws;
+mod entries;
+mod error;
+mod file;
+mod hdfs;
+mod location;
+mod open;
+mod process;
+mod range;
+mod stats;
+mod write;
+
+pub use entries::{Entry, entries, entry_of, tree};
+pub use error::{StoreError, StoreErrorKind};
+pub use file::StoredFile;
+pub use location::{Location, Scheme, StorageOptions};
+pub use open::{Store, open};
+pub use range::StoredRange;
+pub use stats::{Counts, counts};
+pub use write::{put_bytes, put_file, remove, remove_directory, settle, unsettle};
+
+/// What the functions of this module return.
+pub type Result<T> = std::result::Result<T, StoreError>;

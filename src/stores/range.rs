@@ -1,0 +1,162 @@
+//! A range of a file, read front to back while the next pieces of it are fetched.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+
+use bytes::{Buf, Bytes};
+
+use super::error::StoreError;
+use super::file::StoredFile;
+use super::process::Pending;
+use crate::interrupt::Interrupt;
+use crate::wire::as_u64;
+
+/// Bytes of the first request: a look at the front pays for no more.
+const FIRST_LEN: u64 = 1 << 20;
+/// Bytes of a request at most: above this size the time of an answer no longer matters.
+const MOST_LEN: u64 = 8 << 20;
+/// Requests that are in flight, or answered and not read.
+const MOST_PENDING: usize = 8;
+
+/// Bytes of a stored file. At the end it asks whether the file is still the same.
+pub struct StoredRange {
+    file: StoredFile,
+    interrupt: Interrupt,
+    /// Where the next request begins.
+    next: u64,
+    end: u64,
+    current: Bytes,
+    pending: VecDeque<Pending<Bytes>>,
+    /// Pieces that were read: one more is fetched ahead for each.
+    taken: usize,
+    /// Bytes that were taken.
+    fetched: u64,
+    is_checked: bool,
+}
+
+impl StoredRange {
+    /// The bytes from `start` to `end` (exclusive), or to the end of the file. The first request is made by the first read.
+    pub fn new(file: StoredFile, start: u64, end: Option<u64>, interrupt: Interrupt) -> Self {
+        let end = end.unwrap_or(u64::MAX).min(file.size());
+        let (current, pending) = (Bytes::new(), VecDeque::new());
+        Self { file, interrupt, next: start.min(end), end, current, pending, taken: 0, fetched: 0, is_checked: false }
+    }
+
+    /// Return the requests that were answered, and their bytes.
+    pub fn fetched(&self) -> (u64, u64) {
+        (as_u64(self.taken), self.fetched)
+    }
+
+    /// Takes the next piece, and begins to fetch those after it.
+    fn advance(&mut self) -> Result<(), StoreError> {
+        while self.next < self.end && self.pending.len() <= self.taken.min(MOST_PENDING - 1) {
+            let len = FIRST_LEN.checked_shl(u32::try_from(self.taken).unwrap_or(u32::MAX)).unwrap_or(MOST_LEN).min(MOST_LEN);
+            let stop = self.next.saturating_add(len).min(self.end);
+            self.pending.push_back(self.file.begin(self.next..stop)?);
+            self.next = stop;
+        }
+        if let Some(first) = self.pending.pop_front() {
+            self.taken = self.taken.saturating_add(1);
+            self.current = first.answer(&self.file.location().to_string(), &self.interrupt)?;
+            self.fetched = self.fetched.saturating_add(as_u64(self.current.len()));
+        }
+        Ok(())
+    }
+}
+
+impl Read for StoredRange {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        if self.current.is_empty() && !to.is_empty() {
+            self.advance()?;
+        }
+        let len = self.current.len().min(to.len());
+        if let Some(to) = to.get_mut(..len) {
+            self.current.copy_to_slice(to);
+        }
+        if len == 0 && !to.is_empty() && !self.is_checked {
+            self.is_checked = true;
+            self.file.ensure_same(&self.interrupt)?;
+        }
+        Ok(len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use object_store::memory::InMemory;
+    use object_store::path::Path;
+    use object_store::{ObjectStoreExt, PutPayload};
+
+    use super::super::location::{Location, StorageOptions};
+    use super::super::open::Store;
+    use super::super::process::wait;
+    use super::super::{StoreErrorKind, counts};
+    use super::*;
+
+    fn put(client: &Arc<InMemory>, bytes: Vec<u8>) {
+        let client = Arc::clone(client);
+        wait("memory", &Interrupt::default(), async move {
+            client.put(&Path::from("logs/0.log"), PutPayload::from(bytes)).await.unwrap();
+            Ok(())
+        })
+        .unwrap();
+    }
+
+    /// A file of a store in memory, with bytes that differ.
+    fn stored(len: usize) -> (Arc<InMemory>, StoredFile, Vec<u8>) {
+        let bytes: Vec<u8> = (0..len).map(|at| u8::try_from(at * 31 % 251).unwrap()).collect();
+        let client = Arc::new(InMemory::new());
+        put(&client, bytes.clone());
+        let location = Location::parse("s3://bucket/logs/0.log", &StorageOptions::new()).unwrap();
+        let store = Store::new(client.clone(), None, &location);
+        let file = StoredFile::in_store(store, &location, &Interrupt::default()).unwrap();
+        (client, file, bytes)
+    }
+
+    #[test]
+    fn a_range_is_read_in_order_whatever_its_length() {
+        for (len, start, end) in [(0, 0, None), (1, 0, None), (40 << 20, 0, None), (20 << 20, 123, Some(19 << 20)), (100, 40, Some(1000))] {
+            let (_, file, bytes) = stored(len);
+            let mut read = Vec::new();
+            StoredRange::new(file, start, end, Interrupt::default()).read_to_end(&mut read).unwrap();
+            let wanted = &bytes[usize::try_from(start).unwrap()..end.map_or(len, |end: u64| usize::try_from(end).unwrap().min(len))];
+            assert!(read == wanted, "{len} {start} {end:?}: {}", read.len());
+        }
+    }
+
+    #[test]
+    fn a_reader_that_stops_early_has_fetched_little() {
+        let (_, file, bytes) = stored(32 << 20);
+        let mut front = [0; 100];
+        let mut range = StoredRange::new(file, 0, None, Interrupt::default());
+        range.read_exact(&mut front).unwrap();
+        assert_eq!(front, bytes[..100]);
+        assert_eq!(range.fetched(), (1, FIRST_LEN));
+        assert_eq!(range.next, FIRST_LEN);
+        // Other tests count, too.
+        assert!(counts().bytes_fetched >= FIRST_LEN);
+    }
+
+    #[test]
+    fn another_version_is_an_error_and_not_other_bytes() {
+        for len in [16 << 20, 100] {
+            let (client, file, _) = stored(16 << 20);
+            let mut range = StoredRange::new(file, 0, None, Interrupt::default());
+            range.read_exact(&mut [0; 100]).unwrap();
+            put(&client, vec![7; len]);
+            let error = range.read_to_end(&mut Vec::new()).unwrap_err();
+            let error = error.into_inner().unwrap().downcast::<StoreError>().unwrap();
+            assert_eq!((error.kind, error.uri.as_str()), (StoreErrorKind::Changed, "s3://bucket/logs/0.log"));
+        }
+    }
+
+    #[test]
+    fn a_reader_that_is_not_wanted_any_more_ends() {
+        let (_, file, _) = stored(1 << 20);
+        let pending = Pending::<Bytes>::begin(&super::super::process::handle("memory").unwrap(), std::future::pending());
+        let error = pending.answer(&file.location().to_string(), &Interrupt::new(|| true)).unwrap_err();
+        assert_eq!(error.kind, StoreErrorKind::Interrupted);
+    }
+}
