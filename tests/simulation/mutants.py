@@ -30,9 +30,17 @@ class Mutant:
 
 
 MUTANTS = (
-    Mutant("skip a segment that ends at the first offset of a range", "log/reader.py", "follower <= start", "follower <= start + 1"),
     Mutant(
-        "skip a segment that begins at the last offset of a range", "log/reader.py", "one.base_offset >= end", "one.base_offset >= end - 1"
+        "skip a segment that ends at the first offset of a range",
+        "log/reader.py",
+        "ends = (wanted[0], held[0]), (held[1], wanted[1])",
+        "ends = (wanted[0], held[0]), (held[1] and held[1] - 1, wanted[1])",
+    ),
+    Mutant(
+        "skip a segment that begins at the last offset of a range",
+        "log/reader.py",
+        "ends = (wanted[0], held[0]), (held[1], wanted[1])",
+        "ends = (wanted[0], held[0]), (held[1], wanted[1] and wanted[1] - 1)",
     ),
     Mutant("ignore transaction markers", "log/reader.py", 'if self.options.isolation != "read_committed" or', "if True or"),
     Mutant("ignore log start offsets", "log/time_lookup.py", "    is_needed = start is not None and", "    is_needed = False and"),

@@ -30,11 +30,11 @@ def serving(buckets: Path, *, is_bucket: bool = False) -> Iterator[dict[str, str
         is_bucket: it stands for every bucket.
     """
 
-    class Handler(_Handler):
+    class Serving(Handler):
         root = buckets
         is_one = is_bucket
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Serving)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield {
@@ -57,7 +57,9 @@ def tag_of(path: Path) -> str:
     return f'"{status.st_size}-{status.st_mtime_ns}"'
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
+    """Answers the requests of one connection."""
+
     root: Path
     is_one: bool
     protocol_version = "HTTP/1.1"
@@ -124,16 +126,18 @@ class _Handler(BaseHTTPRequestHandler):
     def _object(self, path: Path) -> None:
         if not path.is_file():
             return self._answer(404, b"" if self.command == "HEAD" else b"<Error><Code>NoSuchKey</Code></Error>")
-        tag, data = tag_of(path), path.read_bytes()
+        tag, size = tag_of(path), path.stat().st_size
         headers = {"ETag": tag, "Last-Modified": written(path).strftime(HTTP_TIME)}
         if self.headers.get("If-Match", tag) != tag:
             return self._answer(412, b"<Error><Code>PreconditionFailed</Code></Error>")
         unit, _, span = self.headers.get("Range", "").partition("=")
         if unit != "bytes":
-            return self._answer(200, data, headers)
+            return self._answer(200, path.read_bytes(), headers)
         start, end = (int(edge) for edge in span.split("-"))
-        part = data[start : end + 1]
-        return self._answer(206, part, headers | {"Content-Range": f"bytes {start}-{start + len(part) - 1}/{len(data)}"})
+        with path.open("rb") as file:
+            file.seek(start)
+            part = file.read(end + 1 - start)
+        return self._answer(206, part, headers | {"Content-Range": f"bytes {start}-{start + len(part) - 1}/{size}"})
 
     def _answer(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
@@ -142,7 +146,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(body)
+            self.send_body(body)
+
+    def send_body(self, body: bytes) -> None:
+        self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
         """Print nothing."""
