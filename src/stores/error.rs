@@ -116,7 +116,13 @@ fn is_unavailable(error: &ObjectError) -> bool {
     causes(error).any(|cause| {
         let of_http = cause.downcast_ref::<HttpError>().map(HttpError::kind);
         let of_io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
-        matches!(of_http, Some(HttpErrorKind::Connect | HttpErrorKind::Request | HttpErrorKind::Timeout | HttpErrorKind::Interrupted))
+        // Of the request for the region of a bucket.
+        let of_client = cause.downcast_ref::<reqwest::Error>().is_some_and(|error| error.is_connect() || error.is_timeout());
+        of_client
+            || matches!(
+                of_http,
+                Some(HttpErrorKind::Connect | HttpErrorKind::Request | HttpErrorKind::Timeout | HttpErrorKind::Interrupted)
+            )
             || matches!(of_io, Some(io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset | io::ErrorKind::TimedOut))
     })
 }
