@@ -85,7 +85,10 @@ pub fn settle(source: &Location, place: &Location, interrupt: &Interrupt) -> Res
     request(place, interrupt, move |store, target| async move {
         match &store.hdfs {
             Some(hdfs) => hdfs.rename(&from, &to).await,
-            None => store.client.copy(&path, &target).await.map_err(|error| store.error(&error, &from)),
+            None => store.client.copy(&path, &target).await.map_err(|error| match store.error(&error, &to) {
+                missing if missing.kind == StoreErrorKind::NotFound => store.error(&error, &from),
+                refused => refused,
+            }),
         }
     })
 }
