@@ -490,11 +490,13 @@ def test_many_torn_tails_do_not_hide_an_error(tmp_path: Path):
     assert len(told["damage"]) == 100
 
 
-def test_the_page_shows_no_setting_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_page_shows_no_option_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The title names what was looked at, as people may see it."""
     written = tmp_path / "page.html"
     monkeypatch.setattr(stats_verb, "segments_of", lambda paths, **_: [])
-    stats_verb.stats.main(["--html", str(written), "s3://AKIA:SECRETWORD@bucket/orders-0"], standalone_mode=False)
+    stats_verb.stats.main(
+        ["--html", str(written), "--storage-option", "aws_secret_access_key=SECRETWORD", "s3://bucket/orders-0"], standalone_mode=False
+    )
     assert "SECRETWORD" not in written.read_text()
     assert "s3://bucket/orders-0" in written.read_text()
 
