@@ -13,8 +13,8 @@ use crate::wire::as_u64;
 
 /// Bytes of the first request: a look at the front pays for no more.
 const FIRST_LEN: u64 = 1 << 20;
-/// Bytes of a request at most: above this size the time of an answer no longer matters.
-const MOST_LEN: u64 = 8 << 20;
+/// How often the bytes of a request are doubled. Above 8 MiB the time of an answer no longer matters.
+const MOST_DOUBLINGS: usize = 3;
 /// Requests that are in flight, or answered and not read.
 const MOST_PENDING: usize = 8;
 
@@ -50,8 +50,7 @@ impl StoredRange {
     /// Takes the next piece, and begins to fetch those after it.
     fn advance(&mut self) -> Result<(), StoreError> {
         while self.next < self.end && self.pending.len() <= self.taken.min(MOST_PENDING - 1) {
-            let len = FIRST_LEN.checked_shl(u32::try_from(self.taken).unwrap_or(u32::MAX)).unwrap_or(MOST_LEN).min(MOST_LEN);
-            let stop = self.next.saturating_add(len).min(self.end);
+            let stop = self.next.saturating_add(FIRST_LEN << self.taken.min(MOST_DOUBLINGS)).min(self.end);
             self.pending.push_back(self.file.begin(self.next..stop)?);
             self.next = stop;
         }
@@ -66,7 +65,8 @@ impl StoredRange {
 
 impl Read for StoredRange {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        if self.current.is_empty() && !to.is_empty() {
+        // Nothing was read before the end only if all pieces were.
+        while self.current.is_empty() && !to.is_empty() && (self.next < self.end || !self.pending.is_empty()) {
             self.advance()?;
         }
         let len = self.current.len().min(to.len());
@@ -124,6 +124,18 @@ mod tests {
             let wanted = &bytes[usize::try_from(start).unwrap()..end.map_or(len, |end: u64| usize::try_from(end).unwrap().min(len))];
             assert!(read == wanted, "{len} {start} {end:?}: {}", read.len());
         }
+    }
+
+    #[test]
+    fn a_file_of_many_pieces_is_read_to_its_end() {
+        let (client, _, _) = stored(0);
+        let len = 600 << 20;
+        put(&client, vec![0; len]);
+        let location = Location::parse("s3://bucket/logs/0.log", &StorageOptions::new()).unwrap();
+        let file = StoredFile::in_store(Store::new(client, None, &location), &location, &Interrupt::default()).unwrap();
+        let mut range = StoredRange::new(file, 0, None, Interrupt::default());
+        assert_eq!(io::copy(&mut range, &mut io::sink()).unwrap(), as_u64(len));
+        assert!(range.taken > 64, "{}", range.taken);
     }
 
     #[test]
