@@ -43,7 +43,8 @@ def all_reached(
     decryption_keys: Keys | None = None,
 ) -> list[str | os.PathLike[str]]:
     """Return each of one or several paths, as `reached` does."""
-    return [reached(one, storage_options, decryption_keys) for one in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+    several = [paths] if isinstance(paths, str | os.PathLike) else paths
+    return [reached(path, storage_options, decryption_keys) for path in several]
 
 
 def ensure_options(storage_options: StorageOptions | None) -> None:

@@ -128,7 +128,7 @@ impl Store {
     }
 }
 
-/// False of the empty object that stands for a directory in some stores.
+/// Returns false for the empty object that represents a directory in some stores.
 fn is_file(meta: &ObjectMeta, directory: &Path) -> bool {
     meta.location != *directory || meta.size > 0
 }

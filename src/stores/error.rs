@@ -106,7 +106,7 @@ fn kind_of(error: &ObjectError) -> StoreErrorKind {
     }
 }
 
-/// The status of the answer. The client has no other way to tell that of a listing than its text.
+/// The HTTP status of the answer, from the text of the error: `object_store` does not expose the status of a listing.
 fn status(error: &ObjectError) -> Option<u16> {
     causes(error).find_map(|cause| cause.to_string().strip_prefix(STATUS)?.get(..3)?.parse().ok())
 }

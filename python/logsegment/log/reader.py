@@ -2,8 +2,8 @@
 
 Every reader of a partition asks `arranged` for its segments, and `PartitionReader` for the records. A segment holds offsets from its name
 on and before the name of the next segment; compaction may only make it begin later. A segment that contradicts its name (SEG-1) is damage:
-it was renamed, or swapped with another one. Its batches are looked for by the offsets that they hold, whatever the name. A read of these
-offsets, or of those of the name, raises the error, or reports it and gives the records.
+it was renamed, or swapped with another one. A read finds its batches by the offsets that they hold. A read
+of these offsets, or of the offsets of the name, raises the error, or reports it and returns the records.
 
 Source: `LogSegment` and `LocalLog` in Kafka.
 """
@@ -344,7 +344,7 @@ def lower_bounded(file: SegmentFile) -> SegmentFile:
 
 
 def _touch(wanted: tuple[int | None, int | None], held: tuple[int | None, int | None]) -> bool:
-    """Return False if offsets from the first (inclusive) to the second (exclusive) are in one range only; None is no bound."""
+    """Return True if two ranges of offsets overlap: first (inclusive) and end (exclusive), None without a bound."""
     begins, ends = (wanted[0], held[0]), (held[1], wanted[1])
     return all(begin is None or end is None or begin < end for begin, end in zip(begins, ends, strict=True))
 

@@ -118,7 +118,7 @@ class CutFile:
         size: how many bytes.
 
     Attributes:
-        offsets: the offsets that its batches must have, set by who opens it.
+        offsets: the offsets that its batches must have, set by `_open_log`.
     """
 
     offsets: tuple[int, int | None]
