@@ -138,6 +138,10 @@ def test_a_number_that_does_not_fit_is_a_mistake_in_the_command(option: str):
     assert (done.code, "Traceback" in done.err) == (2, False)
 
 
+#: A shell shows 130 for both. Python ends itself by the signal if it met the code of a dataclass or a named tuple being made.
+INTERRUPTED = (130, -signal.SIGINT)
+
+
 def ready(process: subprocess.Popen[bytes], name: str) -> None:
     """Wait until a module is being imported, by the list that `-v` writes."""
     assert process.stderr is not None
@@ -153,7 +157,7 @@ def test_ctrl_c_while_modules_are_imported_leaves_no_traceback(module: str):
     ready(process, f"import '{module}")
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
-    assert (process.returncode, b"Traceback" in told) == (130, False)
+    assert (process.returncode in INTERRUPTED, b"Traceback" in told) == (True, False)
 
 
 @pytest.mark.slow
@@ -168,4 +172,4 @@ def test_ctrl_c_at_any_time_leaves_no_traceback():
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=60)
         # A line break takes the shell's prompt to the next line.
-        assert (process.returncode, told.strip()) == (130, b"")
+        assert (process.returncode in INTERRUPTED, told.strip()) == (True, b"")
