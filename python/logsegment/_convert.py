@@ -12,6 +12,7 @@ from logsegment._core import convert as core_convert
 from logsegment._core import convert_array as core_convert_array
 from logsegment._options import CompressionName, EntryKeywords, OnBadValue, ReadOptions
 from logsegment._output import ensure_apart, staged_output
+from logsegment._storage import StorageOptions, reached_source
 from logsegment.compat import ERRORS, KafkaError
 from logsegment.segment_files.discovery import segment_at, with_neighbours
 
@@ -111,6 +112,7 @@ def convert(
     check_crc: bool = True,
     out: str | os.PathLike[str] | BinaryIO | None = None,
     overwrite: bool = False,
+    storage_options: StorageOptions | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Converted:
     """Convert entries to another format, another codec, or both.
@@ -142,6 +144,7 @@ def convert(
         check_crc: verify the checksums of rewritten entries; copied entries are not checked.
         out: see `encode`.
         overwrite: see `encode`.
+        storage_options: options of the store of a URI; see `Log`.
         options: options of entries of the source; see `decode`. `codecs` also resolves the alias in `compression`.
 
     Returns:
@@ -180,6 +183,7 @@ def convert(
         batch_bytes=batch_bytes,
     )
     read = ReadOptions.of(EntryKeywords, options, check_crc=check_crc)
+    source = reached_source(source, storage_options)
     ensure_apart(source, out=out)
     if isinstance(source, str | os.PathLike):
         source = FileSource(source, next_offset=with_neighbours(segment_at(source)).next_offset)

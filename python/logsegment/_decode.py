@@ -29,6 +29,7 @@ from logsegment._options import (
     ensure_offsets,
     partition_number,
 )
+from logsegment._storage import StorageOptions, reached_source
 from logsegment._text import listed
 from logsegment._typed_values import planned
 from logsegment.segment_files.discovery import SegmentFile, segment_at
@@ -73,6 +74,7 @@ def decode(
     framing: Framing | None = None,
     integers: Integers = "int64",
     key: str | bytes | Sequence[str | bytes] | None = None,
+    storage_options: StorageOptions | None = None,
 ) -> RecordStream:
     """Decode record batches into a stream of Arrow columns, one row per record.
 
@@ -150,6 +152,7 @@ def decode(
         integers: the column of an integer of JSON whose schema has no bounds: "int64", or "decimal" for decimal128(38, 0). A number that
             its column cannot hold is null alone, and a finding (SCH-3, a warning) names its field.
         key: return only records with this key (text is UTF-8), or with one of several.
+        storage_options: options of the store of a URI or a `FileSource`; see `Log`. A path of this machine and bytes ignore them.
 
     Returns:
         A `RecordStream`. `timestamp` is timestamp[us, UTC]; -1 is 1969-12-31T23:59:59.999Z, and a time that does not fit is null.
@@ -170,7 +173,8 @@ def decode(
     """
     arguments = locals() | {"partition": partition_number(partition)}
     ensure_offsets(start_offset, end_offset)
-    return decoded(arguments.pop("source"), ReadOptions(**arguments))
+    source = reached_source(arguments.pop("source"), arguments.pop("storage_options"))
+    return decoded(source, ReadOptions(**arguments))
 
 
 def decoded(source: Any, options: ReadOptions) -> RecordStream:
@@ -192,6 +196,7 @@ def batches(
     on_error: OnError = "raise",
     strict_tail: bool = False,
     resolve: bool = False,
+    storage_options: StorageOptions | None = None,
     **options: Unpack[SkippingKeywords],
 ) -> BatchTable:
     """Read the headers of all entries into an Arrow table, one row per entry. Nothing is decompressed.
@@ -202,6 +207,7 @@ def batches(
         on_error: "raise" at an entry with an invalid length, or "skip" to the next valid entry and report a finding.
         strict_tail: raise TruncatedError if the source ends inside an entry.
         resolve: decompress messages of magic 0, 1 and Kafka 0.7 for their `baseOffset` and `count`.
+        storage_options: options of the store of a URI; see `Log`.
         options: options of entries; see `decode`. Of `codecs`, only the aliases are used: the column `compression` contains them
             instead of `plugin:3`.
 
@@ -222,7 +228,8 @@ def batches(
     Source: `DumpLogSegments` in Kafka's tools.
     """
     own = {"check_crc": check_crc, "on_error": on_error, "strict_tail": strict_tail, "resolve": resolve}
-    return core_batch_stream(source, ReadOptions.of(SkippingKeywords, options, **own)).read_all()
+    read = ReadOptions.of(SkippingKeywords, options, **own)
+    return core_batch_stream(reached_source(source, storage_options), read).read_all()
 
 
 def batch_stream(
@@ -233,6 +240,7 @@ def batch_stream(
     strict_tail: bool = False,
     batch_size: int = 65536,
     resolve: bool = False,
+    storage_options: StorageOptions | None = None,
     **options: Unpack[SkippingKeywords],
 ) -> RecordStream:
     """Read the headers of all entries as a stream: the rows of `batches`, in bounded memory.
@@ -244,6 +252,7 @@ def batch_stream(
         strict_tail: see `batches`.
         batch_size: approximate number of rows of an Arrow batch.
         resolve: decompress messages of magic 0, 1 and Kafka 0.7 for their `baseOffset` and `count`.
+        storage_options: options of the store of a URI; see `Log`.
         options: options of entries; see `decode`. Of `codecs`, only the aliases are used: the column `compression` contains them
             instead of `plugin:3`.
 
@@ -261,7 +270,7 @@ def batch_stream(
     Source: `DumpLogSegments` in Kafka's tools.
     """
     own = {"check_crc": check_crc, "on_error": on_error, "strict_tail": strict_tail, "batch_size": batch_size, "resolve": resolve}
-    return core_batch_stream(source, ReadOptions.of(SkippingKeywords, options, **own))
+    return core_batch_stream(reached_source(source, storage_options), ReadOptions.of(SkippingKeywords, options, **own))
 
 
 def with_findings(stream: RecordStream) -> Iterator[tuple[ArrowBatch | None, list[Finding]]]:

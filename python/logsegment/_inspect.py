@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Unpack
 
 from logsegment._core import inspect_entry
 from logsegment._options import Depth, EntryKeywords, ReadOptions, ensure_offsets
+from logsegment._storage import StorageOptions, reached_source
 from logsegment._text import count
 
 #: Records that are shown one by one, and bytes of a key, value or packed block.
@@ -134,6 +135,7 @@ def inspect(
     depth: Depth = "full",
     records: int | None = RECORDS,
     value_bytes: int = VALUE_BYTES,
+    storage_options: StorageOptions | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Field:
     """Show one entry field by field: bytes, value, meaning and damage. Never raises on invalid bytes.
@@ -146,6 +148,7 @@ def inspect(
         records: number of records shown one by one, None for all; the others are one field. At most 300,000 fields are shown of a hostile
             batch.
         value_bytes: number of bytes kept of a key, a value or a compressed block.
+        storage_options: options of the store of a URI; see `Log`.
         options: options of entries; see `decode`. `limits` bound the decompressed bytes.
 
     Returns:
@@ -171,7 +174,7 @@ def inspect(
     if records is not None and records < 0:
         raise ValueError(f"records must not be negative, not {records}")
     shown = InspectOptions(at=at or 0, offset=offset, depth=depth, records=records, value_bytes=value_bytes)
-    return inspected(source, shown, ReadOptions.of(EntryKeywords, options))
+    return inspected(reached_source(source, storage_options), shown, ReadOptions.of(EntryKeywords, options))
 
 
 def inspected(source: Any, shown: InspectOptions, options: ReadOptions) -> Field:

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from logsegment._core import Limits, Lz4Rewriter, lz4_survey
 from logsegment._core import lz4_header_checksum as core_lz4_header_checksum
 from logsegment._options import ensure_one_of
+from logsegment._storage import StorageOptions, reached_source
 
 Form: TypeAlias = Literal["correct", "broken"]
 #: The form of each entry's header checksum: the same in all, or that of its magic.
@@ -63,7 +64,9 @@ def lz4_header_checksum(frame: Any, *, form: Form) -> int:
     return core_lz4_header_checksum(frame, form)
 
 
-def fix_lz4(source: Any, *, form: FixedForm = "correct", limits: Limits | None = None) -> bytes:
+def fix_lz4(
+    source: Any, *, form: FixedForm = "correct", limits: Limits | None = None, storage_options: StorageOptions | None = None
+) -> bytes:
     """Write the correct header checksum into every LZ4 frame of a message set, or that of the entry's magic.
 
     One byte of each frame changes, and the checksum of its entry. Nothing is decompressed; all other bytes stay, also a torn tail. Kafka
@@ -74,6 +77,7 @@ def fix_lz4(source: Any, *, form: FixedForm = "correct", limits: Limits | None =
         form: "correct" in all entries; or "magic": what brokers of each magic expect, as `break_lz4` writes it in magic 0 and correct in
             magic 1 and 2.
         limits: see `decode`.
+        storage_options: options of the store of a URI; see `Log`.
 
     Returns:
         The rewritten entries, of the same size as the input; fewer bytes if "magic" removed a content size or content checksum.
@@ -93,10 +97,10 @@ def fix_lz4(source: Any, *, form: FixedForm = "correct", limits: Limits | None =
     Source: KIP-57; `rd_kafka_lz4_decompress` of librdkafka repairs frames the same way.
     """
     ensure_one_of("form", form, get_args(FixedForm))
-    return b"".join(Lz4Rewriter(source, form, limits, True))
+    return b"".join(Lz4Rewriter(reached_source(source, storage_options), form, limits, True))
 
 
-def break_lz4(source: Any, *, limits: Limits | None = None) -> bytes:
+def break_lz4(source: Any, *, limits: Limits | None = None, storage_options: StorageOptions | None = None) -> bytes:
     """Write the header checksum of Kafka 0.8.2 and 0.9 into every LZ4 frame of a message set.
 
     Content size and content checksum are removed, since these readers reject them. They read magic 0 only; no reader accepts magic 1 or
@@ -105,6 +109,7 @@ def break_lz4(source: Any, *, limits: Limits | None = None) -> bytes:
     Args:
         source: as in `fix_lz4`.
         limits: as in `fix_lz4`.
+        storage_options: options of the store of a URI; see `Log`.
 
     Returns:
         The rewritten entries; fewer bytes than the input if something was removed.
@@ -119,15 +124,16 @@ def break_lz4(source: Any, *, limits: Limits | None = None) -> bytes:
 
     Source: KIP-57; `KafkaLZ4BlockInputStream` of Kafka 0.9.
     """
-    return b"".join(Lz4Rewriter(source, "broken", limits, True))
+    return b"".join(Lz4Rewriter(reached_source(source, storage_options), "broken", limits, True))
 
 
-def check_lz4(source: Any, *, limits: Limits | None = None) -> list[Lz4Frames]:
+def check_lz4(source: Any, *, limits: Limits | None = None, storage_options: StorageOptions | None = None) -> list[Lz4Frames]:
     """Count the LZ4 frames of a source by their header checksums.
 
     Args:
         source: as in `fix_lz4`; read piece by piece, in bounded memory.
         limits: as in `fix_lz4`.
+        storage_options: options of the store of a URI; see `Log`.
 
     Returns:
         One `Lz4Frames` for each kind, by magic and form; an empty list without LZ4.
@@ -141,4 +147,4 @@ def check_lz4(source: Any, *, limits: Limits | None = None) -> list[Lz4Frames]:
 
     Source: KIP-57.
     """
-    return [Lz4Frames(*row) for row in lz4_survey(source, limits)]
+    return [Lz4Frames(*row) for row in lz4_survey(reached_source(source, storage_options), limits)]

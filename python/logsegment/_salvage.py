@@ -14,6 +14,7 @@ from logsegment._core import salvage as core_salvage
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import EntryKeywords, ReadOptions
 from logsegment._output import ensure_apart, staged_output
+from logsegment._storage import StorageOptions, reached_source
 from logsegment._survey import LostRange
 from logsegment._text import camel_case
 from logsegment.segment_files.discovery import SegmentFile
@@ -122,6 +123,7 @@ def salvage(
     order: Order = "input",
     first_offset: int | None = None,
     end_offset: int | None = None,
+    storage_options: StorageOptions | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Salvage:
     """Copy every valid entry of damaged bytes, byte for byte, and account for every other byte.
@@ -149,6 +151,7 @@ def salvage(
             order can be sorted; entries in order may be any number.
         first_offset: with `order="offset"`: the segment's base offset, before which no entry may be.
         end_offset: with `order="offset"`: the base offset of the next segment, which no entry may reach.
+        storage_options: options of the store of a URI; see `Log`.
         options: options of entries; see `decode`. Without `experimental`, a valid batch of magic 3 is an error, and no file is written.
             `codecs` decompress the records of batches. A valid entry over `limits` is kept.
 
@@ -176,6 +179,7 @@ def salvage(
         raise ValueError(f'order must be "input" or "offset", not {order!r}')
     if order == "input" and (first_offset is not None or end_offset is not None):
         raise ValueError('first_offset and end_offset need order="offset"')
+    source = reached_source(source, storage_options)
     ensure_apart(source, out=out, aside=aside)
     fit = SalvageOptions(
         is_sorted=order == "offset",

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
-from logsegment.stores.uri import with_options
+from logsegment._core import FileSource
+from logsegment.stores.uri import StorageOptions, ensure_options, with_options
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
 
-__all__ = ["Access", "Keys", "StorageOptions", "all_reached", "ensure_options", "reached"]
+__all__ = ["Access", "Keys", "StorageOptions", "all_reached", "reached", "reached_source"]
 
-#: Options of a store by the names of object_store, as in Polars and delta-rs: `{"aws_region": "eu-west-1"}`.
-StorageOptions: TypeAlias = Mapping[str, str]
 #: What reaches the files of a source.
 Access: TypeAlias = tuple[StorageOptions | None, Keys | None]
 
@@ -47,16 +46,20 @@ def all_reached(
     return [reached(path, storage_options, decryption_keys) for path in several]
 
 
-def ensure_options(storage_options: StorageOptions | None) -> None:
-    """Refuse options of a store that are not text.
+def reached_source(source: Any, storage_options: StorageOptions | None = None) -> Any:
+    """Return a source of `decode` with the options of its store. Bytes and file objects have no store, and stay as they are.
+
+    Args:
+        source: a path, a URI, a `FileSource`, a buffer or a file object.
+        storage_options: options of the store. Those of a `FileSource` with the same names are replaced.
 
     Raises:
-        TypeError: if they are not a mapping of text to text. The message has no value.
+        TypeError, ValueError: as `reached`.
     """
-    if storage_options is None:
-        return
-    if not isinstance(storage_options, Mapping):
-        raise TypeError(f"storage_options must be a mapping of names to text, not {type(storage_options).__name__}")
-    for name, value in storage_options.items():
-        if not isinstance(name, str) or not isinstance(value, str):
-            raise TypeError(f"storage_options must have text, but {name!r} has {type(value).__name__}")
+    ensure_options(storage_options)
+    if not storage_options:
+        return source
+    if isinstance(source, FileSource):
+        place = reached(source.path, storage_options)
+        return FileSource(place, source.start, source.end, source.offsets, source.finding, source.next_offset, source.is_inner)
+    return reached(source, storage_options) if isinstance(source, str | os.PathLike) else source

@@ -29,6 +29,7 @@ from logsegment._core import (
 from logsegment._errors import in_file
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import Depth, EntryKeywords, ReadOptions, SkippingKeywords
+from logsegment._storage import StorageOptions, reached_source
 from logsegment._survey import SWALLOWED, UNFINISHED, LostRange, SafeRange, Survey, Totals, survey, surveyed_source
 from logsegment._text import count
 from logsegment.segment_files.discovery import SegmentFile
@@ -206,6 +207,7 @@ def validate(
     depth: Depth = "full",
     check_crc: bool = True,
     strict_tail: bool = False,
+    storage_options: StorageOptions | None = None,
     **options: Unpack[SkippingKeywords],
 ) -> Report:
     """Validate everything in a source, past damage. Never raises on invalid bytes.
@@ -217,6 +219,7 @@ def validate(
             decompresses only the metadata; then only "full" finds damage in keys, values, headers and the rest of the stream.
         check_crc: verify the checksum of every entry.
         strict_tail: report a source that ends inside an entry as an error, not as an information.
+        storage_options: options of the store of a URI; see `Log`.
         options: options of entries; see `decode`. With `unreadable="skip"` a valid batch that cannot be read here is a warning.
 
     Returns:
@@ -233,7 +236,8 @@ def validate(
 
     Source: docs/reference/findings.md; `LogValidator` and `DumpLogSegments` in Kafka.
     """
-    opened = FileSource(source) if isinstance(source, str | os.PathLike) else source
+    place = reached_source(source, storage_options)
+    opened = FileSource(place) if isinstance(place, str | os.PathLike) else place
     return validated(opened, depth, ReadOptions.of(SkippingKeywords, options, check_crc=check_crc, strict_tail=strict_tail))
 
 

@@ -24,6 +24,7 @@ from logsegment._rewrite.partitions import (
     sources_of,
 )
 from logsegment._rewrite.rewrite import ensure_outside
+from logsegment._storage import StorageOptions, reached
 from logsegment.segment_files.discovery import SegmentFile, find_segments
 from logsegment.segment_files.log_start import files_of_partitions
 from logsegment.segment_files.output_names import directory_name
@@ -63,6 +64,7 @@ def compact(
     dry_run: bool = False,
     log_start_offset: LogStartOffset = "honour",
     replica: str | os.PathLike[str] | None = None,
+    storage_options: StorageOptions | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Rewrite:
     """Compact partitions by key, as the log cleaner of a broker does.
@@ -88,6 +90,7 @@ def compact(
         dry_run: return the account, and write nothing but temporary files.
         log_start_offset: as in `rewrite`.
         replica: which directory is read of a partition that is in several; see `Log`.
+        storage_options: options of the store of a URI; see `Log`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -107,6 +110,7 @@ def compact(
 
     Source: `Cleaner`, `CleanedTransactionMetadata` and `SkimpyOffsetMap` in Kafka; KIP-58, KIP-98, KIP-534.
     """
+    source = reached(source, storage_options) if isinstance(source, PATHS) else source
     if not isinstance(source, PATHS) or not is_directory(source):
         raise TypeError("compact needs the path of a partition directory, or of a tree of them")
     if memory < 1 or delete_retention_ms < 0:

@@ -11,6 +11,7 @@ from logsegment._output import PATHS, ensure_apart, output_directory, staged_out
 from logsegment._rewrite.account import Rewrite
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, rewrite_partitions, snapshot_before, sources_of
 from logsegment._rewrite.selection import Keys, Selection, core_selection
+from logsegment._storage import StorageOptions, reached_source
 from logsegment.segment_files.discovery import segment_at
 from logsegment.segment_files.log_start import files_of_partitions
 from logsegment.stores.listing import is_directory
@@ -39,6 +40,7 @@ def rewrite(
     dry_run: bool = False,
     log_start_offset: LogStartOffset = "honour",
     replica: str | os.PathLike[str] | None = None,
+    storage_options: StorageOptions | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Rewrite:
     """Write a log without some of its records, or without their values, as the log cleaner of a broker would.
@@ -74,6 +76,7 @@ def rewrite(
         dry_run: return the account, and write nothing.
         log_start_offset: "honour" deletes the records of directories below their log start offsets, as `Log` does; "ignore" keeps them.
         replica: which directory is read of a partition that is in several; see `Log`.
+        storage_options: options of the store of a URI; see `Log`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -113,6 +116,7 @@ def rewrite(
     ensure_meant(how)
     work = RewriteWork(ReadOptions.of(EntryKeywords, options), how, dry_run)
     partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
+    source = reached_source(source, storage_options)
     if isinstance(source, PATHS) and is_directory(source):
         return _directory(source, out, work, partitions)
     return _file(source, out, work, overwrite=overwrite)

@@ -18,6 +18,7 @@ from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions,
 from logsegment._output import NamedFile, OutputFile, new_file, output_directory
 from logsegment._rewrite.partitions import cut_batch, ensure_own_directories, snapshot_before, sources_of, write_sidecars
 from logsegment._rewrite.rewrite import ensure_outside
+from logsegment._storage import StorageOptions, all_reached, reached_source
 from logsegment._text import camel_case
 from logsegment._validate import ensure_undamaged
 from logsegment.segment_files.discovery import SegmentFile, found_in
@@ -101,6 +102,7 @@ def split(
     bytes: int | None = None,
     log_start_offset: LogStartOffset = "honour",
     replica: str | os.PathLike[str] | None = None,
+    storage_options: StorageOptions | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Arrangement:
     """Cut segments at offsets, times or sizes. Batches stay byte for byte, so that a cut inside a batch is made after it.
@@ -118,6 +120,7 @@ def split(
         log_start_offset: "honour" leaves out the records of directories below their log start offsets, as `Log` does; then the batch
             around such an offset is written anew. "ignore" keeps them.
         replica: which directory is read of a partition that is in several; see `Log`.
+        storage_options: options of the store of a URI; see `Log`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -161,7 +164,8 @@ def split(
         return is_cut
 
     partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
-    return _arranged(source, out, ReadOptions.of(EntryKeywords, options), (cut_of_partition, True, partitions))
+    place = reached_source(source, storage_options)
+    return _arranged(place, out, ReadOptions.of(EntryKeywords, options), (cut_of_partition, True, partitions))
 
 
 def join(
@@ -171,6 +175,7 @@ def join(
     overwrite: bool = False,
     log_start_offset: LogStartOffset = "honour",
     replica: str | os.PathLike[str] | None = None,
+    storage_options: StorageOptions | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Arrangement:
     """Merge adjacent segments of a partition. Batches stay byte for byte.
@@ -182,6 +187,7 @@ def join(
         overwrite: replace an existing file. A directory is never replaced.
         log_start_offset: as in `split`.
         replica: which directory is read of a partition that is in several; see `Log`.
+        storage_options: options of the store of a URI; see `Log`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -198,7 +204,7 @@ def join(
         [20]
     """
     read = ReadOptions.of(EntryKeywords, options)
-    given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    given = all_reached(sources, storage_options)
     partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
     if len(given) == 1 and is_directory(given[0]):
         return _arranged(given[0], out, read, (lambda: lambda header, held: held + header.size > MOST, False, partitions))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from logsegment._core import Limits, RecordSections
 from logsegment._options import ReadOptions
+from logsegment._storage import StorageOptions, reached_source
 from logsegment._text import count
 from logsegment.plugins.entry import Plugin
 
@@ -71,6 +72,7 @@ def train_dictionary(
     level: int = 3,
     codecs: Registry | None = None,
     limits: Limits | None = None,
+    storage_options: StorageOptions | None = None,
 ) -> TrainedDictionary:
     """Make a zstd dictionary from segments. The same segments give the same dictionary.
 
@@ -78,12 +80,13 @@ def train_dictionary(
     Control batches, which nobody compresses, are left out.
 
     Args:
-        sources: each as in `decode`; a path needs `FileSource`.
+        sources: each as in `decode`.
         size: bytes of the dictionary at most, 256 or more; None for 112,640 (zstd's own), or a tenth of the samples if that is less.
         samples: batches to keep at most, 20 or more; 64 MiB of them. Every fifth is only measured.
         level: of zstd, at which the dictionary is made and measured.
         codecs: as in `decode`, for batches that plugins packed.
         limits: as in `decode`.
+        storage_options: options of the store of URIs; see `Log`.
 
     Returns:
         A `TrainedDictionary`.
@@ -112,7 +115,7 @@ def train_dictionary(
         raise ValueError(f"a dictionary needs {LEAST_SAMPLES} samples and {LEAST_SIZE} bytes at least, not {samples} and {size}")
     kept = _Samples(samples)
     for source in sources:
-        for sections in RecordSections(source, ReadOptions(codecs=codecs, limits=limits)):
+        for sections in RecordSections(reached_source(source, storage_options), ReadOptions(codecs=codecs, limits=limits)):
             for records in sections:
                 kept.add(records)
     if len(kept.records) < LEAST_BATCHES:

@@ -35,6 +35,7 @@ from logsegment._core import scan_transactions as core_scan_transactions
 from logsegment._errors import naming_file
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import EVERY_FORMAT, OnError, ReadOptions, SkippingKeywords, Timestamp
+from logsegment._storage import StorageOptions, reached_source
 from logsegment.log.piece import Part, PartitionPiece
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.log.time_lookup import first_offset_at, first_place_at, from_log_start, within_times
@@ -250,15 +251,22 @@ def committed_transactions(segments: Sequence[SegmentFile], options: ReadOptions
     return core_committed_transactions([(file.path, file.base_offset or 0) for file in arranged(segments, reports=True)], options)
 
 
-def scan_transactions(sources: Sequence[Any], *, on_error: OnError = "raise", **options: Unpack[SkippingKeywords]) -> Transactions:
+def scan_transactions(
+    sources: Sequence[Any],
+    *,
+    on_error: OnError = "raise",
+    storage_options: StorageOptions | None = None,
+    **options: Unpack[SkippingKeywords],
+) -> Transactions:
     """Find the aborted and open transactions of a partition, from headers and markers alone (nothing is decompressed).
 
     A marker counts if the checksum of its batch matches. A transaction that is open where bytes are damaged is undecided up to there: its
     marker may have been in them.
 
     Args:
-        sources: the segments of one partition in offset order, each a buffer or a FileSource.
+        sources: the segments of one partition in offset order, each a path, a `FileSource` or a buffer.
         on_error: that of the decode that follows. With "skip" every entry is read, and counts if its checksum matches.
+        storage_options: options of the store of URIs; see `Log`.
         options: options of entries of the decode that follows; see `decode`.
 
     Returns:
@@ -275,7 +283,8 @@ def scan_transactions(sources: Sequence[Any], *, on_error: OnError = "raise", **
         >>> ls.scan_transactions([ls.FileSource("00000000000000000000.log")]).last_stable_offset is None
         True
     """
-    return core_scan_transactions(sources, ReadOptions.of(SkippingKeywords, options, on_error=on_error))
+    places = [reached_source(source, storage_options) for source in sources]
+    return core_scan_transactions(places, ReadOptions.of(SkippingKeywords, options, on_error=on_error))
 
 
 def arranged(files: Sequence[SegmentFile], *, reports: bool) -> list[SegmentFile]:

@@ -13,6 +13,7 @@ from uuid import UUID
 from logsegment._core import ensure_schema
 from logsegment._options import Framing
 from logsegment._output import write_file
+from logsegment._storage import StorageOptions
 from logsegment.schemas.local import SUFFIXES, Neighbours, schema_files, text_of
 from logsegment.schemas.model import Schema, SchemaReference, SchemaSet, SchemaType, SubjectVersion
 from logsegment.schemas.registry import from_registry
@@ -126,13 +127,14 @@ def from_directory(directory: StrPath, *, ids: Mapping[int | str, StrPath] | Non
     return SchemaSet(tuple(schemas), framing, is_local=not any(one.versions for one in schemas))
 
 
-def from_path(path: StrPath, *, framing: Framing | None = None) -> SchemaSet:
+def from_path(path: StrPath, *, framing: Framing | None = None, storage_options: StorageOptions | None = None) -> SchemaSet:
     """Read schemas from a schema file, a directory of schema files, the log of a registry, or the URL of a registry.
 
     Args:
         path: the path; a file with the suffix `.avsc`, `.json` or `.proto` is the one schema of all values, as `single` reads it.
             `http://` and `https://` are a registry, which `from_registry` reads; user and password may be in the URL.
         framing: see `SchemaSet`; None is "auto".
+        storage_options: options of the store of a log; see `Log`.
 
     Returns:
         A `SchemaSet`.
@@ -152,7 +154,7 @@ def from_path(path: StrPath, *, framing: Framing | None = None) -> SchemaSet:
         return single(place, framing=framing or "auto")
     if place.is_dir() and schema_files(place):
         return from_directory(place, framing=framing or "auto")
-    return from_log(str(path), framing=framing or "auto")
+    return from_log(str(path), framing=framing or "auto", storage_options=storage_options)
 
 
 def written(schemas: SchemaSet, directory: Path) -> list[Path]:

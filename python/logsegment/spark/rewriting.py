@@ -19,6 +19,7 @@ from logsegment._rewrite.account import Rewrite, RewrittenFile
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, ensure_own_directories, rewrite_partition
 from logsegment._rewrite.rewrite import MaskWith, ensure_meant, ensure_outside
 from logsegment._rewrite.selection import Selection, core_selection
+from logsegment._storage import StorageOptions, reached
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.segment_files.log_start import files_of_partitions
 from logsegment.segment_files.output_names import directory_name
@@ -51,6 +52,7 @@ def rewrite(
     allow_lower_end: bool = False,
     log_start_offset: LogStartOffset = "honour",
     replica: str | os.PathLike[str] | None = None,
+    storage_options: StorageOptions | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Rewrite:
     """Rewrite the partitions of a tree, as `logsegment.rewrite` does, with one task for each partition.
@@ -64,6 +66,7 @@ def rewrite(
         dst: a directory, which is made. It must not hold the partitions that are written.
         keep, drop, tombstone, mask: as in `logsegment.rewrite`; also a DataFrame with the keys in its column `key`, or in its only column.
         mask_with, mask_key, compression, allow_loss, allow_lower_end, log_start_offset, replica: as in `logsegment.rewrite`.
+        storage_options: options of the store of `src`; see `logsegment.Log`.
         options: options of entries; see `logsegment.decode`.
 
     Returns:
@@ -82,6 +85,7 @@ def rewrite(
         >>> done.records
         240
     """
+    src = reached(src, storage_options)
     files, findings = files_of_partitions(src, PartitionOptions(log_start_offset=log_start_offset, replica=replica))
     target = os.path.abspath(os.fspath(dst))
     if is_stored(os.fspath(dst)):

@@ -10,11 +10,13 @@ import os
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from logsegment._log_paths import ID
 
+#: Options of a store by the names of object_store, as in Polars and delta-rs: `{"aws_region": "eu-west-1"}`.
+StorageOptions: TypeAlias = Mapping[str, str]
 #: Two letters at least: `C:` is a drive.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 #: Hadoop's names of the same stores.
@@ -107,7 +109,7 @@ def placed(path: str | os.PathLike[str]) -> str:
     return joined(parts)
 
 
-def with_options(path: str | os.PathLike[str], options: Mapping[str, str] | None) -> str:
+def with_options(path: str | os.PathLike[str], options: StorageOptions | None) -> str:
     """Return a path or URI as `placed` does, with options of its store; a path of this machine has none.
 
     Args:
@@ -115,8 +117,10 @@ def with_options(path: str | os.PathLike[str], options: Mapping[str, str] | None
         options: by the names of object_store; None for those of the environment.
 
     Raises:
+        TypeError: as `ensure_options`.
         ValueError: as `placed`.
     """
+    ensure_options(options)
     place = placed(path)
     if not options or not is_stored(place):
         return place
@@ -124,6 +128,21 @@ def with_options(path: str | os.PathLike[str], options: Mapping[str, str] | None
     own = [parts.query] if parts.query else []
     own += [f"{quote(str(name), safe='')}={quote(str(value), safe='')}" for name, value in sorted(options.items())]
     return joined(parts._replace(query="&".join(own)))
+
+
+def ensure_options(storage_options: StorageOptions | None) -> None:
+    """Refuse options of a store that are not text.
+
+    Raises:
+        TypeError: if they are not a mapping of text to text. The message has no value.
+    """
+    if storage_options is None:
+        return
+    if not isinstance(storage_options, Mapping):
+        raise TypeError(f"storage_options must be a mapping of names to text, not {type(storage_options).__name__}")
+    for name, value in storage_options.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise TypeError(f"storage_options must have text, but {name!r} has {type(value).__name__}")
 
 
 @lru_cache(maxsize=_KEPT)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from logsegment._core import Finding
 from logsegment._log_paths import LOG, MANIFEST, SEGMENT, WATERMARK, is_upload, object_name, partition_of, place_of
 from logsegment.stores.listing import DirectoryEntry, Listing, entries, entry_of, walk_directories
-from logsegment.stores.uri import cut_name, cut_of, directory_of, join_path, shown, untiered
+from logsegment.stores.uri import StorageOptions, cut_name, cut_of, directory_of, join_path, shown, untiered, with_options
 from logsegment.tiered.cache import LruCache
 from logsegment.tiered.errors import ManifestError
 from logsegment.tiered.keys import KeyRing, Keys
@@ -35,13 +35,16 @@ class UploadedSegment(NamedTuple):
     size: int | None
 
 
-def uploads(path: str | os.PathLike[str], *, decryption_keys: Keys | None = None) -> list[Upload]:
+def uploads(
+    path: str | os.PathLike[str], *, decryption_keys: Keys | None = None, storage_options: StorageOptions | None = None
+) -> list[Upload]:
     """Return all uploads below a path, those that are read and those that are not.
 
     Args:
         path: a directory, or a prefix in a store.
         decryption_keys: see `logsegment.Segment`. They are needed if uploads overlap and only their leader epochs decide between them.
             Without a key, `reason` of each upload names the key, and every read of it is a `SegmentKeyError`.
+        storage_options: options of the store; see `logsegment.Log`.
 
     Returns:
         An `Upload` for each, with its state and the reason, by directory and offset. The segments of
@@ -55,7 +58,7 @@ def uploads(path: str | os.PathLike[str], *, decryption_keys: Keys | None = None
         >>> {upload.state for upload in ls.tiered.uploads("bucket")}
         {'finished'}
     """
-    source = tiered(path, decryption_keys)
+    source = tiered(with_options(path, storage_options), decryption_keys)
     base = untiered(source)
     if not entry_of(base).is_directory:
         return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pyspark.sql import SparkSession
 
 import corpus
 import logsegment as ls
+import object_store
 from logsegment._options import EntryKeywords, ReadOptions
 from logsegment._rewrite.partitions import RewriteOptions
 from logsegment.segment_files.discovery import found_in
@@ -56,6 +58,18 @@ def test_an_expression_travels_to_the_tasks(spark: SparkSession, source: Path, t
     early = pc.field("offset") < 20
     done = rewrite(spark, source, tmp_path / "out", drop=early)
     expected = ls.rewrite(source, tmp_path / "expected", drop=early)
+    assert files(tmp_path / "out") == files(tmp_path / "expected")
+    assert done.dropped == expected.dropped > 0
+
+
+def test_options_of_the_store_reach_the_tasks(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    shutil.copytree(DATA / "multi-segment-1", tmp_path / "bucket/multi-segment-1")
+    expected = ls.rewrite(tmp_path / "bucket", tmp_path / "expected", keep=pc.field("offset") < 20)
+    with object_store.serving(tmp_path / "bucket", is_bucket=True) as environment:
+        options = {"aws_endpoint": environment["AWS_ENDPOINT_URL"], "aws_access_key_id": "key", "aws_secret_access_key": "secret"}
+        done = rewrite(spark, "s3://bucket", tmp_path / "out", keep=pc.field("offset") < 20, storage_options=options)
     assert files(tmp_path / "out") == files(tmp_path / "expected")
     assert done.dropped == expected.dropped > 0
 
