@@ -23,8 +23,6 @@ from logsegment.cli.options import (
     Reading,
     examples,
     json_option,
-    key_file_option,
-    keyed,
     log_start_option,
     quiet_option,
     reading_options,
@@ -34,6 +32,7 @@ from logsegment.cli.options import (
     withholding,
 )
 from logsegment.cli.output.findings import more_like_it
+from logsegment.cli.store_options import key_file_option, keyed
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
 

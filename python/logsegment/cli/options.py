@@ -31,14 +31,12 @@ from logsegment._options import (
     milliseconds,
     parsed_time,
 )
-from logsegment._storage import reached
 from logsegment.analysis.redaction import LEAST_KEY_BYTES, Redactor
 from logsegment.cli.messages import say
 from logsegment.cli.number_types import LimitType, whole
 from logsegment.cli.number_types import ParamType as ParamType
 from logsegment.cli.plugin_registries import codecs_options
-from logsegment.stores.uri import placed
-from logsegment.tiered.keys import is_bare_key
+from logsegment.cli.store_options import key_file_option, keyed, keyed_path
 
 A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -225,34 +223,7 @@ def replica_option(function: F) -> F:
 def path_argument(function: F) -> F:
     """Add the argument PATH, for verbs that read one."""
     kind = click.Path(exists=False, allow_dash=True)
-    return key_file_option(selection_options(click.argument("path", metavar="PATH", type=kind, callback=_keyed_path)(function)))
-
-
-def key_file_option(function: F) -> F:
-    """Add --key-file and --storage-option. What they name stays in the context, where `keyed` takes it."""
-    text = "Decrypt with the RSA private key of this id (PKCS#8, PEM or DER); repeatable."
-    kept: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _kept_keys}
-    key = click.option("--key-file", metavar="ID=FILE", multiple=True, help=text, **kept)
-    kept = {"expose_value": False, "is_eager": True, "callback": _kept_storage}
-    text = "Set an option of the store, by its name in object_store, such as aws_region=eu-west-1; repeatable."
-    storage = click.option("--storage-option", metavar="KEY=VALUE", multiple=True, help=text, **kept)
-    return key(storage(function))
-
-
-def keyed(ctx: click.Context, path: str) -> str:
-    """Return a path with the keys and options of its store that were given.
-
-    Raises:
-        click.UsageError: for a URI with a key, a password or settings.
-    """
-    if path == "-":
-        return path
-    try:
-        place = os.fspath(reached(path, ctx.meta.get(_STORAGE), ctx.meta.get(_KEYS) or None))
-        placed(place)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
-    return place
+    return key_file_option(selection_options(click.argument("path", metavar="PATH", type=kind, callback=keyed_path)(function)))
 
 
 def quiet_option(function: F) -> F:
@@ -398,32 +369,6 @@ def _kept_log_start(ctx: click.Context, param: click.Parameter, is_ignored: bool
     ctx.meta[LOG_START] = PartitionOptions(log_start_offset="ignore" if is_ignored else "honour")
 
 
-def _keyed_path(ctx: click.Context, param: click.Parameter, path: str) -> str:
-    return keyed(ctx, path)
-
-
-def _kept_storage(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> None:
-    pairs = [setting.partition("=") for setting in given]
-    if any(not name or not mark for name, mark, _ in pairs):
-        # The text may be a secret.
-        raise click.BadParameter("an option is KEY=VALUE, such as aws_region=eu-west-1", ctx, param)
-    ctx.meta[_STORAGE] = {name: value for name, _, value in pairs}
-
-
-def _kept_keys(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> None:
-    if not given:
-        return
-    keys = {}
-    for text in given:
-        key_id, equals, path = text.partition("=")
-        if not (key_id.strip() and equals and path) or key_id in keys:
-            raise click.BadParameter("each must be ID=FILE, with different ids", ctx, param)
-        if is_bare_key(path):
-            raise click.BadParameter(f"the key {key_id!r} is not a path; pass the file of the key", ctx, param)
-        keys[key_id] = path
-    ctx.meta[_KEYS] = keys
-
-
 def _offset(kind: ParamType, text: str) -> int:
     number = int(text) if len(text) < 21 else 2**63
     if not -(2**63) <= number < 2**63:
@@ -433,9 +378,6 @@ def _offset(kind: ParamType, text: str) -> int:
 
 #: The key of --now in the context of a command.
 _NOW = "logsegment.now"
-_KEYS = "logsegment.keys"
-#: The key of --storage-option.
-_STORAGE = "logsegment.storage"
 #: The key of --ignore-log-start-offset, for verbs that have it.
 LOG_START = "logsegment.partition_options"
 

@@ -12,7 +12,8 @@ from logsegment.cli.exit_codes import CLEAN, FOUND, LOST, ending
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import selection
 from logsegment.cli.messages import count, say
-from logsegment.cli.options import examples, key_file_option, keyed, quiet_option, selection_options
+from logsegment.cli.options import examples, quiet_option, selection_options
+from logsegment.cli.store_options import key_file_option, keyed
 from logsegment.tiered import ChunkError, ManifestError
 
 

@@ -14,10 +14,11 @@ from logsegment.cli.help import VerbGroup
 from logsegment.cli.inputs import choosing_replicas, replica
 from logsegment.cli.messages import Paper, say, show_json
 from logsegment.cli.options import examples, limits_option, on_error_option, quiet_option, replica_option
+from logsegment.cli.store_options import keyed_path, storage_option
 from logsegment.schemas import Schema, SchemaSet, SubjectVersion, from_log
 from logsegment.schemas.directory import written
 
-PATH = click.argument("path", metavar="PATH")
+PATH = click.argument("path", metavar="PATH", callback=keyed_path)
 
 
 @click.group(
@@ -38,6 +39,7 @@ def schemas() -> None:
 
 @schemas.command(name="list", epilog=examples("logsegment schemas list --json _schemas-0 | jq .subject"))
 @PATH
+@storage_option
 @replica_option
 @click.option("--subject", metavar="NAME", help="Only this subject.")
 @click.option("--json", "is_json", is_flag=True, help="JSON lines.")
@@ -62,6 +64,7 @@ def list_(path: str, subject: str | None, is_json: bool, on_error: str, limits: 
 
 @schemas.command(epilog=examples("logsegment schemas show _schemas-0 17", "logsegment schemas show _schemas-0 orders-value:3"))
 @PATH
+@storage_option
 @replica_option
 @click.argument("name")
 @click.option("--json", "is_json", is_flag=True, help="One line of JSON, with id, GUID, references and versions.")
@@ -87,6 +90,7 @@ def show(path: str, name: str, is_json: bool, on_error: str, limits: Limits | No
 
 @schemas.command(epilog=examples("logsegment schemas export _schemas-0 -o schemas"))
 @PATH
+@storage_option
 @replica_option
 @click.option("-o", "--output", required=True, type=click.Path(), metavar="DIRECTORY", help="A new directory.")
 @on_error_option

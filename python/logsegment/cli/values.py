@@ -25,6 +25,7 @@ from logsegment._options import (
 )
 from logsegment._text import count, listed
 from logsegment._typed_values import Place, planned
+from logsegment.cli.store_options import storage_options
 from logsegment.schemas import from_path
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -139,7 +140,7 @@ def typed(options: ValueArguments, columns: Iterable[str], places: Iterable[Plac
         raise click.UsageError("--schemas is missing: a registry's log, a directory of schema files, or one schema")
     reader = None if options.reader_schema is None else Path(options.reader_schema)
     try:
-        schemas = None if options.schemas is None else from_path(options.schemas)
+        schemas = None if options.schemas is None else from_path(options.schemas, storage_options=storage_options())
         wanted = replace(
             read,
             values=options.values,

@@ -15,6 +15,7 @@ import corpus
 import logsegment as ls
 import object_store
 import tiered_layouts
+from cli_process import run
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 SCHEMAS = corpus.CORPUS.parent / "values/_schemas-0"
@@ -98,6 +99,36 @@ def test_the_error_of_a_missing_file_shows_no_option(call: str, options: dict[st
 def test_options_must_be_text(call: str, local: str) -> None:
     with pytest.raises(TypeError, match="'aws_region' has int"):
         CALLS[call](local, storage_options={"aws_region": 1})
+
+
+@pytest.mark.parametrize(
+    "verb", ["schemas list --json {}", "schemas show {} 33", "cat {}/../orders-0 --columns offset,valueRecord --values auto --schemas {}"]
+)
+def test_options_reach_the_log_of_a_registry(verb: str, local: str, options: dict[str, str]) -> None:
+    given = [text for name, value in options.items() for text in ("--storage-option", f"{name}={value}")]
+    paths = [f"{root}/_schemas-0" for root in ("s3://bucket", local)]
+    stored, here = (run(*(word.format(path).replace("_schemas-0/../", "") for word in verb.split()), *given) for path in paths)
+    assert (stored.code, here.code) == (0, 0), stored.err
+    assert stored.out == here.out != b""
+    assert SECRET not in f"{stored.out!r} {stored.err}"
+
+
+def test_schemas_are_exported_from_a_store(options: dict[str, str], tmp_path: Path) -> None:
+    given = [text for name, value in options.items() for text in ("--storage-option", f"{name}={value}")]
+    done = run("schemas", "export", "s3://bucket/_schemas-0", "-o", tmp_path / "schemas", *given)
+    assert (done.code, SECRET in done.err) == (0, False), done.err
+    assert ls.schemas.from_directory(tmp_path / "schemas") == ls.schemas.from_log(SCHEMAS)
+
+
+def test_the_messages_of_schemas_show_no_option(options: dict[str, str]) -> None:
+    given = [text for name, value in options.items() for text in ("--storage-option", f"{name}={value}")]
+    missing = run("schemas", "show", "s3://bucket/_schemas-0", "no-such-subject", *given)
+    assert (missing.code, "s3://bucket/_schemas-0 has no schema" in missing.err) == (1, True), missing.err
+    unknown = run("schemas", "list", "s3://bucket/_schemas-0", *given, "--storage-option", f"no_such_option={SECRET}")
+    assert (unknown.code, "no_such_option" in unknown.err) == (2, True), unknown.err
+    bare = run("schemas", "list", f"s3://key:{SECRET}@bucket/_schemas-0")
+    assert (bare.code, "use storage_options" in bare.err) == (2, True), bare.err
+    assert "hush" not in f"{missing.err} {unknown.err} {bare.err}"
 
 
 def test_every_function_with_a_source_has_the_argument() -> None:
