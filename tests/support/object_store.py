@@ -95,9 +95,11 @@ class Handler(BaseHTTPRequestHandler):
         """Delete several objects."""
         bucket, _ = self._place(self.path)
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        for key in re.findall("<Key>(.*?)</Key>", body):
+        keys = re.findall("<Key>(.*?)</Key>", body)
+        for key in keys:
             (bucket / unescape(key)).unlink(missing_ok=True)
-        self._answer(200, b"<DeleteResult></DeleteResult>")
+        deleted = "".join(f"<Deleted><Key>{key}</Key></Deleted>" for key in keys)
+        self._answer(200, f"<DeleteResult>{deleted}</DeleteResult>".encode())
 
     def _place(self, path: str) -> tuple[Path, str]:
         """Return the directory of a bucket, and a key."""

@@ -154,7 +154,7 @@ def from_path(path: StrPath, *, framing: Framing | None = None, storage_options:
         return single(place, framing=framing or "auto")
     if place.is_dir() and schema_files(place):
         return from_directory(place, framing=framing or "auto")
-    return from_log(str(path), framing=framing or "auto", storage_options=storage_options)
+    return from_log(path, framing=framing or "auto", storage_options=storage_options)
 
 
 def written(schemas: SchemaSet, directory: Path) -> list[Path]:

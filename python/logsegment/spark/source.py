@@ -23,6 +23,7 @@ from logsegment._options import ReadOptions
 from logsegment.spark.jvm.planning import PlanningReader, PlanRequest, ensure_columnar
 from logsegment.spark.options.names import boolean, ensure_known_somewhere, ensure_no_table, lowered
 from logsegment.spark.options.read import columns_option, parse_mode, parse_options, paths_of, view_of
+from logsegment.spark.options.storage import with_settings
 from logsegment.spark.options.topics import local_paths
 from logsegment.spark.options.values import with_decoded
 from logsegment.spark.read.damage import CorruptColumn, split, widened
@@ -49,8 +50,9 @@ class LogSegmentSource(DataSource):
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        super().__init__(dict(options))
-        self.given = dict(options)
+        given = with_settings(options)
+        super().__init__(given)
+        self.given = given
         self.request = PlanRequest.taken(self.given)
         ensure_no_table(self.given)
         ensure_known_somewhere(self.given)

@@ -25,7 +25,6 @@ from logsegment.spark.options.names import (
     LOG_START,
     NO_TABLES,
     REPLICA,
-    STORAGE_PREFIX,
     STREAM,
     VIEWS,
     EntryPoint,
@@ -38,6 +37,7 @@ from logsegment.spark.options.names import (
 )
 from logsegment.spark.options.offsets import LATEST, OffsetLimit, batch_limits, parse_limit
 from logsegment.spark.options.plugins import plugins_option
+from logsegment.spark.options.storage import storage_options
 from logsegment.spark.options.topics import TopicPartition, TopicSelection, parse_selection
 from logsegment.spark.options.values import schemas_options
 from logsegment.stores.uri import absolute, is_stored, placed, shown
@@ -298,14 +298,8 @@ def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
     if not paths:
         raise ValueError(f'no path; pass one to load() or save(), or as option "path". {NO_TABLES}')
     keys = keys_option(options)
-    found = all_reached(paths, storage_options(options))
+    found = [placed(path) if is_stored(path) else path for path in all_reached(paths, storage_options(options))]
     return tuple(os.fspath(path if keys is None else reached(absolute(path), None, keys)) for path in found)
-
-
-def storage_options(options: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the options of the store, `storage.NAME`; None if there is none."""
-    found = {name.removeprefix(STORAGE_PREFIX): value for name, value in options.items() if name.startswith(STORAGE_PREFIX)}
-    return found or None
 
 
 def keys_option(options: Mapping[str, str]) -> dict[str, str] | None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_args
 
 from logsegment._options import INTERNAL, PRIMITIVES, Framing, Integers, KeyValues, Values, ensure_values, with_values
 from logsegment.schemas import SchemaSet, from_path
+from logsegment.spark.options.storage import storage_options
 from logsegment.stores.uri import placed
 
 T = TypeVar("T", bound=str)
@@ -61,7 +62,10 @@ def schemas_options(options: Mapping[str, str]) -> dict[str, Any]:
 
 def _schemas(options: Mapping[str, str]) -> SchemaSet | None:
     path = options.get("schemas.path", "")
-    return from_path(path if path.startswith(("http://", "https://")) else placed(path)) if path else None
+    if not path:
+        return None
+    place = path if path.startswith(("http://", "https://")) else placed(path)
+    return from_path(place, storage_options=storage_options(options))
 
 
 def _reader_schema(text: str) -> str | Path:

@@ -24,7 +24,7 @@ public final class LogSegmentProvider implements TableProvider, DataSourceRegist
 
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {
-    return python.inferSchema(options);
+    return python.inferSchema(StoreSettings.with(options));
   }
 
   @Override

@@ -45,11 +45,12 @@ final class LogSegmentTable implements SupportsRead, SupportsWrite {
 
   @Override
   public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-    return new LogSegmentScanBuilder(((SupportsRead) python).newScanBuilder(options), schema, options);
+    CaseInsensitiveStringMap all = StoreSettings.with(options);
+    return new LogSegmentScanBuilder(((SupportsRead) python).newScanBuilder(all), schema, all);
   }
 
   @Override
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-    return ((SupportsWrite) python).newWriteBuilder(info);
+    return ((SupportsWrite) python).newWriteBuilder(StoreSettings.with(info));
   }
 }
