@@ -35,6 +35,11 @@ class Server:
     def uri(self, path: str = "") -> str:
         return f"hdfs://127.0.0.1:{self.port}/{path}"
 
+    @property
+    def options(self) -> dict[str, str]:
+        """A setting that has its default: it shows that options are accepted."""
+        return {"dfs.client.use.datanode.hostname": "false"}
+
     def tree(self, path: str) -> list[str]:
         """The absolute paths of all files and directories below a path, as Hadoop's shell lists them."""
         command = [*java("-Xmx128m"), "-cp", f"{self._place}:{eras.resolved(HADOOP)}", "org.apache.hadoop.fs.FsShell"]

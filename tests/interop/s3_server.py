@@ -1,21 +1,11 @@
-"""An S3-compatible server on loopback: s3proxy from Maven Central over a directory, with a gate before it.
-
-The gate counts what is fetched and can refuse.
-"""
+"""An S3-compatible server on loopback: s3proxy from Maven Central over a directory, with a gate before it."""
 
 from __future__ import annotations
 
-import http.client
 import os
 import shutil
-import socket
-import subprocess
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +13,8 @@ import pytest
 
 import eras
 import short_lived_java
-from loopback import free_port
+import store_server
+from store_server import Fetched, GatedServer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,49 +25,26 @@ KEY, SECRET = "access-key-of-the-tests", "secret/key+of-the-tests"
 #: In all keys of the tests, however they are quoted.
 MARK = "of-the-tests"
 BUCKET = "lake"
+NEEDED_COMMANDS = ("java", "mvn")
 
 
-@dataclass
-class Fetched:
-    """What went through the gate: for each key the ranges that were asked for, and the bytes that were given."""
-
-    ranges: list[tuple[str, str | None]] = field(default_factory=list)
-    bytes_given: int = 0
-
-
-class Server:
+class Server(GatedServer):
     """A running server. Files below `bucket` are its objects.
 
     Attributes:
         bucket: the directory of the bucket.
-        fetched: what was fetched so far; may be replaced.
-        refuses: asked with method and path of each request; what it is true for is answered with 403.
-        reason: the body of that answer.
     """
 
     def __init__(self, place: Path) -> None:
+        super().__init__("s3proxy", place / "s3proxy.log")
         self.bucket = place / "data" / BUCKET
         self.bucket.mkdir(parents=True)
-        self.fetched = Fetched()
-        self.refuses: Callable[[str, str], bool] = lambda method, path: False
-        self.reason = b""
-        self._counting = threading.Lock()
-        self._port = free_port()
-        self._gate = _gate(self)
-        self._log = (place / "s3proxy.log").open("wb")
         settings = place / "s3proxy.conf"
-        settings.write_text(SETTINGS.format(port=self._port, key=KEY, secret=SECRET, data=place / "data"))
+        settings.write_text(SETTINGS.format(port=self.upstream, key=KEY, secret=SECRET, data=place / "data"))
         quiet = place / "logback.xml"
         quiet.write_text(QUIET)
         options = ["-Xmx256m", *short_lived_java.OPTIONS, f"-Dlogback.configurationFile={quiet}", "-cp", eras.resolved(S3PROXY)]
-        command = ["java", *options, "org.gaul.s3proxy.Main", "--properties", str(settings)]
-        self._process = subprocess.Popen(command, stdout=self._log, stderr=subprocess.STDOUT)
-        threading.Thread(target=self._gate.serve_forever, daemon=True).start()
-        try:
-            self._wait(place / "s3proxy.log")
-        except BaseException:
-            self.close()
-            raise
+        self.start(["java", *options, "org.gaul.s3proxy.Main", "--properties", str(settings)])
 
     def uri(self, key: str = "") -> str:
         """The URI of a key."""
@@ -89,7 +57,7 @@ class Server:
             "AWS_ACCESS_KEY_ID": KEY,
             "AWS_SECRET_ACCESS_KEY": SECRET,
             "AWS_REGION": "us-east-1",
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self._gate.server_port}",
+            "AWS_ENDPOINT_URL": f"http://{self.address}",
         }
 
     @property
@@ -106,36 +74,6 @@ class Server:
         else:
             shutil.copyfile(source, target)
         return key
-
-    def count(self, path: str, span: str | None, length: int) -> None:
-        """Count an answer; several may be on their way."""
-        with self._counting:
-            self.fetched.ranges.append((path, span))
-            self.fetched.bytes_given += length
-
-    def close(self) -> None:
-        """Stop both."""
-        self._gate.shutdown()
-        self._gate.server_close()
-        self._process.kill()
-        self._process.wait()
-        self._log.close()
-
-    @property
-    def upstream(self) -> int:
-        """The port behind the gate."""
-        return self._port
-
-    def _wait(self, log: Path) -> None:
-        end = time.monotonic() + 120
-        while time.monotonic() < end:
-            if self._process.poll() is not None:
-                break
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self._port)) == 0:
-                    return
-            time.sleep(0.1)
-        raise RuntimeError(f"s3proxy did not start:\n{log.read_text()[-4000:]}")
 
 
 @contextmanager
@@ -176,73 +114,8 @@ def spark_workers(server: Server) -> Iterator[SparkSession]:
 
 
 def assert_no_secret(*texts: str) -> None:
-    """No text has a key, however it is quoted."""
-    for text in texts:
-        assert MARK not in text
-
-
-def _gate(server: Server) -> ThreadingHTTPServer:
-    class Gate(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def _pass(self) -> None:
-            sent = _body(self)
-            if server.refuses(self.command, self.path):
-                self.send_response_only(403)
-                self.send_header("Content-Length", str(len(server.reason)))
-                _finish(self, b"" if self.command == "HEAD" else server.reason)
-                return
-            behind = http.client.HTTPConnection("127.0.0.1", server.upstream, timeout=60)
-            # The signature covers the host that the client knows.
-            behind.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
-            for name, value in self.headers.items():
-                behind.putheader(name, value)
-            behind.endheaders(sent or None)
-            answer = behind.getresponse()
-            body = answer.read()
-            if self.command == "GET" and "list-type" not in self.path:
-                server.count(self.path.partition("?")[0], self.headers.get("Range"), len(body))
-            self.send_response_only(answer.status, answer.reason)
-            for name, value in answer.getheaders():
-                if name.lower() not in ("transfer-encoding", "connection", "content-length"):
-                    self.send_header(name, value)
-            length = answer.getheader("Content-Length") if self.command == "HEAD" else str(len(body))
-            if length is not None:
-                self.send_header("Content-Length", length)
-            behind.close()
-            _finish(self, body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    for method in ("GET", "HEAD", "PUT", "POST", "DELETE"):
-        setattr(Gate, f"do_{method}", Gate._pass)
-    gate = ThreadingHTTPServer(("127.0.0.1", 0), Gate)
-    gate.daemon_threads = True
-    return gate
-
-
-def _finish(request: BaseHTTPRequestHandler, body: bytes) -> None:
-    # A client may have stopped waiting.
-    with suppress(ConnectionError):
-        request.end_headers()
-        request.wfile.write(body)
-
-
-def _body(request: BaseHTTPRequestHandler) -> bytes:
-    """The body of a request as it was sent, chunks with their sizes."""
-    if request.headers.get("Transfer-Encoding", "").lower() != "chunked":
-        return request.rfile.read(int(request.headers.get("Content-Length", 0)))
-    raw = bytearray()
-    while True:
-        size = request.rfile.readline()
-        raw += size
-        if not int(size.partition(b";")[0], 16):
-            break
-        raw += request.rfile.read(int(size.partition(b";")[0], 16) + 2)
-    while (trailer := request.rfile.readline()) not in (b"\r\n", b""):
-        raw += trailer
-    return bytes(raw + b"\r\n")
+    """Check that no text has a key, however it is quoted."""
+    store_server.assert_no_secret([MARK], *texts)
 
 
 SETTINGS = """\

@@ -1,4 +1,4 @@
-"""Segments in an object store read as those on disk do: in Python, on the command line, in Spark; in ranges, with clear errors.
+"""S3 alone: which ranges are fetched, how keys are given and never shown, tags, and what Spark reads. test_every_store.py has the rest.
 
 The store is s3proxy, a server that speaks S3, over a directory; a gate before it counts what is fetched. Its keys are in the environment;
 tests about secrets give them as options, which travel with a URI.
@@ -25,7 +25,6 @@ from logsegment import _core, stores
 from logsegment.segment_files.discovery import find_segments, size_of
 from logsegment.stores.listing import matching
 from logsegment.stores.uri import with_options
-from loopback import free_port
 from s3_server import KEY, SECRET, Fetched, Server, assert_no_secret, serving, spark_workers
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ pytestmark = pytest.mark.interop
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 FIRST = "00000000000000000000.log"
-COLUMNS = ["key", "value", "headersRaw", "offset", "timestampMs", "partition", "topic"]
 #: URIs as they once were, which had keys and settings; `{}` is the place of bucket and key.
 KEYED = (
     f"s3://{KEY}:{quote(SECRET, safe='')}@{{}}",
@@ -93,63 +91,6 @@ def rows_of(stream: Any) -> list[corpus.Row]:
 
 def shape(findings: list[ls.Finding]) -> list[tuple[Any, ...]]:
     return sorted((found.rule, found.severity, found.position, found.base_offset, found.path.rpartition("/")[2]) for found in findings)
-
-
-def test_segments_of_a_bucket_are_found_in_one_listing(server: Server):
-    before = stores.io_stats().listings
-    found = find_segments(server.uri("kafka"))
-    assert stores.io_stats().listings - before <= 2
-    here = find_segments(server.bucket / "kafka")
-    assert [(one.topic, one.partition, one.base_offset) for one in found] == [(one.topic, one.partition, one.base_offset) for one in here]
-    assert list(map(size_of, found)) == list(map(size_of, here))
-    assert len(found) == len(CODECS) + 6
-
-
-@pytest.mark.parametrize("codec", CODECS)
-def test_records_are_those_of_the_file(server: Server, codec: str):
-    source = pickle.loads(pickle.dumps(ls.FileSource(server.uri(f"kafka/codec-{codec}-0/{FIRST}"))))
-    here = ls.FileSource(DATA / f"codec-{codec}-0" / FIRST)
-    for threads in (1, 2):
-        assert rows_of(ls.decode(source, threads=threads)) == rows_of(ls.decode(here))
-    assert rows_of(ls.batches(source)) == rows_of(ls.batches(here))
-
-
-def test_a_log_reads_committed_records_as_here(server: Server):
-    there, here = ls.Log(server.uri("kafka/payments-0")), ls.Log(DATA / "transactions-multi-segment-0")
-    for isolation in ("read_committed", "read_uncommitted"):
-        found = rows_of(there.records(columns=COLUMNS[:-1], isolation=isolation))
-        assert found == rows_of(here.records(columns=COLUMNS[:-1], isolation=isolation))
-    assert {row["topic"] for row in rows_of(there.records(columns=["topic"]))} == {"payments"}
-    whole = ls.FileSource(server.uri(f"kafka/payments-0/{FIRST}"))
-    own = ls.FileSource(DATA / "transactions-multi-segment-0" / FIRST)
-    assert rows_of(ls.decode(whole, isolation="read_committed")) == rows_of(ls.decode(own, isolation="read_committed"))
-    assert ls.scan_transactions([whole]) == ls.scan_transactions([own])
-
-
-def test_sidecar_files_are_read_there_too(server: Server):
-    there, here = ls.Log(server.uri("kafka/payments-0")), ls.Log(DATA / "transactions-multi-segment-0")
-    for one, other in zip(there.segments, here.segments, strict=True):
-        assert list(one.offset_index) == list(other.offset_index)
-        assert list(one.time_index) == list(other.time_index)
-        assert list(one.aborted_transactions) == list(other.aborted_transactions)
-        assert list(one.producer_snapshot) == list(other.producer_snapshot)
-        assert one.offset_for_timestamp(0) == other.offset_for_timestamp(0)
-    assert list(there.leader_epochs) == list(here.leader_epochs)
-    assert list(there.producer_snapshot) == list(here.producer_snapshot)
-    assert shape(there.validate().findings) == shape(here.validate().findings)
-
-
-@pytest.mark.usefixtures("only_options")
-def test_a_stale_index_is_reported_with_a_uri_that_shows_no_secret(server: Server):
-    server.put(DATA / "transactions-multi-segment-0", "damaged/payments-0")
-    index = server.bucket / "damaged/payments-0/00000000000000000000.index"
-    index.write_bytes(b"\xff" * 8)
-    place = with_options(server.uri("damaged/payments-0"), server.options)
-    findings = ls.Log(place).validate().findings
-    found = [finding for finding in findings if ".index" in finding.path]
-    assert found
-    assert_no_secret(*map(str, findings), *map(repr, findings), *(finding.path[:] for finding in findings))
-    assert found[0].path.startswith("s3://lake/damaged/payments-0/00000000000000000000.index@")
 
 
 def test_one_per_cent_of_the_offsets_fetches_about_one_per_cent(server: Server, large: tuple[Path, str]):
@@ -232,46 +173,6 @@ def test_a_segment_that_was_uploaded_twice_is_not_read_twice(server: Server):
         ls.Log(server.uri("twice"))
 
 
-def test_patterns_are_found_in_a_store(server: Server):
-    found = matching(server.uri("kafka/codec-[gl]*-0"))
-    assert list(map(str, found)) == ["s3://lake/kafka/codec-gzip-0", "s3://lake/kafka/codec-lz4-0"]
-    with pytest.raises(FileNotFoundError, match="matches"):
-        matching(server.uri("kafka/nothing-*"))
-
-
-def test_a_missing_object_is_a_file_not_found(server: Server):
-    for call in (find_segments, ls.Log, ls.Segment):
-        with pytest.raises(FileNotFoundError) as raised:
-            call(server.uri("kafka/none-0/00000000000000000000.log"))
-        assert_clean(raised.value, "s3://lake/kafka/none-0/00000000000000000000.log")
-    with pytest.raises(FileNotFoundError) as raised:
-        ls.decode(ls.FileSource(server.uri("none.log"))).read_all()
-    assert_clean(raised.value, "s3://lake/none.log")
-
-
-@pytest.mark.parametrize("given", ["in the environment", "as an option"])
-def test_a_wrong_secret_is_a_permission_error(server: Server, monkeypatch: pytest.MonkeyPatch, given: str):
-    uri, wrong = server.uri(f"kafka/codec-none-0/{FIRST}"), "wrong-secret-of-the-tests"
-    if given == "as an option":
-        uri = with_options(uri, {"aws_secret_access_key": wrong})
-    else:
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", wrong)
-    for call in (find_segments, lambda uri: ls.decode(ls.FileSource(uri)).read_all()):
-        with pytest.raises(PermissionError) as raised:
-            call(uri)
-        assert_clean(raised.value, f"s3://lake/kafka/codec-none-0/{FIRST}")
-        assert "wrong-secret" not in str(raised.value)
-
-
-@pytest.mark.parametrize("key", ["", "kafka"])
-def test_a_missing_bucket_is_a_file_not_found(server: Server, key: str):
-    uri = f"s3://no-such-bucket/{key}".rstrip("/")
-    for call in (find_segments, ls.Log, stores.entries):
-        with pytest.raises(FileNotFoundError) as raised:
-            call(uri)
-        assert_clean(raised.value, uri)
-
-
 def refusing(server: Server, monkeypatch: pytest.MonkeyPatch, refuses: Callable[[str, str], bool], repeated: str = KEY) -> None:
     """The server refuses requests as S3 does: it repeats the id of a key, or a token."""
     name = "Token-0" if repeated == TOKEN else "AWSAccessKeyId"
@@ -298,22 +199,6 @@ def test_what_a_store_says_about_a_session_shows_no_token(server: Server, monkey
     with pytest.raises(PermissionError, match="the store refused the request") as raised:
         stores.put_bytes(uri, b"data")
     assert_clean(raised.value, server.uri("refused"))
-
-
-@pytest.mark.parametrize("call", [find_segments, ls.Log, stores.entries], ids=["find_segments", "Log", "entries"])
-def test_a_listing_that_is_refused_is_a_permission_error(server: Server, monkeypatch: pytest.MonkeyPatch, call: Callable[[str], object]):
-    """The keys may be those of a user who reads objects and lists none."""
-    refusing(server, monkeypatch, lambda method, path: "list-type" in path)
-    with pytest.raises(PermissionError, match="the store refused the request") as raised:
-        call(with_options(server.uri("kafka"), server.options))
-    assert_clean(raised.value, server.uri("kafka"))
-
-
-def test_an_endpoint_that_is_down_is_a_connection_error(server: Server):
-    uri = with_options(server.uri("orders-0"), server.options | {"aws_endpoint_url": f"http://127.0.0.1:{free_port()}"})
-    with pytest.raises(ConnectionError) as raised:
-        find_segments(uri)
-    assert_clean(raised.value, "s3://lake/orders-0")
 
 
 @pytest.mark.parametrize("keyed", KEYED, ids=["quoted", "with a slash", "another scheme", "only the id", "with settings"])
@@ -370,35 +255,11 @@ def test_options_travel_with_a_uri(server: Server):
     assert len(matched) == len(CODECS)
 
 
-@pytest.mark.usefixtures("only_options")
-def test_other_options_are_another_store(server: Server):
-    """A store that is kept open is not given to a reader with other keys."""
-    place = server.uri(f"kafka/codec-none-0/{FIRST}")
-    assert ls.decode(with_options(place, server.options)).read_all().num_rows
-    with pytest.raises(PermissionError):
-        ls.decode(with_options(place, server.options | {"aws_secret_access_key": "wrong-secret-of-the-tests"})).read_all()
-    assert ls.decode(with_options(place, server.options)).read_all().num_rows
-
-
 def test_an_unknown_option_is_named_without_its_value(server: Server):
     uri = with_options(server.uri("kafka"), server.options | {"aws_secret_acess_key": SECRET})
     with pytest.raises(ValueError, match="aws_secret_acess_key") as raised:
         find_segments(uri)
     assert_no_secret(str(raised.value))
-
-
-def test_an_object_that_changes_while_it_is_read(server: Server, large: tuple[Path, str]):
-    place, _ = large
-    server.put(place / FIRST, "changing-0/" + FIRST)
-    stream = ls.decode(ls.FileSource(server.uri("changing-0/" + FIRST)), columns=["offset"], batch_size=1000)
-    next(stream)
-    target = server.bucket / "changing-0" / FIRST
-    content = target.read_bytes()
-    target.unlink()
-    target.write_bytes(content[: len(content) // 2])
-    with pytest.raises(stores.ChangedError, match="was replaced") as raised:
-        stream.read_all()
-    assert_clean(raised.value, "s3://lake/changing-0/" + FIRST)
 
 
 @pytest.mark.parametrize("has_tag", [True, False], ids=["with a tag", "without a tag"])
@@ -424,17 +285,6 @@ def test_bytes_of_another_object_of_the_same_size_are_not_given(server: Server, 
     with pytest.raises(stores.ChangedError, match="was replaced") as raised:
         file.read_at(0, 10)
     assert_clean(raised.value, server.uri(key))
-
-
-def test_an_object_that_goes_while_it_is_read(server: Server, large: tuple[Path, str]):
-    place, _ = large
-    server.put(place / FIRST, "going-0/" + FIRST)
-    stream = ls.decode(ls.FileSource(server.uri("going-0/" + FIRST)), columns=["offset"], batch_size=1000)
-    next(stream)
-    (server.bucket / "going-0" / FIRST).unlink()
-    with pytest.raises(FileNotFoundError) as raised:
-        stream.read_all()
-    assert_clean(raised.value, "s3://lake/going-0/" + FIRST)
 
 
 @pytest.mark.usefixtures("only_options")
@@ -473,24 +323,12 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(done, capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL)
 
 
-def test_the_command_line_takes_uris(server: Server, tmp_path: Path):
-    there, here = server.uri("kafka/payments-0"), str(DATA / "transactions-multi-segment-0")
-    columns = ["--columns", "offset,key,value"]
-    for verb in (["cat", "--isolation", "read_committed", *columns], ["cat", "--offset", "10..20", *columns], ["batches", "--json"]):
-        found, expected = command(*verb, there), command(*verb, here)
-        assert (found.returncode, expected.returncode) == (0, 0), found.stderr
-        assert found.stdout.replace("s3://lake/kafka/payments-0", here) == expected.stdout
-    verified = command("verify", "--json", there)
-    assert verified.returncode == 0, verified.stderr
-    assert len(verified.stdout.splitlines()) == len(command("verify", "--json", here).stdout.splitlines())
-    missing = command("cat", server.uri("kafka/none-0"))
-    assert (missing.returncode, missing.stdout) == (2, "")
-    assert "s3://lake/kafka/none-0: No such file or directory" in missing.stderr
+def test_the_command_line_converts_from_a_store_and_not_into_one(server: Server, tmp_path: Path):
     converted = command("convert", "--to", "v2", server.uri(f"kafka/codec-none-0/{FIRST}"), "-o", str(tmp_path / "out.log"))
     assert converted.returncode == 0, converted.stderr
-    refused = command("convert", "--to", "v2", here + "/" + FIRST, "-o", server.uri("out.log"))
+    refused = command("convert", "--to", "v2", str(DATA / "codec-none-0" / FIRST), "-o", server.uri("out.log"))
     assert refused.returncode == 2
-    for done in (verified, missing, converted, refused):
+    for done in (converted, refused):
         assert_no_secret(done.stdout, done.stderr)
 
 
@@ -637,3 +475,13 @@ def assert_clean(error: OSError, uri: str) -> None:
     assert error.filename == uri
     assert_no_secret(f"{error!r} {error} {error.strerror}")
     assert json.dumps(error.filename) == json.dumps(uri)
+
+
+def test_a_listing_of_several_pages_is_complete(server: Server):
+    """S3 lists a thousand keys at a time."""
+    keys = [f"{number:05}.bin" for number in range(1001)]
+    (server.bucket / "pages").mkdir()
+    for key in keys:
+        (server.bucket / "pages" / key).touch()
+    assert stores.names_in(server.uri("pages")) == keys
+    assert [file.name for file in stores.walk(server.uri("pages"))] == keys

@@ -5,7 +5,6 @@ The keys of the store are in the environment, and writers of this process have t
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterator
@@ -205,18 +204,6 @@ def test_other_formats_go_on_too(server: Server, monkeypatch: pytest.MonkeyPatch
     assert log.validate(format=named).ok
 
 
-def test_an_abort_and_a_task_that_fails_leave_nothing(server: Server, monkeypatch: pytest.MonkeyPatch):
-    one = writer(server, "aborted")
-    message = attempt(one, 0, ["a"], monkeypatch)
-    one.abort([message, None])
-    assert objects(server, "aborted") == []
-    monkeypatch.setattr(server, "refuses", lambda method, path: method == "PUT" and ".timeindex" in path)
-    with pytest.raises(PermissionError, match="the store refused the request") as raised:
-        attempt(writer(server, "aborted"), 0, ["a"], monkeypatch)
-    assert_no_secret(str(raised.value))
-    assert objects(server, "aborted") == []
-
-
 def test_a_task_that_sends_when_its_job_is_given_up_leaves_nothing(server: Server, monkeypatch: pytest.MonkeyPatch):
     """What is removed with the job is not what comes after it."""
     one = writer(server, "given-up")
@@ -231,54 +218,6 @@ def test_a_task_that_sends_when_its_job_is_given_up_leaves_nothing(server: Serve
     with pytest.raises(FileNotFoundError, match="the job was aborted"):
         attempt(one, 0, ["a"], monkeypatch)
     assert objects(server, "given-up") == []
-
-
-def test_whoever_was_faster_is_not_written_over(server: Server, monkeypatch: pytest.MonkeyPatch):
-    slow, fast = writer(server, "race"), writer(server, "race")
-    message = attempt(slow, 0, ["slow"], monkeypatch)
-    fast.commit([attempt(fast, 0, ["fast", "fast"], monkeypatch)])
-    with pytest.raises(ValueError, match="race/orders-0 ended at offset 0 when its task started, and ends at 2 now"):
-        slow.commit([message])
-    assert values(server, "race") == numbered("fast", "fast")
-    assert all(key.startswith("orders-0/") for key in objects(server, "race"))
-
-
-def test_a_store_that_refuses_in_the_middle_shows_nothing(server: Server, monkeypatch: pytest.MonkeyPatch):
-    """The objects that were put before are taken back."""
-    one = writer(server, "middle", partitions="2", batchBytes="1")
-    message = attempt(one, 0, ["a", "b"], monkeypatch)
-    assert [part.partition for part in message.parts] == [0, 1]
-    with monkeypatch.context() as patched:
-        patched.setattr(server, "refuses", lambda method, path: method == "PUT" and path.endswith("/middle/orders-1/" + FIRST + ".log"))
-        with pytest.raises(PermissionError, match=r"middle/orders-1/0+\.log"):
-            one.commit([message])
-    assert objects(server, "middle") == []
-
-
-@pytest.mark.parametrize("made", [0, 2, 3])
-def test_a_commit_that_a_crash_interrupts_is_finished_by_the_next(server: Server, monkeypatch: pytest.MonkeyPatch, made: int):
-    key = f"crash-{made}"
-    one = writer(server, key)
-    message = attempt(one, 0, ["a", "b"], monkeypatch)
-    make = journal._make
-
-    def crash(target: str, moves: list[journal.Move]) -> None:
-        make(target, moves[:made])
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(journal, "_make", crash)
-        with pytest.raises(KeyboardInterrupt):
-            one.commit([message])
-    one.abort([message])
-    told = (server.bucket / key / journal.JOURNAL).read_text()
-    assert json.loads(told)
-    assert_no_secret(told, *objects(server, key))
-    two = writer(server, key)
-    assert values(server, key) == numbered("a", "b"), "the next writer finishes it first"
-    two.commit([attempt(two, 0, ["c"], monkeypatch)])
-    assert values(server, key) == numbered("a", "b", "c")
-    assert {name.partition("/")[0] for name in objects(server, key)} == {"orders-0"}
 
 
 def test_a_batch_of_a_stream_lands_once(server: Server, monkeypatch: pytest.MonkeyPatch):
