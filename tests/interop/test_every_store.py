@@ -1,7 +1,7 @@
 """Every store reads, fails and writes as the file system of this machine does.
 
 The servers are s3proxy, fake-gcs-server, Azurite and the mini cluster of Hadoop, on loopback. Tests of a single protocol are in
-test_s3_store.py, test_s3_writer.py and test_hdfs.py.
+test_s3_store.py, test_s3_writer.py, test_gcs_azure.py and test_hdfs.py.
 """
 
 from __future__ import annotations
