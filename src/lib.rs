@@ -6,7 +6,7 @@
 //! records of internal topics say), `decode` (drives them all),
 //! `encode` (the way back), `validate` (what is decoded, as findings), `inspect` (every field of an entry), `log` (segments with the files
 //! next to them), `salvage` (the valid entries, and an account of the rest), `rewrite` (erase, mask and compact records), and, with features,
-//! `columns` (Arrow), `io` (files), `stores` (object stores and HDFS), `values` (keys and values with schemas), `jvm` (Java), `py` (Python).
+//! `columns` (Arrow), `io` (files), `stores` (object stores and HDFS), `tiered` (tiered storage), `values` (keys and values with schemas), `jvm` (Java), `py` (Python).
 
 // docs.rs builds with nightly Rust, whose rustdoc names the feature that an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -60,6 +60,9 @@ pub mod io;
 
 #[cfg(feature = "stores")]
 pub mod stores;
+
+#[cfg(feature = "stores")]
+pub mod tiered;
 
 #[cfg(feature = "values")]
 pub mod values;

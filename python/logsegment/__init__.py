@@ -33,6 +33,8 @@ from logsegment._core import (
     UnsupportedError,
     __version__,
 )
+
+from logsegment import _data_keys as _data_keys  # isort: skip
 from logsegment._lazy import lazily
 
 # Instead of the one of typing, which takes longer to load than all of the above.

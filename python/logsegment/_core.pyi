@@ -1,7 +1,7 @@
 """The native core. Users import its names from `logsegment`, which also fills in every key of the `options` below."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeAlias, final, type_check_only
 
@@ -31,6 +31,9 @@ __all__ = [
     "ChangedError",
     "ShortReadError",
     "StorageOptionError",
+    "ManifestError",
+    "ChunkError",
+    "SegmentKeyError",
     "StoredFile",
     "store_entries",
     "store_entry",
@@ -39,6 +42,14 @@ __all__ = [
     "store_settle",
     "store_remove",
     "store_counts",
+    "use_key_ring",
+    "uploaded_segments",
+    "uploaded_segment",
+    "uploads",
+    "lost_indexes",
+    "uploaded_max_timestamp",
+    "uploaded_data_key",
+    "forget_chunks",
     "Limits",
     "FileSource",
     "Finding",
@@ -82,10 +93,7 @@ __all__ = [
     "read_txn_index",
     "read_producer_snapshot",
     "read_leader_epochs",
-    "index_positions",
     "without_ended_transactions",
-    "index_len_before",
-    "parse_leader_epochs",
     "read_offset_checkpoint",
     "committed_transactions",
     "LogEnd",
@@ -117,7 +125,6 @@ __all__ = [
     "Lz4Rewriter",
     "lz4_header_checksum",
     "lz4_survey",
-    "decompress_zstd",
     "compat_versions",
     "compat_clients",
     "compat_client",
@@ -204,6 +211,41 @@ class StorageOptionError(ValueError):
 
 class ShortReadError(OSError):
     """A file gives fewer bytes than it has at a position."""
+
+class ManifestError(CorruptError):
+    """A manifest of an upload is invalid, or contradicts its objects.
+
+    Attributes:
+        rule (str): the rule of tiered storage that is broken.
+        position, length (int): the bytes of the segment that cannot be read: all of them.
+        base_offset, last_offset (int): the first offset of the segment, and the last one before the next segment; None if not known.
+    """
+
+    chunk: int | None
+    length: int | None
+    last_offset: int | None
+
+class ChunkError(CorruptError):
+    """The bytes of a chunk cannot be restored. The text has its number, its bytes and its offsets.
+
+    All chunks after the end of a cut object are one error.
+
+    Attributes:
+        chunk (int): number of the chunk, or of the first after the end of the object; counted from 0.
+        position, length (int): the lost bytes of the segment.
+        base_offset (int): the first offset that is not in a valid batch before them; None if not known.
+        last_offset (int): the last offset before the next valid batch; None if not known.
+    """
+
+    chunk: int | None
+    length: int | None
+    last_offset: int | None
+
+class SegmentKeyError(ValueError):
+    """An encrypted segment cannot be decrypted: there is no private key of its id, or the key is the wrong one.
+
+    The text names the segment and the id. It contains no part of a key, and not why the key is wrong.
+    """
 
 @final
 class Limits:
@@ -752,7 +794,6 @@ def compare_records(
 def torn_offsets(source: FileSource, options: ReadOptions) -> tuple[int, int] | None: ...
 def header_totals(rows: ArrowBatch) -> tuple[int, int, int] | None: ...
 def findings_table(findings: Sequence[Finding]) -> ArrowTable: ...
-def decompress_zstd(frame: Any, size: int) -> bytes: ...
 
 #: State, producer id, producer epoch, first offset, last offset, offset of the marker, batches, records, bytes, first timestamp, duration.
 _TransactionRow: TypeAlias = tuple[str, int, int, int, int, int | None, int, int, int, int, int]
@@ -789,10 +830,7 @@ def read_producer_snapshot(
     path: _Path, end_offset: int
 ) -> tuple[list[tuple[int, int, int, int, int, int, int, int]], list[Finding]] | None: ...
 def read_leader_epochs(path: _Path) -> tuple[list[tuple[int, int]], list[Finding]] | None: ...
-def index_positions(data: bytes) -> list[int]: ...
 def without_ended_transactions(snapshot: bytes, later: bytes) -> bytes: ...
-def index_len_before(suffix: str, data: bytes, base_offset: int, before: int) -> int: ...
-def parse_leader_epochs(data: bytes) -> list[tuple[int, int]]: ...
 def read_offset_checkpoint(path: _Path) -> tuple[list[tuple[str, int, int]], list[Finding]] | None: ...
 def committed_transactions(segments: Sequence[tuple[_Path, int]], options: ReadOptions) -> Transactions: ...
 
@@ -994,12 +1032,14 @@ def rewrite(
 def broker_append(source: Any, options: Any, producers: Sequence[_ProducerRow]) -> _AppendedRow: ...
 def broker_fetch(source: Any, options: Any) -> bytes: ...
 
-#: Key, whether it is a directory, bytes, and the time of the last write in seconds since the epoch.
-_EntryRow: TypeAlias = tuple[str, bool, int, float | None]
+#: Key, whether it is a directory, bytes, the time of the last write in seconds since the epoch, and the tag of the version.
+_EntryRow: TypeAlias = tuple[str, bool, int, float | None, str | None]
+#: Name, topic, partition, base offset and bytes of an upload.
+_UploadedRow: TypeAlias = tuple[str, str | None, int | None, int, int | None]
 
 @final
 class StoredFile:
-    """A file of a store as it was when it was opened. It may be read from several threads.
+    """A file of a store or of tiered storage as it was when it was opened. It may be read from several threads.
 
     Attributes:
         size: bytes.
@@ -1011,6 +1051,8 @@ class StoredFile:
     def size(self) -> int: ...
     @property
     def version(self) -> tuple[int, str]: ...
+    @property
+    def offsets(self) -> tuple[int, int | None] | None: ...
     def read_at(self, position: int, length: int) -> bytes: ...
     def read_past_damage(self, position: int, length: int) -> bytes: ...
     def ensure_same(self) -> None: ...
@@ -1023,3 +1065,11 @@ def store_file(source: _Path, uri: str) -> None: ...
 def store_settle(source: str, place: str, *, undo: bool = False) -> None: ...
 def store_remove(uri: str, *, tree: bool = False) -> None: ...
 def store_counts() -> list[tuple[str, int]]: ...
+def use_key_ring(unwrap: Callable[[str, str, bytes, str], bytes]) -> None: ...
+def uploaded_segments(uri: str, listed: Sequence[_EntryRow] | None = None) -> tuple[list[_UploadedRow], list[Finding]]: ...
+def uploaded_segment(uri: str) -> _UploadedRow | None: ...
+def uploads(uri: str) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]: ...
+def lost_indexes(uri: str) -> list[tuple[str, Finding]]: ...
+def uploaded_max_timestamp(uri: str) -> int | None: ...
+def uploaded_data_key(uri: str) -> str | None: ...
+def forget_chunks() -> int: ...

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from logsegment._core import FileSource
-from logsegment.stores.uri import StorageOptions, ensure_options, with_options
+from logsegment.stores.uri import StorageOptions, ensure_options, is_tiered, with_options
 from logsegment.tiered.keys import Keys
-from logsegment.tiered.uri import tiered
+from logsegment.tiered.uri import ring_of, tiered, with_data_key
 
-__all__ = ["Access", "Keys", "StorageOptions", "all_reached", "reached", "reached_source"]
+__all__ = ["Access", "Keys", "StorageOptions", "all_reached", "reached", "reached_source", "with_own_key"]
 
 #: What reaches the files of a source.
 Access: TypeAlias = tuple[StorageOptions | None, Keys | None]
@@ -60,6 +60,20 @@ def reached_source(source: Any, storage_options: StorageOptions | None = None) -
     if not storage_options:
         return source
     if isinstance(source, FileSource):
-        place = reached(source.path, storage_options)
-        return FileSource(place, source.start, source.end, source.offsets, source.finding, source.next_offset, source.is_inner)
+        return _moved(source, reached(source.path, storage_options))
     return reached(source, storage_options) if isinstance(source, str | os.PathLike) else source
+
+
+def with_own_key(source: FileSource) -> FileSource:
+    """Return an encrypted upload with the data key of its segment instead of private keys, and any other source as it is.
+
+    Raises:
+        SegmentKeyError: if its key is missing or wrong.
+        OSError: if the store does not answer.
+    """
+    path = os.fspath(source.path)
+    return _moved(source, with_data_key(path)) if is_tiered(path) and ring_of(path).ids else source
+
+
+def _moved(source: FileSource, place: str | os.PathLike[str]) -> FileSource:
+    return FileSource(place, source.start, source.end, source.offsets, source.finding, source.next_offset, source.is_inner)

@@ -34,7 +34,7 @@ from logsegment._survey import SWALLOWED, UNFINISHED, LostRange, SafeRange, Surv
 from logsegment._text import count
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import is_tiered, shown
-from logsegment.tiered.objects import with_lost_indexes
+from logsegment.tiered.listing import with_lost_indexes
 
 #: Largest number of findings in a readable form; the others are counted.
 SHOWN = 20

@@ -9,6 +9,7 @@ use pyo3::types::PyType;
 
 use crate::error::{Error, ErrorKind};
 use crate::stores::{StoreError, StoreErrorKind};
+use crate::tiered::TieredError;
 
 macro_rules! exceptions {
     ($($name:ident: $base:ty, $doc:literal;)*) => {
@@ -44,6 +45,30 @@ exceptions! {
 }
 
 create_exception!(logsegment, ChangedError, PyOSError, "A file was replaced while it was read.");
+create_exception!(
+    logsegment,
+    ManifestError,
+    CorruptError,
+    "A manifest of an upload is invalid, or contradicts its objects.\n\nAttributes:\n    rule (str): the rule of tiered storage that is broken.\n    \
+     position, length (int): the bytes of the segment that cannot be read: all of them.\n    base_offset, last_offset (int): the first offset \
+     of the segment, and the last one before the next segment; None if not known."
+);
+create_exception!(
+    logsegment,
+    ChunkError,
+    CorruptError,
+    "The bytes of a chunk cannot be restored. The text has its number, its bytes and its offsets.\n\nAll chunks after the end of a cut object \
+     are one error.\n\nAttributes:\n    chunk (int): number of the chunk, or of the first after the end of the object; counted from \
+     0.\n    position, length (int): the lost bytes of the segment.\n    base_offset (int): the first offset that is not in a valid batch before \
+     them; None if not known.\n    last_offset (int): the last offset before the next valid batch; None if not known."
+);
+create_exception!(
+    logsegment,
+    SegmentKeyError,
+    PyValueError,
+    "An encrypted segment cannot be decrypted: there is no private key of its id, or the key is the wrong one.\n\nThe text names the segment and \
+     the id. It contains no part of a key, and not why the key is wrong."
+);
 create_exception!(logsegment, StorageOptionError, PyValueError, "A URI or an option of a store is invalid.");
 create_exception!(logsegment, ShortReadError, PyOSError, "A file gives fewer bytes than it has at a position.");
 
@@ -55,7 +80,19 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         base.setattr(name, py.None())?;
     }
     py.get_type::<LossError>().setattr("losses", py.None())?;
-    for class in [py.get_type::<ChangedError>(), py.get_type::<ShortReadError>(), py.get_type::<StorageOptionError>()] {
+    for name in ["length", "last_offset", "chunk"] {
+        py.get_type::<ManifestError>().setattr(name, py.None())?;
+        py.get_type::<ChunkError>().setattr(name, py.None())?;
+    }
+    let of_uploads = [py.get_type::<ManifestError>(), py.get_type::<ChunkError>(), py.get_type::<SegmentKeyError>()];
+    let of_stores = [py.get_type::<ChangedError>(), py.get_type::<ShortReadError>(), py.get_type::<StorageOptionError>()];
+    // The modules by which people and pickles know them.
+    for (classes, name) in [(&of_stores, "logsegment.stores"), (&of_uploads, "logsegment.tiered")] {
+        for class in classes {
+            class.setattr("__module__", name)?;
+        }
+    }
+    for class in of_stores.into_iter().chain(of_uploads) {
         module.add(class.name()?.to_str()?, class)?;
     }
     for class in classes(py) {
@@ -116,16 +153,55 @@ pub fn store_error(py: Python<'_>, error: &StoreError) -> PyErr {
                 Err(failed) => failed,
             }
         }
+        StoreErrorKind::System(code) => os_error(py, code, Some(Path::new(&error.uri))),
         StoreErrorKind::PermissionDenied => PyOSError::new_err(arguments(EACCES)),
         StoreErrorKind::Unavailable => PyOSError::new_err(arguments(ECONNREFUSED)),
         StoreErrorKind::Other => PyOSError::new_err(arguments(EIO)),
     }
 }
 
+/// The exception for an error of uploads.
+pub fn tiered_error(py: Python<'_>, error: &TieredError) -> PyErr {
+    let text = error.to_string();
+    let (raised, code, rule, lost) = match error {
+        TieredError::Store(error) => return store_error(py, error),
+        TieredError::Log(error) => return to_py(py, error),
+        TieredError::Key(_) => return SegmentKeyError::new_err(text),
+        TieredError::Undecided { uri, .. } => return PyOSError::new_err((EEXIST, text, uri.clone())),
+        TieredError::KeyRing(error) => {
+            let raised = error.downcast_ref::<PyErr>().map(|raised| raised.clone_ref(py));
+            return raised.unwrap_or_else(|| PyValueError::new_err(text));
+        }
+        TieredError::Manifest(error) => {
+            let lost = error.lost.map(|lost| (None, 0..lost.size, Some(lost.first_offset), lost.last_offset));
+            (ManifestError::new_err(text), "manifest", error.rule, lost)
+        }
+        TieredError::Chunk(error) => {
+            let lost = error.chunk.map(|chunk| (Some(chunk), error.bytes.clone(), error.first_offset, error.last_offset));
+            (ChunkError::new_err(text), "lost_bytes", "TS-45", lost)
+        }
+    };
+    let value = raised.value(py);
+    let set = || {
+        value.setattr("code", code)?;
+        value.setattr("rule", rule)?;
+        let Some((chunk, bytes, base_offset, last_offset)) = lost else { return Ok(()) };
+        if chunk.is_some() {
+            value.setattr("chunk", chunk)?;
+        }
+        value.setattr("position", bytes.start)?;
+        value.setattr("length", bytes.end.saturating_sub(bytes.start))?;
+        value.setattr("base_offset", base_offset)?;
+        value.setattr("last_offset", last_offset)
+    };
+    set().err().unwrap_or(raised)
+}
+
 /// Numbers of Linux; Python chooses the class by those of the system.
 const ENOENT: i32 = 2;
 const EIO: i32 = 5;
 const EACCES: i32 = 13;
+const EEXIST: i32 = 17;
 const ESTALE: i32 = if cfg!(target_os = "macos") { 70 } else { 116 };
 const ECONNREFUSED: i32 = if cfg!(target_os = "macos") {
     61

@@ -63,10 +63,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::segment::read_txn_index, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_producer_snapshot, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_leader_epochs, module)?)?;
-    module.add_function(wrap_pyfunction!(verbs::segment::index_positions, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::without_ended_transactions, module)?)?;
-    module.add_function(wrap_pyfunction!(verbs::segment::index_len_before, module)?)?;
-    module.add_function(wrap_pyfunction!(verbs::segment::parse_leader_epochs, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_offset_checkpoint, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::committed_transactions, module)?)?;
     module.add_class::<verbs::log_end::LogEnd>()?;
@@ -93,6 +90,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::stores::store_settle, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::stores::store_remove, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::stores::store_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(source::keys::use_key_ring, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::uploads::uploaded_segments, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::uploads::uploaded_segment, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::uploads::uploads, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::uploads::lost_indexes, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::uploads::uploaded_max_timestamp, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::uploads::uploaded_data_key, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::uploads::forget_chunks, module)?)?;
     module.add_class::<verbs::record_sections::RecordSections>()?;
     module.add_function(wrap_pyfunction!(verbs::torn_header::torn_offsets, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::salvage::salvage, module)?)?;
@@ -107,7 +112,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<verbs::lz4::Lz4Rewriter>()?;
     module.add_function(wrap_pyfunction!(verbs::lz4::lz4_header_checksum, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::lz4::lz4_survey, module)?)?;
-    module.add_function(wrap_pyfunction!(verbs::zstd_frame::decompress_zstd, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::compat::compat_versions, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::compat::compat_clients, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::compat::compat_client, module)?)?;

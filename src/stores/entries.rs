@@ -22,6 +22,8 @@ pub struct Entry {
     pub size: u64,
     /// Time of the last write of a file, ms since the epoch.
     pub modified_ms: Option<i64>,
+    /// The tag of its version, where the store has one.
+    pub tag: Option<String>,
 }
 
 impl Entry {
@@ -32,11 +34,12 @@ impl Entry {
 
     fn file(meta: &ObjectMeta) -> Self {
         let modified_ms = Some(meta.last_modified.timestamp_millis());
-        Self { key: meta.location.to_string(), is_directory: false, size: meta.size, modified_ms }
+        let (key, tag) = (meta.location.to_string(), meta.e_tag.clone());
+        Self { key, is_directory: false, size: meta.size, modified_ms, tag }
     }
 
     fn directory(path: &Path) -> Self {
-        Self { key: path.to_string(), is_directory: true, size: 0, modified_ms: None }
+        Self { key: path.to_string(), is_directory: true, size: 0, modified_ms: None, tag: None }
     }
 }
 

@@ -24,6 +24,8 @@ pub enum StoreErrorKind {
     Invalid,
     /// The work is to stop.
     Interrupted,
+    /// An error of the operating system, with its number.
+    System(i32),
     /// Another answer of the store.
     Other,
 }
@@ -84,7 +86,7 @@ impl From<StoreError> for io::Error {
             StoreErrorKind::ShortRead => io::ErrorKind::UnexpectedEof,
             StoreErrorKind::Invalid => io::ErrorKind::InvalidInput,
             // `ErrorKind::Interrupted` means to try again.
-            StoreErrorKind::Changed | StoreErrorKind::Interrupted | StoreErrorKind::Other => io::ErrorKind::Other,
+            StoreErrorKind::Changed | StoreErrorKind::Interrupted | StoreErrorKind::System(_) | StoreErrorKind::Other => io::ErrorKind::Other,
         };
         Self::new(kind, error)
     }

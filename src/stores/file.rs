@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use object_store::path::Path;
-use object_store::{GetOptions, ObjectStoreExt};
+use object_store::{Error as ObjectError, GetOptions, ObjectStoreExt};
 
 use super::error::{StoreError, StoreErrorKind};
 use super::location::Location;
@@ -78,15 +78,44 @@ impl StoredFile {
         Ok(Pending::begin(&handle(&self.location.to_string())?, async move { file.fetch(range).await }))
     }
 
+    /// Begin to fetch the bytes of a range, and to work on them in another thread as soon as they are there.
+    ///
+    /// # Errors
+    /// `Other`, if the system gives no threads.
+    pub fn begin_work<T: Send + 'static>(
+        &self,
+        range: Range<u64>,
+        work: impl FnOnce(Bytes) -> T + Send + 'static,
+    ) -> Result<Pending<T>, StoreError> {
+        let file = self.clone();
+        let uri = self.location.to_string();
+        Ok(Pending::begin(&handle(&uri)?, async move {
+            let bytes = file.fetch(range).await?;
+            let done = tokio::task::spawn_blocking(move || work(bytes)).await;
+            done.map_err(|error| StoreError::new(StoreErrorKind::Other, uri, error.to_string()))
+        }))
+    }
+
     async fn fetch(self, range: Range<u64>) -> Result<Bytes, StoreError> {
         let wanted = range.end.saturating_sub(range.start);
         if wanted == 0 {
             return Ok(Bytes::new());
         }
         let options = GetOptions { range: Some(range.clone().into()), if_match: self.tag.clone(), ..GetOptions::default() };
-        let answer = self.store.client.get_opts(&self.path, options).await.map_err(|error| self.error(&error))?;
-        let is_later = self.tag.is_none() && answer.meta.last_modified.timestamp_millis() != self.modified;
-        if answer.meta.size != self.size || is_later {
+        let answer = match self.store.client.get_opts(&self.path, options).await {
+            Err(ObjectError::Precondition { .. }) => {
+                // Azure answers so about a file that is gone, too.
+                self.store.client.head(&self.path).await.map_err(|error| self.error(&error))?;
+                return Err(self.changed(self.size));
+            }
+            answer => answer.map_err(|error| self.error(&error))?,
+        };
+        // A server may ignore the condition.
+        let is_other = match &self.tag {
+            Some(tag) => answer.meta.e_tag.as_ref() != Some(tag),
+            None => answer.meta.last_modified.timestamp_millis() != self.modified,
+        };
+        if answer.meta.size != self.size || is_other {
             return Err(self.changed(answer.meta.size));
         }
         let bytes = answer.bytes().await.map_err(|error| self.error(&error))?;

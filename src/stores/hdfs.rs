@@ -58,7 +58,7 @@ fn path_of(location: &Location) -> String {
 fn entry(status: &FileStatus) -> Entry {
     let modified_ms = i64::try_from(status.modification_time).ok().filter(|_| !status.isdir);
     let size = if status.isdir { 0 } else { crate::wire::as_u64(status.length) };
-    Entry { key: status.path.trim_matches('/').to_owned(), is_directory: status.isdir, size, modified_ms }
+    Entry { key: status.path.trim_matches('/').to_owned(), is_directory: status.isdir, size, modified_ms, tag: None }
 }
 
 fn error_of(error: &HdfsError, location: &Location) -> StoreError {

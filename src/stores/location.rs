@@ -112,7 +112,7 @@ impl fmt::Debug for Location {
 
 /// Takes the options out of an authority, where the Python package carries them: `!aws_region=eu-west-1&timeout=5s@bucket`. Users
 /// give them next to the URI.
-fn options_in(authority: &str) -> (String, StorageOptions) {
+pub fn options_in(authority: &str) -> (String, StorageOptions) {
     let Some((front, rest)) = authority.split_once('!') else { return (authority.to_owned(), StorageOptions::new()) };
     let (query, host) = rest.rsplit_once('@').unwrap_or(("", rest));
     // The package quotes each name and value, and then the whole.
@@ -136,7 +136,7 @@ fn scheme_of(name: &str) -> Option<(Scheme, &'static str)> {
 }
 
 /// Percent-decoded text; what is not UTF-8 then stays as it is written.
-fn decoded(text: &str) -> String {
+pub fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {

@@ -10,18 +10,23 @@ mod file;
 mod hdfs;
 mod location;
 mod open;
+mod place;
 mod process;
 mod range;
 mod stats;
+mod window;
 mod write;
 
 pub use entries::{Entry, entries, entry_of, tree};
 pub use error::{StoreError, StoreErrorKind};
 pub use file::StoredFile;
-pub use location::{Location, Scheme, StorageOptions};
+pub use location::{Location, Scheme, StorageOptions, decoded, options_in};
 pub use open::{Store, open};
+pub use place::{LocalFile, Place, PlaceEntry, PlacedFile, escaped};
+pub use process::Pending;
 pub use range::StoredRange;
 pub use stats::{Counts, counts};
+pub use window::Window;
 pub use write::{put_bytes, put_file, remove, remove_directory, settle, unsettle};
 
 /// What the functions of this module return.

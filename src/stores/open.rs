@@ -11,9 +11,9 @@ use std::time::Duration;
 use hdfs_native::{Client, ClientBuilder};
 use hdfs_native_object_store::HdfsObjectStore;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, resolve_bucket_region};
-use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use object_store::client::{Certificate, ClientConfigKey};
-use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzure, MicrosoftAzureBuilder};
+use object_store::client::{Certificate, ClientConfigKey, CredentialProvider};
+use object_store::gcp::{GoogleCloudStorage, GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, Error as ObjectError, ObjectStore, RetryConfig};
 
@@ -51,7 +51,28 @@ type Key = (u32, String, StorageOptions, StorageOptions);
 /// Words in the names of variables whose values no message may have.
 const SECRET_WORDS: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
 /// Beginnings of the names of variables that clients read.
-const VARIABLES: [&str; 5] = ["AWS_", "AZURE_", "GOOGLE_", "HADOOP_", "HOME"];
+const VARIABLES: [&str; 9] =
+    ["AWS_", "AZURE_", "AZURITE_", "GCE_METADATA_", "GOOGLE_", "HADOOP_", "HOME", "IDENTITY_", "SERVICE_ACCOUNT"];
+/// Options with credentials, or with their file.
+const GOOGLE_KEYS: [GoogleConfigKey; 4] = [
+    GoogleConfigKey::ServiceAccount,
+    GoogleConfigKey::ServiceAccountKey,
+    GoogleConfigKey::ApplicationCredentials,
+    GoogleConfigKey::BearerToken,
+];
+const AZURE_KEYS: [AzureConfigKey; 6] = [
+    AzureConfigKey::AccessKey,
+    AzureConfigKey::SasKey,
+    AzureConfigKey::Token,
+    AzureConfigKey::ClientSecret,
+    AzureConfigKey::FederatedTokenFile,
+    AzureConfigKey::FabricSessionToken,
+];
+/// The places where credentials were looked for, for an error.
+const GOOGLE_PLACES: &str = "storage options, GOOGLE_SERVICE_ACCOUNT, GOOGLE_SERVICE_ACCOUNT_KEY, GOOGLE_APPLICATION_CREDENTIALS, the file of \
+    gcloud, the machine's metadata";
+const AZURE_PLACES: &str = "storage options, AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN, AZURE_CLIENT_ID with AZURE_CLIENT_SECRET or \
+    AZURE_FEDERATED_TOKEN_FILE, the managed identity";
 static KEPT: Mutex<Option<HashMap<Key, Store>>> = Mutex::new(None);
 
 /// Open the store of a location; the same one again while this process runs.
@@ -118,8 +139,8 @@ impl Opening<'_> {
     async fn open(&self) -> Result<Store, StoreError> {
         let client: Arc<dyn ObjectStore> = match self.0.scheme {
             Scheme::S3 => Arc::new(self.s3().await?),
-            Scheme::Gs => Arc::new(self.gcs()?),
-            Scheme::Az | Scheme::Abfs => Arc::new(self.azure()?),
+            Scheme::Gs => Arc::new(self.gcs().await?),
+            Scheme::Az | Scheme::Abfs => Arc::new(self.azure().await?),
             Scheme::Hdfs => {
                 let client = self.hdfs()?;
                 return Ok(Store::new(Arc::new(HdfsObjectStore::new(client.clone())), Some(Hdfs(client)), self.0));
@@ -156,33 +177,46 @@ impl Opening<'_> {
         }
         let store = builder.with_client_options(client_options).with_retry(retries()).build().map_err(|error| self.error(&error))?;
         if !has_keys && profile.keys.is_none() && !skips_signature {
-            self.ensure_credentials(&store).await?;
+            self.ensure_credentials(&**store.credentials(), PLACES).await?;
         }
         Ok(store)
     }
 
     /// Asks for credentials now: the places that are left answer late, or never.
-    async fn ensure_credentials(&self, store: &AmazonS3) -> Result<(), StoreError> {
-        match tokio::time::timeout(CREDENTIALS_WITHIN, store.credentials().get_credential()).await {
+    async fn ensure_credentials<C>(
+        &self,
+        credentials: &dyn CredentialProvider<Credential = C>,
+        places: &str,
+    ) -> Result<(), StoreError> {
+        match tokio::time::timeout(CREDENTIALS_WITHIN, credentials.get_credential()).await {
             Ok(Ok(_)) => Ok(()),
             _ => {
-                let text = format!("no credentials; looked in {PLACES}; for a public bucket set skip_signature=true");
+                let text = format!("no credentials; looked in {places}; for a public bucket set skip_signature=true");
                 Err(StoreError::new(StoreErrorKind::PermissionDenied, self.uri(), text))
             }
         }
     }
 
-    fn gcs(&self) -> Result<impl ObjectStore, StoreError> {
+    async fn gcs(&self) -> Result<GoogleCloudStorage, StoreError> {
         let mut builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(&self.0.authority);
         for (key, value) in self.keys::<GoogleConfigKey>()? {
             builder = builder.with_config(key, value);
         }
         let endpoint = builder.get_config_value(&GoogleConfigKey::BaseUrl);
+        if let Some(endpoint) = &endpoint {
+            builder = builder.with_config(GoogleConfigKey::BaseUrl, endpoint.trim_end_matches('/'));
+        }
+        let skips_signature = builder.get_config_value(&GoogleConfigKey::SkipSignature).is_some_and(|value| is_true(&value));
+        let given: Vec<_> = GOOGLE_KEYS.into_iter().filter(|key| builder.get_config_value(key).is_some()).collect();
         builder = builder.with_client_options(self.client_options(endpoint.as_deref())?).with_retry(retries());
-        builder.build().map_err(|error| self.error(&error))
+        let store = builder.build().map_err(|error| self.unusable(&error, &given))?;
+        if given.is_empty() && !skips_signature {
+            self.ensure_credentials(&**store.credentials(), GOOGLE_PLACES).await?;
+        }
+        Ok(store)
     }
 
-    fn azure(&self) -> Result<impl ObjectStore, StoreError> {
+    async fn azure(&self) -> Result<MicrosoftAzure, StoreError> {
         let mut builder = MicrosoftAzureBuilder::from_env();
         builder =
             if self.0.scheme == Scheme::Az { builder.with_container_name(&self.0.authority) } else { builder.with_url(self.0.root()) };
@@ -190,8 +224,26 @@ impl Opening<'_> {
             builder = builder.with_config(key, value);
         }
         let endpoint = builder.get_config_value(&AzureConfigKey::Endpoint);
+        if let Some(endpoint) = &endpoint {
+            builder = builder.with_endpoint(endpoint.trim_end_matches('/').to_owned());
+        }
+        let is_set = |key: &AzureConfigKey| builder.get_config_value(key).is_some_and(|value| is_true(&value));
+        let needs_none = [AzureConfigKey::SkipSignature, AzureConfigKey::UseEmulator, AzureConfigKey::UseAzureCli].iter().any(is_set);
+        let given: Vec<_> = AZURE_KEYS.into_iter().filter(|key| builder.get_config_value(key).is_some()).collect();
         builder = builder.with_client_options(self.client_options(endpoint.as_deref())?).with_retry(retries());
-        builder.build().map_err(|error| self.error(&error))
+        let store = builder.build().map_err(|error| self.unusable(&error, &given))?;
+        if given.is_empty() && !needs_none {
+            self.ensure_credentials(&**store.credentials(), AZURE_PLACES).await?;
+        }
+        Ok(store)
+    }
+
+    /// The error of options with which no client can be made.
+    fn unusable<K: AsRef<str>>(&self, error: &ObjectError, given: &[K]) -> StoreError {
+        let found = self.error(error);
+        let names: Vec<&str> = given.iter().map(AsRef::as_ref).collect();
+        let advice = if names.is_empty() { String::new() } else { format!("; the options for credentials are {}", names.join(", ")) };
+        StoreError::new(StoreErrorKind::Invalid, self.uri(), format!("invalid options of the store: {}{advice}", found.text))
     }
 
     fn hdfs(&self) -> Result<Client, StoreError> {

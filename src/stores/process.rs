@@ -51,8 +51,9 @@ pub(super) fn wait<T: Send + 'static>(
     Pending::begin(&handle(uri)?, request).answer(uri, interrupt)
 }
 
-/// An answer that is on its way.
-pub(super) struct Pending<T> {
+/// An answer that is on its way. Dropped, it ends the request.
+#[derive(Debug)]
+pub struct Pending<T> {
     receiver: mpsc::Receiver<Result<T, StoreError>>,
     task: tokio::task::AbortHandle,
 }
@@ -67,7 +68,11 @@ impl<T: Send + 'static> Pending<T> {
         Self { receiver, task: task.abort_handle() }
     }
 
-    pub(super) fn answer(self, uri: &str, interrupt: &Interrupt) -> Result<T, StoreError> {
+    /// Wait for the answer.
+    ///
+    /// # Errors
+    /// Those of the request, and `Interrupted`.
+    pub fn answer(self, uri: &str, interrupt: &Interrupt) -> Result<T, StoreError> {
         loop {
             match self.receiver.recv_timeout(ASKED_EVERY) {
                 Ok(answer) => return answer,

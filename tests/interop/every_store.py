@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -66,13 +66,6 @@ WRONG = {
     "az": {"azure_storage_account_key": "d3Jvbmctc2VjcmV0LW9mLXRoZS10ZXN0cw=="},
 }
 WRONG["abfss"] = WRONG["az"]
-
-
-def fails_on(names: Sequence[str], reason: str) -> pytest.MarkDecorator:
-    """Run a test on every store, and expect it to fail on some until the package is fixed."""
-    mark = pytest.mark.xfail(strict=True, reason=reason)
-    stores_of_test = [pytest.param(name, marks=mark) if name in names else name for name in EVERY]
-    return pytest.mark.parametrize("store", stores_of_test, indirect=True)
 
 
 @dataclass(frozen=True)

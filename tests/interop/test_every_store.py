@@ -353,7 +353,6 @@ def test_a_file_that_is_replaced_while_it_is_read(store: Store, here: Path) -> N
     store.assert_clean(raised.value, store.uri(key))
 
 
-@every_store.fails_on(["gs"], "the server ignores conditions on tags")
 def test_a_file_that_is_replaced_by_one_of_the_same_size(store: Store, here: Path) -> None:
     """No record of the other file is returned, and its damage is not reported."""
     key = f"changing-1/{FIRST}"
@@ -364,7 +363,6 @@ def test_a_file_that_is_replaced_by_one_of_the_same_size(store: Store, here: Pat
     store.assert_clean(raised.value, store.uri(key))
 
 
-@every_store.fails_on(["az", "abfss"], "a missing file does not meet a condition on its tag")
 def test_a_file_that_is_removed_while_it_is_read(store: Store, here: Path) -> None:
     key = f"going-0/{FIRST}"
     stream = every_store.reading(store, here, key)
@@ -374,7 +372,6 @@ def test_a_file_that_is_removed_while_it_is_read(store: Store, here: Path) -> No
     store.assert_clean(raised.value, store.uri(key))
 
 
-@every_store.fails_on(["gs"], "the server ignores conditions on tags")
 def test_bytes_of_another_file_of_the_same_size_are_not_given(store: Store) -> None:
     place = store.place("replaced")
     stores.put_bytes(place, b"a" * 100)

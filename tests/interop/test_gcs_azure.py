@@ -59,13 +59,11 @@ def test_options_of_another_store_are_errors(store: Store) -> None:
     assert "secret-of-the-tests" not in str(raised.value)
 
 
-@pytest.mark.xfail(strict=True, reason="the URL gets two slashes")
 @pytest.mark.parametrize("store", ["az"], indirect=True)
 def test_an_endpoint_may_end_with_a_slash(store: Store) -> None:
     assert stores.read_file(store.place("a", azure_endpoint=f"{store.options['azure_endpoint']}/"), 10) == b"a"
 
 
-@pytest.mark.xfail(strict=True, reason="the metadata service is asked as long as a store that does not respond")
 def test_without_credentials_access_is_denied_soon(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """The metadata service of the machine is a port at which nothing listens."""
     for name in ("GCE_METADATA_HOST", "GCE_METADATA_IP", "GCE_METADATA_ROOT"):
@@ -76,7 +74,6 @@ def test_without_credentials_access_is_denied_soon(store: Store, monkeypatch: py
         stores.entries(with_options(store.uri(), options))
 
 
-@pytest.mark.xfail(strict=True, reason="the message has neither the option nor the problem")
 @pytest.mark.parametrize(
     ("store", "value"),
     [

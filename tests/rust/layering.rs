@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room and layer. Rooms of one layer do not name each other, but for those listed in `SIDEWAYS`.
-const LAYERS: [(&str, u8); 28] = [
+const LAYERS: [(&str, u8); 29] = [
     ("error", 0),
     ("limits", 0),
     ("interrupt", 0),
@@ -31,9 +31,10 @@ const LAYERS: [(&str, u8); 28] = [
     ("io", 7),
     ("stores", 7),
     ("values", 7),
-    ("jvm", 8),
-    ("py", 8),
-    ("lib", 9),
+    ("tiered", 8),
+    ("jvm", 9),
+    ("py", 9),
+    ("lib", 10),
 ];
 
 /// Layer 0 is one family: limits and interrupts fail with errors.

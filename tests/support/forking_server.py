@@ -28,7 +28,7 @@ PRELOADED = (
     "pyarrow.compute",
     "pyarrow.ipc",
     "pyarrow.parquet",
-    "logsegment.tiered.filesystem",
+    "logsegment.tiered.listing",
     "cryptography.hazmat.primitives.asymmetric.padding",
     "cryptography.hazmat.primitives.ciphers.aead",
     "cryptography.hazmat.primitives.serialization",

@@ -9,8 +9,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import corpus
 import logsegment as ls
@@ -176,6 +177,39 @@ class Uploader:
 
         packed = base64.b64encode(zstandard.compress(packed_sizes(sizes))).decode()
         return {"type": "variable", **common, "transformedChunks": packed}
+
+
+class Chunk(NamedTuple):
+    """A chunk: a range of the segment, and the range of the object that holds it."""
+
+    position: int
+    size: int
+    stored_position: int
+    stored_size: int
+
+
+def chunks_of(log: str | Path) -> list[Chunk]:
+    """The chunks of an upload by its manifest (TS-14 to TS-19), read by this code alone."""
+    manifest = json.loads(Path(str(log)).with_suffix(".rsm-manifest").read_text())
+    table = manifest["chunkIndex"]
+    chunk_size, file_size = table["originalChunkSize"], table["originalFileSize"]
+    positions = range(0, file_size, chunk_size)
+    if table["type"] == "fixed":
+        sizes = [table["transformedChunkSize"]] * (len(positions) - 1) + [table["finalTransformedChunkSize"]]
+    else:
+        import zstandard
+
+        sizes = unpacked_sizes(zstandard.decompress(base64.b64decode(table["transformedChunks"])))
+    ends = list(accumulate(sizes))
+    return [Chunk(at, min(chunk_size, file_size - at), end - size, size) for at, size, end in zip(positions, sizes, ends, strict=True)]
+
+
+def unpacked_sizes(data: bytes) -> list[int]:
+    """TS-19."""
+    count, base, width = int.from_bytes(data[:4]), int.from_bytes(data[4:8]), data[8] if len(data) > 8 else 0
+    if count < 2:
+        return [base] * count
+    return [base + int.from_bytes(data[at : at + width]) for at in range(9, len(data) - 4, width)] + [int.from_bytes(data[-4:])]
 
 
 def packed_sizes(sizes: list[int]) -> bytes:

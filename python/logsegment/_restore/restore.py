@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from logsegment._core import FileSource, Finding, RecordBatchError, rebuild_indexes
+from logsegment._core import ChunkError, FileSource, Finding, ManifestError, RecordBatchError, rebuild_indexes
 from logsegment._errors import renamed
 from logsegment._log_paths import object_name, place_of, snapshot_offset
 from logsegment._options import EVERY_FORMAT, OnError
@@ -21,7 +21,6 @@ from logsegment.segment_files.discovery import SegmentFile, find_segments, found
 from logsegment.stores.files import open_file
 from logsegment.stores.listing import entries, is_directory
 from logsegment.stores.uri import shown, uncut_name, untiered
-from logsegment.tiered.errors import ChunkError, ManifestError
 from logsegment.tiered.uri import ring_of, tiered
 
 #: First and last offset of each log, by file name; None for a last offset that no manifest has.

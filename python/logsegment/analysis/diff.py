@@ -29,7 +29,7 @@ from logsegment.analysis.diff_sides import (
 )
 from logsegment.analysis.results import Results, place_of
 from logsegment.log.log import Log
-from logsegment.stores.memory import MemoryFile
+from logsegment.stores.files import MemoryFile
 from logsegment.stores.uri import absolute
 
 if TYPE_CHECKING:

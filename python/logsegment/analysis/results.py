@@ -15,7 +15,7 @@ from logsegment.log.log import Log
 from logsegment.segment_files.discovery import ONE_REPLICA, SegmentFile, by_partition, findings_of, found_in, is_noted
 from logsegment.segment_files.log_start import warn_of_log_starts, with_log_starts, without_log_starts
 from logsegment.segment_files.replicas import one_replica, without_links
-from logsegment.stores.memory import MemoryFile, buffer_file
+from logsegment.stores.files import MemoryFile, buffer_file
 from logsegment.stores.uri import absolute
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from logsegment._core import RecordBatchError, RecordStream, Transactions, scan_transactions
+from logsegment._core import RecordBatchError, RecordStream, SegmentKeyError, Transactions, scan_transactions
 from logsegment._decode import decoded
 from logsegment._options import COLUMNS, Framing, Integers, Isolation, KeyValues, OnError, ReadOptions, Unreadable, Values, with_values
 from logsegment.analysis.redaction import Redactor
@@ -62,7 +62,6 @@ from logsegment.cli.output.records import (
 )
 from logsegment.cli.values import MetValues, typed, values_options
 from logsegment.log.reader import PartitionReader
-from logsegment.tiered import SegmentKeyError
 
 
 @dataclass(frozen=True)

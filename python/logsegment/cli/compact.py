@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import click
 
-from logsegment._core import RecordBatchError
+from logsegment._core import RecordBatchError, SegmentKeyError
 from logsegment._rewrite.compact import DELETE_RETENTION_MS, MEMORY
 from logsegment._rewrite.compact import compact as compact_source
 from logsegment.cli.codec_types import CodecType
@@ -29,7 +29,6 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.output.files import say_inputs
 from logsegment.stores.uri import shown
-from logsegment.tiered import SegmentKeyError
 
 ADVICE = "nothing was written; `logsegment salvage` saves the valid batches, which can be compacted"
 

@@ -16,7 +16,7 @@ import click
 
 from logsegment._convert import Converted, MapTaker
 from logsegment._convert import convert as convert_source
-from logsegment._core import Finding, LossError, RecordBatchError
+from logsegment._core import Finding, LossError, RecordBatchError, SegmentKeyError
 from logsegment._options import ReadOptions
 from logsegment._output import new_file
 from logsegment._rewrite.partitions import parts_from_log_start
@@ -50,7 +50,6 @@ from logsegment.log.reader import ensure_named
 from logsegment.segment_files.discovery import with_neighbours
 from logsegment.segment_files.output_names import file_name
 from logsegment.segment_files.overflow import split_file
-from logsegment.tiered import SegmentKeyError
 
 #: Rules that are the same for every segment, and are reported once.
 ONCE = frozenset({"EXPERIMENTAL", "S-C2"})

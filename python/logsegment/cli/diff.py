@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from logsegment._core import RecordBatchError
+from logsegment._core import RecordBatchError, SegmentKeyError
 from logsegment._validate import is_unopened, is_unreadable
 from logsegment.analysis.diff import Comparison
 from logsegment.analysis.diff import diff as compare
@@ -34,7 +34,6 @@ from logsegment.cli.options import (
 from logsegment.cli.output.findings import more_like_it
 from logsegment.cli.store_options import key_file_option, keyed
 from logsegment.stores.uri import shown
-from logsegment.tiered import SegmentKeyError
 
 PATH = click.Path(exists=False, allow_dash=True)
 VERDICTS = {

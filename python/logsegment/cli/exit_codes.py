@@ -13,13 +13,12 @@ from typing import ParamSpec
 
 import click
 
-from logsegment._core import InternalError, RecordBatchError, StorageOptionError
+from logsegment._core import InternalError, ManifestError, RecordBatchError, SegmentKeyError, StorageOptionError
 from logsegment._errors import without_file
 from logsegment._survey import SWALLOWED
 from logsegment._validate import LIMIT, MISSING_PLUGIN, NO_DICTIONARY, is_unreadable
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.messages import say
-from logsegment.tiered import ManifestError, SegmentKeyError
 
 CLEAN, FOUND, UNREADABLE, LOST, BUG = 0, 1, 2, 3, 70
 #: What closes an input, and leaves the others as they are.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 import click
 
-from logsegment._core import BatchHeader, FileSource, Finding, RecordBatchError, valid_batches
+from logsegment._core import BatchHeader, FileSource, Finding, RecordBatchError, SegmentKeyError, valid_batches
 from logsegment._inspect import RECORDS, VALUE_BYTES, Field, html_page, inspect, text_lines
 from logsegment._options import Depth, ReadOptions
 from logsegment.analysis.redaction import Redactor, begins_entry, is_proven, is_valid_entry, redacted
@@ -35,7 +35,6 @@ from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.plugin_registries import code_after, noting_errors
 from logsegment.log.segment import Segment
-from logsegment.tiered import SegmentKeyError
 
 #: How the pieces of a line look on a terminal.
 STYLES = {

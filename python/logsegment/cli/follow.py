@@ -12,7 +12,7 @@ from itertools import groupby
 
 import click
 
-from logsegment._core import Finding, RecordBatchError
+from logsegment._core import Finding, RecordBatchError, SegmentKeyError
 from logsegment._decode import decoded
 from logsegment._options import Framing, Integers, KeyValues, OnError, PartitionOptions, ReadOptions, Unreadable, Values
 from logsegment.analysis.redaction import Redactor
@@ -56,7 +56,6 @@ from logsegment.segment_files.interrupted import is_taken
 from logsegment.segment_files.log_start import with_log_starts
 from logsegment.segment_files.replicas import ReplicaChoice
 from logsegment.stores.uri import directory_of, here, is_stored, placed, shown
-from logsegment.tiered import SegmentKeyError
 
 #: Seconds between two looks: at files of this machine, and at a store, which is asked for a listing.
 INTERVAL = 0.5

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from logsegment._core import FileSource, Finding, RecordBatchError
+from logsegment._core import FileSource, Finding, RecordBatchError, SegmentKeyError
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._validate import ensure_segment
@@ -28,7 +28,6 @@ from logsegment.segment_files.discovery import SegmentFile, findings_of, found_i
 from logsegment.segment_files.log_start import RULES, deleted_records, with_log_starts
 from logsegment.segment_files.replicas import ReplicaError, one_replica
 from logsegment.stores.uri import directory_of, is_stored, shown
-from logsegment.tiered.errors import SegmentKeyError
 
 STDIN = "-"
 #: The keys of --topic and --partition in the context of a command.

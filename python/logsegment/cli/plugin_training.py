@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from logsegment._core import Limits, RecordBatchError
+from logsegment._core import Limits, RecordBatchError, SegmentKeyError
 from logsegment.analysis.train_dictionary import LEAST_SAMPLES, LEAST_SIZE, TrainedDictionary, train_dictionary
 from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
 from logsegment.cli.help import Verb
@@ -33,7 +33,6 @@ from logsegment.cli.output.progress import Progress
 from logsegment.cli.plugin_registries import refusing
 from logsegment.plugins import Catalog, Plugin, Registry
 from logsegment.plugins.rules import registration
-from logsegment.tiered import SegmentKeyError
 
 ADVICE = "pass other segments: a dictionary needs valid ones"
 

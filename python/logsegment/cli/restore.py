@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from logsegment._core import RecordBatchError
+from logsegment._core import ChunkError, ManifestError, RecordBatchError
 from logsegment._restore.restore import restore as restored
 from logsegment.cli.exit_codes import CLEAN, FOUND, LOST, ending
 from logsegment.cli.help import Verb
@@ -14,7 +14,6 @@ from logsegment.cli.inputs import selection
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import examples, quiet_option, selection_options
 from logsegment.cli.store_options import key_file_option, keyed
-from logsegment.tiered import ChunkError, ManifestError
 
 
 @click.command(

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import click
 
-from logsegment._core import Finding, UnsupportedError, findings_table
+from logsegment._core import Finding, SegmentKeyError, UnsupportedError, findings_table
 from logsegment._options import ReadOptions
 from logsegment._output import naming, new_file
 from logsegment._salvage import NAME_RULE, Order, OutputPlace, Salvage, output_places
@@ -47,7 +47,6 @@ from logsegment.segment_files.interrupted import is_taken
 from logsegment.segment_files.output_names import file_name, output_directories
 from logsegment.segment_files.overflow import MOST, split_file
 from logsegment.segment_files.overflow import RULE as OVERFLOW_RULE
-from logsegment.tiered import SegmentKeyError
 
 #: The beginning of the rules of tiered storage, whose findings name offsets that no bytes have.
 _TIERED = "TS-"

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from logsegment._core import EarlierProducers, Finding, validate_findings
+from logsegment._core import EarlierProducers, Finding, SegmentKeyError, validate_findings
 from logsegment._options import Depth, PartitionOptions, ReadOptions, Unreadable
 from logsegment._survey import SWALLOWED, UNFINISHED, LostRange, SafeRange, Survey
 from logsegment._validate import TORN, Report, Why, is_unopened, is_unreadable, limit_of, surveyed, validate_sidecars, why
@@ -39,7 +39,6 @@ from logsegment.segment_files.interrupted import RULE as WORK
 from logsegment.segment_files.log_start import deleted_records, with_log_starts
 from logsegment.segment_files.replicas import replica_findings
 from logsegment.stores.uri import absolute, directory_of, shown
-from logsegment.tiered import SegmentKeyError
 
 _NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflated": 0}
 

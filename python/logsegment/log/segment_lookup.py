@@ -11,14 +11,23 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 
-from logsegment._core import FileSource, Finding, Limits, RecordBatchError, SegmentIndex, batch_stream, ensure_log_segment, valid_batches
+from logsegment._core import (
+    ChunkError,
+    FileSource,
+    Finding,
+    Limits,
+    RecordBatchError,
+    SegmentIndex,
+    batch_stream,
+    ensure_log_segment,
+    uploaded_max_timestamp,
+    valid_batches,
+)
 from logsegment._log_paths import SWAP, is_of_0_7
 from logsegment._options import EVERY_FORMAT, ReadOptions
 from logsegment.log.log_end import GrowingLog
 from logsegment.segment_files.discovery import SegmentFile, size_of
 from logsegment.stores.uri import shown
-from logsegment.tiered.catalog import latest_timestamp
-from logsegment.tiered.errors import ChunkError
 
 #: Position and size of a batch, its first offset and its last offset; the last three are None if there is no such batch.
 FoundBatch = tuple[int, tuple[int, int, int] | None]
@@ -189,7 +198,7 @@ class SegmentLookup:
             self.bytes_walked += position
             return position, batch
         except ChunkError:
-            latest = latest_timestamp(self.path)
+            latest = uploaded_max_timestamp(self.path[:])
             if latest is None or latest < 0 or latest >= timestamp:
                 raise
             return self.size, None

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
 
-from logsegment._core import FileSource, Finding
+from logsegment._core import FileSource, Finding, SegmentKeyError
 from logsegment._log_paths import (
     PARTITION,
     READ_SEGMENT,
@@ -36,8 +36,7 @@ from logsegment.segment_files.interrupted import with_swaps
 from logsegment.segment_files.replicas import one_replica, without_links
 from logsegment.stores.listing import DirectoryEntry, Listing, entry_of, is_pattern, list_directory, matching, walk_directories
 from logsegment.stores.uri import cut_of, directory_of, is_stored, is_tiered, placed, shown, untiered
-from logsegment.tiered.catalog import uploaded_at, uploaded_in
-from logsegment.tiered.errors import SegmentKeyError
+from logsegment.tiered.listing import uploaded_at, uploaded_in
 from logsegment.tiered.uri import ring_of, tiered
 
 #: The options of a reader to which nothing was said: a partition in several directories is an error.

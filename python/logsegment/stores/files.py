@@ -1,6 +1,6 @@
 """Files of this machine, of object stores and of HDFS, read by position.
 
-The core reads the stores. Another part of the package may implement a scheme: see `IMPLEMENTATIONS`.
+The core reads the stores and tiered storage.
 """
 
 from __future__ import annotations
@@ -9,17 +9,15 @@ import errno
 import os
 import stat
 import threading
-from importlib import import_module
+from itertools import count
 from typing import Any
+from weakref import WeakValueDictionary
 
-from logsegment._core import Finding, StoredFile, store_counts
+from logsegment._core import ChunkError, Finding, StoredFile, store_counts
 from logsegment._io_stats import IoStats
 from logsegment._text import count as counted
 from logsegment.stores.errors import ChangedError, ShortReadError
-from logsegment.stores.uri import MEMORY, TIERED, is_stored
-
-#: Modules that implement schemes, by the beginning of the URI. Each has `open_file`, `read_file`, `entries` and `entry_of`.
-IMPLEMENTATIONS = {TIERED: "logsegment.tiered.filesystem", MEMORY: "logsegment.stores.memory"}
+from logsegment.stores.uri import MEMORY, StoreUri, is_buffer, is_stored
 
 
 def io_stats() -> IoStats:
@@ -49,8 +47,12 @@ def open_file(path: str) -> Any:
     """
     if not is_stored(path):
         return LocalFile(path)
-    other = implementation(path)
-    return other.open_file(path) if other else StoredFile(path)
+    if not is_buffer(path):
+        return StoredFile(path)
+    file = _BUFFERS.get(path[:])
+    if file is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    return file
 
 
 def version_of(path: str) -> tuple[int, object]:
@@ -69,14 +71,14 @@ def read_file(path: str, max_bytes: int) -> bytes | None:
     Raises:
         OSError: if the file cannot be read.
     """
-    if other := implementation(path):
-        data: bytes | None = other.read_file(path, max_bytes)
-        return data
     try:
         file = open_file(path)
+        return bytes(file.read_at(0, min(max_bytes, file.size)))
     except (FileNotFoundError, IsADirectoryError):
         return None
-    return bytes(file.read_at(0, min(max_bytes, file.size)))
+    except ChunkError:
+        # Reads go on without an index of an upload that cannot be decrypted.
+        return None
 
 
 class LocalFile:
@@ -132,11 +134,43 @@ class LocalFile:
         return *self._requests.taken(), []
 
 
-def implementation(path: str) -> Any:
-    """Return the module that implements the scheme of a URI; None for a local path and for a store."""
-    found = (module for scheme, module in IMPLEMENTATIONS.items() if path[: len(scheme)].lower() == scheme)
-    name = next(found, None)
-    return None if name is None else import_module(name)
+class MemoryFile:
+    """Bytes of this process with the methods of a `StoredFile`."""
+
+    def __init__(self, data: bytes | memoryview) -> None:
+        self._data = data
+        self.size = len(data)
+        self.version = (self.size, id(self))
+
+    def read_at(self, position: int, length: int) -> bytes:
+        """Return the bytes from `position` on: `length` of them, or fewer at the end."""
+        return bytes(self._data[position : position + length])
+
+    read_past_damage = read_at
+
+    def ensure_same(self) -> None:
+        """Do nothing: bytes do not change."""
+
+    def taken(self) -> tuple[int, int, list[Finding]]:
+        """Return no requests and no findings."""
+        return 0, 0, []
+
+
+#: Buffers as files of a store, for readers that take paths, by URI: `memory://7/buffer`.
+_BUFFERS: WeakValueDictionary[str, MemoryFile] = WeakValueDictionary()
+_NUMBERS = count(1)
+
+
+def buffer_file(buffer: Any) -> tuple[StoreUri, MemoryFile]:
+    """Return the URI of a buffer, and the file at it, which is there as long as the caller keeps it.
+
+    Raises:
+        TypeError: if it is not a buffer.
+    """
+    file = MemoryFile(memoryview(buffer).cast("B"))
+    uri = StoreUri(f"{MEMORY}{next(_NUMBERS)}/buffer")
+    _BUFFERS[uri[:]] = file
+    return uri, file
 
 
 class _Requests:

@@ -14,19 +14,20 @@ from typing import NamedTuple, TypeAlias
 
 from logsegment._core import store_entries, store_entry
 from logsegment.stores.errors import no_directory
-from logsegment.stores.files import implementation
-from logsegment.stores.uri import StoreUri, below, is_stored, join_path, parts_of, placed, shown
+from logsegment.stores.files import open_file
+from logsegment.stores.uri import StoreUri, below, is_buffer, is_stored, is_tiered, join_path, parts_of, placed, shown
 
 _MAGIC = re.compile(r"[*?\[]")
-#: Key, whether it is a directory, bytes, and the time of the last write: an entry as the core returns it.
-_Row: TypeAlias = tuple[str, bool, int, float | None]
+#: Key, whether it is a directory, bytes, time of the last write, and tag: an entry as the core returns it.
+_Row: TypeAlias = tuple[str, bool, int, float | None, str | None]
 
 
 class Status(NamedTuple):
-    """Bytes of a file, and the time of its last write in seconds since the epoch, where it is known."""
+    """Bytes of a file, the time of its last write in seconds since the epoch, and the tag of its version; None where not known."""
 
     size: int
     modified: float | None = None
+    tag: str | None = None
 
 
 class DirectoryEntry:
@@ -60,6 +61,11 @@ class DirectoryEntry:
     def modified(self) -> float | None:
         """The time of the last write in seconds since the epoch, where it is known."""
         return self._known.modified
+
+    @property
+    def tag(self) -> str | None:
+        """The tag of the version, where a store has one."""
+        return self._known.tag
 
     @property
     def version(self) -> tuple[str, int, float | None]:
@@ -142,7 +148,7 @@ def walk_directories(path: str, is_skipped: Callable[[str], bool] = lambda name:
     Raises:
         OSError: if a directory cannot be listed.
     """
-    if not is_stored(path) or implementation(path):
+    if not is_stored(path) or is_tiered(path) or is_buffer(path):
         yield from _walk_each(path, is_skipped)
         return
     directories: dict[str, Listing] = {}
@@ -174,12 +180,14 @@ def entry_of(path: str) -> DirectoryEntry:
     if not is_stored(path):
         status = os.stat(path)
         return DirectoryEntry(path, os.path.basename(path), stat.S_ISDIR(status.st_mode), _status(status))
-    if other := implementation(path):
-        entry: DirectoryEntry = other.entry_of(path)
-        return entry
+    if is_buffer(path):
+        return DirectoryEntry(StoreUri(path[:]), os.path.basename(path), False, Status(open_file(path).size))
     if not parts_of(path).path and not parts_of(path).host:
         raise no_directory(path)
-    return _entry(path, store_entry(path[:]))
+    row = store_entry(path[:])
+    if is_tiered(path):
+        return DirectoryEntry(StoreUri(path[:]), row[0], row[1], Status(*row[2:]))
+    return _entry(path, row)
 
 
 def is_directory(path: str | os.PathLike[str]) -> bool:
@@ -297,14 +305,17 @@ def _status(status: os.stat_result) -> Status:
 
 
 def _stored_entries(uri: str) -> list[DirectoryEntry]:
-    other = implementation(uri)
-    return sorted(other.entries(uri) if other else _listed(uri, recursive=False), key=lambda entry: entry.name)
+    found = [entry_of(join_path(uri, "buffer"))] if is_buffer(uri) else _listed(uri, recursive=False)
+    return sorted(found, key=lambda entry: entry.name)
 
 
 def _listed(uri: str, *, recursive: bool) -> list[DirectoryEntry]:
-    return [_entry(uri, row) for row in store_entries(uri[:], deep=recursive)]
+    rows = store_entries(uri[:], deep=recursive)
+    if is_tiered(uri):
+        return [DirectoryEntry(join_path(uri, row[0]), row[0], row[1], Status(*row[2:])) for row in rows]
+    return [_entry(uri, row) for row in rows]
 
 
 def _entry(uri: str, row: _Row) -> DirectoryEntry:
-    key, is_directory, size, modified = row
-    return DirectoryEntry(below(uri, key), os.path.basename(key), is_directory, Status(size, modified))
+    key, is_directory, size, modified, tag = row
+    return DirectoryEntry(below(uri, key), os.path.basename(key), is_directory, Status(size, modified, tag))

@@ -23,7 +23,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 #: Begins the scheme of uploaded segments, which are read as log directories (`logsegment.tiered`).
 TIERED = "tiered+"
-#: Begins the URI of a buffer of this process (`logsegment.stores.memory`).
+#: Begins the URI of a buffer of this process .
 MEMORY = "memory://"
 #: The host of a path that is relative to the current directory.
 _FROM_HERE = "here"
@@ -167,6 +167,11 @@ def joined(parts: Parts) -> StoreUri:
     front = parts.user + (f"!{quote(parts.query, safe='=&')}" if parts.query or "!" in parts.user else "")
     path = "/".join(quote(name, safe=" ~!$'()*+,;=:") for name in parts.path.split("/"))
     return StoreUri(f"{parts.scheme}://{front + '@' if front else ''}{parts.host}/{path}".rstrip("/"))
+
+
+def is_buffer(path: str) -> bool:
+    """Return True for the URI of a buffer of this process."""
+    return path[: len(MEMORY)].lower() == MEMORY
 
 
 def is_tiered(path: str) -> bool:

@@ -11,13 +11,12 @@ uploads and the errors. The guide's page on tiered storage explains the rules (T
 
 from typing import TYPE_CHECKING
 
+from logsegment._core import ChunkError, ManifestError, SegmentKeyError
 from logsegment._lazy import lazily
-from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
 
 if TYPE_CHECKING:
-    from logsegment.tiered.catalog import uploads
-    from logsegment.tiered.upload import Upload
+    from logsegment.tiered.listing import Upload, uploads
 
-__getattr__, __dir__ = lazily(__name__, {"logsegment.tiered.catalog": ("uploads",), "logsegment.tiered.upload": ("Upload",)})
+__getattr__, __dir__ = lazily(__name__, {"logsegment.tiered.listing": ("Upload", "uploads")})
 
 __all__ = ["ChunkError", "ManifestError", "SegmentKeyError", "Upload", "uploads"]

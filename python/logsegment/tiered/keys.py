@@ -14,10 +14,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
+from logsegment._core import SegmentKeyError
 from logsegment.stores.files import read_file
 from logsegment.stores.uri import is_stored, placed, shown
-from logsegment.tiered.errors import SegmentKeyError
-from logsegment.tiered.manifest import Encryption
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 #: For each id a file (PEM or DER, PKCS#8), here or in a store, or the content of such a file.
 Keys: TypeAlias = Mapping[str, str | os.PathLike[str] | bytes]
 
+#: Begins the text of data keys of single segments.
+DATA_KEYS = "data."
 _PEM = "-----BEGIN"
 _MAX_BYTES = 1 << 20
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+=*")
@@ -49,55 +50,68 @@ class KeyRing:
         if not isinstance(keys, Mapping):
             raise TypeError(f"keys must be a mapping of the ids of keys to files or keys, not {type(keys).__name__}")
         self._keys = {_id(key_id): _given(key_id, key) for key_id, key in keys.items()}
+        # Of single segments: the core reads them.
+        self._data_keys = ""
 
     @property
     def ids(self) -> list[str]:
         """Return the ids, in order."""
         return sorted(self._keys)
 
-    def data_key(self, encryption: Encryption, name: str) -> bytes:
+    def data_key(self, key_id: str, wrapped: bytes, name: str) -> bytes:
         """Return the data key of a segment.
 
         Args:
-            encryption: of the manifest.
+            key_id: of the manifest.
+            wrapped: the encrypted data key.
             name: of the segment, for the error.
 
         Raises:
             SegmentKeyError: if there is no key of that id, or it is the wrong key.
             OSError: if its file cannot be read.
         """
-        if encryption.key_id not in self._keys:
+        if key_id not in self._keys:
             there = f"the given keys are {', '.join(self.ids)}" if self._keys else "no keys were given"
-            raise SegmentKeyError(f"{name} is encrypted under the key {encryption.key_id!r}: {there}")
-        given = self._keys[encryption.key_id]
+            raise SegmentKeyError(f"{name} is encrypted under the key {key_id!r}: {there}")
+        given = self._keys[key_id]
         der = given if isinstance(given, bytes) else _read(given)
         try:
-            key = _data_key(der, encryption.wrapped_key)
+            key = _data_key(der, wrapped)
         except ImportError:
             raise
         except Exception:
             # The error of a library might contain a part of the key.
-            raise SegmentKeyError(
-                f"the key {encryption.key_id!r} is not an RSA private key (PKCS#8 in PEM or DER, without a password)"
-            ) from None
+            raise SegmentKeyError(f"the key {key_id!r} is not an RSA private key (PKCS#8 in PEM or DER, without a password)") from None
         if key is None or len(key) != _DATA_KEY_BYTES:
-            text = f"{name} is encrypted under the key {encryption.key_id!r}: the given key of this id does not decrypt it"
+            text = f"{name} is encrypted under the key {key_id!r}: the given key of this id does not decrypt it"
             raise SegmentKeyError(text)
         return key
 
     def to_text(self) -> str:
         """Return the ring as letters, digits, `-` and `_`."""
+        if self._data_keys:
+            return self._data_keys
         members = {key_id: [key] if isinstance(key, str) else base64.b64encode(key).decode() for key_id, key in self._keys.items()}
         return base64.urlsafe_b64encode(json.dumps(members, sort_keys=True).encode()).decode().rstrip("=") if members else ""
 
     @classmethod
     def of_text(cls, text: str) -> KeyRing:
-        """Return the ring of the text of `to_text`."""
+        """Return the ring of the text of `to_text`, or of the text of the data key of a segment."""
+        if text.startswith(DATA_KEYS):
+            ring = cls({})
+            ring._data_keys = text
+            return ring
         members = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))) if text else {}
         return cls({key_id: key[0] if isinstance(key, list) else base64.b64decode(key) for key_id, key in members.items()})
 
     def __repr__(self) -> str:
         return f"KeyRing({', '.join(self.ids)})"
+
+
+@lru_cache(maxsize=64)
+def ring_of_text(text: str) -> KeyRing:
+    """Return the ring of the text of `KeyRing.to_text`."""
+    return KeyRing.of_text(text)
 
 
 def _id(key_id: object) -> str:

@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import os
-from functools import lru_cache
 
+from logsegment._core import uploaded_data_key
 from logsegment.stores.uri import TIERED, StoreUri, file_uri, is_stored, is_tiered, joined, parts_of, placed
-from logsegment.tiered.keys import KeyRing, Keys
+from logsegment.tiered.keys import KeyRing, Keys, ring_of_text
 
 _KEYS = "keys"
 
@@ -36,17 +36,23 @@ def tiered(path: str | os.PathLike[str], keys: Keys | KeyRing | None = None) -> 
         parts = parts_of(place)
         parts = parts._replace(scheme=TIERED + parts.scheme)
     settings = [setting for setting in parts.query.split("&") if setting and not setting.startswith(f"{_KEYS}=")]
-    return joined(parts._replace(query="&".join([*settings, *([f"{_KEYS}={ring.to_text()}"] if ring.ids else [])])))
+    return joined(parts._replace(query="&".join([*settings, *([f"{_KEYS}={ring.to_text()}"] if ring.to_text() else [])])))
+
+
+def with_data_key(uri: str) -> StoreUri:
+    """Return the URI of an upload with the data key of its segment instead of private keys.
+
+    Raises:
+        SegmentKeyError: if its key is missing or wrong.
+        OSError: if the store does not answer.
+    """
+    text = uploaded_data_key(uri[:])
+    return tiered(uri, KeyRing.of_text(text or ""))
 
 
 def ring_of(uri: str) -> KeyRing:
     """Return the keys in a URI."""
-    return _parsed(_setting(uri))
-
-
-@lru_cache(maxsize=64)
-def _parsed(text: str) -> KeyRing:
-    return KeyRing.of_text(text)
+    return ring_of_text(_setting(uri))
 
 
 def _ring(keys: Keys | KeyRing | None) -> KeyRing:

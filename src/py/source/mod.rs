@@ -2,6 +2,7 @@
 
 pub mod buffer;
 pub mod file_object;
+pub mod keys;
 pub mod paths;
 pub mod store;
 

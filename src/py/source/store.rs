@@ -1,9 +1,9 @@
-//! Files of a store. S3, GCS, Azure and HDFS are read by `crate::stores`; uploads in tiered storage and buffers of this process by the Python
-//! modules that implement them. The exception for an error is kept aside and raised again by the verb.
+//! Files of a store: those of S3, GCS, Azure and HDFS, uploads of tiered storage, and buffers of this process, which Python keeps. The exception
+//! for an error is kept aside and raised again by the verb.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use pyo3::intern;
@@ -17,10 +17,11 @@ use crate::log::ReadAt;
 use crate::log::bounds::first_valid_entry;
 use crate::model::UploadOffsets;
 use crate::py::errors::{self, RecordBatchError};
-use crate::py::finding::Finding;
 use crate::py::interrupt::Signals;
-use crate::py::lost_ranges;
+use crate::py::source::keys;
+use crate::py::{finding, lost_ranges};
 use crate::stores::{self, Location, StorageOptions, StoreError, StoreErrorKind, StoredFile};
+use crate::tiered::{self, Part, TieredFile, TieredRange, Uri};
 use crate::wire::as_u64;
 
 /// A file of a store, read at any position through one window of bytes that grows while the reading goes on front to back.
@@ -41,28 +42,15 @@ struct Opened {
     /// The offsets that the batches of an upload must have.
     upload: Option<UploadOffsets>,
     uri: PathBuf,
-    window: Mutex<Window>,
+    window: stores::Window,
 }
 
 /// Who gives the bytes.
 enum Object {
     Stored(Box<StoredFile>),
+    Uploaded(Box<TieredFile>),
     Python(Py<PyAny>),
 }
-
-struct Window {
-    position: u64,
-    bytes: Bytes,
-    /// Size of the next request.
-    size: u64,
-    /// Some of the bytes stand for damaged ones, for those who read on past them.
-    is_damaged: bool,
-}
-
-/// Smallest request: a look-up goes by the header of a batch and a few that follow it.
-const LEAST: u64 = 64 << 10;
-/// Largest request: above this size, the latency of a request no longer matters.
-const MOST: u64 = 8 << 20;
 
 impl StoredLog {
     /// Opens a file.
@@ -76,15 +64,20 @@ impl StoredLog {
                 let size = file.size();
                 (Object::Stored(Box::new(file)), size, None)
             }
+            None if is_uploaded(uri) => {
+                let opened = uploaded(signals, uri, || tiered::open(&upload_at(uri)?, &signals.interrupt()))?;
+                // What a broker wrote is in order all the same.
+                let offsets = opened.offsets.unwrap_or(UploadOffsets { start: i64::MIN, end: None });
+                let size = opened.size();
+                (Object::Uploaded(Box::new(opened)), size, Some(offsets))
+            }
             None => kept(signals, uri, |py| {
                 let object = module(py)?.call_method1(intern!(py, "open_file"), (text(uri),))?;
                 let end = object.getattr(intern!(py, "size"))?.extract()?;
-                let upload = offsets_of(&object, uri)?;
-                Ok((Object::Python(object.unbind()), end, upload))
+                Ok((Object::Python(object.unbind()), end, None))
             })?,
         };
-        let window = Mutex::new(Window { position: 0, bytes: Bytes::new(), size: LEAST / 2, is_damaged: false });
-        let opened = Arc::new(Opened { object, losses: Arc::default(), upload, uri: uri.to_owned(), window });
+        let opened = Arc::new(Opened { object, losses: Arc::default(), upload, uri: uri.to_owned(), window: stores::Window::default() });
         Ok(Self { opened, end, signals: Arc::clone(signals), is_recovering: false })
     }
 
@@ -112,7 +105,7 @@ impl StoredLog {
     /// Nothing from `end` on is wanted; what is wanted is known, so that large requests are right from the start.
     fn up_to(mut self, end: u64) -> Self {
         self.end = self.end.min(end);
-        self.opened.window().size = MOST;
+        self.opened.window.expect_all();
         self
     }
 
@@ -120,6 +113,7 @@ impl StoredLog {
     fn ensure_same(&self) -> io::Result<()> {
         match &self.opened.object {
             Object::Stored(file) => asked(&self.signals, || file.ensure_same(&self.signals.interrupt())),
+            Object::Uploaded(file) => uploaded(&self.signals, &self.opened.uri, || file.ensure_same(&self.signals.interrupt())),
             Object::Python(object) => {
                 kept(&self.signals, &self.opened.uri, |py| object.call_method0(py, intern!(py, "ensure_same")).map(drop))
             }
@@ -135,76 +129,43 @@ impl StoredLog {
                 self.signals.fetched(1, as_u64(bytes.len()));
                 return Ok((bytes, false));
             }
+            Object::Uploaded(file) => {
+                let (skips, interrupt) = (self.skips_damage(), self.signals.interrupt());
+                let part = uploaded(&self.signals, &self.opened.uri, || file.read(position, len, skips, &interrupt))?;
+                let is_damaged = !part.findings.is_empty();
+                return Ok((self.opened.counted(part, &self.signals), is_damaged));
+            }
             Object::Python(object) => object,
         };
         kept(&self.signals, &self.opened.uri, |py| {
-            let read = if self.skips_damage() { intern!(py, "read_past_damage") } else { intern!(py, "read_at") };
-            let bytes = object.call_method1(py, read, (position, len));
-            let taken = object.bind(py).call_method0(intern!(py, "taken"))?;
-            let (requests, fetched, findings): (u64, u64, Vec<PyRef<'_, Finding>>) = taken.extract()?;
-            self.signals.fetched(requests, fetched);
-            findings
-                .iter()
-                .filter(|finding| finding.rule() == lost_ranges::RULE)
-                .for_each(|finding| self.opened.losses.add(finding.bytes()));
-            self.signals.note(findings.iter().map(|finding| Finding::clone(finding)).collect());
-            Ok((Bytes::from_owner(bytes?.extract::<PyBackedBytes>(py)?), !findings.is_empty()))
+            let bytes = object.call_method1(py, intern!(py, "read_at"), (position, len))?;
+            Ok((Bytes::from_owner(bytes.extract::<PyBackedBytes>(py)?), false))
         })
+    }
+}
+
+impl Opened {
+    /// Counts what a part of an upload took, and keeps its findings.
+    fn counted(&self, part: Part, signals: &Signals) -> Bytes {
+        signals.fetched(part.requests, part.fetched);
+        for finding in part.findings.iter().filter(|finding| finding.rule() == lost_ranges::RULE) {
+            self.losses.add(finding.position..finding.position.saturating_add(finding.length));
+        }
+        signals.note(finding::to_py(&part.findings));
+        part.bytes
     }
 }
 
 impl ReadAt for StoredLog {
     fn read_at(&self, to: &mut [u8], position: u64) -> io::Result<usize> {
-        if position >= self.end || to.is_empty() {
-            return Ok(0);
-        }
-        let mut window = self.opened.window();
-        if window.from(position).is_empty() || (window.is_damaged && !self.skips_damage()) {
-            let size = window.next_size(position).max(as_u64(to.len()).min(MOST));
-            let stop = aligned(position, size).min(self.end);
-            let (bytes, is_damaged) = self.fetch(position, stop.saturating_sub(position))?;
-            *window = Window { position, bytes, size, is_damaged };
-        }
-        let given = window.from(position);
-        let len = given.len().min(to.len());
-        if let (Some(to), Some(given)) = (to.get_mut(..len), given.get(..len)) {
-            to.copy_from_slice(given);
-        }
-        Ok(len)
+        self.opened.window.read(to, position, self.end, self.skips_damage(), |position, len| self.fetch(position, len))
     }
 
     fn valid_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
         let log = self.asked_by(&self.signals).with_recovery();
-        let source = StoredRange { log, at: position, is_checked: true, ahead: None }.into_source();
+        let source = StoredRange { log, at: position, is_checked: true, ahead: Ahead::None }.into_source();
         first_valid_entry(source, limits)
     }
-}
-
-impl Opened {
-    fn window(&self) -> MutexGuard<'_, Window> {
-        self.window.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Window {
-    /// Returns the fetched bytes from a position on.
-    fn from(&self, position: u64) -> &[u8] {
-        let Some(at) = position.checked_sub(self.position).and_then(|at| usize::try_from(at).ok()) else { return &[] };
-        self.bytes.get(at..).unwrap_or_default()
-    }
-
-    /// Returns the size of the next request: after the window twice the last size, elsewhere the smallest.
-    fn next_size(&self, position: u64) -> u64 {
-        let end = self.position.saturating_add(as_u64(self.bytes.len()));
-        let is_near = self.bytes.is_empty() || (position >= end && position - end <= self.size);
-        if is_near { self.size.saturating_mul(2).clamp(LEAST, MOST) } else { LEAST }
-    }
-}
-
-/// The end of a request of about `size` bytes, where requests of that size would meet.
-fn aligned(position: u64, size: u64) -> u64 {
-    let half = size / 2;
-    position.saturating_add(half).div_euclid(size).saturating_add(1).saturating_mul(size).max(position.saturating_add(half))
 }
 
 /// A range of bytes of a file of a store, read front to back. At the end it asks whether the file is still the same.
@@ -212,8 +173,15 @@ pub struct StoredRange {
     log: StoredLog,
     at: u64,
     is_checked: bool,
-    /// The same bytes of a store, fetched ahead, and the requests and bytes that were counted.
-    ahead: Option<(stores::StoredRange, (u64, u64))>,
+    ahead: Ahead,
+}
+
+/// The same bytes, fetched ahead.
+enum Ahead {
+    None,
+    /// Of a store, with the requests and bytes that were counted.
+    Stored(Box<stores::StoredRange>, (u64, u64)),
+    Uploaded(Box<TieredRange>),
 }
 
 impl StoredRange {
@@ -224,8 +192,15 @@ impl StoredRange {
     pub fn open(uri: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>) -> io::Result<Self> {
         let log = StoredLog::open(uri, signals)?;
         let ahead = match &log.opened.object {
-            Object::Stored(file) => Some((stores::StoredRange::new(StoredFile::clone(file), start, end, signals.interrupt()), (0, 0))),
-            Object::Python(_) => None,
+            Object::Stored(file) => {
+                let range = stores::StoredRange::new(StoredFile::clone(file), start, end, signals.interrupt());
+                Ahead::Stored(Box::new(range), (0, 0))
+            }
+            Object::Uploaded(file) => {
+                let range = TieredRange::new(TieredFile::clone(file), start, end, signals.interrupt());
+                Ahead::Uploaded(Box::new(range))
+            }
+            Object::Python(_) => Ahead::None,
         };
         let log = if let Some(end) = end { log.up_to(end) } else { log };
         Ok(Self { log, at: start, is_checked: false, ahead })
@@ -234,7 +209,7 @@ impl StoredRange {
     /// The range as a source; only the thread that asks for records may call Python code.
     pub fn into_source(self) -> Source {
         let (start, losses, upload) = (self.at, Arc::clone(&self.log.opened.losses), self.log.opened.upload);
-        let calls_python = self.ahead.is_none();
+        let calls_python = matches!(self.ahead, Ahead::None);
         let source = Source::reader(Box::new(self), start).with_lost_ranges(losses).of_upload(upload);
         if calls_python { source.read_by_caller() } else { source }
     }
@@ -248,12 +223,21 @@ impl StoredRange {
 
 impl Read for StoredRange {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        if let Some((range, counted)) = &mut self.ahead {
-            let read = released(|| range.read(to));
-            let (requests, bytes) = range.fetched();
-            self.log.signals.fetched(requests.saturating_sub(counted.0), bytes.saturating_sub(counted.1));
-            *counted = (requests, bytes);
-            return read.map_err(|error| raised_later(&self.log.signals, error));
+        let skips_damage = self.log.skips_damage();
+        match &mut self.ahead {
+            Ahead::None => {}
+            Ahead::Stored(range, counted) => {
+                let read = released(|| range.read(to));
+                let (requests, bytes) = range.fetched();
+                self.log.signals.fetched(requests.saturating_sub(counted.0), bytes.saturating_sub(counted.1));
+                *counted = (requests, bytes);
+                return read.map_err(|error| raised_later(&self.log.signals, error));
+            }
+            Ahead::Uploaded(range) => {
+                let (len, part) = uploaded(&self.log.signals, &self.log.opened.uri, || range.read_part(to, skips_damage))?;
+                self.log.opened.counted(part, &self.log.signals);
+                return Ok(len);
+            }
         }
         let len = self.log.read_at(to, self.at)?;
         self.at = self.at.saturating_add(as_u64(len));
@@ -273,16 +257,6 @@ pub fn is_stored(path: &Path) -> bool {
 /// True for a URI of tiered storage, to which nothing is uploaded before it is closed.
 pub fn is_uploaded(path: &Path) -> bool {
     path.to_str().is_some_and(|text| text.starts_with("tiered+"))
-}
-
-/// The offsets of an upload, which the file has as `offsets`. What a broker wrote is in order all the same.
-fn offsets_of(object: &Bound<'_, PyAny>, uri: &Path) -> PyResult<Option<UploadOffsets>> {
-    if !is_uploaded(uri) {
-        return Ok(None);
-    }
-    let known = object.getattr_opt(intern!(object.py(), "offsets"))?;
-    let (start, end) = known.map_or(Ok((i64::MIN, None)), |offsets| offsets.extract())?;
-    Ok(Some(UploadOffsets { start, end }))
 }
 
 /// A path or URI in the form that is used inside.
@@ -313,23 +287,11 @@ pub fn to_py<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
 /// A path or URI as people may see it.
 pub fn shown(path: &Path) -> String {
     if !is_stored(path) {
-        return escaped(path);
+        return stores::escaped(path);
     }
     let text = path.to_string_lossy();
     let shown = Python::attach(|py| module(py)?.call_method1(intern!(py, "shown"), (&*text,))?.extract::<String>());
     shown.unwrap_or_else(|_| "a file of a store".to_owned())
-}
-
-/// A path as text; a byte that is not UTF-8 is `\xNN`, as in Python's `shown`.
-fn escaped(path: &Path) -> String {
-    let mut text = String::new();
-    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
-        text.push_str(chunk.valid());
-        for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02x}"));
-        }
-    }
-    text
 }
 
 /// The bytes of a small file, up to `most` of them; `None` when there is none.
@@ -348,6 +310,10 @@ pub fn read(uri: &Path, most: u64, signals: &Arc<Signals>) -> io::Result<Option<
         });
         return bytes.map(|bytes| bytes.map(|bytes| bytes.to_vec()));
     }
+    if is_uploaded(uri) {
+        let bytes = uploaded(signals, uri, || tiered::read(&upload_at(uri)?, most, &signals.interrupt()))?;
+        return Ok(bytes.map(|bytes| bytes.to_vec()));
+    }
     kept(signals, uri, |py| {
         let bytes: Option<PyBackedBytes> = module(py)?.call_method1(intern!(py, "read_file"), (text(uri), most))?.extract()?;
         Ok(bytes.map(|bytes| bytes.to_vec()))
@@ -363,6 +329,10 @@ pub fn names(uri: &Path, signals: &Arc<Signals>) -> io::Result<Vec<String>> {
         let found = asked(signals, || stores::entries(&location?, &signals.interrupt()))?;
         return Ok(found.iter().map(|entry| entry.name().to_owned()).collect());
     }
+    if is_uploaded(uri) {
+        let found = uploaded(signals, uri, || tiered::entries(&upload_at(uri)?, &signals.interrupt()))?;
+        return Ok(found.into_iter().map(|entry| entry.name).collect());
+    }
     kept(signals, uri, |py| module(py)?.call_method1("names_in", (text(uri),))?.extract())
 }
 
@@ -370,6 +340,28 @@ pub fn names(uri: &Path, signals: &Arc<Signals>) -> io::Result<Vec<String>> {
 pub fn located(uri: &Path) -> Option<stores::Result<Location>> {
     let uri = uri.to_str().filter(|uri| !uri.starts_with("tiered+") && !uri.starts_with("memory:"))?;
     Some(Location::parse(uri, &StorageOptions::new()))
+}
+
+/// The upload at a URI of tiered storage.
+///
+/// # Errors
+/// `Store` for a URI of objects that is invalid.
+pub fn upload_at(uri: &Path) -> tiered::Result<Uri> {
+    Uri::parse(&text(uri), keys::of)
+}
+
+/// Asks tiered storage without the interpreter; the exception for an error is kept for the verb.
+fn uploaded<T: Send>(signals: &Signals, uri: &Path, ask: impl FnOnce() -> tiered::Result<T> + Send) -> io::Result<T> {
+    released(ask).map_err(|error| {
+        if !error.is_interrupted() {
+            signals.keep(Python::attach(|py| {
+                let raised = errors::tiered_error(py, &error);
+                errors::set_path(py, &raised, &shown(uri));
+                raised
+            }));
+        }
+        error.into()
+    })
 }
 
 /// Asks a store without the interpreter; the exception for an error is kept for the verb.

@@ -308,31 +308,6 @@ pub fn without_ended_transactions(snapshot: Vec<u8>, later: Vec<u8>) -> Vec<u8> 
     producer_snapshot::to_bytes(&before.entries)
 }
 
-/// The positions in the bytes of an `.index`; none if it is damaged.
-#[pyfunction]
-pub fn index_positions(data: &[u8]) -> Vec<i32> {
-    let parsed = offset_index::parse(data, 0);
-    if parsed.is_valid() { parsed.entries.iter().map(|entry| entry.position).collect() } else { Vec::new() }
-}
-
-/// How many bytes of an `.index`, `.timeindex` or `.txnindex` hold entries before an offset.
-#[pyfunction]
-pub fn index_len_before(suffix: &str, data: &[u8], base_offset: i64, before: i64) -> PyResult<usize> {
-    match suffix {
-        "index" => Ok(offset_index::len_before(data, base_offset, before)),
-        "timeindex" => Ok(time_index::len_before(data, base_offset, before)),
-        "txnindex" => Ok(txn_index::len_before(data, before)),
-        other => Err(PyValueError::new_err(format!("suffix must be \"index\", \"timeindex\" or \"txnindex\", not {other:?}"))),
-    }
-}
-
-/// The leader epochs and first offsets in the bytes of a `leader-epoch-checkpoint`; none if it is damaged.
-#[pyfunction]
-pub fn parse_leader_epochs(data: &[u8]) -> Vec<(i32, i64)> {
-    let parsed = checkpoint::parse_epochs(data);
-    if parsed.is_valid() { parsed.entries.iter().map(|entry| (entry.epoch, entry.start_offset)).collect() } else { Vec::new() }
-}
-
 /// The entries of a `leader-epoch-checkpoint` and its findings: epoch, startOffset. None when there is no file.
 #[pyfunction]
 pub fn read_leader_epochs(py: Python<'_>, path: PathBuf) -> PyResult<Read<(i32, i64)>> {

@@ -1,32 +1,46 @@
-//! Files of object stores for the Python package: opened, listed and written.
+//! Files of object stores and of tiered storage for the Python package: opened, listed and written.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::interrupt::Interrupt;
-use crate::py::errors;
+use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Signals;
+use crate::py::verbs::uploads;
+use crate::py::errors;
 use crate::stores::{self, Entry, Location, StorageOptions, StoreErrorKind};
+use crate::tiered::{self, Part, TieredFile, Uri};
 use crate::wire::as_u64;
 
-/// Key, whether it is a directory, bytes, and the time of the last write in seconds since the epoch.
-type EntryRow = (String, bool, u64, Option<f64>);
+/// Key or name, whether it is a directory, bytes, the time of the last write in seconds since the epoch, and the tag of the version.
+pub(super) type EntryRow = (String, bool, u64, Option<f64>, Option<String>);
 
-/// A file of a store as it was when it was opened. It may be read from several threads.
+/// A file of a store or of tiered storage as it was when it was opened. It may be read from several threads.
 ///
 /// Attributes:
 ///     size: bytes.
 ///     version: the size, and a tag that differs between files of the same size.
 #[pyclass(frozen, module = "logsegment._core")]
 pub struct StoredFile {
-    file: stores::StoredFile,
-    requests: AtomicU64,
-    fetched: AtomicU64,
+    file: Opened,
+    taken: Mutex<Taken>,
+}
+
+enum Opened {
+    Stored(stores::StoredFile),
+    Uploaded(TieredFile),
+}
+
+/// Requests and bytes since the last question, and what was skipped.
+#[derive(Default)]
+struct Taken {
+    requests: u64,
+    fetched: u64,
+    findings: Vec<Finding>,
 }
 
 #[pymethods]
@@ -35,40 +49,57 @@ impl StoredFile {
     ///
     /// Raises:
     ///     FileNotFoundError: if there is no such file.
+    ///     SegmentKeyError: if a key of an upload is missing or wrong.
     ///     OSError: if the store refuses access, or does not answer.
     #[new]
     fn new(py: Python<'_>, uri: &str) -> PyResult<Self> {
-        let file = asked(py, uri, stores::StoredFile::open)?;
-        Ok(Self { file, requests: AtomicU64::new(0), fetched: AtomicU64::new(0) })
+        let file = if Uri::is_one(uri) {
+            Opened::Uploaded(uploads::asked(py, uri, tiered::open)?)
+        } else {
+            Opened::Stored(asked(py, uri, stores::StoredFile::open)?)
+        };
+        Ok(Self { file, taken: Mutex::default() })
     }
 
     #[getter]
     fn size(&self) -> u64 {
-        self.file.size()
+        match &self.file {
+            Opened::Stored(file) => file.size(),
+            Opened::Uploaded(file) => file.size(),
+        }
     }
 
     #[getter]
     fn version(&self) -> (u64, String) {
-        self.file.version()
+        match &self.file {
+            Opened::Stored(file) => file.version(),
+            Opened::Uploaded(file) => file.version(),
+        }
     }
 
-    /// Return the bytes from `position` on: `length` of them, or fewer at the end of the file.
+    /// First and last offset of a segment of tiered storage, as far as they are known; None for another file.
+    #[getter]
+    fn offsets(&self) -> Option<(i64, Option<i64>)> {
+        match &self.file {
+            Opened::Stored(_) => None,
+            Opened::Uploaded(file) => file.offsets.map(|offsets| (offsets.start, offsets.end)),
+        }
+    }
+
+    /// Return the bytes from `position` on: `length` of them, or fewer at the end of the file and before a damaged chunk.
     ///
     /// Raises:
+    ///     ChunkError: if the first of them is in a damaged chunk.
     ///     ShortReadError: if the store returns fewer bytes.
     ///     ChangedError: if the file was replaced since it was opened.
     ///     OSError: if the store does not answer.
     fn read_at<'py>(&self, py: Python<'py>, position: u64, length: u64) -> PyResult<Bound<'py, PyBytes>> {
-        let wanted = position..position.saturating_add(length);
-        let bytes = answered(py, |interrupt| self.file.read(wanted, interrupt))?;
-        self.requests.fetch_add(1, Ordering::Relaxed);
-        self.fetched.fetch_add(as_u64(bytes.len()), Ordering::Relaxed);
-        Ok(PyBytes::new(py, &bytes))
+        self.read(py, position, length, false)
     }
 
-    /// Return the bytes of a range; a store gives bytes or an error.
+    /// Return the bytes of a range, with bytes 0xff in the place of those of a damaged chunk.
     fn read_past_damage<'py>(&self, py: Python<'py>, position: u64, length: u64) -> PyResult<Bound<'py, PyBytes>> {
-        self.read_at(py, position, length)
+        self.read(py, position, length, true)
     }
 
     /// Ask the store whether the file is still the one that was opened.
@@ -77,17 +108,46 @@ impl StoredFile {
     ///     ChangedError: if it is another file.
     ///     OSError: if the file is gone, or the store does not answer.
     fn ensure_same(&self, py: Python<'_>) -> PyResult<()> {
-        answered(py, |interrupt| self.file.ensure_same(interrupt))
+        match &self.file {
+            Opened::Stored(file) => answered(py, |interrupt| file.ensure_same(interrupt)),
+            Opened::Uploaded(file) => uploads::answered(py, |interrupt| file.ensure_same(interrupt)),
+        }
     }
 
-    /// Return the requests and bytes since the last call, and no findings.
-    fn taken(&self) -> (u64, u64, Vec<u64>) {
-        (self.requests.swap(0, Ordering::Relaxed), self.fetched.swap(0, Ordering::Relaxed), Vec::new())
+    /// Return the requests, bytes and findings since the last call.
+    fn taken(&self) -> (u64, u64, Vec<Finding>) {
+        let Taken { requests, fetched, findings } = std::mem::take(&mut *self.counts());
+        (requests, fetched, findings)
     }
 }
 
-/// Return the files and directories in a directory of a store, or with `deep` all files below it: key, whether it is a directory, bytes, and
-/// the time of the last write in seconds since the epoch or None.
+impl StoredFile {
+    fn read<'py>(&self, py: Python<'py>, position: u64, length: u64, skips_damage: bool) -> PyResult<Bound<'py, PyBytes>> {
+        let part = match &self.file {
+            Opened::Stored(file) => {
+                let bytes = answered(py, |interrupt| file.read(position..position.saturating_add(length), interrupt))?;
+                Part { requests: 1, fetched: as_u64(bytes.len()), bytes, findings: Vec::new() }
+            }
+            Opened::Uploaded(file) => uploads::answered(py, |interrupt| file.read(position, length, skips_damage, interrupt))?,
+        };
+        let mut taken = self.counts();
+        taken.requests += part.requests;
+        taken.fetched += part.fetched;
+        for found in finding::to_py(&part.findings) {
+            if !taken.findings.contains(&found) {
+                taken.findings.push(found);
+            }
+        }
+        Ok(PyBytes::new(py, &part.bytes))
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Return the files and directories in a directory of a store, or with `deep` all files below it: key, whether it is a directory, bytes,
+/// the time of the last write in seconds since the epoch or None, and the tag of the version or None. Those of tiered storage have names and no keys.
 ///
 /// Raises:
 ///     FileNotFoundError: if there is no such directory.
@@ -95,6 +155,9 @@ impl StoredFile {
 #[pyfunction]
 #[pyo3(signature = (uri, *, deep=false))]
 pub fn store_entries(py: Python<'_>, uri: &str, deep: bool) -> PyResult<Vec<EntryRow>> {
+    if Uri::is_one(uri) {
+        return Ok(uploads::asked(py, uri, tiered::entries)?.into_iter().map(uploads::row).collect());
+    }
     let list = if deep { stores::tree } else { stores::entries };
     let found = asked(py, uri, list)?;
     Ok(found.into_iter().map(row).collect())
@@ -107,6 +170,9 @@ pub fn store_entries(py: Python<'_>, uri: &str, deep: bool) -> PyResult<Vec<Entr
 ///     OSError: if the store does not answer.
 #[pyfunction]
 pub fn store_entry(py: Python<'_>, uri: &str) -> PyResult<EntryRow> {
+    if Uri::is_one(uri) {
+        return uploads::asked(py, uri, tiered::entry).map(uploads::row);
+    }
     asked(py, uri, stores::entry_of).map(row)
 }
 
@@ -181,5 +247,5 @@ fn answered<T: Send>(py: Python<'_>, ask: impl FnOnce(&Interrupt) -> stores::Res
 fn row(entry: Entry) -> EntryRow {
     #[expect(clippy::as_conversions, clippy::cast_precision_loss, reason = "ms since the epoch need 41 of 53 bits")]
     let modified = entry.modified_ms.map(|ms| ms as f64 / 1000.0);
-    (entry.key, entry.is_directory, entry.size, modified)
+    (entry.key, entry.is_directory, entry.size, modified, entry.tag)
 }

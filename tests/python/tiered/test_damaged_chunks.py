@@ -13,14 +13,12 @@ import pytest
 
 import corpus
 import logsegment as ls
+import object_store
 import tiered_corpus as tiered
 from cli_process import Done
-from logsegment import stores
+from logsegment._core import ChunkError, forget_chunks
 from logsegment.analysis.find import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
-from logsegment.stores import files
-from logsegment.tiered.chunks import CACHE
-from logsegment.tiered.errors import ChunkError
 from made_logs import START, make_partition
 
 TRANSACTIONS = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
@@ -62,12 +60,12 @@ def damaged(bucket: Path, mode: str, chunk: int, form: str) -> Case:
     folder = bucket / tiered.folder(mode).relative_to(tiered.BUCKET)
     (log,) = folder.glob("*.log")
     (segment,) = ls.Log(folder, decryption_keys=tiered.KEYS).segments
-    place = stores.open_file(segment.path)._table[chunk]
+    place = tiered.chunks_of(segment.path)[chunk]
     at = place.stored_position + (14 if "enc" in mode else 2 if "zstd" in mode else 30)
     data = bytearray(log.read_bytes())
     data[at] ^= 0x40
     log.write_bytes(data[:at] if form == "cut" else data)
-    CACHE.clear()
+    forget_chunks()
     is_plain = mode == "plain"
     begin = at if is_plain else place.position
     end = 1 << 30 if form == "cut" else at + 1 if is_plain else place.position + place.size
@@ -118,11 +116,11 @@ def test_what_is_before_the_damage_comes_first(case: Case):
         lambda: ls.decode(source, columns=["offset"]),
     ]
     for number, reader in enumerate(readers):
-        CACHE.clear()
+        forget_chunks()
         found, error = given(reader())
         assert (found, type(error)) == (case.before, case.error), number
     if case.is_told_by_chunk:
-        CACHE.clear()
+        forget_chunks()
         bases, error = given(ls.batch_stream(source), "baseOffset")
         assert (bases, type(error)) == ([base for base in case.before if (base - 1234) % 5 == 0], ChunkError)
         words = rf"{re.escape(str(case.log))}: chunks? {case.chunk}( to 12)? \(bytes {case.first_byte} to \d+ of the segment, "
@@ -256,25 +254,27 @@ CHUNK_SIZE = 32 << 10
 
 
 @pytest.fixture
-def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Indexed]:
+def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_bucket: Callable[[Path], None]) -> Iterator[Indexed]:
+    as_bucket(tmp_path)
     make_partition(tmp_path, "orders", 0, [list(range(15_000))], value_bytes=60, interval=1024)
     source = tmp_path / "orders-0" / f"{0:020}.log"
     log = tiered.Uploader(tmp_path, chunk_size=CHUNK_SIZE, key_id="key1").segment(source, ls.Segment(source).next_offset() - 1)
-    segment = ls.Segment(log, decryption_keys=tiered.KEYS)
-    table = stores.open_file(segment.path)._table
+    segment = ls.Segment(f"s3://bucket/{log.relative_to(tmp_path)}", decryption_keys=tiered.KEYS)
+    table = tiered.chunks_of(log)
     chunk = table[len(table) // 2]
     data = bytearray(log.read_bytes())
     data[chunk.stored_position + 20] ^= 1
     log.write_bytes(data)
     asked: list[range] = []
-    read_at = files.LocalFile.read_at
+    answer = object_store.Handler._object
 
-    def counted(self: files.LocalFile, position: int, length: int) -> bytes:
-        if self._path == str(log):
-            asked.append(range(position, position + length))
-        return read_at(self, position, length)
+    def counted(self: object_store.Handler, path: Path) -> None:
+        if path == log and (span := self.headers.get("Range")):
+            start, end = map(int, span.removeprefix("bytes=").split("-"))
+            asked.append(range(start, end + 1))
+        answer(self, path)
 
-    monkeypatch.setattr(files.LocalFile, "read_at", counted)
+    monkeypatch.setattr(object_store.Handler, "_object", counted)
     stored = range(chunk.stored_position, chunk.stored_position + chunk.stored_size)
     yield Indexed(segment, ls.batches(ls.FileSource(source)).to_pylist(), chunk.position, chunk.size, stored, asked)
     assert asked
@@ -319,13 +319,13 @@ def test_behind_the_damage_all_entries_of_an_index_into_it_are_one(indexed: Inde
     behind = indexed.rows_in(indexed.position + indexed.size, 1 << 40)[0]
     offset = behind["baseOffset"]
     for options in ({}, {"on_error": "skip"}):
-        CACHE.clear()
+        forget_chunks()
         indexed.asked.clear()
         found = given(indexed.segment.records(columns=["offset"], start_offset=offset, end_offset=offset + 1, **options))
         assert found == ([offset], None)
         assert min(one.start for one in indexed.asked) >= indexed.stored.start - 3 * CHUNK_SIZE
     lost = max((row for row in indexed.rows if row["position"] < indexed.position + indexed.size), key=lambda row: row["position"])
-    CACHE.clear()
+    forget_chunks()
     indexed.asked.clear()
     assert type(given(indexed.segment.records(columns=["offset"], start_offset=lost["lastOffset"]))[1]) is ChunkError
     assert min(one.start for one in indexed.asked) >= indexed.stored.start - 3 * CHUNK_SIZE

@@ -15,10 +15,10 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import Done, run
+from logsegment._core import SegmentKeyError
 from logsegment.cli.app import program
 from logsegment.log.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
-from logsegment.tiered.errors import SegmentKeyError
 from tiered_leaders import two_leaders, upload
 
 TRANSACTIONS = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import subprocess
 import sys
@@ -16,8 +15,6 @@ import pytest
 import corpus
 import logsegment as ls
 import tiered_corpus as tiered
-from logsegment.tiered.errors import ManifestError
-from logsegment.tiered.manifest import parse_chunk_table, parse_manifest, parse_sizes
 
 SOURCE = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
 #: Reads an upload in bounded memory and time; prints its records, its errors and the largest memory in KiB.
@@ -65,11 +62,6 @@ def fixed(chunk: int, size: int, stored: int, last: int) -> dict[str, Any]:
     return {"type": "fixed", **sizes}
 
 
-def variable(chunk: int, size: int, data: bytes) -> dict[str, Any]:
-    text = base64.b64encode(frame(data)).decode()
-    return {"type": "variable", "originalChunkSize": chunk, "originalFileSize": size, "transformedChunks": text}
-
-
 def frame(data: bytes) -> bytes:
     """Return a zstd frame with its content size."""
     return bytes(pa.compress(data, codec="zstd", asbytes=True))
@@ -102,46 +94,3 @@ def test_chunks_after_the_end_of_the_object_are_not_looped_over(upload: Callable
     assert found["raise"][0] in ("ChunkError", "TruncatedError")
     assert "TS-45" in found["skip"][1]
     assert found["rss"] < 100 << 10
-
-
-@pytest.mark.parametrize("stored", [(0, 11_000), (11_000, 0), (0, 0)])
-def test_a_chunk_without_a_stored_byte_is_refused(stored: tuple[int, int]) -> None:
-    with pytest.raises(ManifestError, match="more than 0 bytes in the object") as raised:
-        parse_manifest(json.dumps({"version": "1", "compression": True, "chunkIndex": fixed(1, 2**31 - 1, *stored)}).encode())
-    assert raised.value.rule == "TS-16"
-
-
-def test_a_chunk_of_an_encrypted_segment_is_longer_than_its_seal() -> None:
-    manifest = {"version": "1", "compression": False, "chunkIndex": fixed(10, 100, 28, 28)}
-    manifest["encryption"] = {"dataKey": f"id:{base64.b64encode(bytes(32)).decode()}", "aad": base64.b64encode(bytes(32)).decode()}
-    with pytest.raises(ManifestError, match="more than 28 bytes"):
-        parse_manifest(json.dumps(manifest).encode())
-
-
-def test_a_list_has_as_many_sizes_as_there_are_chunks_before_it_is_read() -> None:
-    """Ten million sizes of one byte each fit into a manifest of a few hundred bytes."""
-    count = 10 << 20
-    data = count.to_bytes(4, "big") + (10).to_bytes(4, "big") + b"\1" + bytes(count - 1) + (10).to_bytes(4, "big")
-    assert len(data) > 10 << 20
-    with pytest.raises(ManifestError, match="zstd frame"):
-        parse_chunk_table(variable(1, count, data))
-    small = (5).to_bytes(4, "big") + (10).to_bytes(4, "big") + b"\1" + bytes(4) + (10).to_bytes(4, "big")
-    with pytest.raises(ManifestError, match="has 5 sizes, not those of the 2,147,483,647 chunks"):
-        parse_chunk_table(variable(1, 2**31 - 1, small))
-    with pytest.raises(ManifestError, match="ends early") as raised:
-        parse_chunk_table(variable(1, 5, b"\xff\xff\xff\xff"))
-    assert raised.value.rule == "TS-19"
-
-
-@pytest.mark.parametrize("width", [1, 2, 3, 4])
-def test_sizes_of_every_width_are_read(width: int) -> None:
-    deltas = [0, 1, 250, 2 ** (8 * width - 1) - 1000 if width == 4 else 2 ** (8 * width) - 1]
-    data = (len(deltas) + 1).to_bytes(4, "big") + (7).to_bytes(4, "big") + bytes([width])
-    data += b"".join(delta.to_bytes(width, "big") for delta in deltas) + (99).to_bytes(4, "big")
-    assert parse_sizes(data) == [*(7 + delta for delta in deltas), 99]
-
-
-def test_a_size_above_31_bits_is_refused() -> None:
-    data = (2).to_bytes(4, "big") + (7).to_bytes(4, "big") + b"\4" + b"\xff\xff\xff\xff" + (9).to_bytes(4, "big")
-    with pytest.raises(ManifestError, match="cannot be read"):
-        parse_sizes(data)

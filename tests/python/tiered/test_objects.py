@@ -16,47 +16,17 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from logsegment import stores
+from logsegment._core import ChunkError, ManifestError, SegmentKeyError, forget_chunks
 from logsegment._log_paths import object_name, place_of
 from logsegment.segment_files.discovery import find_segments
 from logsegment.stores.uri import with_options
-from logsegment.tiered.catalog import uploaded_in, view_of
-from logsegment.tiered.chunks import CACHE
-from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
 from logsegment.tiered.keys import KeyRing
-from logsegment.tiered.manifest import parse_chunk_table, parse_data_key, parse_manifest, parse_sizes
+from logsegment.tiered.listing import uploaded_in
 from logsegment.tiered.uri import ring_of
 from logsegment.tiered.uri import tiered as placed
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 TRANSACTIONS = DATA / "transactions-multi-segment-0"
-AIVEN_MANIFEST = {
-    "version": "1",
-    "chunkIndex": {
-        "type": "fixed",
-        "originalChunkSize": 100,
-        "originalFileSize": 1000,
-        "transformedChunkSize": 110,
-        "finalTransformedChunkSize": 110,
-    },
-    "segmentIndexes": {
-        name: {"position": at, "size": 1}
-        for at, name in enumerate(("offset", "timestamp", "producerSnapshot", "leaderEpoch", "transaction"))
-    },
-    "compression": False,
-    "encryption": {"dataKey": "id:AAECAw==", "aad": "CgsMDQ=="},
-    "remoteLogSegmentMetadata": {
-        "remoteLogSegmentId": {
-            "topicIdPartition": {"topicId": "lZ6vvmajTWKDBUTV6SQAtQ", "topicPartition": {"topic": "topic1", "partition": 42}},
-            "id": "adh9f8BMS4anaUnD8KWfWg",
-        },
-        "startOffset": 0,
-        "endOffset": 1000,
-        "maxTimestampMs": 1000000000,
-        "brokerId": 2,
-        "eventTimestampMs": 2000000000,
-        "segmentLeaderEpochs": {"0": 100, "1": 200, "2": 300},
-    },
-}
 
 
 @pytest.fixture
@@ -80,86 +50,6 @@ def test_names_are_split_by_length():
     assert place_of("cluster/orders-7") == (None, None, None)
 
 
-@pytest.mark.parametrize(
-    ("data", "sizes"),
-    [
-        ("000000030000000a01000a0000001e", [10, 20, 30]),
-        ("000000050000000002000003e80002abe200000171", [0, 1000, 2, 44002, 369]),
-        ("00000001000000d5", [213]),
-        ("00000000", []),
-        ("0000000d0000010f010a1827030c05050005182f0b000000db", [281, 295, 310, 274, 283, 276, 276, 271, 276, 295, 318, 282, 219]),
-    ],
-)
-def test_lists_of_sizes(data: str, sizes: list[int]):
-    """TS-19: the values of Aiven's ChunkSizesBinaryCodecTest, and a list that Aiven v1.0.0 wrote."""
-    assert parse_sizes(bytes.fromhex(data)) == sizes
-    assert tiered.packed_sizes(sizes).hex() == data
-    for wrong in (bytes.fromhex(data)[:-1], bytes.fromhex(data) + b"\0", b"\xff" + bytes.fromhex(data)[1:]):
-        with pytest.raises(ManifestError):
-            parse_sizes(wrong)
-
-
-def test_chunk_tables():
-    """TS-15 to TS-18: the values of Aiven's ChunkIndexSerializationTest, and sizes that Aiven v1.0.0 wrote."""
-    packed = {
-        "type": "variable",
-        "originalChunkSize": 100,
-        "originalFileSize": 250,
-        "transformedChunks": "KLUv/SAPeQAAAAAAAwAAAAoBAAoAAAAe",
-    }
-    assert [chunk[1:] for chunk in parse_chunk_table(packed)] == [(0, 100, 0, 10), (100, 100, 10, 20), (200, 50, 30, 30)]
-    fixed = {
-        "type": "fixed",
-        "originalChunkSize": 100,
-        "originalFileSize": 250,
-        "transformedChunkSize": 110,
-        "finalTransformedChunkSize": 30,
-    }
-    table = parse_chunk_table(fixed)
-    assert [chunk[1:] for chunk in table] == [(0, 100, 0, 110), (100, 100, 110, 110), (200, 50, 220, 30)]
-    assert (table.object_size, [*table.holding(99, 101)], [*table.holding(240, 999)], [*table.holding(250, 999)]) == (250, [0, 1], [2], [])
-    measured = {"type": "variable", "originalChunkSize": 1000, "originalFileSize": 12612}
-    measured["transformedChunks"] = "KLUv/SAZyQAAAAAADQAAAQ8BChgnAwwFBQAFGC8LAAAA2w=="
-    assert [chunk.stored_size for chunk in parse_chunk_table(measured)][::12] == [281, 219]
-    huge = parse_chunk_table({**fixed, "originalChunkSize": 1, "originalFileSize": 2**31 - 1, "transformedChunkSize": 29})
-    assert (len(huge), huge[2**31 - 2].stored_position) == (2**31 - 1, (2**31 - 2) * 29), "positions are multiplied, not listed (TS-41)"
-    for member, wrong in (("type", "other"), ("originalChunkSize", 0), ("originalFileSize", -1), ("transformedChunkSize", "9")):
-        with pytest.raises(ManifestError, match=member if member != "type" else "fixed or variable"):
-            parse_chunk_table({**fixed, member: wrong})
-    with pytest.raises(ManifestError, match="3 sizes, not those of the 4 chunks of 350 bytes"):
-        parse_chunk_table({**packed, "originalFileSize": 350})
-
-
-def test_a_manifest():
-    """The manifest of Aiven's SegmentManifestV1SerdeTest with encryption, without, and without a transaction index."""
-    manifest = parse_manifest(json.dumps(AIVEN_MANIFEST).encode())
-    assert (manifest.topic, manifest.partition, manifest.start_offset, manifest.end_offset) == ("topic1", 42, 0, 1000)
-    assert manifest.encryption == ("id", bytes(range(4)), bytes([10, 11, 12, 13]))
-    assert (manifest.epochs, list(manifest.parts.values())) == ({0: 100, 1: 200, 2: 300}, [(at, 1) for at in range(5)])
-    plain = {name: member for name, member in AIVEN_MANIFEST.items() if name != "encryption"} | {"unknown": 1}
-    assert parse_manifest(json.dumps(plain).encode()).is_untransformed
-    without = {**AIVEN_MANIFEST, "segmentIndexes": {**AIVEN_MANIFEST["segmentIndexes"], "transaction": None}}
-    assert "transaction" not in parse_manifest(json.dumps(without).encode()).parts
-    for wrong in (
-        b"",
-        b"[]",
-        b"{}",
-        json.dumps({**AIVEN_MANIFEST, "version": 1}).encode(),
-        json.dumps({**AIVEN_MANIFEST, "compression": 1}).encode(),
-        b"[" * 10**6,
-    ):
-        with pytest.raises(ManifestError):
-            parse_manifest(wrong)
-
-
-def test_data_keys():
-    """TS-29: the values of Aiven's EncryptedDataKeyTest."""
-    assert parse_data_key("id:AAECAw==") == ("id", bytes(range(4)))
-    for wrong in ("AAECAw==", "xx::AAECAw==", "xx:AAECAw==:xx", "id:INVALIDBASE64", "id:", ":", ":AAECAw==", "  :AAECAw==", None):
-        with pytest.raises(ManifestError, match="dataKey"):
-            parse_data_key(wrong)
-
-
 @pytest.mark.parametrize("mode", tiered.MODES)
 def test_a_thousand_ranges_are_those_of_the_original(mode: str):
     """TS-25 to TS-28, TS-42; each cell fetches the chunks that hold the range and nothing else."""
@@ -171,13 +61,13 @@ def test_a_thousand_ranges_are_those_of_the_original(mode: str):
     for _ in range(1000):
         start, length = chance.randrange(len(data) + 100), chance.randrange(3000)
         assert file.read_at(start, length) == data[start : start + length]
-    CACHE.clear()
+    forget_chunks()
     file.taken()
     file.read_at(1500, 700)
-    table = file._table
-    wanted = [table[index].stored_size for index in table.holding(1500, 2200)]
-    is_plain = file._opener is None
-    assert file.taken()[:2] == (1, 700 if is_plain else sum(wanted))
+    holding = [chunk for chunk in tiered.chunks_of(segment.path) if chunk.position < 2200 and chunk.position + chunk.size > 1500]
+    manifest = json.loads(Path(str(segment.path)).with_suffix(".rsm-manifest").read_text())
+    is_plain = not manifest["compression"] and "encryption" not in manifest
+    assert file.taken()[:2] == (1, 700 if is_plain else sum(chunk.stored_size for chunk in holding))
 
 
 @pytest.mark.parametrize("mode", tiered.MODES)
@@ -255,12 +145,10 @@ def test_a_look_up_fetches_the_chunks_that_it_needs(tmp_path: Path):
     before = stores.io_stats()
     stream = there.records(columns=["offset"], start_offset=last)
     assert stream.read_all().num_rows == 1
-    table = stores.open_file(there.path)._table
-    assert len(table) > 8
+    assert len(tiered.chunks_of(there.path)) > 8
     assert stores.io_stats() == before, "a folder of this machine is no store"
-    chunks = len({chunk for _, _, chunk in CACHE._kept})
-    assert 0 < chunks <= 3, "of the last chunks"
-    CACHE.clear()
+    assert 0 < forget_chunks() <= 3, "of the last chunks"
+    forget_chunks()
     whole = there.records(columns=["offset"])
     whole.read_all()
     assert whole.io_stats.bytes_fetched == stored.stat().st_size
@@ -329,9 +217,9 @@ def damage(path: Path, position: int, *, cut: bool = False) -> None:
 def test_damage_in_a_chunk_names_it_and_its_offsets(mode: str, bucket: Path):
     """TS-45: fatal for that chunk only; validation goes on behind it."""
     segment = log_of(mode, bucket)
-    table = stores.open_file(segment.path)._table
+    table = tiered.chunks_of(segment.path)
     damage(Path(str(segment.path)), table[5].stored_position + (14 if "enc" in mode else 2))
-    CACHE.clear()
+    forget_chunks()
     with pytest.raises(ChunkError, match=r"1234-.*\.log: chunk 5 .*bytes 5000 to 5999") as raised:
         segment.records(columns=["offset"]).read_all()
     error = raised.value
@@ -371,7 +259,7 @@ def given_at(segment: ls.Segment, offset: int) -> list[int]:
 def test_an_object_that_was_cut(bucket: Path):
     """TS-18: what is before the cut can be read."""
     segment = log_of("zstdenc", bucket)
-    table = stores.open_file(segment.path)._table
+    table = tiered.chunks_of(segment.path)
     damage(Path(str(segment.path)), table[9].stored_position + 5, cut=True)
     with pytest.raises(ChunkError, match=r"chunks 9 to 12 .* are lost: the object ends at its byte") as raised:
         segment.records(columns=["offset"]).read_all()
@@ -402,7 +290,7 @@ def test_a_bad_manifest_is_reported_with_its_path(bucket: Path):
 
 
 def states(folder: Path) -> list[tuple[int, str]]:
-    return [(one.upload.base_offset, one.upload.state) for one in view_of(str(folder), KeyRing(tiered.KEYS)).found]
+    return [(one.base_offset, one.state) for one in ls.tiered.uploads(folder, decryption_keys=tiered.KEYS)]
 
 
 def test_an_upload_without_its_manifest_is_none(tmp_path: Path):
@@ -462,7 +350,7 @@ def test_a_segment_that_was_uploaded_twice_is_read_once(tmp_path: Path):
     first, *_ = uploader.partition(TRANSACTIONS)
     segments = ls.Log(TRANSACTIONS).segments
     again = uploader.segment(Path(segments[0].path), segments[1].base_offset - 1, event=7, name="again")
-    found = {one.stem: one.upload for one in view_of(str(uploader.folder()), KeyRing({})).found}
+    found = {Path(one.path).stem: one for one in ls.tiered.uploads(uploader.folder())}
     assert (found[first.stem].state, found[again.stem].state) == ("duplicate", "finished")
     assert again.stem in found[first.stem].reason
     assert sorted(upload.state for upload in ls.tiered.uploads(tmp_path)) == ["duplicate"] + ["finished"] * len(segments)
@@ -496,7 +384,7 @@ def test_the_newest_checkpoint_decides_between_leaders(tmp_path: Path):
     for one, end, epochs in zip(segments, bounds[1:], terms, strict=True):
         uploader.segment(Path(one.path), end - 1, epochs=epochs)
     lost = uploader.segment(Path(segments[1].path), bounds[2] - 1, epochs={"1": bounds[1]}, event=99, name="lost")
-    found = {one.stem: one.upload.state for one in view_of(str(uploader.folder()), KeyRing(tiered.KEYS)).found}
+    found = {Path(one.path).stem: one.state for one in ls.tiered.uploads(uploader.folder(), decryption_keys=tiered.KEYS)}
     assert found[lost.stem] == "superseded"
     assert list(found.values()).count("finished") == len(segments)
     columns = ["offset", "value"]
@@ -673,11 +561,3 @@ def test_the_command_line(bucket: Path, tmp_path: Path):
     keys = {name: str(tmp_path / name) for name in tiered.KEYS}
     assert tiered.leaks(done.err, keys) == tiered.leaks(done.err) == []
     assert tiered.leaks(f"cannot open {placed(there, keys)[:]}", keys) == [*keys], "as it would be seen"
-
-
-@pytest.mark.parametrize("topic", ["../../elsewhere", "/tmp/elsewhere", "..", "", "a/b", 5])
-def test_a_manifest_cannot_name_a_directory_elsewhere(topic: object):
-    told = json.loads(json.dumps(AIVEN_MANIFEST))
-    told["remoteLogSegmentMetadata"]["remoteLogSegmentId"]["topicIdPartition"]["topicPartition"]["topic"] = topic
-    with pytest.raises(ManifestError, match="topic"):
-        parse_manifest(json.dumps(told).encode())

@@ -24,6 +24,7 @@ from pyspark.sql.datasource import Filter, InputPartition
 from logsegment._core import Finding, LimitError, TruncatedError
 from logsegment._errors import without_file
 from logsegment._options import milliseconds
+from logsegment._storage import with_own_key
 from logsegment.log.piece import Part, PartitionPiece
 from logsegment.log.reader import PartitionReader
 from logsegment.log.segment_lookup import SegmentLookup
@@ -102,7 +103,7 @@ def plan_tasks(options: BatchOptions, wanted: WantedRows) -> list[SegmentTask]:
         source, read = piece.part(None if transactions is None else piece.touching(transactions))
         # A piece ends where a batch ends. If it does not, the file has changed, or is damaged.
         is_strict = source.end is not None and options.fails_on_data_loss and not read.skips_damage
-        return source, replace(read, strict_tail=is_strict)
+        return with_own_key(source), replace(read, strict_tail=is_strict)
 
     groups = shared(cuts, options)
     tasks = [SegmentTask(tuple(map(part, group)), frozenset(at for at, one in enumerate(group) if one.resumes)) for group in groups]

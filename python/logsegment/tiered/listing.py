@@ -1,0 +1,147 @@
+"""The uploads of directories: which of them are segments, and why others are not. The core finds and reads them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from logsegment._core import Finding, lost_indexes, uploaded_segment, uploaded_segments
+from logsegment._core import uploads as core_uploads
+from logsegment._log_paths import LOG, object_name
+from logsegment.stores.listing import DirectoryEntry
+from logsegment.stores.uri import StorageOptions, cut_name, cut_of, directory_of, join_path, shown, untiered, with_options
+from logsegment.tiered.keys import Keys
+from logsegment.tiered.uri import ring_of, tiered
+
+State: TypeAlias = Literal["finished", "duplicate", "superseded", "unfinished", "damaged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """One upload of a segment.
+
+    Attributes:
+        path (str): of its log, without secrets.
+        topic, topic_id, partition: of its manifest, or else of the names of its directories; None if neither has them.
+        base_offset, segment_id: of its name; Pinterest's uploader adds no id.
+        end_offset: the last offset; None if not known.
+        size: bytes of the segment; None if not known.
+        state: "finished": it is read. "duplicate": another upload holds the same records. "superseded": the newest checkpoint of the
+            partition has other leader epochs for its offsets. "unfinished": objects are missing. "damaged": its manifest cannot be read.
+        reason: why the upload, or the rest of it, is not read; empty for an upload that is read whole. A finished upload has a reason too
+            if a key is missing that is needed to find its last offset.
+        last_read: the last offset that is read of it, if another upload holds the offsets after; else None.
+    """
+
+    path: str
+    topic: str | None
+    topic_id: str | None
+    partition: int | None
+    base_offset: int
+    segment_id: str
+    end_offset: int | None = None
+    size: int | None = None
+    state: State = "finished"
+    reason: str = ""
+    last_read: int | None = None
+
+
+class UploadedSegment(NamedTuple):
+    """An uploaded segment: the URI under which it is read, topic, partition, offset and size."""
+
+    path: str
+    topic: str | None
+    partition: int | None
+    base_offset: int
+    size: int | None
+
+
+def uploads(
+    path: str | os.PathLike[str], *, decryption_keys: Keys | None = None, storage_options: StorageOptions | None = None
+) -> list[Upload]:
+    """Return all uploads below a path, those that are read and those that are not.
+
+    Args:
+        path: a directory, or a prefix in a store.
+        decryption_keys: see `logsegment.Segment`. They are needed if uploads overlap and only their leader epochs decide between them.
+            Without a key, `reason` of each upload names the key, and every read of it is a `SegmentKeyError`.
+        storage_options: options of the store; see `logsegment.Log`.
+
+    Returns:
+        An `Upload` for each, with its state and the reason, by directory and offset. The segments of
+        Pinterest's uploader, in directories with its file `offset.wm`, are finished uploads without ids.
+
+    Raises:
+        OSError: if a directory cannot be listed or read.
+
+    Example:
+        >>> import logsegment as ls
+        >>> {upload.state for upload in ls.tiered.uploads("bucket")}
+        {'finished'}
+    """
+    uri = tiered(with_options(path, storage_options), decryption_keys)
+    return [Upload(*named, *found) for named, found in core_uploads(uri[:])]
+
+
+def uploaded_in(
+    directory: str, keys_of: str | None = None, listed: Sequence[DirectoryEntry] | None = None
+) -> tuple[list[UploadedSegment], list[Finding]]:
+    """Return the uploads of a directory that are read, and findings of those that are not read, or not to their end.
+
+    Args:
+        directory: where the objects are.
+        keys_of: a URI with keys.
+        listed: the files of the directory, if it was listed already.
+
+    Raises:
+        FileExistsError: if two uploads overlap and have different records.
+        OSError: if the directory cannot be listed or read.
+    """
+    uri = tiered(directory, ring_of(keys_of or ""))
+    rows = None if listed is None else [(entry.name, entry.is_directory, entry.size, entry.modified, entry.tag) for entry in listed]
+    found, findings = uploaded_segments(uri[:], rows)
+    return [UploadedSegment(join_path(uri, name), *others) for name, *others in found], findings
+
+
+def uploaded_at(path: str, keys_of: str | None = None) -> UploadedSegment | None:
+    """Return the upload with its log at a path; None for any other file. An upload without a valid manifest fails when it is read.
+
+    Args:
+        path: of the object.
+        keys_of: a URI with keys, and perhaps with the offset before which the upload ends.
+
+    Raises:
+        OSError: if a store does not answer.
+    """
+    name = object_name(os.path.basename(path[:]))
+    if name is None or name.suffix != LOG:
+        return None
+    before = None if keys_of is None else cut_of(keys_of)
+    uri = tiered(join_path(directory_of(path), cut_name(f"{name.stem}.{LOG}", before)), ring_of(keys_of or ""))
+    found = uploaded_segment(uri[:])
+    return None if found is None else UploadedSegment(uri, *found[1:])
+
+
+def with_lost_indexes(findings: Sequence[Finding], logs: Sequence[str]) -> list[Finding]:
+    """Add findings of the indexes of uploads that cannot be read: a reader of sidecar files reports them as missing.
+
+    Args:
+        findings: of logs and sidecar files.
+        logs: URIs of the logs of uploads.
+
+    Raises:
+        OSError: if an object cannot be read.
+    """
+    lost = [found for log in logs for found in lost_indexes(log[:])]
+    replaced = {path for path, _ in lost} | set(filter(None, map(_never_uploaded, logs)))
+    kept = [finding for finding in findings if finding.path.rpartition("@")[0] not in replaced]
+    return [*kept, *(finding for _, finding in lost)]
+
+
+def _never_uploaded(log: str) -> str | None:
+    """Return the path of the transaction index of a segment of Pinterest's uploader, which does not upload it (TS-82)."""
+    place = untiered(log)
+    name = os.path.basename(place[:])
+    return None if object_name(name) else shown(join_path(directory_of(place), f"{os.path.splitext(name)[0]}.txnindex"))

@@ -1,0 +1,96 @@
+//! Requests of a reader that asks for a few bytes at a time: one window of bytes that grows while the reading goes on front to back.
+
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use crate::wire::as_u64;
+
+/// Smallest request: a look-up goes by the header of a batch and a few that follow it.
+const LEAST: u64 = 64 << 10;
+/// Largest request: above this size, the latency of a request no longer matters.
+const MOST: u64 = 8 << 20;
+
+/// The bytes that were fetched last. Any thread may read them.
+#[derive(Debug)]
+pub struct Window(Mutex<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    position: u64,
+    bytes: Bytes,
+    /// Size of the next request.
+    size: u64,
+    /// Some of the bytes are in the place of damaged ones.
+    is_damaged: bool,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self(Mutex::new(Inner { position: 0, bytes: Bytes::new(), size: LEAST / 2, is_damaged: false }))
+    }
+}
+
+impl Window {
+    /// Makes the next request a large one: what is wanted is known.
+    pub fn expect_all(&self) {
+        self.inner().size = MOST;
+    }
+
+    /// Reads some bytes from `position` on; 0 only at `end`. `fetch` gets position and length, and returns bytes and whether some are in the
+    /// place of damaged ones, which only a reader that skips damage gets.
+    ///
+    /// # Errors
+    /// Those of `fetch`.
+    pub fn read(
+        &self,
+        to: &mut [u8],
+        position: u64,
+        end: u64,
+        skips_damage: bool,
+        fetch: impl FnOnce(u64, u64) -> io::Result<(Bytes, bool)>,
+    ) -> io::Result<usize> {
+        if position >= end || to.is_empty() {
+            return Ok(0);
+        }
+        let mut window = self.inner();
+        if window.from(position).is_empty() || (window.is_damaged && !skips_damage) {
+            let size = window.next_size(position).max(as_u64(to.len()).min(MOST));
+            let stop = aligned(position, size).min(end);
+            let (bytes, is_damaged) = fetch(position, stop.saturating_sub(position))?;
+            *window = Inner { position, bytes, size, is_damaged };
+        }
+        let given = window.from(position);
+        let len = given.len().min(to.len());
+        if let (Some(to), Some(given)) = (to.get_mut(..len), given.get(..len)) {
+            to.copy_from_slice(given);
+        }
+        Ok(len)
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// Returns the fetched bytes from a position on.
+    fn from(&self, position: u64) -> &[u8] {
+        let Some(at) = position.checked_sub(self.position).and_then(|at| usize::try_from(at).ok()) else { return &[] };
+        self.bytes.get(at..).unwrap_or_default()
+    }
+
+    /// Returns the size of the next request: after the window twice the last size, elsewhere the smallest.
+    fn next_size(&self, position: u64) -> u64 {
+        let end = self.position.saturating_add(as_u64(self.bytes.len()));
+        let is_near = self.bytes.is_empty() || (position >= end && position - end <= self.size);
+        if is_near { self.size.saturating_mul(2).clamp(LEAST, MOST) } else { LEAST }
+    }
+}
+
+/// The end of a request of about `size` bytes, where requests of that size would meet.
+fn aligned(position: u64, size: u64) -> u64 {
+    let half = size / 2;
+    position.saturating_add(half).div_euclid(size).saturating_add(1).saturating_mul(size).max(position.saturating_add(half))
+}

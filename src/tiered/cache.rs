@@ -1,0 +1,92 @@
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Values by key, of which those least recently used are removed first. Any thread may use it.
+///
+/// An object under a name never changes, and time and size reveal tests and copies that do.
+pub(super) struct Cache<K, V> {
+    /// Most of what the values count together. One value is always kept.
+    capacity: u64,
+    cost: fn(&V) -> u64,
+    kept: Mutex<Kept<K, V>>,
+}
+
+struct Kept<K, V> {
+    values: Option<HashMap<K, (u64, V)>>,
+    used: u64,
+    /// Time of the last use, by count.
+    now: u64,
+}
+
+impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
+    /// `cost` is what a value counts of the capacity.
+    pub(super) const fn new(capacity: u64, cost: fn(&V) -> u64) -> Self {
+        Self { capacity, cost, kept: Mutex::new(Kept { values: None, used: 0, now: 0 }) }
+    }
+
+    pub(super) fn get(&self, key: &K) -> Option<V> {
+        let mut kept = self.kept();
+        kept.now += 1;
+        let now = kept.now;
+        let (used, value) = kept.values.as_mut()?.get_mut(key)?;
+        *used = now;
+        Some(value.clone())
+    }
+
+    /// Keeps a value and returns it.
+    pub(super) fn put(&self, key: K, value: V) -> V {
+        let mut kept = self.kept();
+        kept.now += 1;
+        let (now, cost) = (kept.now, (self.cost)(&value));
+        kept.used += cost;
+        if let Some((_, before)) = kept.values.get_or_insert_default().insert(key, (now, value.clone())) {
+            kept.used = kept.used.saturating_sub((self.cost)(&before));
+        }
+        while kept.used > self.capacity {
+            let values = kept.values.get_or_insert_default();
+            if values.len() < 2 {
+                break;
+            }
+            let Some(oldest) = values.iter().min_by_key(|(_, (used, _))| *used).map(|(key, _)| key.clone()) else { break };
+            let removed = values.remove(&oldest).map_or(0, |(_, value)| (self.cost)(&value));
+            kept.used = kept.used.saturating_sub(removed);
+        }
+        value
+    }
+
+    /// Removes all values.
+    pub(super) fn clear(&self) {
+        *self.kept() = Kept { values: None, used: 0, now: 0 };
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.kept().values.as_ref().map_or(0, HashMap::len)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept<K, V>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_recently_used_values_go_first() {
+        let cache: Cache<u8, Vec<u8>> = Cache::new(10, |value| crate::wire::as_u64(value.len()));
+        for key in 0..3 {
+            cache.put(key, vec![key; 4]);
+            cache.get(&0);
+        }
+        assert_eq!([0, 1, 2].map(|key| cache.get(&key).is_some()), [true, false, true]);
+        cache.put(9, vec![0; 99]);
+        assert_eq!((cache.len(), cache.get(&9).map(|value| value.len())), (1, Some(99)));
+        cache.put(9, vec![0; 1]);
+        cache.put(8, vec![0; 9]);
+        assert_eq!(cache.len(), 2);
+        cache.clear();
+        assert_eq!(cache.get(&9), None);
+    }
+}

@@ -1,0 +1,390 @@
+//! Uploads as files of log directories.
+//!
+//! A directory with uploads has for each upload that is read `<stem>.log`, `.index`, `.timeindex` and `.txnindex`; the producer snapshot under
+//! the offset after the segment, where a broker has it; and the newest `leader-epoch-checkpoint`. Other files are unchanged.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::cache::Cache;
+use super::error::{ManifestError, Result, TieredError};
+use super::file::{Content, LostFile, TieredFile};
+use super::manifest::Index;
+use super::names::{CHECKPOINT, EPOCH_SUFFIXES, LOG, MANIFEST, ObjectName, PartitionName, broker_offset, cut_name, snapshot_offset};
+use super::objects::{MOST_INDEX, SegmentObjects};
+use super::upload::{FoundUpload, offsets_in};
+use super::uri::Uri;
+use super::valid_batches::first_reaching;
+use super::view::{UploadedSegment, View};
+use crate::interrupt::Interrupt;
+use crate::model::UploadOffsets;
+use crate::sidecar::{offset_index, time_index, txn_index};
+use crate::stores::{Place, PlaceEntry, StoreError, StoreErrorKind};
+use crate::validate::Finding;
+use crate::wire::as_u64;
+
+/// Cuts that are kept.
+const MOST_KEPT: u64 = 4096;
+
+/// The object, its version, and the offset of a cut.
+type Key = (Place, String, Option<i64>);
+/// Bytes of a log before a cut; `None` if it is not cut.
+static CUTS: Cache<Key, Option<u64>> = Cache::new(MOST_KEPT, |_| 1);
+
+/// Open a file, to read it by position: a segment, with the offsets that its batches must have, or an index of it.
+///
+/// # Errors
+/// `Key` if a key is missing or wrong, `Undecided`; `NotFound` and others of the store.
+pub fn open(uri: &Uri, interrupt: &Interrupt) -> Result<TieredFile> {
+    let file = File::of(uri);
+    if file.is_log() {
+        return file.log(interrupt);
+    }
+    let virtual_bytes = match file.objects(interrupt).and_then(|objects| file.bytes(objects.as_ref(), interrupt)) {
+        Err(TieredError::Manifest(_)) => {
+            return Err(StoreError::new(StoreErrorKind::NotFound, uri.place.to_string(), "no such file or directory").into());
+        }
+        bytes => bytes?,
+    };
+    if let Some(bytes) = virtual_bytes {
+        return Ok(TieredFile::new(Content::Memory(bytes)));
+    }
+    let opened = TieredFile::new(Content::Plain(uri.place.open(interrupt)?));
+    Ok(match broker_offset(&file.name) {
+        // Pinterest's uploader keeps the names of the broker.
+        Some(start) => opened.with_offsets(UploadOffsets { start, end: None }),
+        None => opened,
+    })
+}
+
+/// Return the bytes of a small file, at most `most` of them; `None` if there is no such file. An index that cannot be decrypted counts as
+/// missing: reads continue without it.
+///
+/// # Errors
+/// As `open`.
+pub fn read(uri: &Uri, most: u64, interrupt: &Interrupt) -> Result<Option<Bytes>> {
+    let file = File::of(uri);
+    if file.is_log() {
+        return file.log(interrupt)?.read(0, most, false, interrupt).map(|part| Some(part.bytes));
+    }
+    let found = file.objects(interrupt).and_then(|objects| {
+        let bytes = file.bytes(objects.as_ref(), interrupt)?;
+        if bytes.is_none() && objects.is_none() { Ok(uri.place.read(most, interrupt)?) } else { Ok(bytes) }
+    });
+    match found {
+        Err(TieredError::Chunk(_) | TieredError::Manifest(_)) => Ok(None),
+        found => Ok(found?.map(|bytes| bytes.slice(..bytes.len().min(usize::try_from(most).unwrap_or(usize::MAX))))),
+    }
+}
+
+/// Return the content of a directory, by name.
+///
+/// # Errors
+/// `Undecided` if two uploads overlap and have different records; those of the store.
+pub fn entries(uri: &Uri, interrupt: &Interrupt) -> Result<Vec<PlaceEntry>> {
+    let view = View::of(&uri.place, &uri.keys, None, false, interrupt)?;
+    let others = view.listed.values().filter(|entry| entry.is_directory || ObjectName::parse(&entry.name).is_none());
+    let mut found: BTreeMap<String, PlaceEntry> = others.map(|entry| (entry.name.clone(), entry.clone())).collect();
+    let mut add = |name: String, size: u64| {
+        let entry = PlaceEntry::of_bytes(name.clone(), size);
+        found.entry(name).or_insert(entry);
+    };
+    if !view.found.is_empty() {
+        for one in view.read()? {
+            sizes(uri, one, &view, interrupt)?.into_iter().for_each(|(name, size)| add(name, size));
+        }
+        view.snapshots()?.keys().for_each(|offset| add(format!("{offset:020}.snapshot"), 0));
+        let has_epochs = |one: &FoundUpload| one.manifest.is_some() || EPOCH_SUFFIXES.iter().any(|suffix| one.suffixes.contains(*suffix));
+        if view.newest()?.is_some_and(has_epochs) {
+            add(CHECKPOINT.to_owned(), 0);
+        }
+    }
+    Ok(found.into_values().collect())
+}
+
+/// Return the entry of a path.
+///
+/// # Errors
+/// `NotFound`, and as `open`.
+pub fn entry(uri: &Uri, interrupt: &Interrupt) -> Result<PlaceEntry> {
+    let file = File::of(uri);
+    if file.is_log() {
+        let entry = uri.place.entry(interrupt)?;
+        let name = cut_name(&file.name, uri.before);
+        let size = if entry.is_directory { entry.size } else { file.log(interrupt)?.size() };
+        return Ok(PlaceEntry { name, size, ..entry });
+    }
+    match file.objects(interrupt).and_then(|objects| file.bytes(objects.as_ref(), interrupt))? {
+        Some(bytes) => {
+            Ok(PlaceEntry::of_bytes(cut_name(&file.name, uri.before), as_u64(bytes.len())))
+        }
+        None => Ok(uri.place.entry(interrupt)?),
+    }
+}
+
+/// Return the uploads of a directory that are read, and findings of those that are not read, or not to their end. `listed` are the files of the
+/// directory, if it was listed already.
+///
+/// # Errors
+/// `Undecided` if two uploads overlap and have different records; those of the store.
+pub fn segments_in(
+    directory: &Uri,
+    listed: Option<Vec<PlaceEntry>>,
+    interrupt: &Interrupt,
+) -> Result<(Vec<UploadedSegment>, Vec<Finding>)> {
+    let view = View::of(&directory.place, &directory.keys, listed, true, interrupt)?;
+    let segment = |one: &FoundUpload| {
+        let PartitionName { topic, partition, .. } = one.upload.partition.clone();
+        let (before, base_offset) = (one.before(), one.upload.base_offset);
+        let size = one.upload.size.filter(|_| before.is_none() || one.is_closed);
+        UploadedSegment { name: cut_name(&format!("{}.{LOG}", one.stem()), before), topic, partition, base_offset, size }
+    };
+    Ok((view.read()?.into_iter().map(segment).collect(), view.findings()))
+}
+
+/// Return the upload with its log at a path; `None` for any other file. An upload without a valid manifest fails when it is read.
+///
+/// # Errors
+/// Those of the store.
+pub fn segment_at(log: &Uri, interrupt: &Interrupt) -> Result<Option<UploadedSegment>> {
+    let file = File::of(log);
+    let Some(parts) = file.parts.clone().filter(|parts| parts.suffix == LOG) else { return Ok(None) };
+    let (name, base_offset, whole) = (cut_name(&file.name, log.before), parts.base_offset, log.before.is_none());
+    let named = PartitionName::of(&file.directory);
+    let of_directory = |size| UploadedSegment { name: name.clone(), topic: named.topic.clone(), partition: named.partition, base_offset, size };
+    match SegmentObjects::open(&file.directory, &parts, &log.keys, None, interrupt) {
+        Ok(objects) => {
+            let size = Some(objects.manifest.chunks.file_size).filter(|_| whole);
+            let Some(segment) = &objects.manifest.segment else { return Ok(Some(of_directory(size))) };
+            let (topic, partition) = (Some(segment.topic.clone()), Some(segment.partition));
+            Ok(Some(UploadedSegment { name, topic, partition, base_offset, size }))
+        }
+        Err(TieredError::Manifest(_)) => Ok(Some(of_directory(None))),
+        // An object of LocalTieredStorage, or of an unfinished upload.
+        Err(error) if error.is_missing() => {
+            let size = if whole { Some(log.place.entry(interrupt)?.size) } else { None };
+            Ok(Some(of_directory(size)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A file of a log directory, and the object that it is read from.
+struct File<'a> {
+    uri: &'a Uri,
+    directory: Place,
+    name: String,
+    parts: Option<ObjectName>,
+}
+
+impl<'a> File<'a> {
+    fn of(uri: &'a Uri) -> Self {
+        let name = uri.place.name();
+        Self { uri, directory: uri.place.parent(), parts: ObjectName::parse(&name), name }
+    }
+
+    fn is_log(&self) -> bool {
+        self.parts.as_ref().is_some_and(|parts| parts.suffix == LOG)
+    }
+
+    /// The objects of the upload of this file; `None` if it belongs to none, or to one without a manifest.
+    fn objects(&self, interrupt: &Interrupt) -> Result<Option<SegmentObjects>> {
+        let is_of_segment = |parts: &&ObjectName| parts.suffix == LOG || Index::of_suffix(&parts.suffix).is_some();
+        let Some(parts) = self.parts.as_ref().filter(is_of_segment) else { return Ok(None) };
+        match SegmentObjects::open(&self.directory, parts, &self.uri.keys, None, interrupt) {
+            Err(error) if error.is_missing() => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
+    fn view(&self, interrupt: &Interrupt) -> Result<Arc<View>> {
+        View::of(&self.directory, &self.uri.keys, None, false, interrupt)
+    }
+
+    /// Opens a log, up to its cut.
+    fn log(&self, interrupt: &Interrupt) -> Result<TieredFile> {
+        let base_offset = self.parts.as_ref().map_or(0, |parts| parts.base_offset);
+        if self.uri.before == Some(base_offset) {
+            return Err(self.closed(interrupt)?);
+        }
+        let opened = self.objects(interrupt).and_then(|objects| {
+            let content = match &objects {
+                Some(objects) => Content::Chunks(Arc::new(objects.log(interrupt)?)),
+                None => Content::Plain(self.uri.place.open(interrupt)?),
+            };
+            Ok((objects, TieredFile::new(content)))
+        });
+        let (objects, file) = match opened {
+            Err(TieredError::Manifest(error)) => return self.lost(*error, base_offset, interrupt),
+            opened => opened?,
+        };
+        let position = self.cut_position(&file, objects.as_ref(), base_offset, interrupt)?;
+        let file = position.map_or(file.clone(), |position| file.up_to(position));
+        // No checksum covers a base offset.
+        let by_name = UploadOffsets { start: base_offset, end: None };
+        Ok(file.with_offsets(objects.map_or(by_name, |objects| objects.manifest.offsets(base_offset))))
+    }
+
+    /// Returns the position of the first valid batch that reaches the offset of the cut; `None` if there is none.
+    ///
+    /// Segments and leader epochs begin with a batch. The offsets of a damaged batch are not trusted, so damage before the cut stays in the
+    /// segment, and reading reports it.
+    fn cut_position(
+        &self,
+        log: &TieredFile,
+        objects: Option<&SegmentObjects>,
+        base_offset: i64,
+        interrupt: &Interrupt,
+    ) -> Result<Option<u64>> {
+        let Some(before) = self.uri.before else { return Ok(None) };
+        let (size, version) = log.version();
+        let key = (self.uri.place.clone(), format!("{size} {version}"), Some(before));
+        if let Some(known) = CUTS.get(&key) {
+            return Ok(known);
+        }
+        let index = match objects {
+            Some(objects) => objects.index(Index::Offset, interrupt),
+            None => self.sidecar(Index::Offset).read(MOST_INDEX, interrupt).map_err(TieredError::from),
+        };
+        let index = match index {
+            Err(TieredError::Chunk(_)) => None,
+            index => index?,
+        };
+        let found = first_reaching(log, &offsets_in(&index.unwrap_or_default(), base_offset), before, interrupt)?;
+        Ok(CUTS.put(key, found.map(|batch| batch.position)))
+    }
+
+    /// The error of an upload of which nothing is read, since a key is missing.
+    fn closed(&self, interrupt: &Interrupt) -> Result<TieredError> {
+        let view = self.view(interrupt)?;
+        let closed = view.found.iter().find(|one| one.is_closed && format!("{}.{LOG}", one.stem()) == self.name);
+        Ok(closed.map_or_else(
+            // An upload was added or removed.
+            || {
+                let text = "the folder has changed; list it again";
+                TieredError::Store(StoreError::new(StoreErrorKind::NotFound, self.uri.place.to_string(), text))
+            },
+            |one| TieredError::Key(one.upload.reason.clone()),
+        ))
+    }
+
+    fn lost(&self, error: ManifestError, first: i64, interrupt: &Interrupt) -> Result<TieredFile> {
+        let view = self.view(interrupt)?;
+        let starts = view.found.iter().filter(|one| one.is_read()).map(|one| one.upload.base_offset);
+        let following = starts.filter(|start| *start > first).min();
+        let manifest = self.sidecar_named(MANIFEST).to_string();
+        let size = self.uri.place.entry(interrupt)?.size;
+        let lost = LostFile::new(error, manifest, size, first, following.map(|start| start.saturating_sub(1)));
+        Ok(TieredFile::new(Content::Lost(Arc::new(lost))))
+    }
+
+    /// Returns the bytes of a file that is not an object itself, or that is cut; `None` for any other name.
+    fn bytes(&self, objects: Option<&SegmentObjects>, interrupt: &Interrupt) -> Result<Option<Bytes>> {
+        let of_segment = self.parts.as_ref().and_then(|parts| Some((parts, Index::of_suffix(&parts.suffix)?)));
+        if let Some((parts, index)) = of_segment.filter(|_| objects.is_some() || self.uri.before.is_some()) {
+            let data = match objects {
+                Some(objects) => objects.index(index, interrupt)?,
+                None => self.uri.place.read(MOST_INDEX, interrupt)?,
+            };
+            return Ok(match (data, self.uri.before) {
+                (Some(data), Some(before)) => Some(data.slice(..len_before(index, &data, parts.base_offset, before).min(data.len()))),
+                (data, _) => data,
+            });
+        }
+        let offset = snapshot_offset(&self.name);
+        if offset.is_none() && self.name != CHECKPOINT {
+            return Ok(None);
+        }
+        let view = match self.view(interrupt) {
+            Err(error) if error.is_missing() => return Ok(None),
+            view => view?,
+        };
+        if view.listed.contains_key(&self.name) || view.found.is_empty() {
+            return Ok(None);
+        }
+        match offset {
+            None => match view.newest()? {
+                Some(newest) => self.index_of(newest, Index::LeaderEpoch, &EPOCH_SUFFIXES, interrupt),
+                None => Ok(None),
+            },
+            Some(offset) => match view.snapshots()?.get(&offset) {
+                Some(one) => self.index_of(one, Index::ProducerSnapshot, &["snapshot"], interrupt),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// An index of another upload of the directory.
+    fn index_of(&self, one: &FoundUpload, index: Index, suffixes: &[&str], interrupt: &Interrupt) -> Result<Option<Bytes>> {
+        if one.manifest.is_some() {
+            let objects = SegmentObjects::open(&self.directory, &one.name, &self.uri.keys, one.manifest.clone(), interrupt)?;
+            return objects.index(index, interrupt);
+        }
+        let own = suffixes.iter().find(|suffix| one.suffixes.contains(**suffix));
+        let place = own.map(|suffix| self.directory.join(&format!("{}.{suffix}", one.stem())));
+        Ok(place.map(|place| place.read(MOST_INDEX, interrupt)).transpose()?.flatten())
+    }
+
+    fn sidecar(&self, index: Index) -> Place {
+        self.sidecar_named(index.suffix())
+    }
+
+    fn sidecar_named(&self, suffix: &str) -> Place {
+        let stem = self.parts.as_ref().map(ObjectName::stem).unwrap_or_default();
+        self.directory.join(&format!("{stem}.{suffix}"))
+    }
+}
+
+/// How many bytes of an index have entries before an offset.
+fn len_before(index: Index, data: &[u8], base_offset: i64, before: i64) -> usize {
+    match index {
+        Index::Offset => offset_index::len_before(data, base_offset, before),
+        Index::Timestamp => time_index::len_before(data, base_offset, before),
+        _ => txn_index::len_before(data, before),
+    }
+}
+
+/// Returns the names and sizes of the files of an upload.
+fn sizes(uri: &Uri, one: &FoundUpload, view: &View, interrupt: &Interrupt) -> Result<Vec<(String, u64)>> {
+    let stem = one.stem();
+    let (log, size) = (format!("{stem}.{LOG}"), one.upload.size.unwrap_or(0));
+    let listed = |name: &String| view.listed.get(name).map(|entry| entry.size);
+    if one.is_lost {
+        let size = listed(&log).unwrap_or(0);
+        return Ok(vec![(log, size)]);
+    }
+    if one.is_closed {
+        return Ok(vec![(cut_name(&log, one.before()), size)]);
+    }
+    let names = [Index::Offset, Index::Timestamp, Index::Transaction].map(|index| (index, format!("{stem}.{}", index.suffix())));
+    if let Some(before) = one.before() {
+        let whole = std::iter::once(log).chain(names.into_iter().map(|(_, name)| name));
+        return cut_sizes(uri, before, whole, interrupt);
+    }
+    let mut sizes = vec![(log, size)];
+    match one.manifest.as_ref().filter(|manifest| manifest.parts.is_some()) {
+        None => sizes.extend(names.into_iter().filter_map(|(_, name)| Some((name.clone(), listed(&name)?)))),
+        Some(manifest) => {
+            let objects = SegmentObjects::open(&uri.place, &one.name, &uri.keys, Some(Arc::clone(manifest)), interrupt)?;
+            sizes.extend(names.into_iter().filter_map(|(index, name)| Some((name, objects.index_size(index)?))));
+        }
+    }
+    Ok(sizes)
+}
+
+fn cut_sizes(uri: &Uri, before: i64, names: impl Iterator<Item = String>, interrupt: &Interrupt) -> Result<Vec<(String, u64)>> {
+    let mut sizes = Vec::new();
+    for name in names {
+        let size = match open(&uri.at(uri.place.join(&name)).cut_before(Some(before)), interrupt) {
+            Ok(file) => file.size(),
+            // It exists and cannot be decrypted.
+            Err(TieredError::Chunk(_)) => 0,
+            Err(error) if error.is_missing() => continue,
+            Err(error) => return Err(error),
+        };
+        sizes.push((cut_name(&name, Some(before)), size));
+    }
+    Ok(sizes)
+}

@@ -1,0 +1,36 @@
+//! Uploads of tiered storage as log directories: Aiven's remote storage manager, Kafka's `LocalTieredStorage`, Pinterest's uploader.
+//!
+//! A directory of objects goes in; segments with their indexes, producer snapshots and leader epochs come out, chunks decrypted and
+//! decompressed. The rules are TS-1 to TS-84.
+
+mod cache;
+mod chunk_table;
+mod chunks;
+mod cipher;
+mod directory;
+mod error;
+mod file;
+mod keys;
+mod lost;
+mod manifest;
+mod names;
+mod objects;
+mod overlaps;
+mod range;
+mod upload;
+mod uri;
+mod valid_batches;
+mod view;
+
+pub use chunks::{cached_chunks, forget_chunks};
+pub use directory::{entries, entry, open, read, segment_at, segments_in};
+pub use error::{ChunkError, ManifestError, Result, TieredError};
+pub use file::{Part, TieredFile};
+pub use keys::{DataKey, Keys, UnwrapKey};
+pub use manifest::{Encryption, Manifest};
+pub use names::{ObjectName, PartitionName};
+pub use objects::{SegmentObjects, data_key_of, lost_indexes, max_timestamp};
+pub use range::TieredRange;
+pub use upload::{FoundUpload, Upload, UploadState};
+pub use uri::Uri;
+pub use view::{UploadedSegment, uploads};

@@ -1,0 +1,336 @@
+//! The uploads in a directory of objects, each as its own objects describe it (TS-8, TS-40, TS-44).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use super::cache::Cache;
+use super::error::{Result, TieredError};
+use super::file::{Content, TieredFile};
+use super::manifest::{Index, Manifest};
+use super::names::{EPOCH_SUFFIXES, INDEXES, LOG, MANIFEST, ObjectName, PartitionName, is_of_aiven};
+use super::objects::{MOST_INDEX, read_manifest};
+use super::valid_batches::{SegmentEnd, valid_end};
+use crate::interrupt::Interrupt;
+use crate::sidecar::{OffsetEntry, checkpoint, offset_index};
+use crate::stores::{Place, PlaceEntry};
+use crate::validate::Finding;
+
+/// Manifests and logs that are requested from a store at once.
+const REQUESTS: usize = 16;
+/// How often a wait asks whether the answers are still wanted.
+const ASKED_EVERY: Duration = Duration::from_millis(50);
+const MOST_CHECKPOINT: u64 = 1 << 24;
+/// Spans that are kept.
+const MOST_KEPT: u64 = 4096;
+
+/// The object, and its version.
+type Version = (Place, (u64, String));
+static SPANS: Cache<Version, (Span, SegmentEnd)> = Cache::new(MOST_KEPT, |_| 1);
+
+/// What is done with an upload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UploadState {
+    /// It is read.
+    Finished,
+    /// Another upload holds the same records.
+    Duplicate,
+    /// The newest checkpoint of the partition has other leader epochs for its offsets.
+    Superseded,
+    /// Objects are missing.
+    Unfinished,
+    /// Its manifest cannot be read.
+    Damaged,
+}
+
+impl UploadState {
+    /// `"finished"` and so on.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Duplicate => "duplicate",
+            Self::Superseded => "superseded",
+            Self::Unfinished => "unfinished",
+            Self::Damaged => "damaged",
+        }
+    }
+}
+
+/// One upload of a segment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Upload {
+    /// Its log, as people may see its name.
+    pub path: String,
+    /// Of its manifest, or else of the names of its directories.
+    pub partition: PartitionName,
+    /// Of its name.
+    pub base_offset: i64,
+    /// Of its name; empty for Pinterest's uploader, which adds no id.
+    pub segment_id: String,
+    /// The last offset, if it is known.
+    pub end_offset: Option<i64>,
+    /// Bytes of the segment, if they are known.
+    pub size: Option<u64>,
+    /// What is done with it.
+    pub state: UploadState,
+    /// Why the upload, or the rest of it, is not read; empty for an upload that is read whole. A finished upload has a reason too if a key is
+    /// missing that is needed to find its last offset.
+    pub reason: String,
+    /// The last offset that is read of it, if another upload holds the offsets after.
+    pub last_read: Option<i64>,
+}
+
+/// The offsets of an upload, the leader epochs by first offset, and the time of the upload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) start: i64,
+    pub(super) end: i64,
+    pub(super) epochs: Vec<(i64, i32)>,
+    pub(super) written: i64,
+}
+
+impl Span {
+    fn ending(self, end: i64) -> Self {
+        let end = end.max(self.start);
+        let epochs = self.epochs.into_iter().filter(|(first, _)| *first <= end).collect();
+        Self { end, epochs, ..self }
+    }
+}
+
+/// An upload with what is needed to read it.
+#[derive(Clone, Debug)]
+pub struct FoundUpload {
+    /// What people see of it.
+    pub upload: Upload,
+    pub(super) name: ObjectName,
+    pub(super) manifest: Option<Arc<Manifest>>,
+    /// The suffixes of its objects.
+    pub(super) suffixes: BTreeSet<String>,
+    /// Its offsets and their leader epochs, where they are known.
+    pub(super) span: Option<Span>,
+    /// The rule that is broken.
+    pub(super) rule: &'static str,
+    /// The upload cannot be read, and no other upload has its offsets: every read of this segment fails.
+    pub(super) is_lost: bool,
+    /// Every read fails, because a missing key decides whether and how far the upload is read.
+    pub(super) is_closed: bool,
+    /// The path of an overlapping upload with different records.
+    pub(super) rival: Option<String>,
+    /// Why the upload is not read, or only in part.
+    pub(super) finding: Option<Finding>,
+}
+
+impl FoundUpload {
+    pub(super) fn stem(&self) -> String {
+        self.name.stem()
+    }
+
+    /// True if it is a segment of the log.
+    pub(super) fn is_read(&self) -> bool {
+        self.upload.state == UploadState::Finished || self.is_lost
+    }
+
+    /// The first offset that is not read of it; `None` for an upload that is read whole.
+    pub(super) fn before(&self) -> Option<i64> {
+        if self.is_closed { Some(self.upload.base_offset) } else { self.upload.last_read.map(|last| last.saturating_add(1)) }
+    }
+
+    /// The last offset that is read of it, if it is known.
+    pub(super) fn last_offset(&self) -> Option<i64> {
+        self.upload.last_read.or_else(|| self.span.as_ref().map(|span| span.end))
+    }
+}
+
+/// Returns the uploads of a directory with these files, in the order of their offsets.
+///
+/// # Errors
+/// Those of the store.
+pub(super) fn uploads_in(directory: &Place, entries: &[PlaceEntry], interrupt: &Interrupt) -> Result<Vec<FoundUpload>> {
+    let mut objects: BTreeMap<String, (ObjectName, BTreeMap<String, PlaceEntry>)> = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| !entry.is_directory) {
+        if let Some(name) = ObjectName::parse(&entry.name) {
+            let (stem, suffix) = (name.stem(), name.suffix.clone());
+            objects.entry(stem).or_insert_with(|| (name, BTreeMap::new())).1.insert(suffix, entry.clone());
+        }
+    }
+    let own: Vec<_> = objects.into_values().collect();
+    let manifests = asked(directory, &own, interrupt, |(_, own), interrupt| {
+        let Some(entry) = own.get(MANIFEST) else { return Ok(None) };
+        match read_manifest(&directory.join(&entry.name), entry, interrupt) {
+            Ok(manifest) => Ok(Some(Ok(manifest))),
+            Err(TieredError::Manifest(error)) => Ok(Some(Err(error))),
+            Err(error) => Err(error),
+        }
+    })?;
+    let found = own.iter().zip(manifests).filter_map(|((name, own), manifest)| found(directory, name, own, manifest));
+    let mut found: Vec<FoundUpload> = found.collect();
+    // Those of Kafka's LocalTieredStorage have no manifest with offsets (TS-62).
+    let spans = asked(directory, &found, interrupt, |one, interrupt| {
+        let is_plain = one.upload.state == UploadState::Finished && one.manifest.is_none();
+        let entry = own.iter().find(|(name, _)| is_plain && name.stem() == one.stem()).and_then(|(_, own)| own.get(LOG));
+        entry.map(|entry| local_span(directory, one, entry, interrupt)).transpose()
+    })?;
+    let mut bases: Vec<i64> = found.iter().map(|one| one.upload.base_offset).collect();
+    bases.sort_unstable();
+    for (one, span) in found.iter_mut().zip(spans) {
+        if let Some((span, end)) = span {
+            one.span = Some(certain_span(span, end, &bases));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the leader epochs and first offsets in the checkpoint of an upload without a manifest; none if it has no valid checkpoint.
+///
+/// # Errors
+/// Those of the store.
+pub(super) fn local_epochs(directory: &Place, one: &FoundUpload, interrupt: &Interrupt) -> Result<Vec<(i32, i64)>> {
+    let Some(suffix) = EPOCH_SUFFIXES.into_iter().find(|suffix| one.suffixes.contains(*suffix)) else { return Ok(Vec::new()) };
+    let bytes = directory.join(&format!("{}.{suffix}", one.stem())).read(MOST_CHECKPOINT, interrupt)?;
+    Ok(epochs_in(&bytes.unwrap_or_default()))
+}
+
+/// The leader epochs and first offsets in the bytes of a checkpoint; none if it is damaged.
+pub(super) fn epochs_in(bytes: &[u8]) -> Vec<(i32, i64)> {
+    let parsed = checkpoint::parse_epochs(bytes);
+    if parsed.is_valid() { parsed.entries.iter().map(|entry| (entry.epoch, entry.start_offset)).collect() } else { Vec::new() }
+}
+
+/// The entries of a sound `.index`; none of a damaged one.
+pub(super) fn offsets_in(bytes: &[u8], base_offset: i64) -> Vec<OffsetEntry> {
+    let parsed = offset_index::parse(bytes, base_offset);
+    if parsed.is_valid() { parsed.entries } else { Vec::new() }
+}
+
+/// Asks about each item, in a store about several at once.
+fn asked<T: Sync, U: Send>(
+    directory: &Place,
+    items: &[T],
+    interrupt: &Interrupt,
+    ask: impl Fn(&T, &Interrupt) -> Result<U> + Sync,
+) -> Result<Vec<U>> {
+    if !directory.is_stored() || items.len() < 2 {
+        return items.iter().map(|item| ask(item, interrupt)).collect();
+    }
+    // Python's signals reach the thread that waits.
+    let is_unwanted = Arc::new(AtomicBool::new(false));
+    let (next, (sender, answers)) = (AtomicUsize::new(0), mpsc::channel());
+    std::thread::scope(|scope| {
+        for _ in 0..REQUESTS.min(items.len()) {
+            let (sender, next, ask, flag) = (sender.clone(), &next, &ask, Arc::clone(&is_unwanted));
+            let own = Interrupt::new(move || flag.load(Ordering::Relaxed));
+            scope.spawn(move || {
+                while let Some((at, item)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, items.get(at)?))) {
+                    if sender.send((at, ask(item, &own))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut found: Vec<Option<U>> = items.iter().map(|_| None).collect();
+        let failed = loop {
+            match answers.recv_timeout(ASKED_EVERY) {
+                Ok((at, Ok(answer))) => found.get_mut(at).map_or((), |place| *place = Some(answer)),
+                Ok((_, Err(error))) => break Some(error),
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Err(error) = interrupt.ensure_wanted() {
+                        break Some(error.into());
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => break None,
+            }
+        };
+        is_unwanted.store(failed.is_some(), Ordering::Relaxed);
+        next.store(if failed.is_some() { items.len() } else { 0 }.max(next.load(Ordering::Relaxed)), Ordering::Relaxed);
+        failed.map_or_else(|| Ok(found.into_iter().flatten().collect()), Err)
+    })
+}
+
+type MaybeManifest = Option<std::result::Result<Arc<Manifest>, Box<super::error::ManifestError>>>;
+
+fn found(directory: &Place, name: &ObjectName, own: &BTreeMap<String, PlaceEntry>, manifest: MaybeManifest) -> Option<FoundUpload> {
+    let is_aiven = is_of_aiven(directory);
+    if !own.contains_key(LOG) && !own.contains_key(MANIFEST) && !is_aiven {
+        return None;
+    }
+    let (is_read, known) = (manifest.is_some(), manifest.as_ref().and_then(|manifest| manifest.as_ref().ok()).cloned());
+    let mut upload = described(directory, name, known.as_deref());
+    let is_needed = |suffix: &&str| !own.contains_key(*suffix) && (is_aiven || own.contains_key(MANIFEST));
+    let mut missing: Vec<&str> = [LOG, MANIFEST].into_iter().filter(is_needed).collect();
+    let parts = known.as_ref().and_then(|manifest| manifest.parts.as_ref());
+    if parts.is_some_and(|parts| parts.values().any(|part| part.size > 0)) && !own.contains_key(INDEXES) {
+        missing.push(INDEXES);
+    }
+    let mut rule = "";
+    if !missing.is_empty() {
+        (rule, upload.state) = ("TS-8", UploadState::Unfinished);
+        upload.reason = format!("unfinished, or being deleted: no .{}", missing.join(" and no ."));
+    } else if let Some(Err(error)) = manifest {
+        (rule, upload.state) = (error.rule, UploadState::Damaged);
+        upload.reason = error.text.strip_prefix(&format!("{directory}/")).unwrap_or(&error.text).to_owned();
+    } else if !is_read {
+        upload.size = own.get(LOG).map(|log| log.size);
+    }
+    let span = known.as_deref().and_then(span);
+    let suffixes = own.keys().cloned().collect();
+    let (is_lost, is_closed, rival, finding) = (false, false, None, None);
+    Some(FoundUpload { upload, name: name.clone(), manifest: known, suffixes, span, rule, is_lost, is_closed, rival, finding })
+}
+
+fn described(directory: &Place, name: &ObjectName, manifest: Option<&Manifest>) -> Upload {
+    let segment = manifest.and_then(|manifest| manifest.segment.as_ref());
+    let partition = segment.map_or_else(
+        || PartitionName::of(directory),
+        |segment| PartitionName {
+            topic: Some(segment.topic.clone()),
+            topic_id: Some(segment.topic_id.clone()),
+            partition: Some(segment.partition),
+        },
+    );
+    Upload {
+        path: directory.join(&format!("{}.{LOG}", name.stem())).to_string(),
+        partition,
+        base_offset: name.base_offset,
+        segment_id: name.segment_id.clone(),
+        end_offset: segment.map(|segment| segment.end_offset),
+        size: manifest.map(|manifest| manifest.chunks.file_size),
+        state: UploadState::Finished,
+        reason: String::new(),
+        last_read: None,
+    }
+}
+
+fn span(manifest: &Manifest) -> Option<Span> {
+    let segment = manifest.segment.as_ref()?;
+    let (start, end, written) = (segment.start_offset, segment.end_offset, segment.event_timestamp);
+    Some(Span { start, end, epochs: segment.epochs.clone(), written })
+}
+
+/// Returns the offsets of a segment without a manifest, from its batches, and their leader epochs, from its checkpoint (TS-61).
+///
+/// A log without a valid batch has its first offset only, so that another upload with this offset is read in its place.
+fn local_span(directory: &Place, one: &FoundUpload, entry: &PlaceEntry, interrupt: &Interrupt) -> Result<(Span, SegmentEnd)> {
+    let place = directory.join(&entry.name);
+    let version = (place.clone(), entry.version());
+    if let Some(known) = SPANS.get(&version) {
+        return Ok(known);
+    }
+    let base_offset = one.upload.base_offset;
+    let index = directory.join(&format!("{}.{}", one.stem(), Index::Offset.suffix())).read(MOST_INDEX, interrupt)?;
+    let log = TieredFile::new(Content::Plain(place.open(interrupt)?));
+    let end = valid_end(&log, &offsets_in(&index.unwrap_or_default(), base_offset), interrupt)?;
+    let end = end.unwrap_or(SegmentEnd { offset: base_offset, certain: base_offset, last_base_offset: base_offset });
+    let mut epochs: Vec<_> = local_epochs(directory, one, interrupt)?.into_iter().map(|(epoch, first)| (first, epoch)).collect();
+    epochs.sort_unstable();
+    let span = Span { start: base_offset, end: end.offset, epochs, written: -1 }.ending(end.offset);
+    Ok(SPANS.put(version, (span, end)))
+}
+
+/// Ends the span before a last batch that skips the first offset of another upload: damage has changed its base offset.
+fn certain_span(span: Span, end: SegmentEnd, bases: &[i64]) -> Span {
+    let is_skipped = bases.iter().any(|base| end.certain < *base && *base <= end.last_base_offset);
+    if is_skipped { span.ending(end.certain) } else { span }
+}

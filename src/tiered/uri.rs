@@ -1,0 +1,99 @@
+//! URIs of uploaded segments: `tiered+` before the URI of the objects, and the keys in an option, which is never shown.
+//!
+//! `tiered+s3://!aws_region=eu&keys=...@bucket/prefix/...` reads the objects of `s3://bucket/prefix/...` as log directories,
+//! `tiered+file:///data/...` those of a directory of this machine, and `tiered+file://here/...` those of a relative path.
+
+use std::path::PathBuf;
+
+use super::error::Result;
+use super::keys::Keys;
+use super::names::uncut_name;
+use crate::stores::{Location, Place, StorageOptions, decoded, options_in};
+
+const SCHEME: &str = "tiered+";
+const FILE: &str = "file://";
+/// The host of a path that is relative to the current directory.
+const FROM_HERE: &str = "here";
+const KEYS: &str = "keys";
+
+/// A file or directory of uploaded segments.
+#[derive(Clone, Debug)]
+pub struct Uri {
+    /// The object or the directory of objects.
+    pub place: Place,
+    /// Keys of encrypted segments.
+    pub keys: Keys,
+    /// The first offset that is not read of an upload that is not read to its end.
+    pub before: Option<i64>,
+}
+
+impl Uri {
+    /// True for a URI of uploaded segments.
+    pub fn is_one(text: &str) -> bool {
+        text.get(..SCHEME.len()).is_some_and(|front| front.eq_ignore_ascii_case(SCHEME))
+    }
+
+    /// Parse a URI; `keys` makes keys of the text in it.
+    ///
+    /// # Errors
+    /// `Store` for a URI of objects that is invalid.
+    pub fn parse(text: &str, keys: impl FnOnce(&str) -> Keys) -> Result<Self> {
+        let rest = if Self::is_one(text) { text.get(SCHEME.len()..).unwrap_or_default() } else { text };
+        let (place, options) = match rest.strip_prefix(FILE) {
+            Some(rest) => {
+                let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+                let (host, options) = options_in(authority);
+                let path = decoded(path);
+                (Place::Local(PathBuf::from(if host == FROM_HERE { path } else { format!("/{path}") })), options)
+            }
+            None => {
+                let mut location = Location::parse(rest, &StorageOptions::new())?;
+                let options = location.options.remove(KEYS).map(|text| (KEYS.to_owned(), text));
+                (Place::Stored(location), options.into_iter().collect())
+            }
+        };
+        let (name, before) = uncut_name(&place.name());
+        let place = if before.is_some() { place.parent().join(&name) } else { place };
+        Ok(Self { place, keys: keys(options.get(KEYS).map_or("", String::as_str)), before })
+    }
+
+    /// Another file or directory with the same keys.
+    #[must_use]
+    pub fn at(&self, place: Place) -> Self {
+        Self { place, keys: self.keys.clone(), before: None }
+    }
+
+    /// The same, read before an offset only.
+    #[must_use]
+    pub fn cut_before(self, before: Option<i64>) -> Self {
+        Self { before, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::keys::tests::NoKeys;
+    use super::*;
+
+    #[test]
+    fn keys_and_the_end_of_an_upload_are_taken_out() {
+        let log = "00000000000000001234-AAAAAAAAAAAAAAAAAAAAAA";
+        let cut = format!("{log}-before-00000000000000001300.log");
+        for (uri, place, text, before) in [
+            ("tiered+file:///data/a%20b".to_owned(), "/data/a b".to_owned(), "", None),
+            ("tiered+file://here/data".to_owned(), "data".to_owned(), "", None),
+            (format!("tiered+file://!keys=abc@/data/{cut}"), format!("/data/{log}.log"), "abc", Some(1300)),
+            (format!("TIERED+s3://!aws_region=eu&keys=abc@bucket/x/{cut}"), format!("s3://bucket/x/{log}.log"), "abc", Some(1300)),
+        ] {
+            let parsed = Uri::parse(&uri, |text| Keys::new(text, Arc::new(NoKeys))).unwrap();
+            assert_eq!((parsed.place.to_string(), &**parsed.keys.text(), parsed.before), (place, text, before));
+            if let Place::Stored(location) = &parsed.place {
+                assert_eq!(location.options, [("aws_region".to_owned(), "eu".to_owned())].into());
+            }
+        }
+        assert!(Uri::is_one("tiered+s3://b/x") && !Uri::is_one("s3://b/x"));
+        assert!(Uri::parse("tiered+ftp://b/x", |text| Keys::new(text, Arc::new(NoKeys))).is_err());
+    }
+}

@@ -1,0 +1,150 @@
+//! The valid batches of a log: the header of a batch with a wrong checksum may claim any offset and any length.
+
+use super::error::Result;
+use super::file::{LogReader, TieredFile};
+use crate::decode::{ChecksumVerifier, Checksums, DecodeOptions, Decoder, parse_header};
+use crate::framing::{Ending, Frame, Piece, Runs, Source, Step, step};
+use crate::interrupt::Interrupt;
+use crate::limits::Limits;
+use crate::log::Lookup;
+use crate::model::{BatchHeader, Formats};
+use crate::sidecar::OffsetEntry;
+use crate::wire::as_u64;
+
+/// A log without an index is read whole up to this size; of a larger one only the headers are read.
+const MOST_WHOLE: u64 = 1 << 20;
+/// Bytes that are read at a time.
+const AT_A_TIME: usize = 64 << 10;
+
+/// The end of a log.
+///
+/// No checksum of Kafka's covers the base offset of a batch. If the last batch follows a batch of far smaller offsets, damage may have
+/// changed its base offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SegmentEnd {
+    /// The last offset of the last valid batch.
+    pub(super) offset: i64,
+    /// The same; if the last batch skips offsets, the last offset before those.
+    pub(super) certain: i64,
+    /// The base offset of the last batch.
+    pub(super) last_base_offset: i64,
+}
+
+/// Shows the valid batches of a source until `visit` returns false. Of a wrapper of magic 0 and 1 the base offset is its last one, unless it is
+/// decompressed (`resolves`).
+///
+/// # Errors
+/// `Io`, `Interrupted`; damage is skipped.
+pub(super) fn each_valid(
+    source: Source,
+    resolves: bool,
+    interrupt: &Interrupt,
+    mut visit: impl FnMut(&BatchHeader) -> bool,
+) -> crate::error::Result<()> {
+    let (formats, limits) = (Formats::Experimental, Limits::default());
+    let verifier = ChecksumVerifier { formats, limits, checksums: Checksums::All };
+    let mut runs = Runs::new(source, limits, AT_A_TIME).of(formats).with_recovery(Box::new(verifier)).with_interrupt(interrupt.clone());
+    let mut decoder = Decoder::new(DecodeOptions { formats, ..DecodeOptions::default() });
+    loop {
+        let run = match runs.next_piece() {
+            Ok(Some(Piece::Run(run))) => run,
+            Ok(Some(_)) => continue,
+            Ok(None) => return Ok(()),
+            Err(error) if error.is_about_data() => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let (mut rest, mut position) = (run.entries_from(0), run.position);
+        while let Step::Entry { len, magic } = step(rest, formats, &limits) {
+            let (bytes, after) = rest.split_at_checked(len).unwrap_or((rest, &[]));
+            let frame = Frame { position, magic, bytes };
+            if let Ok(header) = parse_header(frame, formats, 0) {
+                let opened = if resolves && header.count.is_none() { decoder.open(frame).ok().flatten() } else { None };
+                if !visit(&opened.map_or(header, |opened| opened.header)) {
+                    return Ok(());
+                }
+            }
+            (rest, position) = (after, position.saturating_add(as_u64(len)));
+        }
+    }
+}
+
+/// Returns the first valid batch of a log with a last offset at or after an offset.
+///
+/// # Errors
+/// If the log cannot be read.
+pub(super) fn first_reaching(
+    log: &TieredFile,
+    offsets: &[OffsetEntry],
+    offset: i64,
+    interrupt: &Interrupt,
+) -> Result<Option<BatchHeader>> {
+    let reader = LogReader::new(log, interrupt);
+    let lookup = lookup(&reader, offsets);
+    match lookup.offset(offset) {
+        Ok(place) if place.header.is_some() => {
+            if let Some(batch) = valid_at(&lookup, place.position)? {
+                return Ok(Some(batch));
+            }
+        }
+        // Damage before the offset. Reading reports it; the valid batches after it still have offsets.
+        Err(error) if !error.is_about_data() => return Err(reader.raised(error)),
+        _ => {}
+    }
+    let (first, _) = lookup.valid_range(Some(offset), None).map_err(|error| reader.raised(error))?;
+    let mut found = None;
+    let walked = each_valid(reader.source(first), false, interrupt, |batch| {
+        found = Some(*batch).filter(|batch| batch.last_offset >= offset);
+        found.is_none()
+    });
+    walked.map_err(|error| reader.raised(error)).map(|()| found)
+}
+
+/// Returns the end of the valid batches of a log; `None` if no batch is valid.
+///
+/// # Errors
+/// If the log cannot be read.
+pub(super) fn valid_end(log: &TieredFile, offsets: &[OffsetEntry], interrupt: &Interrupt) -> Result<Option<SegmentEnd>> {
+    let reader = LogReader::new(log, interrupt);
+    let lookup = lookup(&reader, offsets);
+    // From the last but one index entry on, so that the batch before the last one is read as well.
+    let first = match offsets.last() {
+        Some(last) => lookup.valid_range(Some(last.offset), None).map_err(|error| reader.raised(error))?.0,
+        None => {
+            let last = match lookup.last_batch() {
+                Err(error) if !error.is_about_data() => return Err(reader.raised(error)),
+                last => last.ok().flatten(),
+            };
+            if let Some(last) = last.filter(|last| last.position > MOST_WHOLE)
+                && let Some(last) = valid_at(&lookup, last.position)?
+            {
+                let (offset, last_base_offset) = (last.last_offset, last.base_offset);
+                return Ok(Some(SegmentEnd { offset, certain: offset, last_base_offset }));
+            }
+            0
+        }
+    };
+    let (mut before, mut last): (Option<BatchHeader>, Option<BatchHeader>) = (None, None);
+    let walked = each_valid(reader.source(first), false, interrupt, |batch| {
+        before = last.replace(*batch);
+        true
+    });
+    walked.map_err(|error| reader.raised(error))?;
+    Ok(last.map(|last| {
+        let end = |batch: &BatchHeader| batch.position.saturating_add(batch.size);
+        let skips = |before: &BatchHeader| end(before) == last.position && before.last_offset.saturating_add(1) < last.base_offset;
+        let certain = before.filter(skips).map_or(last.last_offset, |before| before.last_offset);
+        SegmentEnd { offset: last.last_offset, certain, last_base_offset: last.base_offset }
+    }))
+}
+
+fn lookup<'a>(reader: &'a LogReader<'_>, offsets: &'a [OffsetEntry]) -> Lookup<'a> {
+    Lookup { log: reader, len: reader.len(), limits: Limits::default(), offsets, ending: Ending::Open }
+}
+
+/// The header of the batch at a position, if it is valid; bytes that cannot be read are not.
+fn valid_at(lookup: &Lookup<'_>, position: u64) -> Result<Option<BatchHeader>> {
+    match lookup.valid_at(position) {
+        Err(error) if !error.is_about_data() => Err(error.into()),
+        found => Ok(found.ok().flatten()),
+    }
+}

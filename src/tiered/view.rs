@@ -1,0 +1,143 @@
+//! The uploads of directories: which are read, and under which names.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::cache::Cache;
+use super::error::Result;
+use super::keys::Keys;
+use super::names::{ObjectName, WATERMARK, broker_offset, broker_partition};
+use super::overlaps::{ensure_decided, with_states};
+use super::upload::{FoundUpload, Upload, UploadState, uploads_in};
+use super::uri::Uri;
+use crate::interrupt::Interrupt;
+use crate::stores::{Place, PlaceEntry};
+use crate::validate::Finding;
+
+/// A view is kept for this many times the time that it took to make. So a new look costs less than a tenth of the time.
+const KEPT_TIMES: u32 = 10;
+/// Views that are kept.
+const MOST_KEPT: u64 = 16;
+
+/// The directory, and the text of the keys.
+type Key = (Place, Arc<str>);
+static VIEWS: Cache<Key, (Instant, Arc<View>)> = Cache::new(MOST_KEPT, |_| 1);
+
+/// An uploaded segment: the name under which it is read, topic, partition, offset and size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UploadedSegment {
+    /// The name of its log, with the offset before which it ends if it is not read to its end.
+    pub name: String,
+    /// The topic, if it is known.
+    pub topic: Option<String>,
+    /// The partition, if it is known.
+    pub partition: Option<i32>,
+    /// The first offset.
+    pub base_offset: i64,
+    /// Bytes, if they are known.
+    pub size: Option<u64>,
+}
+
+/// The content of a directory with uploads.
+#[derive(Debug)]
+pub(super) struct View {
+    /// Its files and directories, by name.
+    pub(super) listed: BTreeMap<String, PlaceEntry>,
+    pub(super) found: Vec<FoundUpload>,
+}
+
+impl View {
+    /// Returns the content of a directory. A reader of a partition opens many of its files, so a view is kept for a short time, unless the
+    /// directory `is_anew` to be looked at, as at the beginning of a read. `listed` are its files, if it was listed just now.
+    pub(super) fn of(
+        directory: &Place,
+        keys: &Keys,
+        listed: Option<Vec<PlaceEntry>>,
+        is_anew: bool,
+        interrupt: &Interrupt,
+    ) -> Result<Arc<Self>> {
+        let key = (directory.clone(), Arc::clone(keys.text()));
+        if let Some((until, view)) = VIEWS.get(&key).filter(|_| listed.is_none() && !is_anew)
+            && Instant::now() < until
+        {
+            return Ok(view);
+        }
+        let (begun, is_listed) = (Instant::now(), listed.is_some());
+        let content = listed.map_or_else(|| directory.entries(interrupt), Ok)?;
+        let is_uploaded = content.iter().any(|entry| ObjectName::parse(&entry.name).is_some_and(|name| name.is_upload()));
+        let found = if is_uploaded { uploads_in(directory, &content, interrupt)? } else { Vec::new() };
+        let found = with_states(directory, found, keys, interrupt)?;
+        let listed = content.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
+        let view = Arc::new(Self { listed, found });
+        if !is_listed {
+            let took: Duration = begun.elapsed();
+            VIEWS.put(key, (Instant::now() + took * KEPT_TIMES, Arc::clone(&view)));
+        }
+        Ok(view)
+    }
+
+    /// Returns the uploads that are read.
+    ///
+    /// # Errors
+    /// `Undecided` if two uploads overlap and have different records.
+    pub(super) fn read(&self) -> Result<Vec<&FoundUpload>> {
+        ensure_decided(&self.found)
+    }
+
+    /// Returns the uploads with a producer snapshot, by its offset, which is the offset after the segment (TS-38, TS-43).
+    pub(super) fn snapshots(&self) -> Result<BTreeMap<i64, &FoundUpload>> {
+        let read = self.read()?;
+        let mut offsets = BTreeMap::new();
+        for (at, one) in read.iter().enumerate() {
+            let has_snapshot = one.manifest.is_some() || one.suffixes.contains("snapshot");
+            if one.is_lost || one.before().is_some() || !has_snapshot {
+                continue;
+            }
+            let following = read.get(at + 1).map(|following| following.upload.base_offset.saturating_sub(1));
+            if let Some(end) = one.last_offset().or(following) {
+                offsets.insert(end.saturating_add(1), *one);
+            }
+        }
+        Ok(offsets)
+    }
+
+    /// Returns the last upload that is read whole: the checkpoint of a cut upload may belong to another log.
+    pub(super) fn newest(&self) -> Result<Option<&FoundUpload>> {
+        Ok(self.read()?.into_iter().rev().find(|one| !one.is_lost && one.before().is_none()))
+    }
+
+    /// Findings of the uploads that are not read, or not to their end.
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        self.found.iter().filter_map(|one| one.finding.clone()).collect()
+    }
+}
+
+/// Return all uploads below a directory, those that are read and those that are not. The segments of Pinterest's uploader, in directories with
+/// its file `offset.wm`, are finished uploads without ids.
+///
+/// # Errors
+/// Those of the store.
+pub fn uploads(base: &Uri, interrupt: &Interrupt) -> Result<Vec<Upload>> {
+    if !base.place.entry(interrupt)?.is_directory {
+        return Ok(Vec::new());
+    }
+    let mut uploads = Vec::new();
+    for (directory, entries) in base.place.walk(interrupt)? {
+        let files: Vec<PlaceEntry> = entries.into_iter().filter(|entry| !entry.is_directory).collect();
+        let is_watched = files.iter().any(|file| file.name == WATERMARK);
+        let (topic, partition) = broker_partition(&directory.name()).unzip();
+        for file in files.iter().filter(|_| is_watched) {
+            let Some(base_offset) = broker_offset(&file.name) else { continue };
+            let partition = super::names::PartitionName { topic: topic.clone(), topic_id: None, partition };
+            let (path, size, state) = (directory.join(&file.name).to_string(), Some(file.size), UploadState::Finished);
+            let (segment_id, end_offset, reason, last_read) = (String::new(), None, String::new(), None);
+            uploads.push(Upload { path, partition, base_offset, segment_id, end_offset, size, state, reason, last_read });
+        }
+        if files.iter().any(|file| ObjectName::parse(&file.name).is_some()) {
+            let view = View::of(&directory, &base.keys, Some(files), true, interrupt)?;
+            uploads.extend(view.found.iter().map(|one| one.upload.clone()));
+        }
+    }
+    Ok(uploads)
+}
