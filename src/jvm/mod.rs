@@ -6,4 +6,5 @@
 mod border;
 mod columns;
 mod reader;
+mod stored;
 mod task;

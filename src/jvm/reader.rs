@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, Result, grouped};
 use crate::framing::Source;
 use crate::io::{FileRange, ensure_segment, position_07};
 use crate::jvm::columns::layout;
+use crate::jvm::stored;
 use crate::jvm::task::{Part, Task};
 use crate::model::{Formats, RecordFormat};
 
@@ -106,22 +107,26 @@ impl TaskReader {
 
 fn opener(part: Part, shared: &Arc<StreamOptions>) -> (Arc<str>, Open) {
     let shared = Arc::clone(shared);
-    (Arc::from(part.path.to_string_lossy()), Box::new(move || open(&part, &shared)))
+    (Arc::from(stored::shown(&part.path)), Box::new(move || open(&part, &shared)))
 }
 
 fn open(part: &Part, shared: &StreamOptions) -> Result<Box<dyn BatchSource>> {
-    ensure_uncut(part)?;
-    if part.start == 0 {
-        ensure_segment(&part.path)?;
-    }
     let mut options = part.options(shared);
     if let Some(position) = position_07(&part.path) {
         options.decode.formats = Formats::Only(RecordFormat::V07);
         options.decode.base_position = position;
     }
-    let file = FileRange::open(&part.path, part.start, part.end)?;
-    let source = Source::positioned(Box::new(file), part.start).before(part.ending());
+    let source = if stored::is_stored(&part.path) { stored::open(part)? } else { local(part)? };
     Ok(stream::open(source, options))
+}
+
+fn local(part: &Part) -> Result<Source> {
+    ensure_uncut(part)?;
+    if part.start == 0 {
+        ensure_segment(&part.path)?;
+    }
+    let file = FileRange::open(&part.path, part.start, part.end)?;
+    Ok(Source::positioned(Box::new(file), part.start).before(part.ending()))
 }
 
 /// Report a file that was cut or deleted after the query was planned: a read of it would give fewer records without an error.
@@ -149,7 +154,7 @@ fn gone(path: &Path) -> String {
     }
 }
 
-fn lost(what: String, kind: io::ErrorKind) -> Error {
+pub(super) fn lost(what: String, kind: io::ErrorKind) -> Error {
     ErrorKind::Io { kind, os_code: None, message: format!("{what}; set failOnDataLoss to false to read what is left") }.into()
 }
 
@@ -191,7 +196,7 @@ fn io_class(kind: io::ErrorKind) -> &'static str {
 }
 
 /// `1 byte`, `2,048 bytes`.
-fn count(number: u64, noun: &str) -> String {
+pub(super) fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 

@@ -72,6 +72,16 @@ impl Part {
         }
     }
 
+    /// The first offset of the next segment.
+    pub fn next_offset(&self) -> Option<i64> {
+        self.next_offset
+    }
+
+    /// True if the range ends where another entry of the file begins.
+    pub fn is_inner(&self) -> bool {
+        self.is_inner
+    }
+
     /// The options of this part.
     pub fn options(&self, shared: &StreamOptions) -> StreamOptions {
         let decode =

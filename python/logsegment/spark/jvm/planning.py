@@ -19,9 +19,8 @@ from logsegment._options import ReadOptions
 from logsegment.spark.jvm.tasks import task_bytes
 from logsegment.spark.options.names import PLAN
 from logsegment.spark.options.plugins import ABSENT
-from logsegment.spark.read.plan import SegmentTask, WantedRows, wanted_by
+from logsegment.spark.read.plan import SegmentTask, wanted_by
 from logsegment.spark.read.reader import SegmentReader
-from logsegment.stores.uri import is_stored
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +31,6 @@ _PLAIN: dict[str, Any] = {
     for name in ("columns", "batch_size", "batch_bytes", "experimental", "limits", "codecs", "null_headers")
 }
 _REFUSED = "option reader: the columnar reader does not read this query"
-_STORED = "files in a store or in tiered storage"
 _FILTERS: dict[str, Callable[[Any, Any], Filter]] = {
     one.__name__: one
     for one in (
@@ -129,12 +127,6 @@ class PlanningReader(DataSourceReader):
         self.reader.wanted = wanted_by(self.request.filters)
         read = self.reader.options.read
         tasks = [task for task in self.reader.partitions() if isinstance(task, SegmentTask)]
-        if any(is_stored(source.path) for task in tasks for source, _ in task.parts):
-            # A directory may turn out to be one of tiered storage.
-            if self.reader.options.reader == "columnar":
-                raise ValueError(f"{_REFUSED}: {_STORED}")
-            self.reason, self.reader.wanted = _STORED, WantedRows()
-            return self.partitions()
         return [note, *(ColumnarTask(task_bytes(task, read)) for task in tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -156,7 +148,6 @@ def python_reason(reader: SegmentReader) -> str | None:
         "option ioStats": options.io_stats is not None,
         "option failOnDataLoss is false": not options.fails_on_data_loss,
         "an option that only Python reads": replace(read, **_PLAIN) != ReadOptions(),
-        _STORED: any(map(is_stored, options.paths)),
     }
     return next((reason for reason, applies in reasons.items() if applies), None)
 
