@@ -26,6 +26,10 @@ pub trait Segment: Entries {
     /// # Errors
     /// When it cannot be opened.
     fn open(&self) -> Result<(Box<dyn ReadAt>, u64)>;
+    /// True if only the headers and markers are at hand, and other bytes have to be fetched.
+    fn has_headers_only(&self) -> bool {
+        false
+    }
     /// The entries of the sound `.snapshot` of the state before the segment.
     fn snapshot(&self) -> Option<Vec<ProducerEntry>>;
 }

@@ -28,6 +28,7 @@ pub struct Headers<L> {
     window_at: u64,
     filled: usize,
     least_window: usize,
+    most_window: usize,
     bytes_read: u64,
     zeros: Range<u64>,
     tail: Option<Tail>,
@@ -60,6 +61,7 @@ impl<L: ReadAt> Headers<L> {
             window_at: 0,
             filled: 0,
             least_window,
+            most_window: MOST_WINDOW,
             bytes_read: 0,
             zeros: 0..0,
             tail: None,
@@ -84,6 +86,12 @@ impl<L: ReadAt> Headers<L> {
     #[must_use]
     pub fn sparing(self) -> Self {
         Self { least_window: SPARING_WINDOW, ..self }
+    }
+
+    /// Reads no more than each header, for a log of which only the headers are at hand.
+    #[must_use]
+    pub fn one_by_one(self) -> Self {
+        Self { least_window: SPARING_WINDOW, most_window: SPARING_WINDOW, ..self }
     }
 
     /// Does not look again at bytes that were zeros: a broker fills a preallocated log from the front on, so that after a header of zeros
@@ -227,7 +235,8 @@ impl<L: ReadAt> Headers<L> {
         }
         let is_near = position < self.window_at.saturating_add(as_u64(self.filled));
         let size = if is_near { self.window.len() * 2 } else { self.window.len() / 2 };
-        self.window.resize(size.clamp(self.least_window.max(len), MOST_WINDOW), 0);
+        let least = self.least_window.max(len);
+        self.window.resize(size.clamp(least, self.most_window.max(least)), 0);
         let mut most = self.window.len().min(usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX));
         let lost = match self.fill(most, position) {
             Ok(()) => None,

@@ -23,6 +23,8 @@ pub mod not_a_segment;
 pub mod partition;
 /// What can be read by position.
 pub mod read_at;
+/// The headers of a log that is read front to back.
+pub mod recorded;
 /// The files next to a log held against it.
 pub mod sidecar_check;
 /// The files next to a log, made anew.
@@ -42,6 +44,7 @@ pub use headers::Headers;
 pub use log_end::{GrowingLog, LastBatch, LogEnd};
 pub use lookup::{Lookup, Place, no_data_error};
 pub use read_at::ReadAt;
+pub use recorded::{RecordedHeaders, Recording};
 pub use sidecar_check::{AbortCheck, EpochCheck, IndexCheck};
 pub use sidecar_rebuild::{Rebuild, SegmentFiles};
 pub use splits::Split;

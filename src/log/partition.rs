@@ -127,7 +127,8 @@ impl PartitionCheck<'_> {
         let mut check = IndexCheck::new(offsets, times);
         let mut aborts = AbortCheck::default();
         let (log, len) = segment.open()?;
-        let mut headers = Headers::new(&*log, Limits::default(), 0, len);
+        let headers = Headers::new(&*log, Limits::default(), 0, len);
+        let mut headers = if segment.has_headers_only() { headers.one_by_one() } else { headers };
         let mut newest = RecordFormat::V0;
         let is_whole = loop {
             interrupt.ensure_wanted()?;

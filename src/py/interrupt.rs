@@ -1,5 +1,6 @@
 //! Ctrl-C during native work: signals are looked at every few dozen milliseconds, whatever thread holds the interpreter.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use crate::error::{Error, ErrorKind};
 use crate::interrupt::Interrupt;
 use crate::py::errors;
 use crate::py::finding::Finding;
+use crate::stores::{Pending, StoredRange};
 
 /// Looks at Python's signals, keeps what Python code raised, and counts what it fetched.
 #[derive(Default)]
@@ -26,6 +28,15 @@ pub struct Signals {
     may_wait: AtomicBool,
     /// The one file that is read, as people may see its name.
     file: OnceLock<Arc<str>>,
+    /// The file of a store that is read next, and is being opened.
+    upcoming: Mutex<Option<Upcoming>>,
+}
+
+/// A range of a file of a store, by its URI and its bounds, that is being opened.
+pub struct Upcoming {
+    pub path: PathBuf,
+    pub bounds: (u64, Option<u64>),
+    pub range: Pending<StoredRange>,
 }
 
 /// Counters of requests to stores.
@@ -67,6 +78,17 @@ impl Signals {
     /// Takes what was kept.
     pub fn take(&self) -> Option<PyErr> {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Keeps the range that is read next.
+    pub fn expect(&self, upcoming: Upcoming) {
+        *self.upcoming.lock().unwrap_or_else(PoisonError::into_inner) = Some(upcoming);
+    }
+
+    /// Takes the range of a file, if it is being opened.
+    pub fn expected(&self, path: &Path, bounds: (u64, Option<u64>)) -> Option<Pending<StoredRange>> {
+        let upcoming = self.upcoming.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some(upcoming.range).filter(|_| upcoming.path == path && upcoming.bounds == bounds)
     }
 
     /// Counts what was asked of a store.

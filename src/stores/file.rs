@@ -38,14 +38,21 @@ impl StoredFile {
     }
 
     pub(super) fn in_store(store: Store, location: &Location, interrupt: &Interrupt) -> Result<Self, StoreError> {
-        let path = path_of(location)?;
-        let (asking, wanted, place) = (store.clone(), path.clone(), location.clone());
+        wait(&location.to_string(), interrupt, Self::asked(store, location.clone()))
+    }
+
+    /// Opens a file without waiting.
+    pub(super) async fn asked(store: Store, location: Location) -> Result<Self, StoreError> {
+        let path = path_of(&location)?;
         count_open();
-        let meta = wait(&location.to_string(), interrupt, async move {
-            asking.client.head(&wanted).await.map_err(|error| asking.error(&error, &place))
-        })?;
+        let meta = store.client.head(&path).await.map_err(|error| store.error(&error, &location))?;
         let (tag, modified) = (meta.e_tag, meta.last_modified.timestamp_millis());
-        Ok(Self { store, location: location.clone(), path, size: meta.size, tag, modified })
+        Ok(Self { store, location, path, size: meta.size, tag, modified })
+    }
+
+    /// True if each request names the version, so that no later question is needed.
+    pub(super) fn has_tag(&self) -> bool {
+        self.tag.is_some()
     }
 
     /// Bytes of the file.

@@ -7,7 +7,9 @@ use bytes::{Buf, Bytes};
 
 use super::error::StoreError;
 use super::file::StoredFile;
-use super::process::Pending;
+use super::location::Location;
+use super::open::open;
+use super::process::{Pending, handle};
 use crate::interrupt::Interrupt;
 use crate::wire::as_u64;
 
@@ -18,7 +20,7 @@ const MOST_DOUBLINGS: usize = 3;
 /// Requests that are in flight, or answered and not read.
 const MOST_PENDING: usize = 8;
 
-/// Bytes of a stored file. At the end it asks whether the file is still the same.
+/// Bytes of a stored file. Without a tag of its version, it asks at the end whether the file is still the same.
 pub struct StoredRange {
     file: StoredFile,
     interrupt: Interrupt,
@@ -27,8 +29,10 @@ pub struct StoredRange {
     end: u64,
     current: Bytes,
     pending: VecDeque<Pending<Bytes>>,
-    /// Pieces that were read: one more is fetched ahead for each.
+    /// Pieces that were read.
     taken: usize,
+    /// How often the bytes of a request were doubled; one more piece is fetched ahead for each piece that was read.
+    warmth: usize,
     /// Bytes that were taken.
     fetched: u64,
     is_checked: bool,
@@ -39,7 +43,27 @@ impl StoredRange {
     pub fn new(file: StoredFile, start: u64, end: Option<u64>, interrupt: Interrupt) -> Self {
         let end = end.unwrap_or(u64::MAX).min(file.size());
         let (current, pending) = (Bytes::new(), VecDeque::new());
-        Self { file, interrupt, next: start.min(end), end, current, pending, taken: 0, fetched: 0, is_checked: false }
+        Self { file, interrupt, next: start.min(end), end, current, pending, taken: 0, warmth: 0, fetched: 0, is_checked: false }
+    }
+
+    /// Begin to open a file and to fetch the first pieces of a range, all of which is wanted.
+    ///
+    /// # Errors
+    /// `Invalid`, and those of opening the store.
+    pub fn begin(location: &Location, start: u64, end: Option<u64>, interrupt: &Interrupt) -> Result<Pending<Self>, StoreError> {
+        let (store, place, interrupt) = (open(location, interrupt)?, location.clone(), interrupt.clone());
+        let runtime = handle(&location.to_string())?;
+        Ok(Pending::begin(&runtime, async move {
+            let mut range = Self::new(StoredFile::asked(store, place).await?, start, end, interrupt);
+            range.warmth = MOST_DOUBLINGS;
+            range.request()?;
+            Ok(range)
+        }))
+    }
+
+    /// The open file.
+    pub fn file(&self) -> &StoredFile {
+        &self.file
     }
 
     /// Return the requests that were answered, and their bytes.
@@ -49,15 +73,21 @@ impl StoredRange {
 
     /// Takes the next piece, and begins to fetch those after it.
     fn advance(&mut self) -> Result<(), StoreError> {
-        while self.next < self.end && self.pending.len() <= self.taken.min(MOST_PENDING - 1) {
-            let stop = self.next.saturating_add(FIRST_LEN << self.taken.min(MOST_DOUBLINGS)).min(self.end);
-            self.pending.push_back(self.file.begin(self.next..stop)?);
-            self.next = stop;
-        }
+        self.request()?;
         if let Some(first) = self.pending.pop_front() {
             self.taken = self.taken.saturating_add(1);
+            self.warmth = self.warmth.saturating_add(1);
             self.current = first.answer(&self.file.location().to_string(), &self.interrupt)?;
             self.fetched = self.fetched.saturating_add(as_u64(self.current.len()));
+        }
+        Ok(())
+    }
+
+    fn request(&mut self) -> Result<(), StoreError> {
+        while self.next < self.end && self.pending.len() <= self.warmth.min(MOST_PENDING - 1) {
+            let stop = self.next.saturating_add(FIRST_LEN << self.warmth.min(MOST_DOUBLINGS)).min(self.end);
+            self.pending.push_back(self.file.begin(self.next..stop)?);
+            self.next = stop;
         }
         Ok(())
     }
@@ -75,7 +105,9 @@ impl Read for StoredRange {
         }
         if len == 0 && !to.is_empty() && !self.is_checked {
             self.is_checked = true;
-            self.file.ensure_same(&self.interrupt)?;
+            if !self.file.has_tag() {
+                self.file.ensure_same(&self.interrupt)?;
+            }
         }
         Ok(len)
     }
@@ -89,7 +121,7 @@ mod tests {
     use object_store::path::Path;
     use object_store::{ObjectStoreExt, PutPayload};
 
-    use super::super::location::{Location, StorageOptions};
+    use super::super::location::StorageOptions;
     use super::super::open::Store;
     use super::super::process::wait;
     use super::super::{StoreErrorKind, counts};

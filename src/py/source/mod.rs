@@ -8,6 +8,7 @@ pub mod store;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
@@ -17,6 +18,7 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use crate::decode::OffsetRange;
 use crate::framing::{Ending, Source};
 use crate::io::{self as files, FileRange, position_07};
+use crate::log::RecordedHeaders;
 use crate::py::finding::Finding;
 use crate::py::interrupt::Signals;
 
@@ -77,12 +79,39 @@ impl FileSource {
     /// # Errors
     /// When the file cannot be opened.
     pub fn open(&self, signals: &Arc<Signals>) -> std::io::Result<OpenedSource> {
-        let source = paths::source(&self.path, self.start, self.end, signals)?;
+        Ok(self.opened(paths::source(&self.path, self.start, self.end, signals)?, signals))
+    }
+
+    /// The same bytes; of a file of a store, which is read from its first byte on, also the headers that are kept meanwhile, at most `left`
+    /// bytes of them.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn open_recording(
+        &self,
+        signals: &Arc<Signals>,
+        left: &Arc<AtomicUsize>,
+    ) -> std::io::Result<(OpenedSource, Option<Arc<RecordedHeaders>>)> {
+        if !store::is_stored(&self.path) || self.start > 0 || self.end.is_some() || self.is_kafka_07() {
+            return Ok((self.open(signals)?, None));
+        }
+        let (source, headers) = store::StoredRange::open(&self.path, 0, None, signals)?.into_recorded(left);
+        Ok((self.opened(source, signals), Some(headers)))
+    }
+
+    fn opened(&self, source: Source, signals: &Arc<Signals>) -> OpenedSource {
         let source = source.before(self.ending());
         self.report(signals);
         self.expect_to_wait(signals);
         let (kafka_07, segment) = (position_07(&self.path), self.segment());
-        Ok(OpenedSource { source, is_repeatable: true, kafka_07, segment })
+        OpenedSource { source, is_repeatable: true, kafka_07, segment }
+    }
+
+    /// Begin to open the file, which is read after the one that was opened last.
+    pub fn expect(&self, signals: &Arc<Signals>) {
+        if store::is_stored(&self.path) {
+            store::StoredRange::expect(&self.path, self.start, self.end, signals);
+        }
     }
 
     /// Check that a read from the first byte on reads a log segment.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
@@ -11,8 +11,9 @@ use pyo3::prelude::*;
 use crate::error::{Error, Result};
 use crate::framing::Source;
 use crate::io::{self as files, FileRange, RandomFile};
+use crate::limits::Limits;
 use crate::log::partition::{Directory, SidecarNames, snapshot_before};
-use crate::log::{Entries, ReadAt, committed, not_a_segment};
+use crate::log::{Entries, ReadAt, RecordedHeaders, committed, not_a_segment};
 use crate::py::errors;
 use crate::py::interrupt::Signals;
 use crate::py::source::store;
@@ -23,13 +24,21 @@ pub struct Segment {
     path: PathBuf,
     base_offset: i64,
     signals: Arc<Signals>,
+    /// Its headers, if it is in a store and was read already.
+    recorded: Option<Arc<RecordedHeaders>>,
 }
 
 impl Segment {
     /// A segment, and the names of the files next to it.
     pub fn named((path, base_offset): (PathBuf, i64), signals: &Arc<Signals>) -> (SidecarNames, Self) {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        (SidecarNames::of_log(&name), Self { path, base_offset, signals: Arc::clone(signals) })
+        (SidecarNames::of_log(&name), Self { path, base_offset, signals: Arc::clone(signals), recorded: None })
+    }
+
+    /// The same with the headers that were kept when it was read.
+    #[must_use]
+    pub fn with_headers(self, recorded: Option<Arc<RecordedHeaders>>) -> Self {
+        Self { recorded, ..self }
     }
 }
 
@@ -57,12 +66,50 @@ impl committed::Segment for Segment {
     }
 
     fn open(&self) -> Result<(Box<dyn ReadAt>, u64)> {
-        Ok(open(&self.path, &self.signals)?)
+        let Some(recorded) = &self.recorded else { return Ok(open(&self.path, &self.signals)?) };
+        let (path, signals) = (self.path.clone(), Arc::clone(&self.signals));
+        let log = RecordedLog { recorded: Arc::clone(recorded), path, signals, opened: OnceLock::new() };
+        Ok((Box::new(log), recorded.len()))
+    }
+
+    fn has_headers_only(&self) -> bool {
+        self.recorded.is_some()
     }
 
     fn snapshot(&self) -> Option<Vec<ProducerEntry>> {
         let folder = Folder { path: self.path.parent()?.to_owned(), signals: Arc::clone(&self.signals) };
         snapshot_before(&folder, self.base_offset)
+    }
+}
+
+/// A log of which the headers were kept; other bytes are fetched.
+struct RecordedLog {
+    recorded: Arc<RecordedHeaders>,
+    path: PathBuf,
+    signals: Arc<Signals>,
+    opened: OnceLock<Box<dyn ReadAt>>,
+}
+
+impl RecordedLog {
+    fn whole(&self) -> io::Result<&dyn ReadAt> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(&**opened);
+        }
+        let (opened, _) = open(&self.path, &self.signals)?;
+        Ok(&**self.opened.get_or_init(|| opened))
+    }
+}
+
+impl ReadAt for RecordedLog {
+    fn read_at(&self, to: &mut [u8], position: u64) -> io::Result<usize> {
+        match self.recorded.read_at(to, position) {
+            Some(len) => Ok(len),
+            None => self.whole()?.read_at(to, position),
+        }
+    }
+
+    fn valid_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
+        self.whole()?.valid_from(position, limits)
     }
 }
 

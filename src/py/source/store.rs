@@ -4,6 +4,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use bytes::Bytes;
 use pyo3::intern;
@@ -13,11 +14,11 @@ use pyo3::pybacked::PyBackedBytes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{LostRanges, Source};
 use crate::limits::Limits;
-use crate::log::ReadAt;
 use crate::log::bounds::first_valid_entry;
+use crate::log::{ReadAt, RecordedHeaders, Recording};
 use crate::model::UploadOffsets;
 use crate::py::errors::{self, RecordBatchError};
-use crate::py::interrupt::Signals;
+use crate::py::interrupt::{Signals, Upcoming};
 use crate::py::source::keys;
 use crate::py::{finding, lost_ranges};
 use crate::stores::{self, Location, StorageOptions, StoreError, StoreErrorKind, StoredFile};
@@ -77,8 +78,12 @@ impl StoredLog {
                 Ok((Object::Python(object.unbind()), end, None))
             })?,
         };
+        Ok(Self::of(uri, object, end, upload, signals))
+    }
+
+    fn of(uri: &Path, object: Object, end: u64, upload: Option<UploadOffsets>, signals: &Arc<Signals>) -> Self {
         let opened = Arc::new(Opened { object, losses: Arc::default(), upload, uri: uri.to_owned(), window: stores::Window::default() });
-        Ok(Self { opened, end, signals: Arc::clone(signals), is_recovering: false })
+        Self { opened, end, signals: Arc::clone(signals), is_recovering: false }
     }
 
     /// The same open file for somebody else, whose question has its own signals.
@@ -190,6 +195,13 @@ impl StoredRange {
     /// # Errors
     /// When the store does not give the file.
     pub fn open(uri: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>) -> io::Result<Self> {
+        if let Some(range) = signals.expected(uri, (start, end)) {
+            let range = asked(signals, || range.answer(&shown(uri), &signals.interrupt()))?;
+            let file = range.file().clone();
+            let log = StoredLog::of(uri, Object::Stored(Box::new(file.clone())), file.size(), None, signals);
+            let log = if let Some(end) = end { log.up_to(end) } else { log };
+            return Ok(Self { log, at: start, is_checked: false, ahead: Ahead::Stored(Box::new(range), (0, 0)) });
+        }
         let log = StoredLog::open(uri, signals)?;
         let ahead = match &log.opened.object {
             Object::Stored(file) => {
@@ -206,12 +218,31 @@ impl StoredRange {
         Ok(Self { log, at: start, is_checked: false, ahead })
     }
 
+    /// Begins to open a range that is read next, and to fetch its first bytes. A failure is met again when it is opened.
+    pub fn expect(uri: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>) {
+        if let Some(Ok(location)) = located(uri).filter(|_| is_stored(uri))
+            && let Ok(range) = stores::StoredRange::begin(&location, start, end, &signals.interrupt())
+        {
+            signals.expect(Upcoming { path: uri.to_owned(), bounds: (start, end), range });
+        }
+    }
+
     /// The range as a source; only the thread that asks for records may call Python code.
     pub fn into_source(self) -> Source {
         let (start, losses, upload) = (self.at, Arc::clone(&self.log.opened.losses), self.log.opened.upload);
         let calls_python = matches!(self.ahead, Ahead::None);
         let source = Source::reader(Box::new(self), start).with_lost_ranges(losses).of_upload(upload);
         if calls_python { source.read_by_caller() } else { source }
+    }
+
+    /// The range as a source whose headers are kept, with what keeps them; at most `left` bytes.
+    pub fn into_recorded(self, left: &Arc<AtomicUsize>) -> (Source, Arc<RecordedHeaders>) {
+        let (start, losses, upload) = (self.at, Arc::clone(&self.log.opened.losses), self.log.opened.upload);
+        let headers = Arc::new(RecordedHeaders::new(self.log.len(), left));
+        let calls_python = matches!(self.ahead, Ahead::None);
+        let reader = Recording::new(self, Arc::clone(&headers));
+        let source = Source::reader(Box::new(reader), start).with_lost_ranges(losses).of_upload(upload);
+        (if calls_python { source.read_by_caller() } else { source }, headers)
     }
 
     /// The same with other bytes in the place of damaged ones, whether or not who asks goes on past damage.

@@ -44,7 +44,8 @@ pub fn decode_files(
         None => stream::schema_of(&shared),
     };
     let mut waiting: Vec<(Arc<str>, Open)> = Vec::with_capacity(parts.len());
-    for (file, options) in parts {
+    let following: Vec<_> = parts.iter().skip(1).map(|(file, _)| Some(file.get().clone())).chain([None]).collect();
+    for ((file, options), next) in parts.into_iter().zip(following) {
         let typed = options.to_typed()?;
         let mut stream = options.to_record_stream(interrupt.clone())?;
         stream.decode.undecided_reported = Arc::clone(&shared.decode.undecided_reported);
@@ -60,7 +61,11 @@ pub fn decode_files(
         let name = Arc::from(store::shown(&file.path));
         waiting.push((
             name,
-            Box::new(move || value_schemas::open(open(&file, &signals, &reading, &mut stream.decode)?, stream, typed.as_ref())),
+            Box::new(move || {
+                let source = open(&file, &signals, &reading, &mut stream.decode)?;
+                next.iter().for_each(|next| next.expect(&signals));
+                value_schemas::open(source, stream, typed.as_ref())
+            }),
         ));
     }
     Ok(RecordStream::new(Box::new(SourceChain::new(schema, waiting)), signals))

@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::interrupt::Interrupt;
+use crate::py::errors;
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Signals;
 use crate::py::verbs::uploads;
-use crate::py::errors;
 use crate::stores::{self, Entry, Location, StorageOptions, StoreErrorKind};
 use crate::tiered::{self, Part, TieredFile, Uri};
 use crate::wire::as_u64;

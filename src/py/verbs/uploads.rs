@@ -17,10 +17,8 @@ use crate::tiered::{self, Upload, UploadedSegment, Uri};
 /// Name, topic, partition, base offset and bytes.
 type SegmentRow = (String, Option<String>, Option<i32>, i64, Option<u64>);
 /// Path, topic, its id, partition, base offset, segment id, end offset, bytes, state, reason, last offset that is read.
-type UploadRow = (
-    (String, Option<String>, Option<String>, Option<i32>, i64, String),
-    (Option<i64>, Option<u64>, &'static str, String, Option<i64>),
-);
+type UploadRow =
+    ((String, Option<String>, Option<String>, Option<i32>, i64, String), (Option<i64>, Option<u64>, &'static str, String, Option<i64>));
 
 /// Return the uploads of a directory that are read, and findings of those that are not read, or not to their end.
 ///

@@ -1,11 +1,14 @@
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use pyo3::prelude::*;
 
 use crate::decode::{DecodeOptions, Stats};
 use crate::error::{ErrorKind, Result};
 use crate::interrupt::Interrupt;
+use crate::log::RecordedHeaders;
 use crate::log::kraft_snapshot;
 use crate::log::partition::{Directory, Scope, check, check_checkpoints};
 use crate::py::finding::{self, Finding};
@@ -23,6 +26,9 @@ use crate::validate as core;
 type Named = (PathBuf, Option<i64>, Option<(i64, Option<i64>)>, Option<i64>);
 /// The findings, counters of the read, and the totals of the headers of each segment.
 type Validation = (Vec<Finding>, Py<PyAny>, Vec<Option<Headers>>);
+
+/// Bytes of headers of all logs that are kept for the files next to them.
+const MOST_HEADERS: usize = 256 << 20;
 
 /// Return the findings of segments and their sidecar files, with the file in the path of each, counters of the read, and the totals of the
 /// headers of each segment or None; see `logsegment.Log.validate`.
@@ -51,6 +57,8 @@ pub fn validate_log(
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
     let (mut findings, mut stats, mut totals) = (Vec::new(), Stats::default(), Vec::with_capacity(files.len()));
+    // A store gives each log once: its headers are held against the files next to it afterwards.
+    let (mut headers, left) = (HashMap::new(), Arc::new(AtomicUsize::new(MOST_HEADERS)));
     if let Some(name) = depth_name {
         let (depth, mut decode) = (depth(name)?, options.to_decode()?);
         let mut before = previous.map(|source| left_by(py, &source, &options)).transpose()?.unwrap_or_default();
@@ -60,7 +68,12 @@ pub fn validate_log(
             let goes_on = base.is_some() && next.is_some_and(|(_, base, ..)| base.is_some());
             let is_followed = next.is_some() || (is_followed && index + 1 == files.len());
             let file = FileSource::segment_of(path.clone(), *segment).followed_by(*next_offset);
-            let mut opened = file.open(&signals).map_err(|error| paths::raised(py, &error, path, &signals))?;
+            let opened = file.open_recording(&signals, &left);
+            let (mut opened, recorded) = opened.map_err(|error| paths::raised(py, &error, path, &signals))?;
+            headers.extend(recorded.map(|recorded| (path.clone(), recorded)));
+            if let Some((path_of_next, ..)) = files.get(index + 1) {
+                FileSource::segment_of(path_of_next.clone(), None).expect(&signals);
+            }
             let mut own_decode = decode.clone();
             let name: Arc<str> = Arc::from(store::shown(path));
             let left = std::mem::take(&mut before).in_file_named(&name);
@@ -89,7 +102,7 @@ pub fn validate_log(
         }
     }
     let scope = if reports_shared { Scope::Directory } else { Scope::Segments };
-    let in_sidecars = py.detach(|| sidecar_findings(files, &directories, scope, &signals, &interrupt));
+    let in_sidecars = py.detach(|| sidecar_findings(files, &directories, scope, &headers, &signals, &interrupt));
     findings.extend(in_sidecars.map_err(|error| signals.raised(py, &error))?);
     let findings = lost_ranges::merged(&findings, signals.notes());
     Ok((findings, finding::counters(py, &stats, signals.fetches())?, totals))
@@ -137,9 +150,15 @@ fn sidecar_findings(
     files: Vec<Named>,
     directories: &[PathBuf],
     scope: Scope,
+    headers: &HashMap<PathBuf, Arc<RecordedHeaders>>,
     signals: &Arc<Signals>,
     interrupt: &Interrupt,
 ) -> Result<Vec<core::Finding>> {
+    let segment = |named: (PathBuf, i64)| {
+        let recorded = headers.get(&named.0).cloned();
+        let (names, segment) = Segment::named(named, signals);
+        (names, segment.with_headers(recorded))
+    };
     let folder = |path| Folder { path, signals: Arc::clone(signals) };
     let mut findings = Vec::new();
     for directory in directories {
@@ -151,9 +170,9 @@ fn sidecar_findings(
         if scope == Scope::Directory {
             findings.extend(snapshot_findings(&folder(directory.clone()), signals, interrupt)?);
         }
-        let mut partition = vec![Segment::named(first, signals)];
+        let mut partition = vec![segment(first)];
         while let Some(next) = segments.next_if(|(path, _)| path.parent() == Some(&*directory)) {
-            partition.push(Segment::named(next, signals));
+            partition.push(segment(next));
         }
         findings.extend(check(&partition, &folder(directory), scope, interrupt)?);
     }

@@ -1,0 +1,110 @@
+"""What is fetched of a store: each segment once, and the next one while this one is read."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import corpus
+import logsegment as ls
+import object_store
+import tiered_corpus as tiered
+from logsegment import stores
+from made_logs import make_partition
+
+TRANSACTIONS = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
+
+
+def fetched_by(call: Callable[[], object]) -> int:
+    before = stores.io_stats().bytes_fetched
+    call()
+    return stores.io_stats().bytes_fetched - before
+
+
+@pytest.fixture
+def log(tmp_path: Path, as_bucket: Callable[[Path], None]) -> Path:
+    """A partition of four segments of two MB, which is a bucket too."""
+    segments = [list(range(start, start + 4000)) for start in range(0, 16_000, 4000)]
+    make_partition(tmp_path, "orders", 0, segments, value_bytes=500, batch_bytes=20_000, interval=4096)
+    as_bucket(tmp_path)
+    return tmp_path / "orders-0"
+
+
+def damage(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 0x40
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("damaged", [None, 100, 8, 10, 1_000_000])
+def test_validation_fetches_each_byte_once(damaged: int | None, log: Path):
+    """The headers are held against the files next to the logs without a second request, up to an entry that cannot be framed."""
+    first = min(log.glob("*.log"))
+    if damaged is not None:
+        damage(first, damaged)
+    here, there = ls.Log(log), ls.Log("s3://bucket/orders-0")
+    size = sum(path.stat().st_size for path in log.iterdir())
+    reports: list[ls.Report] = []
+    fetched = fetched_by(lambda: reports.append(there.validate()))
+    expected = here.validate()
+    assert [(one.rule, one.position, one.length, one.message) for one in reports[0].findings] == [
+        (one.rule, one.position, one.length, one.message) for one in expected.findings
+    ]
+    assert expected.ok is (damaged is None)
+    assert fetched <= 1.1 * size
+
+
+def test_indexes_that_contradict_a_log_in_a_store_are_found(log: Path):
+    index = min(log.glob("*.index"))
+    damage(index, 4 * 8 + 7)
+    rules = {one.rule for one in ls.Log("s3://bucket/orders-0").validate().findings}
+    assert rules == {one.rule for one in ls.Log(log).validate().findings} == {"IDX-2"}
+
+
+def test_transactions_in_a_store_are_held_against_their_index(tmp_path: Path, as_bucket: Callable[[Path], None]):
+    """Markers are kept whole."""
+    log = tmp_path / "payments-0"
+    log.mkdir()
+    for path in TRANSACTIONS.iterdir():
+        (log / path.name).write_bytes(path.read_bytes())
+    as_bucket(tmp_path)
+    assert ls.Log("s3://bucket/payments-0").validate().ok
+    for path in log.glob("*.txnindex"):
+        path.unlink()
+    found = [(one.rule, one.message) for one in ls.Log("s3://bucket/payments-0").validate().findings]
+    assert found == [(one.rule, one.message) for one in ls.Log(log).validate().findings]
+    assert "IDX-4" in {rule for rule, _ in found}
+
+
+def test_the_next_segment_is_requested_while_one_is_read(log: Path, monkeypatch: pytest.MonkeyPatch):
+    """The server holds the last range of the first segment back until the second one is asked for."""
+    first, second, *_ = sorted(log.glob("*.log"))
+    is_asked = threading.Event()
+    met: list[bool] = []
+    answer = object_store.Handler._object
+
+    def held(self: object_store.Handler, path: Path) -> None:
+        if path == second:
+            is_asked.set()
+        if path == first and "Range" in self.headers and not self.headers["Range"].startswith("bytes=0-"):
+            met.append(is_asked.wait(30))
+        answer(self, path)
+
+    monkeypatch.setattr(object_store.Handler, "_object", held)
+    assert ls.Log("s3://bucket/orders-0").records(columns=["offset"]).read_all().num_rows == 16_000
+    assert met
+    assert all(met)
+
+
+def test_chunks_of_an_upload_are_fetched_once_and_ahead(log: Path):
+    uploader = tiered.Uploader(log.parent, chunk_size=100_000, compresses=True, key_id="key1")
+    stored = uploader.partition(log)
+    size = sum(path.stat().st_size for path in stored)
+    there = ls.Log("s3://bucket/prefix", decryption_keys=tiered.KEYS)
+    rows: list[int] = []
+    fetched = fetched_by(lambda: rows.append(there.records(columns=["offset"]).read_all().num_rows))
+    assert rows == [16_000]
+    assert size <= fetched <= 1.1 * size + sum(path.stat().st_size for path in stored[0].parent.glob("*.rsm-manifest"))
