@@ -86,7 +86,9 @@ impl From<StoreError> for io::Error {
             StoreErrorKind::ShortRead => io::ErrorKind::UnexpectedEof,
             StoreErrorKind::Invalid => io::ErrorKind::InvalidInput,
             // `ErrorKind::Interrupted` means to try again.
-            StoreErrorKind::Changed | StoreErrorKind::Interrupted | StoreErrorKind::System(_) | StoreErrorKind::Other => io::ErrorKind::Other,
+            StoreErrorKind::Changed | StoreErrorKind::Interrupted | StoreErrorKind::System(_) | StoreErrorKind::Other => {
+                io::ErrorKind::Other
+            }
         };
         Self::new(kind, error)
     }

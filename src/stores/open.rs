@@ -51,8 +51,7 @@ type Key = (u32, String, StorageOptions, StorageOptions);
 /// Words in the names of variables whose values no message may have.
 const SECRET_WORDS: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
 /// Beginnings of the names of variables that clients read.
-const VARIABLES: [&str; 9] =
-    ["AWS_", "AZURE_", "AZURITE_", "GCE_METADATA_", "GOOGLE_", "HADOOP_", "HOME", "IDENTITY_", "SERVICE_ACCOUNT"];
+const VARIABLES: [&str; 9] = ["AWS_", "AZURE_", "AZURITE_", "GCE_METADATA_", "GOOGLE_", "HADOOP_", "HOME", "IDENTITY_", "SERVICE_ACCOUNT"];
 /// Options with credentials, or with their file.
 const GOOGLE_KEYS: [GoogleConfigKey; 4] = [
     GoogleConfigKey::ServiceAccount,
@@ -183,11 +182,7 @@ impl Opening<'_> {
     }
 
     /// Asks for credentials now: the places that are left answer late, or never.
-    async fn ensure_credentials<C>(
-        &self,
-        credentials: &dyn CredentialProvider<Credential = C>,
-        places: &str,
-    ) -> Result<(), StoreError> {
+    async fn ensure_credentials<C>(&self, credentials: &dyn CredentialProvider<Credential = C>, places: &str) -> Result<(), StoreError> {
         match tokio::time::timeout(CREDENTIALS_WITHIN, credentials.get_credential()).await {
             Ok(Ok(_)) => Ok(()),
             _ => {

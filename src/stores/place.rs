@@ -85,7 +85,7 @@ impl Place {
     pub fn open(&self, interrupt: &Interrupt) -> Result<PlacedFile, StoreError> {
         match self {
             Self::Local(path) => LocalFile::open(path).map(|file| PlacedFile::Local(Arc::new(file))),
-            Self::Stored(location) => StoredFile::open(location, interrupt).map(PlacedFile::Stored),
+            Self::Stored(location) => StoredFile::open(location, interrupt).map(|file| PlacedFile::Stored(Arc::new(file))),
         }
     }
 
@@ -136,9 +136,11 @@ impl Place {
                     }
                 }
                 found.sort_by(|(left, _), (right, _)| left.cmp(right));
-                found.dedup_by(|(later, files), (earlier, all)| later == earlier && {
-                    all.append(files);
-                    true
+                found.dedup_by(|(later, files), (earlier, all)| {
+                    later == earlier && {
+                        all.append(files);
+                        true
+                    }
                 });
             }
         }
@@ -307,7 +309,7 @@ pub enum PlacedFile {
     /// Of this machine.
     Local(Arc<LocalFile>),
     /// Of a store.
-    Stored(StoredFile),
+    Stored(Arc<StoredFile>),
 }
 
 impl PlacedFile {
@@ -358,7 +360,8 @@ mod tests {
     #[test]
     fn places_of_both_kinds_are_joined_and_split() {
         let stored = Place::Stored(Location::parse("s3://bucket/logs/orders-0", &StorageOptions::new()).unwrap());
-        for (place, file) in [(Place::Local("/logs/orders-0".into()), "/logs/orders-0/0.log"), (stored, "s3://bucket/logs/orders-0/0.log")] {
+        for (place, file) in [(Place::Local("/logs/orders-0".into()), "/logs/orders-0/0.log"), (stored, "s3://bucket/logs/orders-0/0.log")]
+        {
             let joined = place.join("0.log");
             assert_eq!((joined.to_string().as_str(), joined.name().as_str()), (file, "0.log"));
             assert_eq!(joined.parent(), place);
@@ -375,7 +378,8 @@ mod tests {
         let never = Interrupt::default();
         let file = place.open(&never).unwrap();
         assert_eq!((file.size(), file.read(2..50, &never).unwrap()), (10, Bytes::from_static(b"23456789")));
-        let names: Vec<_> = Place::Local(directory.clone()).entries(&never).unwrap().into_iter().map(|entry| (entry.name, entry.size)).collect();
+        let names: Vec<_> =
+            Place::Local(directory.clone()).entries(&never).unwrap().into_iter().map(|entry| (entry.name, entry.size)).collect();
         assert_eq!(names, [("0.log".to_owned(), 10)]);
         fs::write(directory.join("0.log"), b"0123").unwrap();
         assert_eq!(file.read(2..50, &never).unwrap_err().kind, StoreErrorKind::Changed);

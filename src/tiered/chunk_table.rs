@@ -1,4 +1,4 @@
-//! Where the chunks of a segment are (TS-14 to TS-20). A count is a claim: positions of chunks of one size are multiplied, not listed.
+//! Where the chunks of a segment are (TS-14 to TS-20). A count is a claim: positions of chunks of one size are multiplied, not listed (TS-41).
 
 use std::ops::Range;
 
@@ -233,10 +233,7 @@ mod tests {
             ("000000050000000002000003e80002abe200000171", vec![0, 1000, 2, 44002, 369]),
             ("00000001000000d5", vec![213]),
             ("00000000", vec![]),
-            (
-                "0000000d0000010f010a1827030c05050005182f0b000000db",
-                vec![281, 295, 310, 274, 283, 276, 276, 271, 276, 295, 318, 282, 219],
-            ),
+            ("0000000d0000010f010a1827030c05050005182f0b000000db", vec![281, 295, 310, 274, 283, 276, 276, 271, 276, 295, 318, 282, 219]),
         ] {
             let data = hex(data);
             assert_eq!(parse_sizes(&data).unwrap(), sizes);
@@ -266,9 +263,7 @@ mod tests {
     /// TS-15 to TS-18: the values of Aiven's ChunkIndexSerializationTest, and sizes that Aiven v1.0.0 wrote.
     #[test]
     fn tables() {
-        let packed = |size: u64, chunk: u64, text: &str| {
-            json!({"type": "variable", "originalChunkSize": chunk, "originalFileSize": size, "transformedChunks": text})
-        };
+        let packed = |size: u64, chunk: u64, text: &str| json!({"type": "variable", "originalChunkSize": chunk, "originalFileSize": size, "transformedChunks": text});
         let table = ChunkTable::parse(&packed(250, 100, "KLUv/SAPeQAAAAAAAwAAAAoBAAoAAAAe")).unwrap();
         assert_eq!(stored(&table), [(0, 100, 0, 10), (100, 100, 10, 20), (200, 50, 30, 30)]);
         assert_eq!([0, 9, 10, 59, 60, 99].map(|size| table.whole_in(size)), [0, 0, 1, 2, 3, 3]);
@@ -291,7 +286,11 @@ mod tests {
             index[member] = wrong;
             assert!(rule_and_text(ChunkTable::parse(&index)).1.starts_with(member), "{member}");
         }
-        assert!(rule_and_text(ChunkTable::parse(&json!({"type": "other", "originalChunkSize": 1, "originalFileSize": 1}))).1.contains("fixed or variable"));
+        assert!(
+            rule_and_text(ChunkTable::parse(&json!({"type": "other", "originalChunkSize": 1, "originalFileSize": 1})))
+                .1
+                .contains("fixed or variable")
+        );
         let (rule, text) = rule_and_text(ChunkTable::parse(&packed(350, 100, "KLUv/SAPeQAAAAAAAwAAAAoBAAoAAAAe")));
         assert_eq!((rule, text.as_str()), ("TS-17", "transformedChunks has 3 sizes, not those of the 4 chunks of 350 bytes"));
     }
@@ -299,11 +298,16 @@ mod tests {
     #[test]
     fn every_chunk_has_bytes_in_the_object() {
         let table = |stored_size, last_stored_size| ChunkTable { chunk_size: 1, file_size: 9, ends: None, stored_size, last_stored_size };
-        for (table, seal, is_stored) in [(table(1, 1), 0, true), (table(0, 9), 0, false), (table(9, 0), 0, false), (table(28, 28), 28, false)] {
+        for (table, seal, is_stored) in
+            [(table(1, 1), 0, true), (table(0, 9), 0, false), (table(9, 0), 0, false), (table(28, 28), 28, false)]
+        {
             assert_eq!(table.ensure_stored(seal).is_ok(), is_stored);
         }
         let listed = ChunkTable { ends: Some(vec![5, 5, 9]), chunk_size: 3, ..table(0, 0) };
-        assert_eq!(rule_and_text(listed.ensure_stored(0)), ("TS-17", "a chunk must have more than 0 bytes in the object, not 0".to_owned()));
+        assert_eq!(
+            rule_and_text(listed.ensure_stored(0)),
+            ("TS-17", "a chunk must have more than 0 bytes in the object, not 0".to_owned())
+        );
     }
 
     /// Ten million sizes of one byte each fit into a manifest of a few hundred bytes.

@@ -117,9 +117,7 @@ pub fn entry(uri: &Uri, interrupt: &Interrupt) -> Result<PlaceEntry> {
         return Ok(PlaceEntry { name, size, ..entry });
     }
     match file.objects(interrupt).and_then(|objects| file.bytes(objects.as_ref(), interrupt))? {
-        Some(bytes) => {
-            Ok(PlaceEntry::of_bytes(cut_name(&file.name, uri.before), as_u64(bytes.len())))
-        }
+        Some(bytes) => Ok(PlaceEntry::of_bytes(cut_name(&file.name, uri.before), as_u64(bytes.len()))),
         None => Ok(uri.place.entry(interrupt)?),
     }
 }
@@ -153,7 +151,8 @@ pub fn segment_at(log: &Uri, interrupt: &Interrupt) -> Result<Option<UploadedSeg
     let Some(parts) = file.parts.clone().filter(|parts| parts.suffix == LOG) else { return Ok(None) };
     let (name, base_offset, whole) = (cut_name(&file.name, log.before), parts.base_offset, log.before.is_none());
     let named = PartitionName::of(&file.directory);
-    let of_directory = |size| UploadedSegment { name: name.clone(), topic: named.topic.clone(), partition: named.partition, base_offset, size };
+    let of_directory =
+        |size| UploadedSegment { name: name.clone(), topic: named.topic.clone(), partition: named.partition, base_offset, size };
     match SegmentObjects::open(&file.directory, &parts, &log.keys, None, interrupt) {
         Ok(objects) => {
             let size = Some(objects.manifest.chunks.file_size).filter(|_| whole);

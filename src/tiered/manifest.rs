@@ -14,8 +14,7 @@ use super::names::is_topic;
 use crate::model::UploadOffsets;
 
 /// Base64 with padding, as Java writes it.
-pub(super) const BASE64: GeneralPurpose =
-    GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
+pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
 
 /// An index of a segment, in the order of the object that holds all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -194,7 +193,8 @@ fn segment_metadata(members: Option<&Value>) -> Result<Option<SegmentMetadata>> 
     const RULE: &str = "TS-23";
     let Some(members) = members.and_then(Value::as_object) else { return Ok(None) };
     let lacks = |name: &str| TieredError::manifest(RULE, format!("remoteLogSegmentMetadata lacks {name}"));
-    let object = |members: &Map<String, Value>, name: &str| members.get(name).and_then(Value::as_object).cloned().ok_or_else(|| lacks(name));
+    let object =
+        |members: &Map<String, Value>, name: &str| members.get(name).and_then(Value::as_object).cloned().ok_or_else(|| lacks(name));
     let ids = object(members, "remoteLogSegmentId")?;
     let id_and_name = object(&ids, "topicIdPartition")?;
     let partition = object(&id_and_name, "topicPartition")?;
@@ -230,9 +230,10 @@ fn segment_metadata(members: Option<&Value>) -> Result<Option<SegmentMetadata>> 
 /// A whole number of a JSON object.
 pub(super) fn number(members: &Map<String, Value>, name: &str, least: u64, most: u64, rule: &'static str) -> Result<u64> {
     let value = members.get(name);
-    value.and_then(Value::as_u64).filter(|number| (least..=most).contains(number)).ok_or_else(|| {
-        TieredError::manifest(rule, format!("{name} must be a whole number from {least} to {most}, not {}", shown(value)))
-    })
+    value
+        .and_then(Value::as_u64)
+        .filter(|number| (least..=most).contains(number))
+        .ok_or_else(|| TieredError::manifest(rule, format!("{name} must be a whole number from {least} to {most}, not {}", shown(value))))
 }
 
 /// A member that is there and not null.
@@ -290,7 +291,10 @@ mod tests {
         assert_eq!(manifest.offsets(7), UploadOffsets { start: 0, end: Some(1000) });
         assert_eq!(segment.epochs, [(100, 0), (200, 1), (300, 2)]);
         let encryption = manifest.encryption.as_ref().unwrap();
-        assert_eq!((encryption.key_id.as_str(), &encryption.wrapped_key[..], &encryption.aad[..]), ("id", &[0, 1, 2, 3][..], &[10, 11, 12, 13][..]));
+        assert_eq!(
+            (encryption.key_id.as_str(), &encryption.wrapped_key[..], &encryption.aad[..]),
+            ("id", &[0, 1, 2, 3][..], &[10, 11, 12, 13][..])
+        );
         let positions: Vec<u64> = manifest.parts.as_ref().unwrap().values().map(|part| part.position).collect();
         assert_eq!(positions, [0, 1, 2, 3, 4]);
         let mut plain = aiven();

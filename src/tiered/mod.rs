@@ -1,7 +1,7 @@
 //! Uploads of tiered storage as log directories: Aiven's remote storage manager, Kafka's `LocalTieredStorage`, Pinterest's uploader.
 //!
 //! A directory of objects goes in; segments with their indexes, producer snapshots and leader epochs come out, chunks decrypted and
-//! decompressed. The rules are TS-1 to TS-84.
+//! decompressed. The rules are those with the ids TS.
 
 mod cache;
 mod chunk_table;

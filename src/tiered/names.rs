@@ -173,7 +173,9 @@ mod tests {
         assert_eq!(named("cluster/orders-7"), (None, None, None));
         assert!(is_of_aiven(&Place::Local("x/a-b--AAAAAAAAAAAAAAAAAAA-Q/0".into())));
         assert!(!is_of_aiven(&Place::Local("a-1-3-AAAAAAAAAAAAAAAAAAAAAQ".into())));
-        for other in ["00000000000000001234.log", "0000000000000000123-AAAAAAAAAAAAAAAAAAAAAA.log", "00000000000000001234-AAA.log", ".log", ""] {
+        for other in
+            ["00000000000000001234.log", "0000000000000000123-AAAAAAAAAAAAAAAAAAAAAA.log", "00000000000000001234-AAA.log", ".log", ""]
+        {
             assert_eq!(ObjectName::parse(other), None, "{other}");
         }
     }

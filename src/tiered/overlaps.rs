@@ -410,9 +410,10 @@ mod tests {
             asked.borrow_mut().push(name.to_owned());
             Ok(Vec::new())
         };
-        let mut spans: Spans = [("a", span(0, 150, &[(1, 0)], 9)), ("b", span(0, 100, &[(1, 0)], -1)), ("c", span(101, 120, &[(2, 101)], -1))]
-            .map(|(name, span)| (name.to_owned(), span))
-            .into();
+        let mut spans: Spans =
+            [("a", span(0, 150, &[(1, 0)], 9)), ("b", span(0, 100, &[(1, 0)], -1)), ("c", span(101, 120, &[(2, 101)], -1))]
+                .map(|(name, span)| (name.to_owned(), span))
+                .into();
         chosen(&spans, ask).unwrap();
         assert_eq!(*asked.borrow(), ["c"]);
         spans.remove("c");

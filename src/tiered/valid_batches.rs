@@ -72,12 +72,7 @@ pub(super) fn each_valid(
 ///
 /// # Errors
 /// If the log cannot be read.
-pub(super) fn first_reaching(
-    log: &TieredFile,
-    offsets: &[OffsetEntry],
-    offset: i64,
-    interrupt: &Interrupt,
-) -> Result<Option<BatchHeader>> {
+pub(super) fn first_reaching(log: &TieredFile, offsets: &[OffsetEntry], offset: i64, interrupt: &Interrupt) -> Result<Option<BatchHeader>> {
     let reader = LogReader::new(log, interrupt);
     let lookup = lookup(&reader, offsets);
     match lookup.offset(offset) {

@@ -177,7 +177,9 @@ impl Finding {
     /// Which part of the input the finding is about, from the outside in: the file, when there are several, then `entry`, `record`, `field`.
     pub fn path(&self) -> String {
         let mut path = match &self.file {
-            Some(file) if matches!(self.kind, FindingKind::Sidecar(_) | FindingKind::Upload { .. }) => return format!("{file}@{}", self.position),
+            Some(file) if matches!(self.kind, FindingKind::Sidecar(_) | FindingKind::Upload { .. }) => {
+                return format!("{file}@{}", self.position);
+            }
             Some(file) => format!("{file}/entry@{}", self.position),
             None => format!("entry@{}", self.position),
         };

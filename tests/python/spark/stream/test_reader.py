@@ -6,6 +6,8 @@ import json
 import os
 import re
 import shutil
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -728,7 +730,12 @@ def test_a_swap_that_stays_is_read_and_named_once_it_was_waited_for(log: Growing
     middle.rename(middle.with_name(middle.name + ".swap"))
     monkeypatch.setattr(stream_partitions, "PATIENCE", 1.0)
     pauses: list[float] = []
-    monkeypatch.setattr(stream_partitions.time, "sleep", pauses.append)
+    pause = time.sleep
+    # A thread of PySpark sleeps, too.
+    own = threading.get_ident()
+    monkeypatch.setattr(
+        stream_partitions.time, "sleep", lambda seconds: (pauses.append if threading.get_ident() == own else pause)(seconds)
+    )
     reader = from_the_start(log)
     with pytest.warns(UserWarning, match=rf"SEG-17.*{middle.name}\.swap"):
         tasks = reader.partitions(upto(2), upto(15))
