@@ -12,6 +12,7 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from logsegment.segment_files.discovery import is_gap
+from made_logs import make_partition
 from tiered_leaders import local_upload, resegmented, upload
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
@@ -54,6 +55,24 @@ def test_a_damaged_last_header_makes_no_duplicates_of_what_follows(has_index: bo
     with pytest.raises(ls.ChecksumError):
         rows(tmp_path)
     assert rows(tmp_path, on_error="skip") == without(rows(TRANSACTIONS), lost)
+
+
+def test_the_end_of_a_large_upload_without_an_index_is_found_by_headers(tmp_path: Path):
+    """A damaged header of its last batch counts no more than in a small one."""
+    borders = [list(range(4000)), list(range(4000, 5000))]
+    make_partition(tmp_path, "orders", 0, borders, value_bytes=500, batch_bytes=20_000)
+    source = tmp_path / "orders-0"
+    (source / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
+    logs = local_upload(tmp_path / "uploads", source, "A")
+    assert logs[0].stat().st_size > 1 << 20
+    for log in logs:
+        log.with_suffix(".index").unlink()
+    assert states(tmp_path / "uploads") == ["finished", "finished"]
+    assert ls.Log(tmp_path / "uploads").records(columns=[]).read_all().num_rows == 5000
+    lost = damage(logs[0], -1, LAST_OFFSET_DELTA, 0x40)
+    assert states(tmp_path / "uploads") == ["finished", "finished"]
+    kept = ls.Log(tmp_path / "uploads").records(columns=["offset"], on_error="skip").read_all().to_pylist()
+    assert [row["offset"] for row in kept] == [*range(lost["baseOffset"]), *range(lost["lastOffset"] + 1, 5000)]
 
 
 def test_a_last_batch_at_a_damaged_offset_makes_no_duplicates_of_what_follows(replicas: tuple[Path, Path], tmp_path: Path):
