@@ -137,7 +137,7 @@ fn ensure_uncut(part: &Part) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(lost(gone(&part.path), io::ErrorKind::NotFound)),
         Err(error) => return Err(error.into()),
     };
-    match part.end.filter(|end| len < *end) {
+    match Some(part.end.unwrap_or(part.start)).filter(|end| len < *end) {
         Some(end) => {
             let what = format!("{path} was cut to {} after the query was planned with {}", count(len, "byte"), grouped(end));
             Err(lost(what, io::ErrorKind::Other))

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::{Error, Result, grouped};
+use crate::error::{Error, ErrorKind, Result, grouped};
 use crate::framing::{Ending, Source};
 use crate::interrupt::Interrupt;
 use crate::io::named_offset;
@@ -12,7 +12,7 @@ use crate::jvm::reader::{count, lost};
 use crate::jvm::task::Part;
 use crate::log::not_a_segment;
 use crate::model::UploadOffsets;
-use crate::stores::{Location, StorageOptions, StoreError, StoreErrorKind, StoredFile, StoredRange};
+use crate::stores::{Location, StorageOptions, StoreErrorKind, StoredFile, StoredRange};
 use crate::tiered::{self, DataKey, Encryption, Keys, TieredError, TieredRange, UnwrapKey, Uri};
 
 /// True for a URI of a store or of tiered storage.
@@ -72,7 +72,8 @@ fn ending(part: &Part, whole: Ending) -> Ending {
 }
 
 fn ensure_uncut(part: &Part, size: u64) -> Result<()> {
-    match part.end.filter(|end| size < *end) {
+    // The rest of a segment begins where a batch ends.
+    match Some(part.end.unwrap_or(part.start)).filter(|end| size < *end) {
         Some(end) => {
             let path = shown(&part.path);
             let what = format!("{path} was cut to {} after the query was planned with {}", count(size, "byte"), grouped(end));
@@ -87,7 +88,7 @@ fn raised(error: TieredError, path: &Path) -> Error {
     let error = match error {
         TieredError::Store(error) => error,
         TieredError::Log(error) => return error,
-        other => StoreError::new(StoreErrorKind::Other, shown(path), other.to_string()),
+        other => return ErrorKind::Io { kind: io::ErrorKind::Other, os_code: None, message: other.to_string() }.into(),
     };
     if error.kind == StoreErrorKind::NotFound {
         return lost(format!("{} was deleted after the query was planned", shown(path)), io::ErrorKind::NotFound);
@@ -99,11 +100,11 @@ fn keys(text: &str) -> Keys {
     Keys::new(text, Arc::new(NoRing))
 }
 
-/// Tasks have the data keys of their segments, and no ring.
+/// Tasks have the data keys of their segments. A plan without a key has none for them.
 struct NoRing;
 
 impl UnwrapKey for NoRing {
     fn unwrap_key(&self, encryption: &Encryption, name: &str) -> tiered::Result<DataKey> {
-        Err(TieredError::Key(format!("{name} is encrypted under the key '{}': the task has no data key", encryption.key_id)))
+        Err(TieredError::Key(format!("{name} is encrypted under the key '{}': no keys were given", encryption.key_id)))
     }
 }

@@ -147,6 +147,7 @@ pub fn store_error(py: Python<'_>, error: &StoreError) -> PyErr {
         StoreErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
         StoreErrorKind::Changed => ChangedError::new_err(arguments(ESTALE)),
         StoreErrorKind::ShortRead => ShortReadError::new_err(arguments(EIO)),
+        StoreErrorKind::NotFound if error.text != NO_SUCH_FILE => PyOSError::new_err(arguments(ENOENT)),
         StoreErrorKind::NotFound => {
             match os_error(py, ENOENT, None).value(py).getattr("strerror").and_then(|text| text.extract::<String>()) {
                 Ok(text) => PyOSError::new_err((ENOENT, text, error.uri.clone())),
@@ -197,6 +198,8 @@ pub fn tiered_error(py: Python<'_>, error: &TieredError) -> PyErr {
     set().err().unwrap_or(raised)
 }
 
+/// What a store says about a missing file; Python has its own words.
+const NO_SUCH_FILE: &str = "no such file or directory";
 /// Numbers of Linux; Python chooses the class by those of the system.
 const ENOENT: i32 = 2;
 const EIO: i32 = 5;

@@ -5,6 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use object_store::path::Path;
 use object_store::{Error as ObjectError, GetOptions, ObjectStoreExt};
+use tokio::runtime::Handle;
 
 use super::error::{StoreError, StoreErrorKind};
 use super::location::Location;
@@ -75,14 +76,15 @@ impl StoredFile {
     /// # Errors
     /// `Changed` if the file was replaced, `ShortRead`, and those of the store.
     pub fn read(&self, range: Range<u64>, interrupt: &Interrupt) -> Result<Bytes, StoreError> {
-        self.begin(range)?.answer(&self.location.to_string(), interrupt)
+        let uri = self.location.to_string();
+        self.begin(range, &handle(&uri)?).answer(&uri, interrupt)
     }
 
     /// Begin to fetch the bytes of a range.
-    pub(super) fn begin(&self, range: Range<u64>) -> Result<Pending<Bytes>, StoreError> {
+    pub(super) fn begin(&self, range: Range<u64>, runtime: &Handle) -> Pending<Bytes> {
         let range = range.start.min(self.size)..range.end.min(self.size);
         let file = self.clone();
-        Ok(Pending::begin(&handle(&self.location.to_string())?, async move { file.fetch(range).await }))
+        Pending::begin(runtime, async move { file.fetch(range).await })
     }
 
     /// Begin to fetch the bytes of a range, and to work on them in another thread as soon as they are there.

@@ -141,7 +141,8 @@ pub fn decoded(text: &str) -> String {
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
         let pair = after.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
-        let code = pair.filter(|_| byte == b'%').and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        let is_hex = |pair: &&str| byte == b'%' && pair.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let code = pair.filter(is_hex).and_then(|pair| u8::from_str_radix(pair, 16).ok());
         bytes.push(code.unwrap_or(byte));
         rest = if code.is_some() { after.get(2..).unwrap_or_default() } else { after };
     }

@@ -107,14 +107,7 @@ impl Place {
     /// `NotFound`, and those of the store or of the system.
     pub fn entries(&self, interrupt: &Interrupt) -> Result<Vec<PlaceEntry>, StoreError> {
         match self {
-            Self::Local(path) => {
-                let listed = fs::read_dir(path).and_then(|found| found.collect::<io::Result<Vec<_>>>());
-                let listed = listed.map_err(|error| system_error(&error, path))?;
-                // A link without a target and a file that was removed meanwhile are no entries.
-                let mut found: Vec<_> = listed.iter().filter_map(|entry| local_entry(&entry.path()).ok().flatten()).collect();
-                found.sort_unstable_by(|left, right| left.name.cmp(&right.name));
-                Ok(found)
-            }
+            Self::Local(path) => Ok(local_entries(path)?.into_iter().map(|(_, entry)| entry).collect()),
             Self::Stored(location) => Ok(entries(location, interrupt)?.iter().map(PlaceEntry::of).collect()),
         }
     }
@@ -220,7 +213,8 @@ fn system_error(error: &io::Error, path: &Path) -> StoreError {
         (_, Some(code)) => StoreErrorKind::System(code),
         _ => StoreErrorKind::Other,
     };
-    StoreError::new(kind, escaped(path), error.to_string())
+    let text = if kind == StoreErrorKind::NotFound { "no such file or directory".to_owned() } else { error.to_string() };
+    StoreError::new(kind, escaped(path), text)
 }
 
 /// Adds a directory and those below it. A link cannot lead in a circle: `above` are the directories on the way down.
@@ -234,16 +228,25 @@ fn walk_local(
     if above.contains(&here) {
         return Ok(());
     }
-    let place = Place::Local(path.to_owned());
-    let entries = place.entries(interrupt)?;
-    let below: Vec<PathBuf> = entries.iter().filter(|entry| entry.is_directory).map(|entry| path.join(&entry.name)).collect();
-    found.push((place, entries));
+    let (paths, entries): (Vec<PathBuf>, Vec<PlaceEntry>) = local_entries(path)?.into_iter().unzip();
+    let below: Vec<PathBuf> = paths.into_iter().zip(&entries).filter(|(_, entry)| entry.is_directory).map(|(path, _)| path).collect();
+    found.push((Place::Local(path.to_owned()), entries));
     above.push(here);
     for path in below {
         walk_local(&path, above, found, interrupt)?;
     }
     above.pop();
     Ok(())
+}
+
+/// The paths and entries in a directory, by name. A link without a target and a file that was removed meanwhile are no entries.
+fn local_entries(path: &Path) -> Result<Vec<(PathBuf, PlaceEntry)>, StoreError> {
+    let listed = fs::read_dir(path).and_then(|found| found.collect::<io::Result<Vec<_>>>());
+    let listed = listed.map_err(|error| system_error(&error, path))?;
+    let paths = listed.iter().map(fs::DirEntry::path);
+    let mut found: Vec<_> = paths.filter_map(|path| Some((path.clone(), local_entry(&path).ok().flatten()?))).collect();
+    found.sort_unstable_by(|(_, left), (_, right)| left.name.cmp(&right.name));
+    Ok(found)
 }
 
 /// The entry of a file or directory; `None` for a FIFO, a socket or a device, a read of which may wait forever.

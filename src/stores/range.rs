@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 
 use bytes::{Buf, Bytes};
+use tokio::runtime::Handle;
 
 use super::error::StoreError;
 use super::file::StoredFile;
@@ -51,14 +52,22 @@ impl StoredRange {
     /// # Errors
     /// `Invalid`, and those of opening the store.
     pub fn begin(location: &Location, start: u64, end: Option<u64>, interrupt: &Interrupt) -> Result<Pending<Self>, StoreError> {
-        let (store, place, interrupt) = (open(location, interrupt)?, location.clone(), interrupt.clone());
+        let (store, place) = (open(location, interrupt)?, location.clone());
         let runtime = handle(&location.to_string())?;
+        let own = runtime.clone();
         Ok(Pending::begin(&runtime, async move {
-            let mut range = Self::new(StoredFile::asked(store, place).await?, start, end, interrupt);
+            // Who takes the range says whether it is wanted.
+            let mut range = Self::new(StoredFile::asked(store, place).await?, start, end, Interrupt::default());
             range.warmth = MOST_DOUBLINGS;
-            range.request()?;
+            range.request(&own);
             Ok(range)
         }))
+    }
+
+    /// The same, which ends when it is not wanted any more.
+    #[must_use]
+    pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
+        Self { interrupt, ..self }
     }
 
     /// The open file.
@@ -73,7 +82,9 @@ impl StoredRange {
 
     /// Takes the next piece, and begins to fetch those after it.
     fn advance(&mut self) -> Result<(), StoreError> {
-        self.request()?;
+        if self.next < self.end {
+            self.request(&handle(&self.file.location().to_string())?);
+        }
         if let Some(first) = self.pending.pop_front() {
             self.taken = self.taken.saturating_add(1);
             self.warmth = self.warmth.saturating_add(1);
@@ -83,13 +94,12 @@ impl StoredRange {
         Ok(())
     }
 
-    fn request(&mut self) -> Result<(), StoreError> {
+    fn request(&mut self, runtime: &Handle) {
         while self.next < self.end && self.pending.len() <= self.warmth.min(MOST_PENDING - 1) {
             let stop = self.next.saturating_add(FIRST_LEN << self.warmth.min(MOST_DOUBLINGS)).min(self.end);
-            self.pending.push_back(self.file.begin(self.next..stop)?);
+            self.pending.push_back(self.file.begin(self.next..stop, runtime));
             self.next = stop;
         }
-        Ok(())
     }
 }
 

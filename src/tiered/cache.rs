@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,16 +13,17 @@ pub(super) struct Cache<K, V> {
 }
 
 struct Kept<K, V> {
+    /// With the time of the last use, by count.
     values: Option<HashMap<K, (u64, V)>>,
+    by_use: BTreeMap<u64, K>,
     used: u64,
-    /// Time of the last use, by count.
     now: u64,
 }
 
 impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
     /// `cost` is what a value counts of the capacity.
     pub(super) const fn new(capacity: u64, cost: fn(&V) -> u64) -> Self {
-        Self { capacity, cost, kept: Mutex::new(Kept { values: None, used: 0, now: 0 }) }
+        Self { capacity, cost, kept: Mutex::new(Kept { values: None, by_use: BTreeMap::new(), used: 0, now: 0 }) }
     }
 
     pub(super) fn get(&self, key: &K) -> Option<V> {
@@ -30,8 +31,10 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         kept.now += 1;
         let now = kept.now;
         let (used, value) = kept.values.as_mut()?.get_mut(key)?;
-        *used = now;
-        Some(value.clone())
+        let (before, value) = (std::mem::replace(used, now), value.clone());
+        kept.by_use.remove(&before);
+        kept.by_use.insert(now, key.clone());
+        Some(value)
     }
 
     /// Keeps a value and returns it.
@@ -40,16 +43,14 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         kept.now += 1;
         let (now, cost) = (kept.now, (self.cost)(&value));
         kept.used += cost;
-        if let Some((_, before)) = kept.values.get_or_insert_default().insert(key, (now, value.clone())) {
+        kept.by_use.insert(now, key.clone());
+        if let Some((used, before)) = kept.values.get_or_insert_default().insert(key, (now, value.clone())) {
+            kept.by_use.remove(&used);
             kept.used = kept.used.saturating_sub((self.cost)(&before));
         }
-        while kept.used > self.capacity {
-            let values = kept.values.get_or_insert_default();
-            if values.len() < 2 {
-                break;
-            }
-            let Some(oldest) = values.iter().min_by_key(|(_, (used, _))| *used).map(|(key, _)| key.clone()) else { break };
-            let removed = values.remove(&oldest).map_or(0, |(_, value)| (self.cost)(&value));
+        while kept.used > self.capacity && kept.by_use.len() > 1 {
+            let Some((_, oldest)) = kept.by_use.pop_first() else { break };
+            let removed = kept.values.get_or_insert_default().remove(&oldest).map_or(0, |(_, value)| (self.cost)(&value));
             kept.used = kept.used.saturating_sub(removed);
         }
         value
@@ -57,7 +58,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
 
     /// Removes all values.
     pub(super) fn clear(&self) {
-        *self.kept() = Kept { values: None, used: 0, now: 0 };
+        *self.kept() = Kept { values: None, by_use: BTreeMap::new(), used: 0, now: 0 };
     }
 
     pub(super) fn len(&self) -> usize {

@@ -1,5 +1,6 @@
 //! Where the chunks of a segment are (TS-14 to TS-20). A count is a claim: positions of chunks of one size are multiplied, not listed (TS-41).
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
 use base64::Engine;
@@ -39,7 +40,7 @@ impl Chunk {
 }
 
 /// The chunks of one segment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChunkTable {
     /// Bytes of the segment in each chunk but the last; not 0.
     chunk_size: u64,
@@ -86,6 +87,13 @@ impl ChunkTable {
                 Err(TieredError::manifest("TS-14", text))
             }
         }
+    }
+
+    /// A number that differs between tables with other chunks.
+    pub(super) fn layout(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
     }
 
     /// How many chunks the segment has.

@@ -21,7 +21,9 @@ use crate::validate::{Finding, Severity};
 use crate::wire::as_u64;
 
 /// Most stored bytes that are fetched with one request. One chunk is always fetched whole.
-const MOST_FETCHED: u64 = 8 << 20;
+pub(super) const MOST_FETCHED: u64 = 8 << 20;
+/// Most chunks of one request.
+pub(super) const MOST_CHUNKS: usize = 1024;
 /// No entry begins with this byte: its length would be negative.
 const FILLER: u8 = 0xff;
 /// Bytes of decrypted and decompressed chunks that are kept. A chunk has 4 MiB as a rule, and one alone may have more.
@@ -29,7 +31,9 @@ const MOST_CACHED: u64 = 64 << 20;
 
 /// A segment, its version, and the number of a chunk.
 type Key = (Arc<str>, u64);
-static CHUNKS: Cache<Key, Bytes> = Cache::new(MOST_CACHED, |bytes| as_u64(bytes.len()));
+static CHUNKS: Cache<Key, Bytes> = Cache::new(MOST_CACHED, |bytes| as_u64(bytes.len()) + CHUNK_COST);
+/// Bytes that a kept chunk takes beside its own.
+const CHUNK_COST: u64 = 256;
 
 /// Forget all chunks that this process keeps.
 pub fn forget_chunks() {
@@ -91,7 +95,7 @@ impl ChunkedFile {
             return Err(TieredError::manifest("TS-18", text));
         }
         let version = format!("{} {}", size, stored.version().1);
-        let key = format!("{name} {version} {}", table.file_size).into();
+        let key = format!("{name} {version} {:x}", table.layout()).into();
         let whole = table.whole_in(size);
         let is_plain = opener.is_none() && (table.is_identity() || size == table.file_size);
         let stored_end = if is_plain { size } else { 0 };
@@ -124,6 +128,7 @@ impl ChunkedFile {
             at = stop;
         }
         'runs: for run in self.runs(at..wanted.end) {
+            interrupt.ensure_wanted()?;
             for (chunk, found) in run.iter().zip(self.fetched(&run, &mut part, interrupt)?) {
                 let bytes = at.max(chunk.position)..wanted.end.min(chunk.bytes().end);
                 let within = |position: u64| usize::try_from(position - chunk.position).unwrap_or(usize::MAX);
@@ -191,7 +196,9 @@ impl ChunkedFile {
         for chunk in self.chunks(bytes) {
             let begin = runs.last().and_then(|run| run.first()).map(|first| first.stored_position);
             match runs.last_mut() {
-                Some(run) if begin.is_some_and(|begin| chunk.stored().end - begin <= MOST_FETCHED) => run.push(chunk),
+                Some(run) if run.len() < MOST_CHUNKS && begin.is_some_and(|begin| chunk.stored().end - begin <= MOST_FETCHED) => {
+                    run.push(chunk);
+                }
                 _ => runs.push(vec![chunk]),
             }
         }
@@ -200,13 +207,14 @@ impl ChunkedFile {
 
     /// Returns the bytes of neighbouring chunks, `None` for a damaged one. Fetches those that are missing in the cache with one request.
     fn fetched(&self, run: &[Chunk], part: &mut Part, interrupt: &Interrupt) -> Result<Vec<Option<Bytes>>> {
-        let mut found: Vec<Option<Bytes>> = run.iter().map(|chunk| self.cached(chunk.number)).collect();
-        let is_missing = |(chunk, found): &(&Chunk, &Option<Bytes>)| found.is_none() && !self.is_lost(chunk);
-        let missing: Vec<Chunk> = run.iter().zip(&found).filter(is_missing).map(|(chunk, _)| *chunk).collect();
-        let (Some(first), Some(last)) = (missing.first(), missing.last()) else { return Ok(found) };
+        let mut found: Vec<Option<Bytes>> = run.iter().map(|chunk| self.cached(chunk)).collect();
+        let is_missing: Vec<bool> = run.iter().zip(&found).map(|(chunk, found)| found.is_none() && !self.is_lost(chunk)).collect();
+        let mut missing = run.iter().zip(&is_missing).filter(|(_, is_missing)| **is_missing).map(|(chunk, _)| chunk);
+        let Some(first) = missing.next() else { return Ok(found) };
+        let last = missing.next_back().unwrap_or(first);
         let stored = self.stored.read(first.stored_position..last.stored().end, interrupt)?;
         part.count(&stored);
-        for (chunk, found) in run.iter().zip(&mut found).filter(|(chunk, _)| missing.contains(chunk)) {
+        for ((chunk, found), _) in run.iter().zip(&mut found).zip(&is_missing).filter(|(_, is_missing)| **is_missing) {
             let at = |position: u64| usize::try_from(position - first.stored_position).unwrap_or(usize::MAX).min(stored.len());
             let opened = self.opened(chunk, &stored.slice(at(chunk.stored_position)..at(chunk.stored().end)));
             *found = self.kept(chunk, opened);
@@ -240,8 +248,9 @@ impl ChunkedFile {
         }
     }
 
-    pub(super) fn cached(&self, number: u64) -> Option<Bytes> {
-        CHUNKS.get(&(Arc::clone(&self.key), number))
+    pub(super) fn cached(&self, chunk: &Chunk) -> Option<Bytes> {
+        // Of a chunk after the end of a cut object, the rest of the segment stands for it.
+        CHUNKS.get(&(Arc::clone(&self.key), chunk.number)).filter(|data| as_u64(data.len()) == chunk.size)
     }
 
     pub(super) fn is_lost(&self, chunk: &Chunk) -> bool {

@@ -85,6 +85,9 @@ pub fn read(uri: &Uri, most: u64, interrupt: &Interrupt) -> Result<Option<Bytes>
 /// `Undecided` if two uploads overlap and have different records; those of the store.
 pub fn entries(uri: &Uri, interrupt: &Interrupt) -> Result<Vec<PlaceEntry>> {
     let view = View::of(&uri.place, &uri.keys, None, false, interrupt)?;
+    if let Some(known) = view.entries.get() {
+        return Ok(known.clone());
+    }
     let others = view.listed.values().filter(|entry| entry.is_directory || ObjectName::parse(&entry.name).is_none());
     let mut found: BTreeMap<String, PlaceEntry> = others.map(|entry| (entry.name.clone(), entry.clone())).collect();
     let mut add = |name: String, size: u64| {
@@ -101,7 +104,7 @@ pub fn entries(uri: &Uri, interrupt: &Interrupt) -> Result<Vec<PlaceEntry>> {
             add(CHECKPOINT.to_owned(), 0);
         }
     }
-    Ok(found.into_values().collect())
+    Ok(view.entries.get_or_init(|| found.into_values().collect()).clone())
 }
 
 /// Return the entry of a path.
@@ -251,7 +254,9 @@ impl<'a> File<'a> {
             Err(TieredError::Chunk(_)) => None,
             index => index?,
         };
-        let found = first_reaching(log, &offsets_in(&index.unwrap_or_default(), base_offset), before, interrupt)?;
+        let by_name = UploadOffsets { start: base_offset, end: None };
+        let allowed = objects.map_or(by_name, |objects| objects.manifest.offsets(base_offset));
+        let found = first_reaching(log, &offsets_in(&index.unwrap_or_default(), base_offset), (allowed, before), interrupt)?;
         Ok(CUTS.put(key, found.map(|batch| batch.position)))
     }
 

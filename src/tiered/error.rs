@@ -131,6 +131,7 @@ impl From<Error> for TieredError {
 impl From<TieredError> for io::Error {
     fn from(error: TieredError) -> Self {
         let lost = match &error {
+            error if error.is_interrupted() => return Self::other(Error::from(ErrorKind::Interrupted)),
             TieredError::Store(error) => return error.clone().into(),
             TieredError::Log(error) => return Self::other(error.clone()),
             TieredError::Chunk(lost) => Some(lost.bytes.clone()).filter(|bytes| !bytes.is_empty()),

@@ -182,12 +182,15 @@ pub(super) struct LogReader<'a> {
     file: &'a TieredFile,
     window: Window,
     interrupt: &'a Interrupt,
-    failed: Mutex<Option<TieredError>>,
+    failed: Failed,
 }
+
+/// The last error of a file.
+type Failed = Arc<Mutex<Option<TieredError>>>;
 
 impl<'a> LogReader<'a> {
     pub(super) fn new(file: &'a TieredFile, interrupt: &'a Interrupt) -> Self {
-        Self { file, window: Window::default(), interrupt, failed: Mutex::new(None) }
+        Self { file, window: Window::default(), interrupt, failed: Failed::default() }
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -196,8 +199,13 @@ impl<'a> LogReader<'a> {
 
     /// The bytes from a position on, with other bytes in the place of damaged ones.
     pub(super) fn source(&self, start: u64) -> Source {
-        let reader = LogBytes { file: self.file.clone(), at: start, interrupt: self.interrupt.clone() };
+        let reader = LogBytes { file: self.file.clone(), at: start, interrupt: self.interrupt.clone(), failed: Arc::clone(&self.failed) };
         Source::reader(Box::new(reader), start)
+    }
+
+    /// Passes an error by, after which the look-up goes on.
+    pub(super) fn forget(&self) {
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// The error of the file for one of a look-up.
@@ -231,11 +239,15 @@ struct LogBytes {
     file: TieredFile,
     at: u64,
     interrupt: Interrupt,
+    failed: Failed,
 }
 
 impl Read for LogBytes {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let part = self.file.read(self.at, as_u64(to.len()), true, &self.interrupt)?;
+        let part = self.file.read(self.at, as_u64(to.len()), true, &self.interrupt).map_err(|error| {
+            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
+            error
+        })?;
         let len = part.bytes.len().min(to.len());
         if let (Some(to), Some(from)) = (to.get_mut(..len), part.bytes.get(..len)) {
             to.copy_from_slice(from);

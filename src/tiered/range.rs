@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 
 use super::chunk_table::Chunk;
-use super::chunks::ChunkedFile;
+use super::chunks::{ChunkedFile, MOST_CHUNKS, MOST_FETCHED};
 use super::error::{Result, TieredError};
 use super::file::{Content, Part, TieredFile};
 use crate::interrupt::Interrupt;
@@ -19,7 +19,7 @@ use crate::wire::as_u64;
 const REQUEST_LEN: u64 = 4 << 20;
 /// Requests that are in flight, or answered and not read.
 const MOST_PENDING: usize = 8;
-/// Bytes of the segment in them.
+/// Bytes of the segment in them, or of the object if those are more.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Bytes of a file of uploaded segments. At the end it asks whether the object is still the same.
@@ -136,7 +136,8 @@ struct ChunksAhead {
     /// Where the next request begins, and where the last one ends, in the segment.
     next: u64,
     end: u64,
-    pending: VecDeque<(Range<u64>, Pending<Answer>)>,
+    /// The bytes of the segment, the most of those and of the object, and the answer.
+    pending: VecDeque<(Range<u64>, u64, Pending<Answer>)>,
     /// Requests that were answered: one more is made ahead for each.
     taken: usize,
 }
@@ -150,8 +151,8 @@ impl ChunksAhead {
     /// Takes the answers up to the chunk at a position, which the file keeps then, and begins to fetch those after it.
     fn advance(&mut self, at: u64, part: &mut Part, interrupt: &Interrupt) -> Result<()> {
         self.begin()?;
-        while self.pending.front().is_some_and(|(bytes, _)| bytes.start <= at) {
-            let Some((_, answer)) = self.pending.pop_front() else { break };
+        while self.pending.front().is_some_and(|(bytes, ..)| bytes.start <= at) {
+            let Some((_, _, answer)) = self.pending.pop_front() else { break };
             let (opened, fetched) = answer.answer(&self.file.name, interrupt)?;
             for (chunk, data) in opened {
                 self.file.kept(&chunk, data);
@@ -164,11 +165,12 @@ impl ChunksAhead {
     }
 
     fn begin(&mut self) -> Result<()> {
-        let waiting = |pending: &VecDeque<(Range<u64>, _)>| pending.iter().map(|(bytes, _)| bytes.end - bytes.start).sum::<u64>();
+        let waiting = |pending: &VecDeque<(_, u64, _)>| pending.iter().map(|(_, len, _)| *len).sum::<u64>();
         while self.next < self.end && self.pending.len() <= self.taken.min(MOST_PENDING - 1) && waiting(&self.pending) < MOST_BYTES {
             let run = self.run();
             let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(()) };
             let (bytes, stored) = (first.position..last.bytes().end, first.stored_position..last.stored().end);
+            let len = (bytes.end - bytes.start).max(stored.end.saturating_sub(stored.start));
             let file = Arc::clone(&self.file);
             let pending = self.stored.begin_work(stored.clone(), move |found: Bytes| {
                 let at = |position: u64| usize::try_from(position - stored.start).unwrap_or(usize::MAX).min(found.len());
@@ -179,7 +181,7 @@ impl ChunksAhead {
                 (run.into_iter().map(opened).collect(), as_u64(found.len()))
             })?;
             self.next = bytes.end;
-            self.pending.push_back((bytes, pending));
+            self.pending.push_back((bytes, len, pending));
         }
         Ok(())
     }
@@ -189,9 +191,12 @@ impl ChunksAhead {
         let mut run: Vec<Chunk> = Vec::new();
         while self.next < self.end {
             let Some(chunk) = self.file.chunk_at(self.next) else { break };
-            let is_known = self.file.is_lost(&chunk) || self.file.cached(chunk.number).is_some();
-            let len = run.first().map_or(0, |first| chunk.bytes().end - first.position);
-            if (is_known && !run.is_empty()) || len > REQUEST_LEN {
+            let is_known = self.file.is_lost(&chunk) || self.file.cached(&chunk).is_some();
+            let len = |end: u64, begin: fn(&Chunk) -> u64| run.first().map_or(0, |first| end.saturating_sub(begin(first)));
+            let is_large = len(chunk.bytes().end, |first| first.position) > REQUEST_LEN
+                || len(chunk.stored().end, |first| first.stored_position) > MOST_FETCHED
+                || run.len() >= MOST_CHUNKS;
+            if !run.is_empty() && (is_known || is_large) {
                 break;
             }
             self.next = chunk.bytes().end;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::{self, Builder};
 use std::time::Duration;
 
 use super::cache::Cache;
@@ -217,11 +218,12 @@ fn asked<T: Sync, U: Send>(
     // Python's signals reach the thread that waits.
     let is_unwanted = Arc::new(AtomicBool::new(false));
     let (next, (sender, answers)) = (AtomicUsize::new(0), mpsc::channel());
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         for _ in 0..REQUESTS.min(items.len()) {
             let (sender, next, ask, flag) = (sender.clone(), &next, &ask, Arc::clone(&is_unwanted));
             let own = Interrupt::new(move || flag.load(Ordering::Relaxed));
-            scope.spawn(move || {
+            // With fewer threads the others do more.
+            let _ = Builder::new().spawn_scoped(scope, move || {
                 while let Some((at, item)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, items.get(at)?))) {
                     if sender.send((at, ask(item, &own))).is_err() {
                         return;

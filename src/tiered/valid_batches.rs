@@ -7,7 +7,7 @@ use crate::framing::{Ending, Frame, Piece, Runs, Source, Step, step};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::log::Lookup;
-use crate::model::{BatchHeader, Formats};
+use crate::model::{BatchHeader, Formats, UploadOffsets};
 use crate::sidecar::OffsetEntry;
 use crate::wire::as_u64;
 
@@ -68,27 +68,32 @@ pub(super) fn each_valid(
     }
 }
 
-/// Returns the first valid batch of a log with a last offset at or after an offset.
+/// Returns the first valid batch of a log with a last offset at or after an offset, of those with offsets that the upload has.
 ///
 /// # Errors
 /// If the log cannot be read.
-pub(super) fn first_reaching(log: &TieredFile, offsets: &[OffsetEntry], offset: i64, interrupt: &Interrupt) -> Result<Option<BatchHeader>> {
+pub(super) fn first_reaching(
+    log: &TieredFile,
+    offsets: &[OffsetEntry],
+    (allowed, offset): (UploadOffsets, i64),
+    interrupt: &Interrupt,
+) -> Result<Option<BatchHeader>> {
     let reader = LogReader::new(log, interrupt);
     let lookup = lookup(&reader, offsets);
     match lookup.offset(offset) {
         Ok(place) if place.header.is_some() => {
-            if let Some(batch) = valid_at(&lookup, place.position)? {
+            if let Some(batch) = valid_at(&reader, &lookup, place.position)? {
                 return Ok(Some(batch));
             }
         }
         // Damage before the offset. Reading reports it; the valid batches after it still have offsets.
         Err(error) if !error.is_about_data() => return Err(reader.raised(error)),
-        _ => {}
+        _ => reader.forget(),
     }
     let (first, _) = lookup.valid_range(Some(offset), None).map_err(|error| reader.raised(error))?;
     let mut found = None;
     let walked = each_valid(reader.source(first), false, interrupt, |batch| {
-        found = Some(*batch).filter(|batch| batch.last_offset >= offset);
+        found = Some(*batch).filter(|batch| batch.last_offset >= offset && allowed.holds(batch));
         found.is_none()
     });
     walked.map_err(|error| reader.raised(error)).map(|()| found)
@@ -109,8 +114,9 @@ pub(super) fn valid_end(log: &TieredFile, offsets: &[OffsetEntry], interrupt: &I
                 Err(error) if !error.is_about_data() => return Err(reader.raised(error)),
                 last => last.ok().flatten(),
             };
+            reader.forget();
             if let Some(last) = last.filter(|last| last.position > MOST_WHOLE)
-                && let Some(last) = valid_at(&lookup, last.position)?
+                && let Some(last) = valid_at(&reader, &lookup, last.position)?
             {
                 let (offset, last_base_offset) = (last.last_offset, last.base_offset);
                 return Ok(Some(SegmentEnd { offset, certain: offset, last_base_offset }));
@@ -137,9 +143,9 @@ fn lookup<'a>(reader: &'a LogReader<'_>, offsets: &'a [OffsetEntry]) -> Lookup<'
 }
 
 /// The header of the batch at a position, if it is valid; bytes that cannot be read are not.
-fn valid_at(lookup: &Lookup<'_>, position: u64) -> Result<Option<BatchHeader>> {
+fn valid_at(reader: &LogReader<'_>, lookup: &Lookup<'_>, position: u64) -> Result<Option<BatchHeader>> {
     match lookup.valid_at(position) {
-        Err(error) if !error.is_about_data() => Err(error.into()),
+        Err(error) if !error.is_about_data() => Err(reader.raised(error)),
         found => Ok(found.ok().flatten()),
     }
 }

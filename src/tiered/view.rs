@@ -1,7 +1,7 @@
 //! The uploads of directories: which are read, and under which names.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::cache::Cache;
@@ -45,6 +45,8 @@ pub(super) struct View {
     /// Its files and directories, by name.
     pub(super) listed: BTreeMap<String, PlaceEntry>,
     pub(super) found: Vec<FoundUpload>,
+    /// The content as a log directory, after it was first asked for.
+    pub(super) entries: OnceLock<Vec<PlaceEntry>>,
 }
 
 impl View {
@@ -69,7 +71,7 @@ impl View {
         let found = if is_uploaded { uploads_in(directory, &content, interrupt)? } else { Vec::new() };
         let found = with_states(directory, found, keys, interrupt)?;
         let listed = content.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
-        let view = Arc::new(Self { listed, found });
+        let view = Arc::new(Self { listed, found, entries: OnceLock::new() });
         if !is_listed {
             let took: Duration = begun.elapsed();
             VIEWS.put(key, (Instant::now() + took * KEPT_TIMES, Arc::clone(&view)));

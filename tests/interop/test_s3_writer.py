@@ -87,7 +87,8 @@ def test_spark_writes_to_a_bucket_and_goes_on_there(server: Server, spark: Spark
         frame = spark.createDataFrame([(f"{job} {value}", *place) for value, *place in rows], "value string, topic string, partition int")
         writing = frame.repartition("topic", "partition").write.format("logsegment").option("compression", "zstd")
         writing.option("segmentBytes", "400").option("batchBytes", "200").mode("append").save(server.uri("both"))
-    back = spark.read.format("logsegment").load(server.uri("both")).selectExpr("cast(value as string)", "topic", "partition")
+    place = with_options(server.uri("both"), server.options)[:]
+    back = spark.read.format("logsegment").load(place).selectExpr("cast(value as string)", "topic", "partition")
     assert sorted(map(tuple, back.collect())) == sorted((f"{job} {value}", *place) for job in range(2) for value, *place in rows)
     for topic in ("topic0", "topic1"):
         for partition in range(2):

@@ -196,7 +196,7 @@ impl StoredRange {
     /// When the store does not give the file.
     pub fn open(uri: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>) -> io::Result<Self> {
         if let Some(range) = signals.expected(uri, (start, end)) {
-            let range = asked(signals, || range.answer(&shown(uri), &signals.interrupt()))?;
+            let range = asked(signals, || range.answer(&shown(uri), &signals.interrupt()))?.with_interrupt(signals.interrupt());
             let file = range.file().clone();
             let log = StoredLog::of(uri, Object::Stored(Box::new(file.clone())), file.size(), None, signals);
             let log = if let Some(end) = end { log.up_to(end) } else { log };

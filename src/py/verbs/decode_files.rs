@@ -44,7 +44,9 @@ pub fn decode_files(
         None => stream::schema_of(&shared),
     };
     let mut waiting: Vec<(Arc<str>, Open)> = Vec::with_capacity(parts.len());
-    let following: Vec<_> = parts.iter().skip(1).map(|(file, _)| Some(file.get().clone())).chain([None]).collect();
+    // A reader that has come to the second file reads on, as a rule. One that looks at the first has fetched little.
+    let after_next = parts.iter().skip(2).map(|(file, _)| Some(file.get().clone()));
+    let following: Vec<_> = [None].into_iter().chain(after_next).chain([None]).collect();
     for ((file, options), next) in parts.into_iter().zip(following) {
         let typed = options.to_typed()?;
         let mut stream = options.to_record_stream(interrupt.clone())?;

@@ -72,7 +72,7 @@ pub fn validate_log(
             let (mut opened, recorded) = opened.map_err(|error| paths::raised(py, &error, path, &signals))?;
             headers.extend(recorded.map(|recorded| (path.clone(), recorded)));
             if let Some((path_of_next, ..)) = files.get(index + 1) {
-                FileSource::segment_of(path_of_next.clone(), None).expect(&signals);
+                py.detach(|| FileSource::segment_of(path_of_next.clone(), None).expect(&signals));
             }
             let mut own_decode = decode.clone();
             let name: Arc<str> = Arc::from(store::shown(path));

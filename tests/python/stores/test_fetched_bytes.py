@@ -54,7 +54,9 @@ def test_validation_fetches_each_byte_once(damaged: int | None, log: Path):
         (one.rule, one.position, one.length, one.message) for one in expected.findings
     ]
     assert expected.ok is (damaged is None)
-    assert fetched <= 1.1 * size
+    # A damaged segment is read again, for what is safe in it, and from the damage on for the files next to it.
+    again = 0 if damaged is None else 2 * first.stat().st_size
+    assert fetched <= 1.1 * (size + again)
 
 
 def test_indexes_that_contradict_a_log_in_a_store_are_found(log: Path):
@@ -80,8 +82,8 @@ def test_transactions_in_a_store_are_held_against_their_index(tmp_path: Path, as
 
 
 def test_the_next_segment_is_requested_while_one_is_read(log: Path, monkeypatch: pytest.MonkeyPatch):
-    """The server holds the last range of the first segment back until the second one is asked for."""
-    first, second, *_ = sorted(log.glob("*.log"))
+    """The server holds the last range of the second segment back until the third one is asked for."""
+    _, first, second, *_ = sorted(log.glob("*.log"))
     is_asked = threading.Event()
     met: list[bool] = []
     answer = object_store.Handler._object

@@ -93,8 +93,9 @@ class SegmentReader(DataSourceReader):
     def _ensure_uncut(self, source: FileSource) -> None:
         """Report a file that was cut after planning: a read of it would give fewer records without an error."""
         size = Segment(source.path).size
-        if source.end is not None and size < source.end:
-            what = f"{source.path} was truncated to {count(size, 'byte')} after the query was planned with {source.end:,}"
+        least = source.start if source.end is None else source.end
+        if size < least:
+            what = f"{source.path} was truncated to {count(size, 'byte')} after the query was planned with {least:,}"
             self._report_loss(OSError(what))
 
     def _report_loss(self, lost: OSError) -> None:
