@@ -224,6 +224,7 @@ fn walk_local(
     found: &mut Vec<(Place, Vec<PlaceEntry>)>,
     interrupt: &Interrupt,
 ) -> Result<(), StoreError> {
+    interrupt.ensure_wanted().map_err(|_| StoreError::new(StoreErrorKind::Interrupted, escaped(path), "interrupted"))?;
     let here = fs::canonicalize(path).map_err(|error| system_error(&error, path))?;
     if above.contains(&here) {
         return Ok(());

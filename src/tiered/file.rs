@@ -244,9 +244,8 @@ struct LogBytes {
 
 impl Read for LogBytes {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let part = self.file.read(self.at, as_u64(to.len()), true, &self.interrupt).map_err(|error| {
+        let part = self.file.read(self.at, as_u64(to.len()), true, &self.interrupt).inspect_err(|error| {
             *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
-            error
         })?;
         let len = part.bytes.len().min(to.len());
         if let (Some(to), Some(from)) = (to.get_mut(..len), part.bytes.get(..len)) {
