@@ -198,7 +198,7 @@ pub fn tiered_error(py: Python<'_>, error: &TieredError) -> PyErr {
     set().err().unwrap_or(raised)
 }
 
-/// What a store says about a missing file; Python has its own words.
+/// The words of stores for a missing file; Python has its own.
 const NO_SUCH_FILE: &str = "no such file or directory";
 /// Numbers of Linux; Python chooses the class by those of the system.
 const ENOENT: i32 = 2;

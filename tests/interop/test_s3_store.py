@@ -379,7 +379,7 @@ def test_what_spark_tells_of_a_bucket_shows_no_secret(server: Server, spark: Spa
 
     frame = reader.load(uri("kafka/payments-0")).where("offset > 5")
     assert frame.count()
-    batches = reader.option("view", "batches").load(uri("kafka/payments-0"))
+    batches = spark.read.format("logsegment").option("view", "batches").load(uri("kafka/payments-0"))
     paths = [row.path for row in batches.select("path").distinct().collect()]
     assert paths
     assert all(path.startswith("s3://lake/kafka/payments-0/") for path in paths)

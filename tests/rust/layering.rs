@@ -29,12 +29,12 @@ const LAYERS: [(&str, u8); 29] = [
     ("rewrite", 6),
     ("columns", 6),
     ("io", 7),
-    ("stores", 7),
+    ("stores", 8),
     ("values", 7),
-    ("tiered", 8),
-    ("jvm", 9),
-    ("py", 9),
-    ("lib", 10),
+    ("tiered", 9),
+    ("jvm", 10),
+    ("py", 10),
+    ("lib", 11),
 ];
 
 /// Layer 0 is one family: limits and interrupts fail with errors.
