@@ -242,7 +242,7 @@ class ChunkError(CorruptError):
     last_offset: int | None
 
 class SegmentKeyError(ValueError):
-    """An encrypted segment cannot be decrypted: there is no private key of its id, or the key is the wrong one.
+    """An encrypted segment cannot be decrypted: there is no private key with its id, or the key does not decrypt it.
 
     The text names the segment and the id. It contains no part of a key, and not why the key is wrong.
     """

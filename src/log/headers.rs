@@ -88,7 +88,7 @@ impl<L: ReadAt> Headers<L> {
         Self { least_window: SPARING_WINDOW, ..self }
     }
 
-    /// Reads no more than each header, for a log of which only the headers are at hand.
+    /// Reads no more than each header: `RecordedHeaders` has no other bytes of the log.
     #[must_use]
     pub fn one_by_one(self) -> Self {
         Self { least_window: SPARING_WINDOW, most_window: SPARING_WINDOW, ..self }

@@ -23,7 +23,7 @@ const MOST_WHOLE: usize = 4 << 10;
 pub struct RecordedHeaders {
     len: u64,
     kept: Mutex<Kept>,
-    /// Bytes that may still be kept, of all logs of one question.
+    /// Bytes that may still be kept, of all logs of a validation.
     left: Arc<AtomicUsize>,
 }
 
@@ -74,7 +74,7 @@ pub struct Recording<R> {
     headers: Arc<RecordedHeaders>,
     /// Bytes that were read.
     at: u64,
-    /// Where the entry begins of which bytes are kept.
+    /// The position of the entry that is recorded.
     next: u64,
     /// Its bytes that are kept so far, and all that are wanted of it.
     front: Vec<u8>,
@@ -111,7 +111,7 @@ impl<R> Recording<R> {
         bytes.get(len..).unwrap_or_default()
     }
 
-    /// Wants more of the entry, or goes on to the next one.
+    /// Requests more bytes of the entry, or continues with the next entry.
     fn complete(&mut self) {
         let size = self.front.get(8..LOG_OVERHEAD).and_then(|field| field.first_chunk::<4>()).map_or(0, |field| i32::from_be_bytes(*field));
         let Some(len) = usize::try_from(size).ok().filter(|size| *size > 0).map(|size| size.saturating_add(LOG_OVERHEAD)) else {

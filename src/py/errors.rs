@@ -66,7 +66,7 @@ create_exception!(
     logsegment,
     SegmentKeyError,
     PyValueError,
-    "An encrypted segment cannot be decrypted: there is no private key of its id, or the key is the wrong one.\n\nThe text names the segment and \
+    "An encrypted segment cannot be decrypted: there is no private key with its id, or the key does not decrypt it.\n\nThe text names the segment and \
      the id. It contains no part of a key, and not why the key is wrong."
 );
 create_exception!(logsegment, StorageOptionError, PyValueError, "A URI or an option of a store is invalid.");

@@ -250,7 +250,7 @@ fn local_entries(path: &Path) -> Result<Vec<(PathBuf, PlaceEntry)>, StoreError> 
     Ok(found)
 }
 
-/// The entry of a file or directory; `None` for a FIFO, a socket or a device, a read of which may wait forever.
+/// The entry of a file or directory; `None` for a FIFO, a socket or a device: a read may wait forever.
 fn local_entry(path: &Path) -> io::Result<Option<PlaceEntry>> {
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() && !metadata.is_dir() {

@@ -56,7 +56,7 @@ impl StoredRange {
         let runtime = handle(&location.to_string())?;
         let own = runtime.clone();
         Ok(Pending::begin(&runtime, async move {
-            // Who takes the range says whether it is wanted.
+            // The reader that takes the range has its own interrupt.
             let mut range = Self::new(StoredFile::asked(store, place).await?, start, end, Interrupt::default());
             range.warmth = MOST_DOUBLINGS;
             range.request(&own);

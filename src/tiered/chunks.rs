@@ -171,12 +171,12 @@ impl ChunkedFile {
         self.chunk_at(position).filter(|chunk| !self.is_cut_off(chunk)).map_or(self.size(), |chunk| chunk.bytes().end)
     }
 
-    /// The chunk at a position; of those after the end of the object one for all.
+    /// The chunk at a position. All bytes after the end of a cut object are a single chunk.
     pub(super) fn chunk_at(&self, position: u64) -> Option<Chunk> {
         self.chunks(position..position.saturating_add(1)).next()
     }
 
-    /// The chunks of a range after the plain bytes; of a chunk that is cut there the rest. The chunks after the end of the object are one.
+    /// The chunks of a range, without the bytes that are read as they are. All bytes after the end of a cut object are a single chunk.
     fn chunks(&self, bytes: Range<u64>) -> impl Iterator<Item = Chunk> {
         let numbers = self.table.holding(bytes);
         let end = numbers.end.min(self.whole.max(numbers.start).saturating_add(1));
@@ -249,7 +249,7 @@ impl ChunkedFile {
     }
 
     pub(super) fn cached(&self, chunk: &Chunk) -> Option<Bytes> {
-        // Of a chunk after the end of a cut object, the rest of the segment stands for it.
+        // The chunk after the end of a cut object has the bytes of the rest of the segment.
         CHUNKS.get(&(Arc::clone(&self.key), chunk.number)).filter(|data| as_u64(data.len()) == chunk.size)
     }
 

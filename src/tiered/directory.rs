@@ -95,11 +95,13 @@ pub fn entries(uri: &Uri, interrupt: &Interrupt) -> Result<Vec<PlaceEntry>> {
         found.entry(name).or_insert(entry);
     };
     if !view.found.is_empty() {
-        for one in view.read()? {
-            sizes(uri, one, &view, interrupt)?.into_iter().for_each(|(name, size)| add(name, size));
+        for candidate in view.read()? {
+            sizes(uri, candidate, &view, interrupt)?.into_iter().for_each(|(name, size)| add(name, size));
         }
         view.snapshots()?.keys().for_each(|offset| add(format!("{offset:020}.snapshot"), 0));
-        let has_epochs = |one: &FoundUpload| one.manifest.is_some() || EPOCH_SUFFIXES.iter().any(|suffix| one.suffixes.contains(*suffix));
+        let has_epochs = |candidate: &FoundUpload| {
+            candidate.manifest.is_some() || EPOCH_SUFFIXES.iter().any(|suffix| candidate.suffixes.contains(*suffix))
+        };
         if view.newest()?.is_some_and(has_epochs) {
             add(CHECKPOINT.to_owned(), 0);
         }
@@ -136,11 +138,11 @@ pub fn segments_in(
     interrupt: &Interrupt,
 ) -> Result<(Vec<UploadedSegment>, Vec<Finding>)> {
     let view = View::of(&directory.place, &directory.keys, listed, true, interrupt)?;
-    let segment = |one: &FoundUpload| {
-        let PartitionName { topic, partition, .. } = one.upload.partition.clone();
-        let (before, base_offset) = (one.before(), one.upload.base_offset);
-        let size = one.upload.size.filter(|_| before.is_none() || one.is_closed);
-        UploadedSegment { name: cut_name(&format!("{}.{LOG}", one.stem()), before), topic, partition, base_offset, size }
+    let segment = |candidate: &FoundUpload| {
+        let PartitionName { topic, partition, .. } = candidate.upload.partition.clone();
+        let (before, base_offset) = (candidate.before(), candidate.upload.base_offset);
+        let size = candidate.upload.size.filter(|_| before.is_none() || candidate.is_closed);
+        UploadedSegment { name: cut_name(&format!("{}.{LOG}", candidate.stem()), before), topic, partition, base_offset, size }
     };
     Ok((view.read()?.into_iter().map(segment).collect(), view.findings()))
 }
@@ -263,20 +265,20 @@ impl<'a> File<'a> {
     /// The error of an upload of which nothing is read, since a key is missing.
     fn closed(&self, interrupt: &Interrupt) -> Result<TieredError> {
         let view = self.view(interrupt)?;
-        let closed = view.found.iter().find(|one| one.is_closed && format!("{}.{LOG}", one.stem()) == self.name);
+        let closed = view.found.iter().find(|candidate| candidate.is_closed && format!("{}.{LOG}", candidate.stem()) == self.name);
         Ok(closed.map_or_else(
             // An upload was added or removed.
             || {
                 let text = "the folder has changed; list it again";
                 TieredError::Store(StoreError::new(StoreErrorKind::NotFound, self.uri.place.to_string(), text))
             },
-            |one| TieredError::Key(one.upload.reason.clone()),
+            |candidate| TieredError::Key(candidate.upload.reason.clone()),
         ))
     }
 
     fn lost(&self, error: ManifestError, first: i64, interrupt: &Interrupt) -> Result<TieredFile> {
         let view = self.view(interrupt)?;
-        let starts = view.found.iter().filter(|one| one.is_read()).map(|one| one.upload.base_offset);
+        let starts = view.found.iter().filter(|candidate| candidate.is_read()).map(|candidate| candidate.upload.base_offset);
         let following = starts.filter(|start| *start > first).min();
         let manifest = self.sidecar_named(MANIFEST).to_string();
         let size = self.uri.place.entry(interrupt)?.size;
@@ -314,20 +316,20 @@ impl<'a> File<'a> {
                 None => Ok(None),
             },
             Some(offset) => match view.snapshots()?.get(&offset) {
-                Some(one) => self.index_of(one, Index::ProducerSnapshot, &["snapshot"], interrupt),
+                Some(candidate) => self.index_of(candidate, Index::ProducerSnapshot, &["snapshot"], interrupt),
                 None => Ok(None),
             },
         }
     }
 
     /// An index of another upload of the directory.
-    fn index_of(&self, one: &FoundUpload, index: Index, suffixes: &[&str], interrupt: &Interrupt) -> Result<Option<Bytes>> {
-        if one.manifest.is_some() {
-            let objects = SegmentObjects::open(&self.directory, &one.name, &self.uri.keys, one.manifest.clone(), interrupt)?;
+    fn index_of(&self, candidate: &FoundUpload, index: Index, suffixes: &[&str], interrupt: &Interrupt) -> Result<Option<Bytes>> {
+        if candidate.manifest.is_some() {
+            let objects = SegmentObjects::open(&self.directory, &candidate.name, &self.uri.keys, candidate.manifest.clone(), interrupt)?;
             return objects.index(index, interrupt);
         }
-        let own = suffixes.iter().find(|suffix| one.suffixes.contains(**suffix));
-        let place = own.map(|suffix| self.directory.join(&format!("{}.{suffix}", one.stem())));
+        let own = suffixes.iter().find(|suffix| candidate.suffixes.contains(**suffix));
+        let place = own.map(|suffix| self.directory.join(&format!("{}.{suffix}", candidate.stem())));
         Ok(place.map(|place| place.read(MOST_INDEX, interrupt)).transpose()?.flatten())
     }
 
@@ -351,27 +353,27 @@ fn len_before(index: Index, data: &[u8], base_offset: i64, before: i64) -> usize
 }
 
 /// Returns the names and sizes of the files of an upload.
-fn sizes(uri: &Uri, one: &FoundUpload, view: &View, interrupt: &Interrupt) -> Result<Vec<(String, u64)>> {
-    let stem = one.stem();
-    let (log, size) = (format!("{stem}.{LOG}"), one.upload.size.unwrap_or(0));
+fn sizes(uri: &Uri, candidate: &FoundUpload, view: &View, interrupt: &Interrupt) -> Result<Vec<(String, u64)>> {
+    let stem = candidate.stem();
+    let (log, size) = (format!("{stem}.{LOG}"), candidate.upload.size.unwrap_or(0));
     let listed = |name: &String| view.listed.get(name).map(|entry| entry.size);
-    if one.is_lost {
+    if candidate.is_lost {
         let size = listed(&log).unwrap_or(0);
         return Ok(vec![(log, size)]);
     }
-    if one.is_closed {
-        return Ok(vec![(cut_name(&log, one.before()), size)]);
+    if candidate.is_closed {
+        return Ok(vec![(cut_name(&log, candidate.before()), size)]);
     }
     let names = [Index::Offset, Index::Timestamp, Index::Transaction].map(|index| (index, format!("{stem}.{}", index.suffix())));
-    if let Some(before) = one.before() {
+    if let Some(before) = candidate.before() {
         let whole = std::iter::once(log).chain(names.into_iter().map(|(_, name)| name));
         return cut_sizes(uri, before, whole, interrupt);
     }
     let mut sizes = vec![(log, size)];
-    match one.manifest.as_ref().filter(|manifest| manifest.parts.is_some()) {
+    match candidate.manifest.as_ref().filter(|manifest| manifest.parts.is_some()) {
         None => sizes.extend(names.into_iter().filter_map(|(_, name)| Some((name.clone(), listed(&name)?)))),
         Some(manifest) => {
-            let objects = SegmentObjects::open(&uri.place, &one.name, &uri.keys, Some(Arc::clone(manifest)), interrupt)?;
+            let objects = SegmentObjects::open(&uri.place, &candidate.name, &uri.keys, Some(Arc::clone(manifest)), interrupt)?;
             sizes.extend(names.into_iter().filter_map(|(index, name)| Some((name, objects.index_size(index)?))));
         }
     }

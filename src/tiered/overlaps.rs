@@ -46,33 +46,38 @@ type Spans = BTreeMap<String, Span>;
 /// # Errors
 /// Those of the store.
 pub(super) fn with_states(directory: &Place, found: Vec<FoundUpload>, keys: &Keys, interrupt: &Interrupt) -> Result<Vec<FoundUpload>> {
-    let by_stem: BTreeMap<String, FoundUpload> = found.iter().map(|one| (one.stem(), one.clone())).collect();
+    let by_stem: BTreeMap<String, FoundUpload> = found.iter().map(|candidate| (candidate.stem(), candidate.clone())).collect();
     let epochs_of = |stem: &str| -> Result<Vec<(i32, i64)>> {
-        let Some(one) = by_stem.get(stem) else { return Ok(Vec::new()) };
-        if one.manifest.is_none() {
-            return local_epochs(directory, one, interrupt);
+        let Some(candidate) = by_stem.get(stem) else { return Ok(Vec::new()) };
+        if candidate.manifest.is_none() {
+            return local_epochs(directory, candidate, interrupt);
         }
-        let objects = SegmentObjects::open(directory, &one.name, keys, one.manifest.clone(), interrupt)?;
+        let objects = SegmentObjects::open(directory, &candidate.name, keys, candidate.manifest.clone(), interrupt)?;
         match objects.index(Index::LeaderEpoch, interrupt) {
             Ok(bytes) => Ok(epochs_in(&bytes.unwrap_or_default())),
             Err(TieredError::Chunk(_) | TieredError::Manifest(_)) => Ok(Vec::new()),
             Err(error) => Err(error),
         }
     };
-    let known = |one: &FoundUpload| Some((one.stem(), one.span.clone()?)).filter(|_| one.upload.state == UploadState::Finished);
+    let known = |candidate: &FoundUpload| {
+        Some((candidate.stem(), candidate.span.clone()?)).filter(|_| candidate.upload.state == UploadState::Finished)
+    };
     let spans: Spans = found.iter().filter_map(known).collect();
     let decided: Vec<FoundUpload> = match chosen(&spans, epochs_of) {
-        Ok(choice) => found.into_iter().map(|one| with_choice(one, &choice, &by_stem)).collect(),
+        Ok(choice) => found.into_iter().map(|candidate| with_choice(candidate, &choice, &by_stem)).collect(),
         Err(TieredError::Key(error)) => {
             let mut order: Vec<&str> = spans.keys().map(String::as_str).collect();
             order.sort_by_key(|name| start(&spans, name));
-            let unchosen: BTreeSet<_> = overlapping(&order, &spans).into_iter().flat_map(|(one, other)| [one, other]).collect();
-            found.into_iter().map(|one| if unchosen.contains(one.stem().as_str()) { closed(one, &error) } else { one }).collect()
+            let unchosen: BTreeSet<_> = overlapping(&order, &spans).into_iter().flat_map(|(first, second)| [first, second]).collect();
+            found
+                .into_iter()
+                .map(|candidate| if unchosen.contains(candidate.stem().as_str()) { closed(candidate, &error) } else { candidate })
+                .collect()
         }
         Err(error) => return Err(error),
     };
-    let place = decided.iter().find(|one| one.manifest.is_some()).map(|one| one.upload.partition.clone());
-    let gaps: Vec<FoundUpload> = decided.iter().map(|one| with_gap(one.clone(), &decided, place.as_ref())).collect();
+    let place = decided.iter().find(|candidate| candidate.manifest.is_some()).map(|candidate| candidate.upload.partition.clone());
+    let gaps: Vec<FoundUpload> = decided.iter().map(|candidate| with_gap(candidate.clone(), &decided, place.as_ref())).collect();
     Ok(gaps)
 }
 
@@ -81,10 +86,10 @@ pub(super) fn with_states(directory: &Place, found: Vec<FoundUpload>, keys: &Key
 /// # Errors
 /// `Undecided` if two uploads overlap and no metadata decides which of them counts.
 pub(super) fn ensure_decided(found: &[FoundUpload]) -> Result<Vec<&FoundUpload>> {
-    let wanted: Vec<&FoundUpload> = found.iter().filter(|one| one.is_read()).collect();
-    for one in &wanted {
-        if let Some(rival) = &one.rival {
-            let path = &one.upload.path;
+    let wanted: Vec<&FoundUpload> = found.iter().filter(|candidate| candidate.is_read()).collect();
+    for candidate in &wanted {
+        if let Some(rival) = &candidate.rival {
+            let path = &candidate.upload.path;
             let text = "uploaded more than once, without metadata that decides which one counts";
             let text = format!("{text}: {rival} and {path} overlap; pass the segments to read by name");
             return Err(TieredError::Undecided { text, uri: path.clone() });
@@ -104,8 +109,8 @@ fn chosen(spans: &Spans, epochs_of: impl Fn(&str) -> Result<Vec<(i32, i64)>>) ->
     if overlaps.is_empty() {
         return Ok(choice);
     }
-    let differ = |(one, other): &(&str, &str)| match (spans.get(*one), spans.get(*other)) {
-        (Some(one), Some(other)) => common_epochs(one, (other.start, other.end)) != common_epochs(other, (one.start, one.end)),
+    let differ = |(first, second): &(&str, &str)| match (spans.get(*first), spans.get(*second)) {
+        (Some(first), Some(second)) => common_epochs(first, (second.start, second.end)) != common_epochs(second, (first.start, first.end)),
         _ => false,
     };
     if overlaps.iter().any(differ)
@@ -117,7 +122,7 @@ fn chosen(spans: &Spans, epochs_of: impl Fn(&str) -> Result<Vec<(i32, i64)>>) ->
             // The manifest of the newest upload has the epochs of its own offsets as well.
             chain = spans.get(newest).map(|span| span.epochs.clone()).unwrap_or_default();
         }
-        let names: BTreeSet<&str> = overlaps.iter().flat_map(|(one, other)| [*one, *other]).collect();
+        let names: BTreeSet<&str> = overlaps.iter().flat_map(|(first, second)| [*first, *second]).collect();
         for (name, span) in spans.iter().filter(|(name, _)| names.contains(name.as_str())) {
             choice.cut_superseded(name, span, &chain, newest);
         }
@@ -206,9 +211,9 @@ fn first_foreign(span: &Span, chain: &[(i64, i32)]) -> Option<i64> {
 }
 
 /// Returns true if the common offsets up to `end` have the same known epochs.
-fn are_same(one: &Span, other: &Span, end: i64) -> bool {
-    let both = (one.start.max(other.start), end);
-    let (own, others) = (common_epochs(one, both), common_epochs(other, both));
+fn are_same(first: &Span, second: &Span, end: i64) -> bool {
+    let both = (first.start.max(second.start), end);
+    let (own, others) = (common_epochs(first, both), common_epochs(second, both));
     own == others && own.iter().all(|(_, epoch)| epoch.is_some())
 }
 
@@ -224,17 +229,17 @@ fn epoch_at(epochs: &[(i64, i32)], offset: i64) -> Option<i32> {
     at.checked_sub(1).and_then(|at| epochs.get(at)).map(|(_, epoch)| *epoch)
 }
 
-fn with_choice(mut one: FoundUpload, choice: &Choice, by_stem: &BTreeMap<String, FoundUpload>) -> FoundUpload {
-    let stem = one.stem();
+fn with_choice(mut candidate: FoundUpload, choice: &Choice, by_stem: &BTreeMap<String, FoundUpload>) -> FoundUpload {
+    let stem = candidate.stem();
     if let Some(LeftOut { state, other }) = choice.left_out.get(&stem) {
-        one.upload.state = *state;
-        one.upload.reason = if *state == UploadState::Superseded {
+        candidate.upload.state = *state;
+        candidate.upload.reason = if *state == UploadState::Superseded {
             format!("superseded: its leader epochs are not those of the checkpoint with {other}")
         } else {
             format!("duplicate: {other} holds the same records; if that one is damaged, pass the .log of this one")
         };
-        let offsets = (Some(one.upload.base_offset), one.upload.end_offset);
-        return with_finding(one, Severity::Info, offsets, Some("TS-44"));
+        let offsets = (Some(candidate.upload.base_offset), candidate.upload.end_offset);
+        return with_finding(candidate, Severity::Info, offsets, Some("TS-44"));
     }
     if let Some((offset, why)) = choice.cuts.get(&stem) {
         let other = &why.other;
@@ -243,87 +248,92 @@ fn with_choice(mut one: FoundUpload, choice: &Choice, by_stem: &BTreeMap<String,
         } else {
             format!("{other} holds the same records")
         };
-        one.upload.reason = format!("not read from offset {offset} on: {cause}");
-        one.upload.last_read = Some(offset.saturating_sub(1));
-        let offsets = (Some(*offset), one.span.as_ref().map(|span| span.end));
-        one = with_finding(one, Severity::Info, offsets, Some("TS-44"));
+        candidate.upload.reason = format!("not read from offset {offset} on: {cause}");
+        candidate.upload.last_read = Some(offset.saturating_sub(1));
+        let offsets = (Some(*offset), candidate.span.as_ref().map(|span| span.end));
+        candidate = with_finding(candidate, Severity::Info, offsets, Some("TS-44"));
     }
-    one.rival = choice.undecided.get(&stem).and_then(|other| by_stem.get(other)).map(|other| other.upload.path.clone());
-    one
+    candidate.rival = choice.undecided.get(&stem).and_then(|other| by_stem.get(other)).map(|other| other.upload.path.clone());
+    candidate
 }
 
-fn closed(mut one: FoundUpload, error: &str) -> FoundUpload {
-    one.upload.reason = format!("{} overlaps with others, and cannot be decrypted to choose one: {error}", one.upload.path);
-    one.is_closed = true;
-    one
+fn closed(mut candidate: FoundUpload, error: &str) -> FoundUpload {
+    candidate.upload.reason = format!("{} overlaps with others, and cannot be decrypted to choose one: {error}", candidate.upload.path);
+    candidate.is_closed = true;
+    candidate
 }
 
 /// Adds to an upload that cannot be read whether another one holds its offsets.
-fn with_gap(mut one: FoundUpload, uploads: &[FoundUpload], place: Option<&PartitionName>) -> FoundUpload {
-    let is_damaged = one.upload.state == UploadState::Damaged;
-    if !is_damaged && one.upload.state != UploadState::Unfinished {
-        return one;
+fn with_gap(mut candidate: FoundUpload, uploads: &[FoundUpload], place: Option<&PartitionName>) -> FoundUpload {
+    let is_damaged = candidate.upload.state == UploadState::Damaged;
+    if !is_damaged && candidate.upload.state != UploadState::Unfinished {
+        return candidate;
     }
-    let first = one.upload.base_offset;
+    let first = candidate.upload.base_offset;
     let read = || uploads.iter().filter(|other| other.upload.state == UploadState::Finished);
     let following = read().map(|other| other.upload.base_offset).filter(|base| *base > first).min();
     let before = read().filter(|other| other.upload.base_offset <= first).map(|other| last_read(other, following));
     let covered = before.max().unwrap_or(first.saturating_sub(1));
-    let own_last = one.span.as_ref().map(|span| span.end);
+    let own_last = candidate.span.as_ref().map(|span| span.end);
     let last = following.map_or(own_last, |following| Some(following.saturating_sub(1)));
     let is_gap = covered < first || last.is_some_and(|last| covered < last);
     if is_damaged && covered < first {
-        if let Some(place) = place.filter(|_| one.upload.partition.topic.is_none()) {
-            one.upload.partition = place.clone();
+        if let Some(place) = place.filter(|_| candidate.upload.partition.topic.is_none()) {
+            candidate.upload.partition = place.clone();
         }
-        return FoundUpload { is_lost: true, ..one };
+        return FoundUpload { is_lost: true, ..candidate };
     }
     let begin = covered.saturating_add(1).max(first);
     // The manifest is uploaded last: an upload with a manifest was complete.
-    if last.is_none() && (is_damaged || one.suffixes.contains(MANIFEST)) {
-        return because(one, Severity::Warning, &format!("; offsets from {begin} on may be missing"), (Some(begin), None));
+    if last.is_none() && (is_damaged || candidate.suffixes.contains(MANIFEST)) {
+        return because(candidate, Severity::Warning, &format!("; offsets from {begin} on may be missing"), (Some(begin), None));
     }
     match last.filter(|_| is_gap) {
-        Some(last) => because(one, Severity::Warning, &format!("; offsets {begin} to {last} are missing"), (Some(begin), Some(last))),
+        Some(last) => because(candidate, Severity::Warning, &format!("; offsets {begin} to {last} are missing"), (Some(begin), Some(last))),
         // Without offsets: other uploads hold them.
-        None if is_damaged => because(one, Severity::Warning, "", (None, None)),
+        None if is_damaged => because(candidate, Severity::Warning, "", (None, None)),
         // An upload that is being written has no manifest yet, and is the last one.
-        None => because(one, Severity::Info, "", (Some(first), None)),
+        None => because(candidate, Severity::Info, "", (Some(first), None)),
     }
 }
 
 /// Returns the last offset that is read of an upload; if it is not known, the last one before the following upload.
-fn last_read(one: &FoundUpload, following: Option<i64>) -> i64 {
-    one.last_offset().unwrap_or_else(|| following.map_or(one.upload.base_offset, |following| following.saturating_sub(1)))
+fn last_read(candidate: &FoundUpload, following: Option<i64>) -> i64 {
+    candidate.last_offset().unwrap_or_else(|| following.map_or(candidate.upload.base_offset, |following| following.saturating_sub(1)))
 }
 
 /// Adds a finding of the reason of an upload and more.
-fn because(one: FoundUpload, severity: Severity, more: &str, offsets: (Option<i64>, Option<i64>)) -> FoundUpload {
-    let reason = format!("{}{more}", one.upload.reason);
-    let finding = finding(&one, severity, &reason, offsets, None);
-    FoundUpload { finding: Some(finding), ..one }
+fn because(candidate: FoundUpload, severity: Severity, more: &str, offsets: (Option<i64>, Option<i64>)) -> FoundUpload {
+    let reason = format!("{}{more}", candidate.upload.reason);
+    let finding = finding(&candidate, severity, &reason, offsets, None);
+    FoundUpload { finding: Some(finding), ..candidate }
 }
 
-fn with_finding(one: FoundUpload, severity: Severity, offsets: (Option<i64>, Option<i64>), rule: Option<&'static str>) -> FoundUpload {
-    let finding = finding(&one, severity, &one.upload.reason, offsets, rule);
-    FoundUpload { finding: Some(finding), ..one }
+fn with_finding(
+    candidate: FoundUpload,
+    severity: Severity,
+    offsets: (Option<i64>, Option<i64>),
+    rule: Option<&'static str>,
+) -> FoundUpload {
+    let finding = finding(&candidate, severity, &candidate.upload.reason, offsets, rule);
+    FoundUpload { finding: Some(finding), ..candidate }
 }
 
 fn finding(
-    one: &FoundUpload,
+    candidate: &FoundUpload,
     severity: Severity,
     reason: &str,
     (base_offset, last_offset): (Option<i64>, Option<i64>),
     rule: Option<&'static str>,
 ) -> Finding {
-    let log = &one.upload.path;
-    let path = match log.strip_suffix(LOG).filter(|_| one.upload.state == UploadState::Damaged) {
+    let log = &candidate.upload.path;
+    let path = match log.strip_suffix(LOG).filter(|_| candidate.upload.state == UploadState::Damaged) {
         Some(stem) => format!("{stem}{MANIFEST}"),
         None => log.clone(),
     };
     let name = path.rsplit('/').next().unwrap_or_default();
     let text = reason.strip_prefix(&format!("{name}: ")).unwrap_or(reason);
-    let finding = Finding::of_upload(rule.unwrap_or(one.rule), severity, text, 0, 0).in_file(&path.as_str().into());
+    let finding = Finding::of_upload(rule.unwrap_or(candidate.rule), severity, text, 0, 0).in_file(&path.as_str().into());
     Finding { base_offset, last_offset, ..finding }
 }
 

@@ -168,16 +168,16 @@ pub(super) fn uploads_in(directory: &Place, entries: &[PlaceEntry], interrupt: &
     let found = own.iter().zip(manifests).filter_map(|((name, own), manifest)| found(directory, name, own, manifest));
     let mut found: Vec<FoundUpload> = found.collect();
     // Those of Kafka's LocalTieredStorage have no manifest with offsets (TS-62).
-    let spans = asked(directory, &found, interrupt, |one, interrupt| {
-        let is_plain = one.upload.state == UploadState::Finished && one.manifest.is_none();
-        let entry = own.iter().find(|(name, _)| is_plain && name.stem() == one.stem()).and_then(|(_, own)| own.get(LOG));
-        entry.map(|entry| local_span(directory, one, entry, interrupt)).transpose()
+    let spans = asked(directory, &found, interrupt, |candidate, interrupt| {
+        let is_plain = candidate.upload.state == UploadState::Finished && candidate.manifest.is_none();
+        let entry = own.iter().find(|(name, _)| is_plain && name.stem() == candidate.stem()).and_then(|(_, own)| own.get(LOG));
+        entry.map(|entry| local_span(directory, candidate, entry, interrupt)).transpose()
     })?;
-    let mut bases: Vec<i64> = found.iter().map(|one| one.upload.base_offset).collect();
+    let mut bases: Vec<i64> = found.iter().map(|candidate| candidate.upload.base_offset).collect();
     bases.sort_unstable();
-    for (one, span) in found.iter_mut().zip(spans) {
+    for (candidate, span) in found.iter_mut().zip(spans) {
         if let Some((span, end)) = span {
-            one.span = Some(certain_span(span, end, &bases));
+            candidate.span = Some(certain_span(span, end, &bases));
         }
     }
     Ok(found)
@@ -187,9 +187,9 @@ pub(super) fn uploads_in(directory: &Place, entries: &[PlaceEntry], interrupt: &
 ///
 /// # Errors
 /// Those of the store.
-pub(super) fn local_epochs(directory: &Place, one: &FoundUpload, interrupt: &Interrupt) -> Result<Vec<(i32, i64)>> {
-    let Some(suffix) = EPOCH_SUFFIXES.into_iter().find(|suffix| one.suffixes.contains(*suffix)) else { return Ok(Vec::new()) };
-    let bytes = directory.join(&format!("{}.{suffix}", one.stem())).read(MOST_CHECKPOINT, interrupt)?;
+pub(super) fn local_epochs(directory: &Place, candidate: &FoundUpload, interrupt: &Interrupt) -> Result<Vec<(i32, i64)>> {
+    let Some(suffix) = EPOCH_SUFFIXES.into_iter().find(|suffix| candidate.suffixes.contains(*suffix)) else { return Ok(Vec::new()) };
+    let bytes = directory.join(&format!("{}.{suffix}", candidate.stem())).read(MOST_CHECKPOINT, interrupt)?;
     Ok(epochs_in(&bytes.unwrap_or_default()))
 }
 
@@ -314,18 +314,18 @@ fn span(manifest: &Manifest) -> Option<Span> {
 /// Returns the offsets of a segment without a manifest, from its batches, and their leader epochs, from its checkpoint (TS-61).
 ///
 /// A log without a valid batch has its first offset only, so that another upload with this offset is read in its place.
-fn local_span(directory: &Place, one: &FoundUpload, entry: &PlaceEntry, interrupt: &Interrupt) -> Result<(Span, SegmentEnd)> {
+fn local_span(directory: &Place, candidate: &FoundUpload, entry: &PlaceEntry, interrupt: &Interrupt) -> Result<(Span, SegmentEnd)> {
     let place = directory.join(&entry.name);
     let version = (place.clone(), entry.version());
     if let Some(known) = SPANS.get(&version) {
         return Ok(known);
     }
-    let base_offset = one.upload.base_offset;
-    let index = directory.join(&format!("{}.{}", one.stem(), Index::Offset.suffix())).read(MOST_INDEX, interrupt)?;
+    let base_offset = candidate.upload.base_offset;
+    let index = directory.join(&format!("{}.{}", candidate.stem(), Index::Offset.suffix())).read(MOST_INDEX, interrupt)?;
     let log = TieredFile::new(Content::Plain(place.open(interrupt)?));
     let end = valid_end(&log, &offsets_in(&index.unwrap_or_default(), base_offset), interrupt)?;
     let end = end.unwrap_or(SegmentEnd { offset: base_offset, certain: base_offset, last_base_offset: base_offset });
-    let mut epochs: Vec<_> = local_epochs(directory, one, interrupt)?.into_iter().map(|(epoch, first)| (first, epoch)).collect();
+    let mut epochs: Vec<_> = local_epochs(directory, candidate, interrupt)?.into_iter().map(|(epoch, first)| (first, epoch)).collect();
     epochs.sort_unstable();
     let span = Span { start: base_offset, end: end.offset, epochs, written: -1 }.ending(end.offset);
     Ok(SPANS.put(version, (span, end)))

@@ -91,14 +91,14 @@ impl View {
     pub(super) fn snapshots(&self) -> Result<BTreeMap<i64, &FoundUpload>> {
         let read = self.read()?;
         let mut offsets = BTreeMap::new();
-        for (at, one) in read.iter().enumerate() {
-            let has_snapshot = one.manifest.is_some() || one.suffixes.contains("snapshot");
-            if one.is_lost || one.before().is_some() || !has_snapshot {
+        for (at, candidate) in read.iter().enumerate() {
+            let has_snapshot = candidate.manifest.is_some() || candidate.suffixes.contains("snapshot");
+            if candidate.is_lost || candidate.before().is_some() || !has_snapshot {
                 continue;
             }
             let following = read.get(at + 1).map(|following| following.upload.base_offset.saturating_sub(1));
-            if let Some(end) = one.last_offset().or(following) {
-                offsets.insert(end.saturating_add(1), *one);
+            if let Some(end) = candidate.last_offset().or(following) {
+                offsets.insert(end.saturating_add(1), *candidate);
             }
         }
         Ok(offsets)
@@ -106,12 +106,12 @@ impl View {
 
     /// Returns the last upload that is read whole: the checkpoint of a cut upload may belong to another log.
     pub(super) fn newest(&self) -> Result<Option<&FoundUpload>> {
-        Ok(self.read()?.into_iter().rev().find(|one| !one.is_lost && one.before().is_none()))
+        Ok(self.read()?.into_iter().rev().find(|candidate| !candidate.is_lost && candidate.before().is_none()))
     }
 
     /// Findings of the uploads that are not read, or not to their end.
     pub(super) fn findings(&self) -> Vec<Finding> {
-        self.found.iter().filter_map(|one| one.finding.clone()).collect()
+        self.found.iter().filter_map(|candidate| candidate.finding.clone()).collect()
     }
 }
 
@@ -138,7 +138,7 @@ pub fn uploads(base: &Uri, interrupt: &Interrupt) -> Result<Vec<Upload>> {
         }
         if files.iter().any(|file| ObjectName::parse(&file.name).is_some()) {
             let view = View::of(&directory, &base.keys, Some(files), true, interrupt)?;
-            uploads.extend(view.found.iter().map(|one| one.upload.clone()));
+            uploads.extend(view.found.iter().map(|candidate| candidate.upload.clone()));
         }
     }
     Ok(uploads)

@@ -102,7 +102,7 @@ def uploaded_in(
     uri = tiered(directory, ring_of(keys_of or ""))
     rows = None if listed is None else [(entry.name, entry.is_directory, entry.size, entry.modified, entry.tag) for entry in listed]
     found, findings = uploaded_segments(uri[:], rows)
-    return [UploadedSegment(join_path(uri, one[0]), *one[1:]) for one in found], findings
+    return [UploadedSegment(join_path(uri, row[0]), *row[1:]) for row in found], findings
 
 
 def uploaded_at(path: str, keys_of: str | None = None) -> UploadedSegment | None:

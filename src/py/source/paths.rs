@@ -82,7 +82,7 @@ impl committed::Segment for Segment {
     }
 }
 
-/// A log of which the headers were kept; other bytes are fetched.
+/// A log whose headers were recorded. Other bytes are fetched.
 struct RecordedLog {
     recorded: Arc<RecordedHeaders>,
     path: PathBuf,
