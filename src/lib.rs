@@ -5,7 +5,8 @@
 //! (compress and decompress), `framing` (a run of bytes to entries), `sidecar` (the files next to a log), `internal_topics` (what
 //! records of internal topics say), `decode` (drives them all),
 //! `encode` (the way back), `validate` (what is decoded, as findings), `inspect` (every field of an entry), `log` (segments with the files
-//! next to them), `salvage` (the valid entries, and an account of the rest), `rewrite` (erase, mask and compact records), and, with features,
+//! next to them), `salvage` (the valid entries, and an account of the rest), `rewrite` (erase, mask and compact records), `partition` (segments
+//! of a partition, wherever they lie), and, with features,
 //! `columns` (Arrow), `io` (files), `stores` (object stores and HDFS), `tiered` (tiered storage), `values` (keys and values with schemas), `jvm` (Java), `py` (Python).
 
 // docs.rs builds with nightly Rust, whose rustdoc names the feature that an item needs.
@@ -51,6 +52,8 @@ pub mod broker;
 pub mod log;
 pub mod rewrite;
 pub mod salvage;
+
+pub mod partition;
 
 #[cfg(feature = "arrow")]
 pub mod columns;

@@ -22,7 +22,7 @@ pub use error::{StoreError, StoreErrorKind};
 pub use file::StoredFile;
 pub use location::{Location, Scheme, StorageOptions, decoded, options_in};
 pub use open::{Store, open};
-pub use place::{LocalFile, Place, PlaceEntry, PlacedFile, escaped};
+pub use place::{LocalFile, Place, PlaceEntry, PlacedFile, escaped, system_text};
 pub use process::Pending;
 pub use range::StoredRange;
 pub use stats::{Counts, counts};

@@ -203,6 +203,12 @@ pub fn escaped(path: &Path) -> String {
     text
 }
 
+/// What the system says of an error, without its number.
+pub fn system_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
 /// "Is a directory", the same number on every system that this runs on.
 const EISDIR: i32 = 21;
 

@@ -286,7 +286,7 @@ impl ChunkedFile {
     fn finding(&self, error: &ChunkError) -> Finding {
         let text = error.text.strip_prefix(&format!("{}: ", self.name)).unwrap_or(&error.text);
         let len = error.bytes.end.saturating_sub(error.bytes.start);
-        let finding = Finding::of_upload("TS-45", Severity::Error, text, error.bytes.start, len).in_file(&self.name.as_str().into());
+        let finding = Finding::of_files("TS-45", Severity::Error, text, error.bytes.start, len).in_file(&self.name.as_str().into());
         Finding { base_offset: error.first_offset, last_offset: error.last_offset, ..finding }
     }
 

@@ -167,7 +167,7 @@ impl LostFile {
         let LostSegment { size, first_offset, last_offset } = self.lost;
         let reason = self.error.text.strip_prefix(&format!("{}: ", self.path)).unwrap_or(&self.error.text);
         let text = format!("offsets {first_offset} to {} are lost: {reason}", shown(last_offset));
-        let finding = Finding::of_upload(self.error.rule, Severity::Error, text, 0, size).in_file(&self.path.as_str().into());
+        let finding = Finding::of_files(self.error.rule, Severity::Error, text, 0, size).in_file(&self.path.as_str().into());
         Finding { base_offset: Some(first_offset), last_offset, ..finding }
     }
 }

@@ -64,7 +64,7 @@ impl Keys {
         format!("{DATA}{}.{}", URL_SAFE_NO_PAD.encode(&encryption.wrapped_key), URL_SAFE_NO_PAD.encode(key.bytes()))
     }
 
-    pub(super) fn text(&self) -> &Arc<str> {
+    pub fn text(&self) -> &Arc<str> {
         &self.text
     }
 

@@ -168,7 +168,7 @@ impl SegmentObjects {
         let path = self.place(if part.is_some() { INDEXES } else { index.suffix() }).to_string();
         let text = format!("{}; {ADVICE}", lost.text.strip_prefix(&format!("{path}: ")).unwrap_or(&lost.text));
         let (position, size) = part.map_or((0, 0), |part| (part.position, part.size));
-        let finding = Finding::of_upload("TS-37", Severity::Warning, text, position, size);
+        let finding = Finding::of_files("TS-37", Severity::Warning, text, position, size);
         Ok(Some(finding.in_file(&path.as_str().into())))
     }
 }

@@ -333,7 +333,7 @@ fn finding(
     };
     let name = path.rsplit('/').next().unwrap_or_default();
     let text = reason.strip_prefix(&format!("{name}: ")).unwrap_or(reason);
-    let finding = Finding::of_upload(rule.unwrap_or(candidate.rule), severity, text, 0, 0).in_file(&path.as_str().into());
+    let finding = Finding::of_files(rule.unwrap_or(candidate.rule), severity, text, 0, 0).in_file(&path.as_str().into());
     Finding { base_offset, last_offset, ..finding }
 }
 

@@ -70,6 +70,52 @@ impl Uri {
     }
 }
 
+/// The URI of uploaded segments for a path or URI of their objects, with the text of keys. A path that is relative stays relative.
+pub fn uri_text(objects: &str, keys: &str) -> String {
+    let bare = if Uri::is_one(objects) { objects.get(SCHEME.len()..).unwrap_or_default() } else { objects };
+    let (scheme, rest) = match bare.split_once("://") {
+        Some((scheme, rest)) => (scheme.to_owned(), rest.to_owned()),
+        None if bare.starts_with('/') => ("file".to_owned(), quoted(bare, SAFE_IN_PATH)),
+        None => ("file".to_owned(), format!("{FROM_HERE}/{}", quoted(bare, SAFE_IN_PATH))),
+    };
+    let (authority, path) = rest.split_once('/').map_or((rest.as_str(), None), |(authority, path)| (authority, Some(path)));
+    let (front, query, host) = match authority.split_once('!') {
+        Some((front, rest)) => rest.rsplit_once('@').map_or((front, "", rest), |(query, host)| (front, query, host)),
+        None => authority.rsplit_once('@').map_or(("", "", authority), |(front, host)| (front, "", host)),
+    };
+    let is_kept = |pair: &&str| !pair.is_empty() && !pair.starts_with(&format!("{KEYS}="));
+    let keys = (!keys.is_empty()).then(|| format!("{KEYS}={}", quoted(keys, "=&")));
+    let query: Vec<String> = query.split('&').filter(is_kept).map(str::to_owned).chain(keys).collect();
+    let user = match (front, query.is_empty()) {
+        ("", true) => String::new(),
+        (front, true) => format!("{front}@"),
+        (front, false) => format!("{front}!{}@", query.join("&")),
+    };
+    let path = path.map(|path| format!("/{path}")).unwrap_or_default();
+    format!("{SCHEME}{scheme}://{user}{host}{path}")
+}
+
+/// The URI of a file in a directory of a store.
+pub fn joined_text(directory: &str, name: &str) -> String {
+    format!("{}/{}", directory.trim_end_matches('/'), quoted(name, SAFE_IN_PATH))
+}
+
+/// Signs that are not quoted in the path of a URI.
+const SAFE_IN_PATH: &str = " ~!$'()*+,;=:/";
+
+/// Percent-encoded text.
+fn quoted(text: &str, safe: &str) -> String {
+    let mut quoted = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"_.-~".contains(&byte) || safe.as_bytes().contains(&byte) {
+            quoted.push(char::from(byte));
+        } else {
+            quoted.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    quoted
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -95,5 +141,19 @@ mod tests {
         }
         assert!(Uri::is_one("tiered+s3://b/x") && !Uri::is_one("s3://b/x"));
         assert!(Uri::parse("tiered+ftp://b/x", |text| Keys::new(text, Arc::new(NoKeys))).is_err());
+    }
+
+    #[test]
+    fn the_uri_of_uploads_has_their_keys() {
+        for (objects, keys, uri) in [
+            ("/data/a b%", "", "tiered+file:///data/a b%25"),
+            ("data", "abc", "tiered+file://!keys=abc@here/data"),
+            ("s3://!aws_region=eu@bucket/x", "a%b", "tiered+s3://!aws_region=eu&keys=a%25b@bucket/x"),
+            ("tiered+s3://!keys=old@bucket/x", "", "tiered+s3://bucket/x"),
+            ("abfss://box@one.host/x", "abc", "tiered+abfss://box!keys=abc@one.host/x"),
+        ] {
+            assert_eq!(uri_text(objects, keys), uri);
+        }
+        assert_eq!(joined_text("s3://bucket/x/", "a%.log"), "s3://bucket/x/a%25.log");
     }
 }

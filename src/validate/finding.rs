@@ -66,9 +66,9 @@ impl Finding {
         Self::of_error(&damage.error, start, damage.bytes.end.saturating_sub(start))
     }
 
-    /// A finding about the objects of an upload.
-    pub fn of_upload(rule: &'static str, severity: Severity, text: impl Into<String>, position: u64, length: u64) -> Self {
-        Self::at_bytes(FindingKind::Upload { rule, text: text.into() }, severity, position, length)
+    /// A finding about files or objects as a whole.
+    pub fn of_files(rule: &'static str, severity: Severity, text: impl Into<String>, position: u64, length: u64) -> Self {
+        Self::at_bytes(FindingKind::Files { rule, text: text.into() }, severity, position, length)
     }
 
     /// A finding about bytes, with nothing known of a batch.
@@ -177,7 +177,7 @@ impl Finding {
     /// Which part of the input the finding is about, from the outside in: the file, when there are several, then `entry`, `record`, `field`.
     pub fn path(&self) -> String {
         let mut path = match &self.file {
-            Some(file) if matches!(self.kind, FindingKind::Sidecar(_) | FindingKind::Upload { .. }) => {
+            Some(file) if matches!(self.kind, FindingKind::Sidecar(_) | FindingKind::Files { .. }) => {
                 return format!("{file}@{}", self.position);
             }
             Some(file) => format!("{file}/entry@{}", self.position),

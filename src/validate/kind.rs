@@ -86,8 +86,8 @@ pub enum FindingKind {
     Misplaced(Misplaced),
     /// INT-1 and INT-2: a record of an internal topic, or a control record, is given as bytes.
     Undecoded(Undecoded),
-    /// What is wrong with the objects of an upload, or why some are not read.
-    Upload { rule: &'static str, text: String },
+    /// What is wrong with files or objects as a whole, or why some are not read.
+    Files { rule: &'static str, text: String },
     /// This many more findings of a rule, which are not listed.
     More { rule: &'static str, times: u64 },
     /// The same rule is broken by this many more records of the batch, which are not listed.
@@ -152,7 +152,7 @@ impl FindingKind {
             Self::MarkerValue => "CTL-4",
             Self::Misplaced(misplaced) => misplaced.rule(),
             Self::Undecoded(undecoded) => undecoded.rule(),
-            Self::Repeated { rule, .. } | Self::More { rule, .. } | Self::Upload { rule, .. } => rule,
+            Self::Repeated { rule, .. } | Self::More { rule, .. } | Self::Files { rule, .. } => rule,
         }
     }
 }

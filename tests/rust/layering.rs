@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room and layer. Rooms of one layer do not name each other, but for those listed in `SIDEWAYS`.
-const LAYERS: [(&str, u8); 29] = [
+const LAYERS: [(&str, u8); 30] = [
     ("error", 0),
     ("limits", 0),
     ("interrupt", 0),
@@ -28,13 +28,14 @@ const LAYERS: [(&str, u8); 29] = [
     ("salvage", 6),
     ("rewrite", 6),
     ("columns", 6),
-    ("io", 7),
-    ("stores", 8),
+    ("partition", 7),
+    ("io", 8),
+    ("stores", 9),
     ("values", 7),
-    ("tiered", 9),
-    ("jvm", 10),
-    ("py", 10),
-    ("lib", 11),
+    ("tiered", 10),
+    ("jvm", 11),
+    ("py", 11),
+    ("lib", 12),
 ];
 
 /// Layer 0 is one family: limits and interrupts fail with errors.

@@ -4,6 +4,7 @@ pub mod buffer;
 pub mod file_object;
 pub mod keys;
 pub mod paths;
+pub mod storage;
 pub mod store;
 
 use std::path::PathBuf;

@@ -124,7 +124,8 @@ const MOST: u64 = 256 << 20;
 
 impl Directory for Folder {
     fn names(&self) -> Result<Vec<String>> {
-        let names = if store::is_stored(&self.path) { store::names(&self.path, &self.signals) } else { names(&self.path) };
+        let listed = || Ok(store::entries(&self.path, &self.signals)?.into_iter().map(|entry| entry.name).collect());
+        let names = if store::is_stored(&self.path) { listed() } else { names(&self.path) };
         names.map_err(|error| in_file(error.into(), &self.path))
     }
 

@@ -21,7 +21,7 @@ use crate::py::errors::{self, RecordBatchError};
 use crate::py::interrupt::{Signals, Upcoming};
 use crate::py::source::keys;
 use crate::py::{finding, lost_ranges};
-use crate::stores::{self, Location, StorageOptions, StoreError, StoreErrorKind, StoredFile};
+use crate::stores::{self, Location, Place, PlaceEntry, StorageOptions, StoreError, StoreErrorKind, StoredFile};
 use crate::tiered::{self, Part, TieredFile, TieredRange, Uri};
 use crate::wire::as_u64;
 
@@ -94,7 +94,7 @@ impl StoredLog {
 
     /// The same with other bytes in the place of damaged ones.
     #[must_use]
-    fn with_recovery(self) -> Self {
+    pub fn with_recovery(self) -> Self {
         Self { is_recovering: true, ..self }
     }
 
@@ -351,20 +351,43 @@ pub fn read(uri: &Path, most: u64, signals: &Arc<Signals>) -> io::Result<Option<
     })
 }
 
-/// Names of what lies in a directory, in order.
+/// What lies in a directory, by name.
 ///
 /// # Errors
 /// When it cannot be listed.
-pub fn names(uri: &Path, signals: &Arc<Signals>) -> io::Result<Vec<String>> {
+pub fn entries(uri: &Path, signals: &Arc<Signals>) -> io::Result<Vec<PlaceEntry>> {
     if let Some(location) = located(uri) {
-        let found = asked(signals, || stores::entries(&location?, &signals.interrupt()))?;
-        return Ok(found.iter().map(|entry| entry.name().to_owned()).collect());
+        return asked(signals, || Place::Stored(location?).entries(&signals.interrupt()));
     }
     if is_uploaded(uri) {
-        let found = uploaded(signals, uri, || tiered::entries(&upload_at(uri)?, &signals.interrupt()))?;
-        return Ok(found.into_iter().map(|entry| entry.name).collect());
+        return uploaded(signals, uri, || tiered::entries(&upload_at(uri)?, &signals.interrupt()));
     }
-    kept(signals, uri, |py| module(py)?.call_method1("names_in", (text(uri),))?.extract())
+    Ok(vec![PlaceEntry::of_bytes("buffer".to_owned(), StoredLog::open(uri, signals)?.len())])
+}
+
+/// The entry of a file or directory.
+///
+/// # Errors
+/// `NotFound` if there is neither.
+pub fn entry(uri: &Path, signals: &Arc<Signals>) -> io::Result<PlaceEntry> {
+    if let Some(location) = located(uri) {
+        return asked(signals, || Place::Stored(location?).entry(&signals.interrupt()));
+    }
+    if is_uploaded(uri) {
+        return uploaded(signals, uri, || tiered::entry(&upload_at(uri)?, &signals.interrupt()));
+    }
+    Ok(PlaceEntry::of_bytes("buffer".to_owned(), StoredLog::open(uri, signals)?.len()))
+}
+
+/// The URI of a file in a directory.
+pub fn joined(directory: &Path, name: &str) -> PathBuf {
+    tiered::joined_text(&text(directory), name).into()
+}
+
+/// The URI of uploads with the keys of another one.
+pub fn tiered_uri(objects: &Path, keys_of: Option<&Path>) -> PathBuf {
+    let keys = keys_of.and_then(|uri| upload_at(uri).ok()).map(|uri| uri.keys.text().to_string());
+    tiered::uri_text(&text(objects), &keys.unwrap_or_default()).into()
 }
 
 /// The location of a file that `crate::stores` reads; `None` for those that Python implements.
@@ -382,7 +405,7 @@ pub fn upload_at(uri: &Path) -> tiered::Result<Uri> {
 }
 
 /// Asks tiered storage without the interpreter; the exception for an error is kept for the verb.
-fn uploaded<T: Send>(signals: &Signals, uri: &Path, ask: impl FnOnce() -> tiered::Result<T> + Send) -> io::Result<T> {
+pub fn uploaded<T: Send>(signals: &Signals, uri: &Path, ask: impl FnOnce() -> tiered::Result<T> + Send) -> io::Result<T> {
     released(ask).map_err(|error| {
         if !error.is_interrupted() {
             signals.keep(Python::attach(|py| {

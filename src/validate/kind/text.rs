@@ -66,7 +66,7 @@ impl fmt::Display for FindingKind {
             Self::MarkerValue => write!(f, "the value of the transaction marker is not a version and a coordinator epoch"),
             Self::Misplaced(misplaced) => write!(f, "{misplaced}"),
             Self::Undecoded(undecoded) => write!(f, "{undecoded}"),
-            Self::Upload { text, .. } => f.write_str(text),
+            Self::Files { text, .. } => f.write_str(text),
             Self::More { times, .. } => write!(f, "{} of this rule, only counted", plural(*times, "more finding")),
             Self::Repeated { times, .. } => write!(f, "the same for {} of the batch", plural(*times, "more record")),
         }

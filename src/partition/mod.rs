@@ -1,0 +1,11 @@
+//! The segments of a partition, wherever they lie: which there are, which bytes hold the wanted records, and where a log that grows ends.
+//!
+//! `Segment`, `Log`, the scans of Polars, the command line and the readers of Spark ask here, and nowhere else. Who asks gives the
+//! `Storage`: files of this machine, of a store, or uploads of tiered storage.
+
+pub mod names;
+mod segment_file;
+pub mod storage;
+
+pub use segment_file::SegmentFile;
+pub use storage::{AtDamage, Entry, Listing, Storage, Uploaded};

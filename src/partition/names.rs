@@ -1,0 +1,108 @@
+//! Names of segments and of the directories of partitions, as Kafka gives them (`LogFileUtils`, `LocalLog.parseTopicPartitionName`).
+
+/// Digits of an offset in a name.
+const OFFSET_LEN: usize = 20;
+/// Letters of the id of an upload.
+const ID_LEN: usize = 22;
+/// Hexadecimal digits in the mark of a partition that is no longer one.
+const MARK_LEN: usize = 32;
+const MOST_TOPIC: usize = 249;
+/// The end of the name of a file that is read in place of a segment, and of the files next to it.
+pub const SWAP: &str = ".swap";
+
+/// The name of a segment, or of the file of a swap that is read in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentName<'a> {
+    /// The first offset, a position for Kafka 0.7.
+    pub base_offset: i64,
+    /// The id that tiered storage adds, and perhaps the end of an upload that is read in part.
+    pub id: Option<&'a str>,
+    /// The file of a swap.
+    pub is_swap: bool,
+}
+
+impl<'a> SegmentName<'a> {
+    /// Parse a name; `None` for any other name.
+    pub fn parse(name: &'a str) -> Option<Self> {
+        let (stem, is_swap) = name.strip_suffix(SWAP).map_or((name, false), |stem| (stem, true));
+        let stem = stem.strip_suffix(".log").or_else(|| stem.strip_suffix(".kafka"))?;
+        let (offset, rest) = stem.split_at_checked(OFFSET_LEN)?;
+        let id = rest.strip_prefix('-').filter(|id| !id.is_empty() && id.bytes().all(is_of_id));
+        let base_offset = digits(offset)?.parse().ok().filter(|_| rest.is_empty() || id.is_some())?;
+        Some(Self { base_offset, id, is_swap })
+    }
+
+    /// True for the log of an upload that is read whole.
+    pub fn is_upload(&self) -> bool {
+        self.id.is_some_and(|id| id.len() == ID_LEN)
+    }
+}
+
+/// Topic and partition from the name of a directory, also of one that a broker marked; `None` for any other name.
+pub fn partition_of(directory: &str) -> Option<(&str, i32)> {
+    let name = unmarked(directory).unwrap_or(directory);
+    let (topic, number) = name.rsplit_once('-')?;
+    let number = digits(number)?.parse().ok()?;
+    is_topic(topic).then_some((topic, number))
+}
+
+/// True for a directory that a walk through a tree leaves out: a partition that is being deleted, moved to another disk, or abandoned.
+pub fn is_skipped(directory: &str) -> bool {
+    directory == "lost+found" || unmarked(directory).is_some_and(|name| partition_of(name).is_some())
+}
+
+/// True for a name that Kafka allows a topic.
+pub fn is_topic(name: &str) -> bool {
+    (1..=MOST_TOPIC).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
+/// The name of a partition before the mark of its directory.
+fn unmarked(directory: &str) -> Option<&str> {
+    let (name, mark) = directory.rsplit_once('.')?;
+    let (id, word) = mark.split_at_checked(MARK_LEN)?;
+    let is_id = id.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    (is_id && ["-delete", "-future", "-stray"].contains(&word)).then_some(name)
+}
+
+fn is_of_id(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-".contains(&byte)
+}
+
+fn digits(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_are_known_by_their_names() {
+        let id = "AAAAAAAAAAAAAAAAAAAAAA";
+        let parse = |name| SegmentName::parse(name).map(|name| (name.base_offset, name.id, name.is_swap));
+        assert_eq!(parse("00000000000000001234.log"), Some((1234, None, false)));
+        assert_eq!(parse("00000000000000001234.kafka"), Some((1234, None, false)));
+        assert_eq!(parse("00000000000000001234.log.swap"), Some((1234, None, true)));
+        let upload = format!("00000000000000001234-{id}.log");
+        assert_eq!(parse(&upload), Some((1234, Some(id), false)));
+        assert!(SegmentName::parse(&upload).unwrap().is_upload());
+        for other in
+            ["1234.log", "00000000000000001234", "00000000000000001234-.log", "99999999999999999999.log", "00000000000000001234.index"]
+        {
+            assert_eq!(parse(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn partitions_are_known_by_the_names_of_their_directories() {
+        let mark = "0123456789abcdef0123456789abcdef";
+        assert_eq!(partition_of("orders-0"), Some(("orders", 0)));
+        assert_eq!(partition_of("a-b-2147483647"), Some(("a-b", i32::MAX)));
+        assert_eq!(partition_of(&format!("orders-7.{mark}-future")), Some(("orders", 7)));
+        for other in ["orders", "orders-", "-0", "orders-2147483648", "orders/-1", "orders-0.x-delete"] {
+            assert_eq!(partition_of(other), None, "{other}");
+        }
+        assert!(is_skipped("lost+found") && is_skipped(&format!("orders-7.{mark}-delete")));
+        assert!(!is_skipped("orders-7") && !is_skipped(&format!("{mark}-delete")));
+    }
+}

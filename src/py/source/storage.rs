@@ -1,0 +1,227 @@
+//! The storage that Python's questions about partitions are asked of: files of this machine, of stores, uploads, and buffers of Python.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use pyo3::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::framing::Source;
+use crate::interrupt::Interrupt;
+use crate::log::ReadAt;
+use crate::partition::storage::Kept;
+use crate::partition::{AtDamage, Entry, Listing, Storage, Uploaded};
+use crate::py::interrupt::Signals;
+use crate::py::source::paths;
+use crate::py::source::store::{self, StoredLog, StoredRange};
+use crate::stores::{self, PlaceEntry};
+use crate::tiered;
+use crate::validate::Finding;
+
+/// The storage of one question.
+pub struct PyStorage {
+    signals: Arc<Signals>,
+}
+
+impl PyStorage {
+    /// Ask a question without the interpreter. The exception of a failed call is that of whoever failed.
+    ///
+    /// # Errors
+    /// The exception for the error.
+    pub fn asked<T: Send>(py: Python<'_>, ask: impl FnOnce(&Self) -> Result<T> + Send) -> PyResult<T> {
+        let (signals, _) = Signals::new();
+        let storage = Self { signals };
+        py.detach(|| ask(&storage)).map_err(|error| storage.signals.raised(py, &error))
+    }
+
+    /// Keeps the exception for an error of a file, which Python raises if the error ends the question.
+    fn kept(&self, error: io::Error, path: &Path) -> Error {
+        Python::attach(|py| self.signals.keep(paths::raised(py, &error, path, &self.signals)));
+        paths::in_file(error.into(), path)
+    }
+
+    fn kept_as<T>(&self, result: io::Result<T>, path: &Path) -> Result<T> {
+        result.map_err(|error| self.kept(error, path))
+    }
+}
+
+impl Storage for PyStorage {
+    fn open(&self, path: &Path, at_damage: AtDamage) -> Result<(Box<dyn ReadAt>, u64)> {
+        if !store::is_stored(path) {
+            return self.kept_as(paths::open(path, &self.signals), path);
+        }
+        let log = self.kept_as(StoredLog::open(path, &self.signals), path)?;
+        let len = log.len();
+        Ok((Box::new(recovering(log, at_damage)), len))
+    }
+
+    /// A file of this machine may grow, and is opened for each look-up; one of a store is opened once.
+    fn open_again(&self, path: &Path, at_damage: AtDamage, kept: &Kept) -> Result<(Box<dyn ReadAt>, u64)> {
+        if !store::is_stored(path) {
+            return self.open(path, at_damage);
+        }
+        let known = kept.get().and_then(|known| known.downcast_ref::<StoredLog>());
+        let log = match known {
+            Some(log) => log.asked_by(&self.signals),
+            None => {
+                let opened = self.kept_as(StoredLog::open(path, &self.signals), path)?;
+                let log = opened.asked_by(&self.signals);
+                let _ = kept.set(Box::new(opened));
+                log
+            }
+        };
+        let len = log.len();
+        Ok((Box::new(recovering(log, at_damage)), len))
+    }
+
+    fn source(&self, path: &Path, start: u64, end: Option<u64>, at_damage: AtDamage) -> Result<Source> {
+        if !store::is_stored(path) {
+            return self.kept_as(paths::source(path, start, end, &self.signals), path);
+        }
+        let range = self.kept_as(StoredRange::open(path, start, end, &self.signals), path)?;
+        Ok(if at_damage == AtDamage::GoOn { range.with_recovery() } else { range }.into_source())
+    }
+
+    fn read(&self, path: &Path) -> Result<Option<Vec<u8>>> {
+        self.kept_as(paths::read(path, &self.signals), path)
+    }
+
+    fn tail(&self, path: &Path, most: u64) -> Result<Vec<u8>> {
+        self.kept_as(paths::tail(path, most, &self.signals), path)
+    }
+
+    fn entry(&self, path: &Path) -> Result<Entry> {
+        if !store::is_stored(path) {
+            let found = fs::metadata(path).map(|metadata| local_entry(path.to_owned(), name_of(path), &metadata));
+            return self.kept_as(found, path);
+        }
+        let found = self.kept_as(store::entry(path, &self.signals), path)?;
+        Ok(stored_entry(path.to_owned(), found))
+    }
+
+    fn list(&self, directory: &Path) -> Result<Listing> {
+        if store::is_stored(directory) {
+            let found = self.kept_as(store::entries(directory, &self.signals), directory)?;
+            let entries = found.into_iter().map(|entry| stored_entry(store::joined(directory, &entry.name), entry));
+            let (directories, files) = entries.partition(|entry| entry.is_directory);
+            return Ok(Listing { files, directories, ..Listing::default() });
+        }
+        self.kept_as(local_listing(directory), directory)
+    }
+
+    fn is_there(&self, path: &Path) -> bool {
+        store::is_stored(path) || fs::symlink_metadata(path).is_ok()
+    }
+
+    fn has_next(&self, path: &Path, next_offset: i64) -> bool {
+        paths::has_next(path, next_offset)
+    }
+
+    fn is_stored(&self, path: &Path) -> bool {
+        store::is_stored(path)
+    }
+
+    fn is_uploaded(&self, path: &Path) -> bool {
+        store::is_uploaded(path)
+    }
+
+    fn shown(&self, path: &Path) -> String {
+        store::shown(path)
+    }
+
+    fn ensure_segment(&self, path: &Path) -> Result<()> {
+        paths::ensure_segment(path)
+    }
+
+    fn uploaded_max_timestamp(&self, path: &Path) -> Result<Option<i64>> {
+        let found = store::uploaded(&self.signals, path, || tiered::max_timestamp(&store::upload_at(path)?, &self.interrupt()));
+        self.kept_as(found, path)
+    }
+
+    fn uploads(&self, directory: &Path, keys_of: Option<&Path>, files: &[Entry]) -> Result<(Vec<Uploaded>, Vec<Finding>)> {
+        let uri = store::tiered_uri(directory, keys_of);
+        let listed = files.iter().map(|file| PlaceEntry {
+            name: file.name.clone(),
+            is_directory: false,
+            size: file.size.unwrap_or(0),
+            modified_ns: file.modified_ns,
+            tag: file.tag.clone(),
+        });
+        let listed = listed.collect();
+        let ask = || tiered::segments_in(&store::upload_at(&uri)?, Some(listed), &self.interrupt());
+        let (found, findings) = self.kept_as(store::uploaded(&self.signals, directory, ask), directory)?;
+        let found = found.into_iter().map(|found| Uploaded {
+            path: store::joined(&uri, &found.name),
+            topic: found.topic,
+            partition: found.partition,
+            base_offset: found.base_offset,
+            size: found.size,
+        });
+        Ok((found.collect(), findings))
+    }
+
+    fn upload_at(&self, path: &Path, keys_of: Option<&Path>) -> Result<Option<Uploaded>> {
+        let uri = store::tiered_uri(path, keys_of);
+        let ask = || tiered::segment_at(&store::upload_at(&uri)?, &self.interrupt());
+        let found = self.kept_as(store::uploaded(&self.signals, path, ask), path)?;
+        Ok(found.map(|found| Uploaded {
+            path: uri,
+            topic: found.topic,
+            partition: found.partition,
+            base_offset: found.base_offset,
+            size: found.size,
+        }))
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        self.signals.interrupt()
+    }
+}
+
+fn recovering(log: StoredLog, at_damage: AtDamage) -> StoredLog {
+    if at_damage == AtDamage::GoOn { log.with_recovery() } else { log }
+}
+
+fn stored_entry(path: PathBuf, entry: PlaceEntry) -> Entry {
+    let PlaceEntry { name, is_directory, size, modified_ns, tag } = entry;
+    Entry { path, name, is_directory, size: Some(size), modified_ns, tag }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn local_entry(path: PathBuf, name: String, metadata: &fs::Metadata) -> Entry {
+    let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let modified_ns = since.and_then(|since| i64::try_from(since.as_nanos()).ok());
+    Entry { path, name, is_directory: metadata.is_dir(), size: Some(metadata.len()), modified_ns, tag: None }
+}
+
+/// A link without a target, and an entry that was removed meanwhile, cannot be followed.
+fn local_listing(directory: &Path) -> io::Result<Listing> {
+    let mut found = fs::read_dir(directory)?.collect::<io::Result<Vec<_>>>()?;
+    found.sort_unstable_by_key(fs::DirEntry::file_name);
+    let mut listing = Listing::default();
+    for local in found {
+        let (path, name) = (local.path(), local.file_name().to_string_lossy().into_owned());
+        match fs::metadata(&path) {
+            Ok(metadata) => {
+                let entry = local_entry(path, name, &metadata);
+                let entries = match (metadata.is_dir(), metadata.is_file()) {
+                    (true, _) => &mut listing.directories,
+                    (_, true) => &mut listing.files,
+                    _ => &mut listing.special,
+                };
+                entries.push(entry);
+            }
+            Err(error) => {
+                let reason = stores::system_text(&error);
+                listing.broken.push((Entry { path, name, ..Entry::default() }, reason));
+            }
+        }
+    }
+    Ok(listing)
+}
