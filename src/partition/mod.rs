@@ -3,9 +3,28 @@
 //! `Segment`, `Log`, the scans of Polars, the command line and the readers of Spark ask here, and nowhere else. Who asks gives the
 //! `Storage`: files of this machine, of a store, or uploads of tiered storage.
 
+mod checkpoints;
+mod counts;
+pub mod discovery;
+mod ends;
+mod interrupted;
+mod links;
+mod log_start;
 pub mod names;
+mod neighbours;
+pub mod patterns;
+mod replicas;
 mod segment_file;
 pub mod storage;
+mod tree;
 
+pub use checkpoints::{Checkpoints, HIGH_WATERMARKS, OffsetCheckpoint, log_directories};
+pub use counts::{records_before, records_of_batch_before};
+pub use discovery::{Found, Search, Selection};
+pub use links::without_links;
+pub use log_start::{deleted_records, with_log_starts};
+pub use neighbours::{segments_of_directory, with_neighbours};
+pub use replicas::{Replica, ReplicaChoice, replica_findings};
 pub use segment_file::SegmentFile;
 pub use storage::{AtDamage, Entry, Listing, Storage, Uploaded};
+pub use tree::Tree;
