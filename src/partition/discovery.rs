@@ -68,22 +68,14 @@ impl Search<'_> {
                 failed(error)?;
             }
         }
-        let several = groups.len() > 1;
-        let mut files: Vec<_> = without_links(groups, storage)?.into_iter().flatten().collect();
-        if several {
-            files = by_partition(files, storage).into_iter().map(|(_, group)| single_uploads(group, storage)).collect::<Result<Vec<_>>>()?.concat();
-        }
-        let files = with_offsets(files, storage);
+        let files = with_offsets(united(groups, storage)?, storage);
         let Self { selection, replicas, .. } = self;
         // A name that the arguments give to directories is not that of a replica.
         let has_names = files.iter().any(|file| file.topic.is_some());
-        let mut chosen = selection.of(&files)?;
+        let mut chosen: Vec<_> = selection.of(&files)?.into_iter().map(|(_, file)| file).collect();
         if let Some(mut replicas) = replicas {
             let kept = replicas.of(if has_names { &chosen } else { &files }, storage)?;
-            if has_names {
-                let mut kept = kept.into_iter();
-                chosen.retain(|_| kept.next().unwrap_or(true));
-            }
+            chosen = if has_names { only(chosen, kept) } else { chosen };
         }
         // Without a topic and a partition, the findings of directories without any segment stay.
         let others = if selection.is_all() { Some(files.as_slice()) } else { None };
@@ -92,13 +84,7 @@ impl Search<'_> {
         Ok(Found { files: chosen, findings })
     }
 
-    fn look_at(
-        &self,
-        path: &Path,
-        storage: &dyn Storage,
-        groups: &mut Vec<Vec<SegmentFile>>,
-        findings: &mut Vec<Finding>,
-    ) -> Result<()> {
+    fn look_at(&self, path: &Path, storage: &dyn Storage, groups: &mut Vec<Vec<SegmentFile>>, findings: &mut Vec<Finding>) -> Result<()> {
         let paths = if self.has_patterns { expanded(path, storage)? } else { vec![path.to_owned()] };
         for path in paths {
             let found = find(&path, storage)?;
@@ -107,6 +93,28 @@ impl Search<'_> {
         }
         Ok(())
     }
+}
+
+/// The segments of several paths, each once, in the order of the partitions.
+fn united(groups: Vec<Vec<SegmentFile>>, storage: &dyn Storage) -> Result<Vec<SegmentFile>> {
+    let kept = without_links(&groups, storage)?;
+    let several = groups.len() > 1;
+    let files: Vec<_> = groups.into_iter().zip(kept).flat_map(|(files, kept)| only(files, kept)).collect();
+    if !several {
+        return Ok(files);
+    }
+    let mut united = Vec::with_capacity(files.len());
+    for (_, group) in by_partition(&files, storage) {
+        let group: Vec<_> = group.into_iter().filter_map(|at| files.get(at).cloned()).collect();
+        ensure_single_uploads(&group, storage)?;
+        united.extend(group);
+    }
+    Ok(united)
+}
+
+/// The files of which a mask is true.
+fn only(files: Vec<SegmentFile>, kept: Vec<bool>) -> Vec<SegmentFile> {
+    files.into_iter().zip(kept).filter_map(|(file, is_kept)| is_kept.then_some(file)).collect()
 }
 
 /// Find the segments of one path.
@@ -133,40 +141,43 @@ pub fn find(path: &Path, storage: &dyn Storage) -> Result<Found> {
     }
     in_reading_order(&mut files, storage);
     files.iter_mut().for_each(|file| file.is_listed = true);
-    Ok(Found { files: with_offsets(single_uploads(files, storage)?, storage), findings })
+    ensure_single_uploads(&files, storage)?;
+    Ok(Found { files: with_offsets(files, storage), findings })
 }
 
 /// Group segments by partition, each group in the order of the offsets. A file of two paths is in it once, as the one that was found in a
 /// directory.
 ///
-/// Returns the path of each partition, to be shown, and its segments; in the order of the first segment of each.
-pub fn by_partition(files: Vec<SegmentFile>, storage: &dyn Storage) -> Vec<(String, Vec<SegmentFile>)> {
-    let mut at: HashMap<PathBuf, usize> = HashMap::new();
-    let mut unique: Vec<SegmentFile> = Vec::new();
-    for file in files {
-        match at.get(&file.path).and_then(|at| unique.get_mut(*at)) {
-            Some(known) if file.is_listed => *known = file,
+/// Returns the path of each partition, to be shown, and where its segments are among the files; in the order of the first segment of each.
+pub fn by_partition(files: &[SegmentFile], storage: &dyn Storage) -> Vec<(String, Vec<usize>)> {
+    let mut known: HashMap<&Path, usize> = HashMap::new();
+    let mut unique: Vec<(usize, &SegmentFile)> = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        match known.get(file.path.as_path()).and_then(|number| unique.get_mut(*number)) {
+            Some(first) if file.is_listed => *first = (at, file),
             Some(_) => {}
             None => {
-                at.insert(file.path.clone(), unique.len());
-                unique.push(file);
+                known.insert(&file.path, unique.len());
+                unique.push((at, file));
             }
         }
     }
     let mut names: HashMap<PathBuf, String> = HashMap::new();
     let mut group_at: HashMap<String, usize> = HashMap::new();
-    let mut groups: Vec<(String, Vec<SegmentFile>)> = Vec::new();
-    for file in unique {
-        let place = file.place();
-        let name = names.entry(place).or_insert_with_key(|place| storage.shown(place)).clone();
+    let mut groups: Vec<(String, Vec<(i64, usize)>)> = Vec::new();
+    for (at, file) in unique {
+        let name = names.entry(file.place()).or_insert_with_key(|place| storage.shown(place)).clone();
         let number = *group_at.entry(name.clone()).or_insert(groups.len());
         match groups.get_mut(number) {
-            Some((_, group)) => group.push(file),
-            None => groups.push((name, vec![file])),
+            Some((_, group)) => group.push((file.base(), at)),
+            None => groups.push((name, vec![(file.base(), at)])),
         }
     }
-    groups.iter_mut().for_each(|(_, group)| group.sort_by_key(SegmentFile::base));
-    groups
+    let ordered = |mut group: Vec<(i64, usize)>| {
+        group.sort_by_key(|(base, _)| *base);
+        group.into_iter().map(|(_, at)| at).collect()
+    };
+    groups.into_iter().map(|(name, group)| (name, ordered(group))).collect()
 }
 
 impl Selection {
@@ -174,13 +185,14 @@ impl Selection {
         self.topics.is_none() && self.partition.is_none()
     }
 
-    /// The segments of the topics and the partition. If no directory names a topic, the segments get these names.
+    /// The segments of the topics and the partition, each with its place among the files. If no directory names a topic, the segments get
+    /// these names.
     ///
     /// # Errors
     /// `Usage` if there are none.
-    pub fn of(&self, files: &[SegmentFile]) -> Result<Vec<SegmentFile>> {
+    pub fn of(&self, files: &[SegmentFile]) -> Result<Vec<(usize, SegmentFile)>> {
         if self.is_all() {
-            return Ok(files.to_vec());
+            return Ok(files.iter().cloned().enumerate().collect());
         }
         let Some(topics) = &self.topics else { return self.of_topic(files, None) };
         let mut seen = BTreeSet::new();
@@ -191,7 +203,7 @@ impl Selection {
         Ok(chosen)
     }
 
-    fn of_topic(&self, files: &[SegmentFile], topic: Option<&String>) -> Result<Vec<SegmentFile>> {
+    fn of_topic(&self, files: &[SegmentFile], topic: Option<&String>) -> Result<Vec<(usize, SegmentFile)>> {
         let has_topics = files.iter().any(|file| file.topic.is_some());
         let named = |file: &SegmentFile| match &file.topic {
             None if has_topics => None,
@@ -201,7 +213,7 @@ impl Selection {
                 is_chosen.then(|| file.clone())
             }
         };
-        let chosen: Vec<_> = files.iter().filter_map(named).collect();
+        let chosen: Vec<_> = files.iter().enumerate().filter_map(|(at, file)| Some((at, named(file)?))).collect();
         if chosen.is_empty() { Err(self.no_partition(files, topic)) } else { Ok(chosen) }
     }
 
@@ -367,8 +379,8 @@ fn no_segments(path: &Path, findings: &[Finding], storage: &dyn Storage) -> Erro
     Error::from(ErrorKind::Files { os_code: ENOENT, problem }).in_file(&storage.shown(path).into())
 }
 
-/// The segments, if no two uploads of a directory begin with the same offset: reading both would give records twice.
-fn single_uploads(segments: Vec<SegmentFile>, storage: &dyn Storage) -> Result<Vec<SegmentFile>> {
+/// Fails if two uploads of a directory begin with the same offset: reading both would give records twice.
+fn ensure_single_uploads(segments: &[SegmentFile], storage: &dyn Storage) -> Result<()> {
     for pair in segments.windows(2) {
         let [one, other] = pair else { continue };
         let is_same = one.base_offset == other.base_offset && one.directory() == other.directory();
@@ -378,7 +390,7 @@ fn single_uploads(segments: Vec<SegmentFile>, storage: &dyn Storage) -> Result<V
             return Err(Error::from(ErrorKind::Files { os_code: EEXIST, problem }).in_file(&path));
         }
     }
-    Ok(segments)
+    Ok(())
 }
 
 /// True for an upload that gives records: one whose choice needs a missing key does not, so that it may begin with the same offset.

@@ -8,28 +8,28 @@ use super::storage::is_io;
 use super::{SegmentFile, Storage};
 use crate::error::Result;
 
-/// The segments of each argument, those of a directory that several paths lead to only once.
+/// For each segment of each argument whether it is read: those of a directory that several paths lead to are read once.
 ///
 /// A directory that was listed counts before files that were named, an earlier argument before a later one, and a path before one with more
 /// links.
 ///
 /// # Errors
 /// When the work is to stop.
-pub fn without_links(found: Vec<Vec<SegmentFile>>, storage: &dyn Storage) -> Result<Vec<Vec<SegmentFile>>> {
-    let kept = kept_places(&found, storage)?;
-    let Some(kept) = kept else { return Ok(found) };
+pub fn without_links(found: &[Vec<SegmentFile>], storage: &dyn Storage) -> Result<Vec<Vec<bool>>> {
+    let Some(kept) = kept_places(found, storage)? else { return Ok(found.iter().map(|files| vec![true; files.len()]).collect()) };
     let own = |file: &SegmentFile| {
         let place = storage.place(file);
         let is_kept = kept.get(&place).is_none_or(|kept| *kept == place);
         ((kept.get(&place).cloned().unwrap_or(place), file.name()), is_kept)
     };
-    let mut names: HashSet<(OsString, String)> = found.iter().flatten().map(own).filter(|(_, is_kept)| *is_kept).map(|(name, _)| name).collect();
+    let mut names: HashSet<(OsString, String)> =
+        found.iter().flatten().map(own).filter(|(_, is_kept)| *is_kept).map(|(name, _)| name).collect();
     // The first file of a name in a directory counts, whatever the path of the directory.
     let mut counts = |file: &SegmentFile| {
         let (name, is_kept) = own(file);
         names.insert(name) || is_kept
     };
-    Ok(found.into_iter().map(|files| files.into_iter().filter(|file| counts(file)).collect()).collect())
+    Ok(found.iter().map(|files| files.iter().map(&mut counts).collect()).collect())
 }
 
 /// For the path of each directory the path under which it is read; `None` if each directory has one path.

@@ -27,19 +27,19 @@ const UNREADABLE: &str = "SEG-21";
 /// Topic and number of a partition.
 type Name = (String, i32);
 
-/// Add the log start offsets of partitions to their segments, in place.
+/// Return the log start offset of the partition of each segment.
 ///
-/// The segments of a directory that was searched get the log start offset of its partition, a file that was named does not. Returns warnings: a
-/// log start offset above the end of its log (SEG-20), which does not count, and a checkpoint file that cannot be read (SEG-21).
+/// The segments of a directory that was searched have the log start offset of its partition, a file that was named has none. Returns also
+/// warnings: a log start offset above the end of its log (SEG-20), which does not count, and a checkpoint file that cannot be read (SEG-21).
 ///
 /// # Errors
 /// If a segment cannot be read.
-pub fn with_log_starts(files: &mut [SegmentFile], storage: &dyn Storage) -> Result<Vec<Finding>> {
+pub fn log_starts(files: &[SegmentFile], storage: &dyn Storage) -> Result<(Vec<Option<i64>>, Vec<Finding>)> {
     let names = named_partitions(files, storage);
     let has_log_start = |file: &SegmentFile| has_log_start(file, storage).then(|| names.get(&file.directory())).flatten();
     let mut at: HashMap<PathBuf, usize> = HashMap::new();
     let mut groups: Vec<(PathBuf, &Name, Vec<SegmentFile>)> = Vec::new();
-    for file in files.iter() {
+    for file in files {
         let Some(name) = has_log_start(file) else { continue };
         let directory = file.directory();
         match at.get(&directory).and_then(|at| groups.get_mut(*at)) {
@@ -65,10 +65,8 @@ pub fn with_log_starts(files: &mut [SegmentFile], storage: &dyn Storage) -> Resu
         }
         starts.insert(directory, start);
     }
-    let starts_of: Vec<_> =
-        files.iter().map(|file| has_log_start(file).and_then(|_| starts.get(&file.directory()).copied().flatten())).collect();
-    files.iter_mut().zip(starts_of).for_each(|(file, start)| file.log_start = start);
-    Ok(findings.found)
+    let start_of = |file| has_log_start(file).and_then(|_| starts.get(&file.directory()).copied().flatten());
+    Ok((files.iter().map(start_of).collect(), findings.found))
 }
 
 /// An information (SEG-19) for each partition with records below its log start offset.

@@ -20,9 +20,9 @@ mod tree;
 
 pub use checkpoints::{Checkpoints, HIGH_WATERMARKS, OffsetCheckpoint, log_directories};
 pub use counts::{records_before, records_of_batch_before};
-pub use discovery::{Found, Search, Selection};
+pub use discovery::{FindingsOf, Found, Search, Selection, by_partition, segment_at};
 pub use links::without_links;
-pub use log_start::{deleted_records, with_log_starts};
+pub use log_start::{deleted_records, log_starts};
 pub use neighbours::{segments_of_directory, with_neighbours};
 pub use replicas::{Replica, ReplicaChoice, replica_findings};
 pub use segment_file::SegmentFile;

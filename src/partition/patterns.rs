@@ -125,7 +125,10 @@ fn has_magic(text: impl AsRef<OsStr>) -> bool {
 enum Sign {
     Exactly(u32),
     Any,
-    AnyOf { signs: Vec<(u32, u32)>, is_negated: bool },
+    AnyOf {
+        signs: Vec<(u32, u32)>,
+        is_negated: bool,
+    },
     /// Any signs, also none.
     All,
 }

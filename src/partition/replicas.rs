@@ -97,7 +97,8 @@ impl ReplicaChoice {
     /// The directory of a partition that is read.
     fn chosen_of<'a>(&self, name: &Name, directories: &'a Directories<'_>, storage: &dyn Storage) -> Result<&'a OsString> {
         let places = || directories.iter().map(|(place, _)| place);
-        let have = |text: String, is_asked| refused(format!("{}{text}", where_is(name, places().map(OsString::as_os_str), storage)), is_asked);
+        let have =
+            |text: String, is_asked| refused(format!("{}{text}", where_is(name, places().map(OsString::as_os_str), storage)), is_asked);
         let first = places().next().ok_or_else(|| have(String::new(), false))?;
         match &self.replica {
             Replica::Unknown => Err(have(String::new(), false)),
