@@ -3,9 +3,14 @@
 //! `Segment`, `Log`, the scans of Polars, the command line and the readers of Spark ask here, and nowhere else. Who asks gives the
 //! `Storage`: files of this machine, of a store, or uploads of tiered storage.
 
+pub mod growing;
+mod lookup;
 pub mod names;
 mod segment_file;
 pub mod storage;
+mod wanted;
 
+pub use lookup::SegmentLookup;
 pub use segment_file::SegmentFile;
 pub use storage::{AtDamage, Entry, Listing, Storage, Uploaded};
+pub use wanted::Wanted;
