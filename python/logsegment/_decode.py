@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, Unpack
 
-from logsegment._core import ArrowBatch, ArrowTable, FileSource, Finding, Limits, RecordStream, Transactions, is_internal_topic
+from logsegment._core import ArrowBatch, ArrowTable, FileSource, Finding, Limits, RecordStream, SegmentFile, Transactions, is_internal_topic
 from logsegment._core import batch_stream as core_batch_stream
 from logsegment._core import decode as core_decode
 from logsegment._options import (
@@ -32,7 +32,7 @@ from logsegment._options import (
 from logsegment._storage import StorageOptions, reached_source
 from logsegment._text import listed
 from logsegment._typed_values import planned
-from logsegment.segment_files.discovery import SegmentFile, segment_at
+from logsegment.segment_files.discovery import segment_at
 from logsegment.stores.uri import shown
 
 #: Result of `batches`: Arrow record batches in memory.

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
 
-from logsegment._core import FileSource, Finding, ensure_log_segment, valid_batches
+from logsegment._core import FileSource, Finding, SegmentFile, ensure_log_segment, valid_batches
 from logsegment._core import salvage as core_salvage
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import EntryKeywords, ReadOptions
@@ -17,7 +17,6 @@ from logsegment._output import ensure_apart, staged_output
 from logsegment._storage import StorageOptions, reached_source
 from logsegment._survey import LostRange
 from logsegment._text import camel_case
-from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import is_tiered
 
 Order: TypeAlias = Literal["input", "offset"]

@@ -17,6 +17,7 @@ from logsegment._core import (
     Finding,
     InvalidError,
     RecordBatchError,
+    SegmentFile,
     SegmentIndex,
     TruncatedError,
     decode,
@@ -32,7 +33,6 @@ from logsegment._options import Depth, EntryKeywords, ReadOptions, SkippingKeywo
 from logsegment._storage import StorageOptions, reached_source
 from logsegment._survey import SWALLOWED, UNFINISHED, LostRange, SafeRange, Survey, Totals, survey, surveyed_source
 from logsegment._text import count
-from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import is_tiered, shown
 from logsegment.tiered.listing import with_lost_indexes
 
@@ -356,7 +356,7 @@ def validate_segments(files: Sequence[SegmentFile], directories: Sequence[str], 
         name = shown(file.path)
         own = Report(by_file.get(name, []), stats, has_checksums=options.check_crc)
         # The batches of a segment that contradicts its name are valid.
-        surveys.append(_surveyed(replace(file, finding=None).source(), (depth, options), own, known).in_file(name))
+        surveys.append(_surveyed(file.replaced(finding=None).source(), (depth, options), own, known).in_file(name))
     misnamed = [file.finding for file in files if file.finding is not None]
     return Report(_with_lost_indexes([*findings, *misnamed], files), stats, surveys, has_checksums=options.check_crc)
 

@@ -1,6 +1,8 @@
 //! Segments with the files next to them, over anything that can be read by position: batch headers without what lies between them, and
 //! the files that a log should have. Knows no paths.
 
+/// Batches one by one.
+pub mod batches;
 /// Where a log begins and ends.
 pub mod bounds;
 /// Transactions of a partition.
@@ -38,6 +40,7 @@ pub mod times;
 /// Transactions one by one.
 pub mod transaction_history;
 
+pub use batches::{Batch, BatchTrust, Batches};
 pub use committed::Committed;
 pub use committed_entries::Entries;
 pub use headers::Headers;

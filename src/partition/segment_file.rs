@@ -1,7 +1,9 @@
 use std::path::{Path, PathBuf};
 
 use super::names::SegmentName;
+use super::storage::Storage;
 use crate::decode::OffsetRange;
+use crate::error::Result;
 use crate::validate::Finding;
 
 /// A file of log entries.
@@ -61,6 +63,14 @@ impl SegmentFile {
         } else {
             SegmentName::parse(&self.name()).map(|name| name.base_offset)
         }
+    }
+
+    /// Its bytes: those of the listing of a store, or of the file as it is now.
+    ///
+    /// # Errors
+    /// `NotFound`, and others of the storage.
+    pub fn size(&self, storage: &dyn Storage) -> Result<u64> {
+        self.known_size.map_or_else(|| Ok(storage.entry(&self.path)?.size.unwrap_or(0)), Ok)
     }
 
     /// True for a segment of Kafka 0.7, whose offsets are positions.

@@ -60,6 +60,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::decode_files::decode_files, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::decode_files::batch_files, module)?)?;
     module.add_class::<verbs::segment::SegmentIndex>()?;
+    module.add_class::<verbs::segment_file::SegmentFile>()?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_txn_index, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_producer_snapshot, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_leader_epochs, module)?)?;

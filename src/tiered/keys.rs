@@ -64,6 +64,7 @@ impl Keys {
         format!("{DATA}{}.{}", URL_SAFE_NO_PAD.encode(&encryption.wrapped_key), URL_SAFE_NO_PAD.encode(key.bytes()))
     }
 
+    /// The text of which they were made.
     pub fn text(&self) -> &Arc<str> {
         &self.text
     }

@@ -2,19 +2,15 @@
 
 use super::error::Result;
 use super::file::{LogReader, TieredFile};
-use crate::decode::{ChecksumVerifier, Checksums, DecodeOptions, Decoder, parse_header};
-use crate::framing::{Ending, Frame, Piece, Runs, Source, Step, step};
+use crate::framing::{Ending, Source};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
-use crate::log::Lookup;
-use crate::model::{BatchHeader, Formats, UploadOffsets};
+use crate::log::{BatchTrust, Batches, Lookup};
+use crate::model::{BatchHeader, UploadOffsets};
 use crate::sidecar::OffsetEntry;
-use crate::wire::as_u64;
 
 /// A log without an index is read whole up to this size; of a larger one only the headers are read.
 const MOST_WHOLE: u64 = 1 << 20;
-/// Bytes that are read at a time.
-const AT_A_TIME: usize = 64 << 10;
 
 /// The end of a log.
 ///
@@ -41,31 +37,14 @@ pub(super) fn each_valid(
     interrupt: &Interrupt,
     mut visit: impl FnMut(&BatchHeader) -> bool,
 ) -> crate::error::Result<()> {
-    let (formats, limits) = (Formats::Experimental, Limits::default());
-    let verifier = ChecksumVerifier { formats, limits, checksums: Checksums::All };
-    let mut runs = Runs::new(source, limits, AT_A_TIME).of(formats).with_recovery(Box::new(verifier)).with_interrupt(interrupt.clone());
-    let mut decoder = Decoder::new(DecodeOptions { formats, ..DecodeOptions::default() });
-    loop {
-        let run = match runs.next_piece() {
-            Ok(Some(Piece::Run(run))) => run,
-            Ok(Some(_)) => continue,
-            Ok(None) => return Ok(()),
-            Err(error) if error.is_about_data() => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        let (mut rest, mut position) = (run.entries_from(0), run.position);
-        while let Step::Entry { len, magic } = step(rest, formats, &limits) {
-            let (bytes, after) = rest.split_at_checked(len).unwrap_or((rest, &[]));
-            let frame = Frame { position, magic, bytes };
-            if let Ok(header) = parse_header(frame, formats, 0) {
-                let opened = if resolves && header.count.is_none() { decoder.open(frame).ok().flatten() } else { None };
-                if !visit(&opened.map_or(header, |opened| opened.header)) {
-                    return Ok(());
-                }
-            }
-            (rest, position) = (after, position.saturating_add(as_u64(len)));
+    let trust = if resolves { BatchTrust::valid().resolving() } else { BatchTrust::valid() };
+    let mut batches = Batches::new(source, trust, interrupt);
+    while let Some(batch) = batches.next()? {
+        if !visit(&batch.header) {
+            break;
         }
     }
+    Ok(())
 }
 
 /// Returns the first valid batch of a log with a last offset at or after an offset, of those with offsets that the upload has.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from logsegment._core import ChunkError, FileSource, Finding, ManifestError, RecordBatchError, rebuild_indexes
+from logsegment._core import ChunkError, FileSource, Finding, ManifestError, RecordBatchError, SegmentFile, rebuild_indexes
 from logsegment._errors import renamed
 from logsegment._log_paths import object_name, place_of, snapshot_offset
 from logsegment._options import EVERY_FORMAT, OnError
@@ -17,7 +17,7 @@ from logsegment._output import new_file, output_directory, write_file
 from logsegment._storage import Keys, StorageOptions, reached
 from logsegment._validate import TORN, damage_in, error_of, validated
 from logsegment.log.segment import Segment
-from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in, is_gap
+from logsegment.segment_files.discovery import find_segments, found_in, is_gap
 from logsegment.stores.files import open_file
 from logsegment.stores.listing import entries, is_directory
 from logsegment.stores.uri import shown, uncut_name, untiered

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
-from logsegment._core import CompactionRound, PartitionEnd
+from logsegment._core import CompactionRound, PartitionEnd, SegmentFile
 from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions, Timestamp, milliseconds
 from logsegment._output import PATHS, output_directory
 from logsegment._rewrite.account import Rewrite, RewrittenFile
@@ -25,7 +25,7 @@ from logsegment._rewrite.partitions import (
 )
 from logsegment._rewrite.rewrite import ensure_outside
 from logsegment._storage import StorageOptions, reached
-from logsegment.segment_files.discovery import SegmentFile, find_segments
+from logsegment.segment_files.discovery import find_segments
 from logsegment.segment_files.log_start import files_of_partitions
 from logsegment.segment_files.output_names import directory_name
 from logsegment.stores.listing import is_directory
@@ -172,5 +172,5 @@ def _compact_partition(files: list[SegmentFile], work: RewriteWork, deletion: De
         above.mkdir()
         done += rewrite_partition(files, replace(work, round=found, is_dry=False), above, os.fspath(above))
         first_offset = found.latest_offset + 1
-        files = [replace(file, known_size=None) for file in find_segments(above / directory_name(files[0]))]
+        files = [file.replaced(known_size=None) for file in find_segments(above / directory_name(files[0]))]
     raise AssertionError("unreachable")

@@ -15,6 +15,7 @@ from logsegment._core import (
     FileSource,
     PartitionEnd,
     RecordBatchError,
+    SegmentFile,
     SegmentIndex,
     rebuild_indexes,
     without_ended_transactions,
@@ -27,7 +28,7 @@ from logsegment._output import write_file
 from logsegment._rewrite.account import RewrittenFile
 from logsegment._rewrite.predicate import Predicate
 from logsegment._rewrite.selection import CoreSelection
-from logsegment.segment_files.discovery import SegmentFile, segments_of_directory, size_of
+from logsegment.segment_files.discovery import segments_of_directory, size_of
 from logsegment.segment_files.log_start import records_before
 from logsegment.segment_files.output_names import directory_name, file_name
 from logsegment.segment_files.overflow import parts_of

@@ -12,7 +12,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeAlias, Unpack
 
-from logsegment._core import BatchHeader, FileSource, Finding, PartitionEnd, batch_headers, batch_stream
+from logsegment._core import BatchHeader, FileSource, Finding, PartitionEnd, SegmentFile, batch_headers, batch_stream
 from logsegment._core import decode as core_decode
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions, Timestamp, ensure_offsets, milliseconds
 from logsegment._output import NamedFile, OutputFile, new_file, output_directory
@@ -21,7 +21,7 @@ from logsegment._rewrite.rewrite import ensure_outside
 from logsegment._storage import StorageOptions, all_reached, reached_source
 from logsegment._text import camel_case
 from logsegment._validate import ensure_undamaged
-from logsegment.segment_files.discovery import SegmentFile, found_in
+from logsegment.segment_files.discovery import found_in
 from logsegment.segment_files.log_start import files_of_partitions, records_of_batch_before
 from logsegment.segment_files.output_names import directory_name
 from logsegment.segment_files.overflow import MOST, first_offset_of

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Unpack
 
-from logsegment._core import CommittedOffsets, Finding, decode_files
+from logsegment._core import CommittedOffsets, Finding, SegmentFile, decode_files
 from logsegment._decode import with_findings
 from logsegment._options import EntryKeywords, OnError, PartitionOptions, ReadOptions
 from logsegment._storage import Keys, StorageOptions
@@ -14,7 +14,6 @@ from logsegment._text import camel_case
 from logsegment._validate import is_damage
 from logsegment.analysis.results import LogSource, Results, partitions_of
 from logsegment.log.reader import PartitionReader, arranged
-from logsegment.segment_files.discovery import SegmentFile
 
 TOPIC = "__consumer_offsets"
 #: What a replay needs of each record.

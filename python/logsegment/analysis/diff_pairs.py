@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from logsegment._core import Finding
+from logsegment._core import Finding, SegmentFile
 from logsegment._options import PartitionOptions
 from logsegment._text import listed
 from logsegment._validate import ensure_segment
 from logsegment.log.log import Log
-from logsegment.segment_files.discovery import SegmentFile, found_in, of_partition
+from logsegment.segment_files.discovery import found_in, of_partition
 from logsegment.segment_files.log_start import UNREADABLE, deleted_records, with_log_starts
 from logsegment.stores.uri import absolute, directory_of, is_tiered, placed, shown, untiered
 

@@ -9,14 +9,23 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from logsegment._core import ArrowBatch, BatchHeader, FileSource, Finding, RecordBatchError, batch_headers, batch_stream, torn_offsets
+from logsegment._core import (
+    ArrowBatch,
+    BatchHeader,
+    FileSource,
+    Finding,
+    RecordBatchError,
+    SegmentFile,
+    batch_headers,
+    batch_stream,
+    torn_offsets,
+)
 from logsegment._decode import decoded, with_findings
 from logsegment._errors import naming_file
 from logsegment._options import ReadOptions
 from logsegment._validate import TORN, is_damage, is_unreadable, validated
 from logsegment.analysis.counted_part import counted_part
 from logsegment.log.reader import arranged
-from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import shown
 
 #: Columns of batches. Where two batches are equal in all of them, their records are the same: the checksum covers the records.

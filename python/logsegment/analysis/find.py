@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeAlias, Unpack
 
-from logsegment._core import ArrowBatch, Finding, RecordBatchError
+from logsegment._core import ArrowBatch, Finding, RecordBatchError, SegmentFile
 from logsegment._decode import decoded
 from logsegment._errors import naming_file
 from logsegment._log_paths import is_of_0_7
@@ -31,7 +31,6 @@ from logsegment.analysis.results import LogSource, Partitions, Results, partitio
 from logsegment.log.piece import Part
 from logsegment.log.reader import PartitionReader, arranged
 from logsegment.log.segment_lookup import FoundBatch, SegmentLookup
-from logsegment.segment_files.discovery import SegmentFile
 from logsegment.segment_files.log_start import deleted_records
 from logsegment.stores.uri import is_stored, shown
 
@@ -364,7 +363,7 @@ class Search:
             RecordBatchError: if damage may hide a match.
             OSError: if the file cannot be read.
         """
-        source = replace(segment.file, finding=None).source(*bytes_of, is_inner=bytes_of[1] is not None)
+        source = segment.file.replaced(finding=None).source(*bytes_of, is_inner=bytes_of[1] is not None)
         report = ensure_undamaged(segment.path, source, self.read)
         self.counters.batch_bytes += report.io_stats["bytes_read"]
         self._add_findings(segment, [finding for finding in report.findings if finding.rule == TORN])

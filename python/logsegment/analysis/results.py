@@ -7,12 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
-from logsegment._core import FileSource, Finding
+from logsegment._core import FileSource, Finding, SegmentFile
 from logsegment._options import PartitionOptions
 from logsegment._storage import Access, reached
 from logsegment._validate import ensure_segment
 from logsegment.log.log import Log
-from logsegment.segment_files.discovery import ONE_REPLICA, SegmentFile, by_partition, findings_of, found_in, is_noted
+from logsegment.segment_files.discovery import ONE_REPLICA, by_partition, findings_of, found_in, is_noted
 from logsegment.segment_files.log_start import warn_of_log_starts, with_log_starts, without_log_starts
 from logsegment.segment_files.replicas import one_replica, without_links
 from logsegment.stores.files import MemoryFile, buffer_file

@@ -6,12 +6,11 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Unpack
 
-from logsegment._core import Finding
+from logsegment._core import Finding, SegmentFile
 from logsegment._options import EntryKeywords, PartitionOptions, ReadOptions, Timestamp, milliseconds
 from logsegment._storage import Keys, StorageOptions
 from logsegment.analysis.results import LogSource, Results, partitions_of
 from logsegment.log.transactions import LONGEST_MS, Transaction, transactions_of
-from logsegment.segment_files.discovery import SegmentFile
 
 _COLUMNS = (
     *(("path", "string"), ("topic", "string"), ("partition", "int32"), ("state", "string")),

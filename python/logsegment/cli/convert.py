@@ -334,7 +334,7 @@ def _with_next(segment: InputSegment) -> InputSegment:
     """Return a file that was named itself with the next segment of its directory: without one, it may end inside a batch."""
     if segment.file is None or segment.is_listed:
         return segment
-    return replace(segment, file=replace(segment.file, next_offset=with_neighbours(segment.file).next_offset))
+    return replace(segment, file=segment.file.replaced(next_offset=with_neighbours(segment.file).next_offset))
 
 
 def _ensure_named(segments: Sequence[InputSegment]) -> None:

@@ -12,7 +12,7 @@ from itertools import groupby
 
 import click
 
-from logsegment._core import Finding, RecordBatchError, SegmentKeyError
+from logsegment._core import Finding, RecordBatchError, SegmentFile, SegmentKeyError
 from logsegment._decode import decoded
 from logsegment._options import Framing, Integers, KeyValues, OnError, PartitionOptions, ReadOptions, Unreadable, Values
 from logsegment.analysis.redaction import Redactor
@@ -51,7 +51,7 @@ from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.records import Form, JsonForm, JsonLines, RowFilter, ensure_topics, json_columns, say_others
 from logsegment.cli.values import typed, unknown_schemas, values_options
 from logsegment.log.follow import Follower, Piece
-from logsegment.segment_files.discovery import SegmentFile, expanded, found_in, is_gap, of_partition
+from logsegment.segment_files.discovery import expanded, found_in, is_gap, of_partition
 from logsegment.segment_files.interrupted import is_taken
 from logsegment.segment_files.log_start import with_log_starts
 from logsegment.segment_files.replicas import ReplicaChoice

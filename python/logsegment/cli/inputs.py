@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from logsegment._core import FileSource, Finding, RecordBatchError, SegmentKeyError
+from logsegment._core import FileSource, Finding, RecordBatchError, SegmentFile, SegmentKeyError
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._validate import ensure_segment
@@ -24,7 +24,7 @@ from logsegment.cli.exit_codes import DamagedInput
 from logsegment.cli.messages import say
 from logsegment.cli.options import LOG_START
 from logsegment.log.reader import PartitionReader, alone, arranged
-from logsegment.segment_files.discovery import SegmentFile, findings_of, found_in, is_noted, of_partition, size_of
+from logsegment.segment_files.discovery import findings_of, found_in, is_noted, of_partition, size_of
 from logsegment.segment_files.log_start import RULES, deleted_records, with_log_starts
 from logsegment.segment_files.replicas import ReplicaError, one_replica
 from logsegment.stores.uri import directory_of, is_stored, shown
@@ -251,7 +251,7 @@ def in_range(segments: Sequence[InputSegment], start: int | None, end: int | Non
         inputs = list(group)
         if directory is None:
             found += [
-                one if one.file is None else replace(one, file=alone(replace(one.file, offsets=None), reports=True)) for one in inputs
+                one if one.file is None else replace(one, file=alone(one.file.replaced(offsets=None), reports=True)) for one in inputs
             ]
             continue
         by_path = {one.path: one for one in inputs}

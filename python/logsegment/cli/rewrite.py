@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from logsegment._core import LossError, PartitionEnd, RecordBatchError, SegmentKeyError
+from logsegment._core import LossError, PartitionEnd, RecordBatchError, SegmentFile, SegmentKeyError
 from logsegment._options import ReadOptions
 from logsegment._rewrite.account import RewrittenFile
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, rewrite_partitions
@@ -43,7 +43,6 @@ from logsegment.cli.options import (
 from logsegment.cli.output.files import ensure_output, output_file, say_needed, whole_directory
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
-from logsegment.segment_files.discovery import SegmentFile
 
 ADVICE = "nothing was written; `logsegment salvage` saves the valid batches, which can be rewritten"
 KINDS = "key=TEXT, keys=FILE, header=NAME[=VALUE], offsets=A..B or times=A..B"

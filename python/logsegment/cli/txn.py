@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from logsegment._core import Finding, LimitError, UnsupportedError
+from logsegment._core import Finding, LimitError, SegmentFile, UnsupportedError
 from logsegment._options import ReadOptions
 from logsegment.analysis.transactions import placed_transactions
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of, worst
@@ -34,7 +34,7 @@ from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_text import duration
 from logsegment.log.transactions import LONGEST_MS, Transaction
-from logsegment.segment_files.discovery import SegmentFile, by_partition
+from logsegment.segment_files.discovery import by_partition
 from logsegment.stores.uri import shown
 
 #: Damaged places of a partition that are listed.

@@ -156,7 +156,7 @@ def _verify(
         reading = {**reading, "format": "0.7", "base_position": segment.base_offset}
     read = ReadOptions(check_crc=not options.no_crc, strict_tail=options.strict_tail, unreadable=options.unreadable, **reading)
     # The batches of a segment that contradicts its name are valid: its finding comes after the survey of what is lost.
-    plain = None if segment.file is None else replace(segment.file, finding=None)
+    plain = None if segment.file is None else segment.file.replaced(finding=None)
     file = None if plain is None else plain.source()
     with opened(replace(segment, file=plain), seen=progress.seen if progress.is_shown else None) as source:
         checked = validate_findings(source, options.depth, read, file=file, is_followed=is_followed, earlier=earlier)

@@ -8,7 +8,7 @@ from functools import cache, cached_property, partial
 from itertools import groupby
 from typing import Any, Unpack
 
-from logsegment._core import Finding, RecordStream, batch_files, decode_files, read_producer_snapshot
+from logsegment._core import Finding, RecordStream, SegmentFile, batch_files, decode_files, read_producer_snapshot
 from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import SNAPSHOT
 from logsegment._options import (
@@ -32,7 +32,7 @@ from logsegment.log.reader import PartitionReader, arranged, committed_transacti
 from logsegment.log.segment import Entries, Segment, aborted_transactions
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.segment_files.checkpoints import log_directories
-from logsegment.segment_files.discovery import Paths, SegmentFile, Topics, expanded, found_in, is_noted, segments_of_directory
+from logsegment.segment_files.discovery import Paths, Topics, expanded, found_in, is_noted, segments_of_directory
 from logsegment.segment_files.log_start import deleted_records, warn_of_log_starts, with_log_starts, without_log_starts
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.listing import is_directory, names_in

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from logsegment._core import LogEnd, RecordBatchError, StableOffset, has_batch
+from logsegment._core import LogEnd, RecordBatchError, SegmentFile, StableOffset, has_batch
 from logsegment._core import log_end as core_log_end
 from logsegment._options import ReadOptions
 from logsegment._validate import error_of
-from logsegment.segment_files.discovery import SegmentFile
 
 #: Position, checksum and last offset of a batch, by which it is known again.
 Last: TypeAlias = tuple[int, int, int]

@@ -95,7 +95,7 @@ class PartitionPiece:
         Args:
             transactions: those that a committed read must know.
         """
-        file = self.segment.file if self.has_finding else replace(self.segment.file, finding=None)
+        file = self.segment.file if self.has_finding else self.segment.file.replaced(finding=None)
         start = self.least if self.options.start_offset is None else self.options.start_offset
         source = file.source(self.begin, self.stop, is_inner=self.is_inner and self.stop is not None and not self._ends_segment)
         return source, replace(self.options, start_offset=start, transactions=transactions)

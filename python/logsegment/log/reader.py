@@ -24,6 +24,7 @@ from logsegment._core import (
     LimitError,
     RecordBatchError,
     RecordStream,
+    SegmentFile,
     SegmentIndex,
     Transactions,
     batch_stream,
@@ -39,7 +40,7 @@ from logsegment._storage import StorageOptions, reached_source
 from logsegment.log.piece import Part, PartitionPiece
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.log.time_lookup import first_offset_at, first_place_at, from_log_start, within_times
-from logsegment.segment_files.discovery import SegmentFile, segments_of_directory, with_neighbours
+from logsegment.segment_files.discovery import segments_of_directory, with_neighbours
 from logsegment.stores.uri import is_stored
 
 #: The last offset of a segment whose end is damaged.
@@ -349,7 +350,7 @@ def lower_bounded(file: SegmentFile) -> SegmentFile:
 
     For readers of a directory that a broker changes: its cleaner may merge the next segment into this one after the directory was listed.
     """
-    return file if file.offsets is None or file.held is not None else replace(file, offsets=(file.offsets[0], None))
+    return file if file.offsets is None or file.held is not None else file.replaced(offsets=(file.offsets[0], None))
 
 
 def _touch(wanted: tuple[int | None, int | None], held: tuple[int | None, int | None]) -> bool:
@@ -370,7 +371,7 @@ def _followers(segments: Sequence[SegmentLookup]) -> list[int | None]:
 
 
 def _arranged(files: list[SegmentFile], *, reports: bool) -> list[SegmentFile]:
-    asked = [file if reports or not is_stored(file.path) else replace(file, offsets=None) for file in files]
+    asked = [file if reports or not is_stored(file.path) else file.replaced(offsets=None) for file in files]
     firsts = list(map(_first_offset, asked))
     found = list(map(_misnamed, asked, firsts, [*files[1:], None]))
     if not any(found):
@@ -382,17 +383,17 @@ def _arranged(files: list[SegmentFile], *, reports: bool) -> list[SegmentFile]:
     *before, last = placed
     following = [file.base_offset for file in placed[1:]]
     ends = [end if file.next_offset is None else file.next_offset for file, end in zip(before, following, strict=True)]
-    return [*(replace(file, next_offset=end) for file, end in zip(before, ends, strict=True)), replace(last, next_offset=None)]
+    return [*(file.replaced(next_offset=end) for file, end in zip(before, ends, strict=True)), last.replaced(next_offset=None)]
 
 
 def _placed(file: SegmentFile, first: int | None, finding: Finding | None, *, reports: bool) -> SegmentFile:
     """Return a segment of a partition in which one contradicts its name."""
     if finding is None:
         # The name of the other one may be that of its next segment.
-        return lower_bounded(file if first is None else replace(file, base_offset=first))
+        return lower_bounded(file if first is None else file.replaced(base_offset=first))
     first, last = finding.base_offset or 0, finding.last_offset
-    proven = replace(file, base_offset=first, held=(first, _LAST if last is None else max(first, last)), named=file.offsets)
-    return replace(proven, offsets=None, finding=finding) if reports else proven
+    proven = file.replaced(base_offset=first, held=(first, _LAST if last is None else max(first, last)), named=file.offsets)
+    return proven.replaced(offsets=None, finding=finding) if reports else proven
 
 
 def _misnamed(file: SegmentFile, first: int | None, following: SegmentFile | None) -> Finding | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from logsegment._core import (
     FileSource,
     RecordStream,
+    SegmentFile,
     Transactions,
     batch_stream,
     decode,
@@ -39,7 +40,7 @@ from logsegment._typed_values import planned
 from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, alone, committed_transactions
 from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.segment_files.discovery import SegmentFile, find_segments, segments_of_directory, size_of
+from logsegment.segment_files.discovery import find_segments, segments_of_directory, size_of
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.uri import absolute, is_stored
 

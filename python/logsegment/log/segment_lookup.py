@@ -17,6 +17,7 @@ from logsegment._core import (
     Finding,
     Limits,
     RecordBatchError,
+    SegmentFile,
     SegmentIndex,
     batch_stream,
     ensure_log_segment,
@@ -26,7 +27,7 @@ from logsegment._core import (
 from logsegment._log_paths import SWAP, is_of_0_7
 from logsegment._options import EVERY_FORMAT, ReadOptions
 from logsegment.log.log_end import GrowingLog
-from logsegment.segment_files.discovery import SegmentFile, size_of
+from logsegment.segment_files.discovery import size_of
 from logsegment.stores.uri import shown
 
 #: Position and size of a batch, its first offset and its last offset; the last three are None if there is no such batch.

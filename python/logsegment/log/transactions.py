@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, cast
 
-from logsegment._core import BatchHeader, FileSource, Finding, TransactionHistory, batch_stream
+from logsegment._core import BatchHeader, FileSource, Finding, SegmentFile, TransactionHistory, batch_stream
 from logsegment._decode import with_findings
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions, Timestamp, milliseconds
 from logsegment._text import camel_case
 from logsegment._validate import is_damage
 from logsegment.log.reader import arranged
-from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import shown
 
 State = Literal["committed", "aborted", "open", "hanging", "unknown"]

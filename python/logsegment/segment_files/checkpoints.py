@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from logsegment._core import Finding, read_offset_checkpoint
-from logsegment.segment_files.discovery import SegmentFile
+from logsegment._core import Finding, SegmentFile, read_offset_checkpoint
 from logsegment.stores.uri import directory_of, is_stored, is_tiered, join_path, shown
 
 #: The high watermarks of partitions: no leader change cuts off offsets below them (SEG-9).

@@ -12,11 +12,10 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
 
-from logsegment._core import FileSource, Finding, SegmentKeyError
+from logsegment._core import Finding, SegmentFile, SegmentKeyError
 from logsegment._log_paths import (
     PARTITION,
     READ_SEGMENT,
@@ -35,8 +34,8 @@ from logsegment.segment_files.interrupted import RULE as WORK
 from logsegment.segment_files.interrupted import with_swaps
 from logsegment.segment_files.replicas import one_replica, without_links
 from logsegment.stores.listing import DirectoryEntry, Listing, entry_of, is_pattern, list_directory, matching, walk_directories
-from logsegment.stores.uri import cut_of, directory_of, is_stored, is_tiered, placed, shown, untiered
-from logsegment.tiered.listing import uploaded_at, uploaded_in
+from logsegment.stores.uri import cut_of, is_stored, is_tiered, placed, shown, untiered
+from logsegment.tiered.listing import UploadedSegment, uploaded_at, uploaded_in
 from logsegment.tiered.uri import ring_of, tiered
 
 #: The options of a reader to which nothing was said: a partition in several directories is an error.
@@ -45,71 +44,6 @@ ONE_REPLICA = PartitionOptions()
 Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 #: A topic, or several; None for all.
 Topics: TypeAlias = str | Sequence[str] | None
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentFile:
-    """A file of log entries.
-
-    Attributes:
-        path: the path as it was reached; links are not resolved. In a store it is a `StoreUri`, which prints no secret.
-        topic: from the name of its directory; None if that is not a partition's name.
-        partition: as `topic`.
-        base_offset: from its own name; None if that is not a segment's name.
-        known_size: bytes, from the listing of a store; see `size_of`.
-        offsets: the offsets that its batches may hold, from its name and that of the next segment in the directory (SEG-1): first
-            (inclusive) and end (exclusive, None for the last segment). None if the names do not say: uploads of tiered storage may overlap
-            after a change of leaders, and Kafka 0.7 has positions instead of offsets.
-        held: the first and last offset of its batches, if they contradict its name; see `logsegment.log.reader`.
-        named: the offsets that its name allows, if they contradict it.
-        finding: a finding that each read of the file reports, or None.
-        next_offset: the offset in the name of the next segment of the directory, a position for Kafka 0.7; None for the last segment, for
-            a file that was named itself, and for uploads. A segment with a next one is complete (SEG-23).
-        is_listed: True if it was found in a directory, False if it was named itself.
-        log_start: the log start offset of its partition, if segments have records below it, which were deleted (`log_start`); else None.
-        part: the bytes from the first (inclusive) to the second position (exclusive), if it is a part of a file (`overflow`); else None.
-    """
-
-    path: str
-    topic: str | None
-    partition: int | None
-    base_offset: int | None
-    known_size: int | None = field(default=None, compare=False, repr=False)
-    offsets: tuple[int, int | None] | None = field(default=None, compare=False, repr=False)
-    held: tuple[int, int] | None = field(default=None, compare=False, repr=False)
-    named: tuple[int, int | None] | None = field(default=None, compare=False, repr=False)
-    finding: Finding | None = field(default=None, compare=False, repr=False)
-    next_offset: int | None = field(default=None, compare=False, repr=False)
-    is_listed: bool = field(default=False, compare=False, repr=False)
-    log_start: int | None = field(default=None, compare=False, repr=False)
-    part: tuple[int, int] | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def place(self) -> str:
-        """Return the path of its partition: its directory, or itself if it was named and the name of its directory is not a partition's."""
-        return self.path if self.partition is None and not self.is_listed else self.directory
-
-    @property
-    def directory(self) -> str:
-        """Return the path of its directory."""
-        return directory_of(self.path)
-
-    @property
-    def named_offset(self) -> int | None:
-        """Return the first offset of its name. `base_offset` differs if a segment of the partition contradicts its name."""
-        return self.base_offset if self.offsets is self.held is None else _segment(self.path).base_offset
-
-    def source(self, start: int = 0, end: int | None = None, *, is_inner: bool = False) -> FileSource:
-        """Return a range of its bytes, with the offsets that they may hold; of a part, the bytes of the part.
-
-        Args:
-            start: first byte, the start of an entry.
-            end: end of the range; None for the end of the file.
-            is_inner: another entry begins at the end of the range.
-        """
-        if self.part is not None:
-            start, end = self.part
-        return FileSource(self.path, start, end, self.offsets, self.finding, self.next_offset, is_inner)
 
 
 def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
@@ -288,7 +222,7 @@ def segments_of_directory(segment: SegmentFile) -> list[SegmentFile]:
         return [_listed_segment(entry) for entry in entries if SEGMENT.fullmatch(entry.name)]
 
     found = with_swaps(segment.directory, list_directory(segment.directory), named, _file_of_work)
-    here = (one if is_stored(one.path) else replace(one, path=os.path.join(above, os.path.basename(one.path))) for one in found)
+    here = (one if is_stored(one.path) else one.replaced(path=os.path.join(above, os.path.basename(one.path))) for one in found)
     return _with_offsets(sorted(here, key=_reading_order))
 
 
@@ -300,7 +234,7 @@ def with_neighbours(segment: SegmentFile) -> SegmentFile:
     with suppress(OSError):
         for one in segments_of_directory(segment):
             if one.path == segment.path:
-                return replace(segment, offsets=one.offsets, next_offset=one.next_offset)
+                return segment.replaced(offsets=one.offsets, next_offset=one.next_offset)
     return segment
 
 
@@ -351,14 +285,14 @@ def _found_at(path: str | os.PathLike[str]) -> tuple[list[SegmentFile], list[Fin
         text = "no log segments (twenty digits and .log or .kafka) in this directory or below"
         reasons = [f"{one.path.rpartition('@')[0]}: {one.message}" for one in findings[:1]]
         raise FileNotFoundError(errno.ENOENT, "; ".join([text, *reasons]), shown(place))
-    found = [replace(file, is_listed=True) for file in sorted(listed, key=_reading_order)]
+    found = [file.replaced(is_listed=True) for file in sorted(listed, key=_reading_order)]
     return _with_offsets(_single_uploads(found)), findings
 
 
 def _named(file: SegmentFile, topic: str | None, partition: int | None, has_topics: bool) -> SegmentFile | None:
     """Return a segment of a chosen topic and partition, or None if it is of another one."""
     if file.topic is None:
-        return None if has_topics else replace(file, topic=topic, partition=partition)
+        return None if has_topics else file.replaced(topic=topic, partition=partition)
     is_chosen = topic in (None, file.topic) and partition in (None, file.partition)
     return file if is_chosen else None
 
@@ -377,11 +311,11 @@ def _segments_of(directory: str, listing: Listing, keys_of: str | None) -> tuple
     found = with_swaps(directory, listing, _plain_segments, _file_of_work, findings)
     if any(file.name == WATERMARK for file in listing.files):
         # Pinterest's uploader keeps the names of the broker, and closes a segment before the upload.
-        found = [replace(one, path=tiered(one.path, ring_of(keys_of or ""))) for one in found]
+        found = [one.replaced(path=tiered(one.path, ring_of(keys_of or ""))) for one in found]
     if not any(is_upload(file.name) for file in listing.files):
         return found, findings
     uploaded, unread = uploaded_in(directory, keys_of, [file for file in listing.files if object_name(file.name)])
-    return [*found, *(SegmentFile(*one) for one in uploaded)], [*findings, *unread]
+    return [*found, *(_uploaded(one) for one in uploaded)], [*findings, *unread]
 
 
 def _plain_segments(listing: Listing) -> list[SegmentFile]:
@@ -395,7 +329,7 @@ def _upload_at(path: str, keys_of: str | None) -> SegmentFile | None:
     if match is None or match[2] is None:
         return None
     found = uploaded_at(path, keys_of)
-    return None if found is None else SegmentFile(*found)
+    return None if found is None else _uploaded(found)
 
 
 def _skipped(listing: Listing) -> Iterator[Finding]:
@@ -424,7 +358,7 @@ def _listed_segment(entry: DirectoryEntry) -> SegmentFile:
 
 def _file_of_work(entry: DirectoryEntry) -> SegmentFile:
     """Return a file of interrupted work as a segment. Only that of a swap has the name of a segment that is read."""
-    return replace(_listed_segment(entry), base_offset=int(entry.name[:20]))
+    return _listed_segment(entry).replaced(base_offset=int(entry.name[:20]))
 
 
 def _segment(path: str, size: int | None = None) -> SegmentFile:
@@ -434,7 +368,11 @@ def _segment(path: str, size: int | None = None) -> SegmentFile:
     topic, partition = _uploaded_partition(above) if match and match[2] else (None, None)
     if topic is None:
         topic, partition = partition_of(above)
-    return SegmentFile(path, topic, partition, int(match[1]) if match else None, size)
+    return SegmentFile(path, topic, partition, int(match[1]) if match else None, known_size=size)
+
+
+def _uploaded(segment: UploadedSegment) -> SegmentFile:
+    return SegmentFile(*segment[:4], known_size=segment.size)
 
 
 def _uploaded_partition(directory: str) -> Partition:
@@ -475,7 +413,7 @@ def _with_offsets(files: list[SegmentFile]) -> list[SegmentFile]:
         own = starts[_group_of(file)]
         following = bisect_right(own, start)
         end = own[following] if following < len(own) else None
-        return replace(file, offsets=None if is_of_0_7(file.path) else (start, end), next_offset=end)
+        return file.replaced(offsets=None if is_of_0_7(file.path) else (start, end), next_offset=end)
 
     return [with_offsets(file) for file in files]
 

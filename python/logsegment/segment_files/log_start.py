@@ -14,12 +14,12 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 
-from logsegment._core import FileSource, Finding, RecordBatchError, SegmentIndex, batch_stream, decode, log_end
+from logsegment._core import FileSource, Finding, RecordBatchError, SegmentFile, SegmentIndex, batch_stream, decode, log_end
 from logsegment._log_paths import is_of_0_7, is_upload, partition_of
 from logsegment._options import EVERY_FORMAT, PartitionOptions, ReadOptions
 from logsegment._text import count
 from logsegment.segment_files.checkpoints import LOG_STARTS, Checkpoints, OffsetCheckpoint
-from logsegment.segment_files.discovery import Paths, SegmentFile, found_in, is_noted, segments_of_directory
+from logsegment.segment_files.discovery import Paths, found_in, is_noted, segments_of_directory
 from logsegment.stores.uri import is_stored, is_tiered, shown
 
 #: Records below the log start offset.
@@ -85,13 +85,13 @@ def with_log_starts(files: Sequence[SegmentFile], options: PartitionOptions) -> 
         starts[directory], finding = _log_start(own, checkpoint)
         if finding is not None:
             findings[directory] = finding
-    placed = [replace(file, log_start=starts.get(file.directory[:]) if _has_log_start(file) else None) for file in files]
+    placed = [file.replaced(log_start=starts.get(file.directory[:]) if _has_log_start(file) else None) for file in files]
     return placed, [*findings.values()]
 
 
 def without_log_starts(files: Iterable[SegmentFile]) -> list[SegmentFile]:
     """Return segments without their log start offsets, so that all records are read."""
-    return [file if file.log_start is None else replace(file, log_start=None) for file in files]
+    return [file if file.log_start is None else file.replaced(log_start=None) for file in files]
 
 
 def warn_of_log_starts(findings: Iterable[Finding], *, stacklevel: int = 3) -> None:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from logsegment._core import BatchHeader, RecordBatchError, SegmentIndex, batch_headers, batch_stream
+from logsegment._core import BatchHeader, RecordBatchError, SegmentFile, SegmentIndex, batch_headers, batch_stream
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment._output import new_file
-from logsegment.segment_files.discovery import SegmentFile, segment_at, size_of
+from logsegment.segment_files.discovery import segment_at, size_of
 from logsegment.stores.uri import is_tiered
 
 #: The rule of such segments.
@@ -109,8 +108,8 @@ def _parts(file: SegmentFile, read: ReadOptions) -> Iterator[SegmentFile]:
         for header in batch_headers(rows):
             if begun is None or header.last_offset - begun[1] > MOST:
                 if begun is not None:
-                    yield replace(file, base_offset=begun[1], part=(begun[0], header.position))
+                    yield file.replaced(base_offset=begun[1], part=(begun[0], header.position))
                 begun = (header.position, first_offset_of(header, last))
             last = header.last_offset
     # Without a whole batch the file is its own part.
-    yield file if begun is None else replace(file, base_offset=begun[1], part=(begun[0], size))
+    yield file if begun is None else file.replaced(base_offset=begun[1], part=(begun[0], size))

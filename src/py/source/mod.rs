@@ -21,6 +21,7 @@ use crate::decode::OffsetRange;
 use crate::framing::{Ending, Source};
 use crate::io::{self as files, FileRange, position_07};
 use crate::log::RecordedHeaders;
+use crate::partition::SegmentFile;
 use crate::py::finding::Finding;
 use crate::py::interrupt::Signals;
 
@@ -181,6 +182,12 @@ impl FileSource {
     /// All bytes of a file whose batches may hold these offsets, or any.
     pub fn segment_of(path: PathBuf, offsets: Option<(i64, Option<i64>)>) -> Self {
         Self { path, offsets, ..Self::default() }
+    }
+
+    /// Bytes of a segment of a partition.
+    pub fn of_segment(file: &SegmentFile, finding: Option<Finding>, start: u64, end: Option<u64>, is_inner: bool) -> Self {
+        let offsets = file.offsets.map(|offsets| (offsets.start, offsets.end));
+        Self { path: file.path.clone(), start, end, offsets, finding, next_offset: file.next_offset, is_inner }
     }
 
     /// The same file, with the first offset of the next segment.

@@ -315,6 +315,11 @@ pub fn to_py<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
     if is_stored(path) { module(py)?.call_method1(intern!(py, "StoreUri"), (text(path),)) } else { Ok(path.into_pyobject(py)?.into_any()) }
 }
 
+/// A path or URI as text that shows no secret: a `str` or a `StoreUri`.
+pub fn text_of<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
+    if is_stored(path) { to_py(py, path) } else { Ok(path.as_os_str().into_pyobject(py)?.into_any()) }
+}
+
 /// A path or URI as people may see it.
 pub fn shown(path: &Path) -> String {
     if !is_stored(path) {

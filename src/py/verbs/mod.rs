@@ -23,6 +23,7 @@ pub mod record_sections;
 pub mod rewrite;
 pub mod salvage;
 pub mod segment;
+pub mod segment_file;
 pub mod staging;
 pub mod stats;
 pub mod stores;

@@ -23,11 +23,11 @@ import logsegment as ls
 import logsegment.polars as ls_polars
 from cli_process import TORN, run
 from damage import EXAMPLES
-from logsegment._core import decode_files, rebuild_indexes
+from logsegment._core import SegmentFile, decode_files, rebuild_indexes
 from logsegment._options import ReadOptions
 from logsegment.log.follow import Follower
 from logsegment.log.reader import lower_bounded
-from logsegment.segment_files.discovery import SegmentFile, find_segments
+from logsegment.segment_files.discovery import find_segments
 
 FLIP = corpus.TESTS / "finds/closed-segment-cut/flip-0"
 #: A case calls every API, so that fewer cases than of other properties are enough.
@@ -439,7 +439,7 @@ def test_follow_raises_for_a_closed_segment_and_not_for_the_growing_one(flip: Ca
     flip.log.write_bytes(flip.log.read_bytes()[:200])
     with pytest.raises(ls.RecordBatchError, match="SEG-23"):
         followed(segments, read)
-    assert followed([replace(segments[0], next_offset=None)], read) == [0], "the last segment may still be written"
+    assert followed([segments[0].replaced(next_offset=None)], read) == [0], "the last segment may still be written"
 
 
 def test_the_next_segment_travels_with_a_source(flip: Case):

@@ -7,10 +7,10 @@ import pytest
 import logsegment as ls
 from counted_bytes import bytes_read, counting
 from growing import GrowingLog as Written
-from logsegment._core import LogEnd
+from logsegment._core import LogEnd, SegmentFile
 from logsegment._options import OnError, ReadOptions
 from logsegment.log.log_end import GrowingLog
-from logsegment.segment_files.discovery import SegmentFile, find_segments
+from logsegment.segment_files.discovery import find_segments
 
 
 @pytest.fixture

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import logsegment as ls
+from logsegment._core import SegmentFile
 from logsegment._log_paths import partition_of
 from logsegment.analysis.results import partitions_of
 from logsegment.cli.inputs import segments_of
-from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in, segments_of_directory
+from logsegment.segment_files.discovery import find_segments, found_in, segments_of_directory
 from logsegment.stores import shown
 from made_logs import make_partition
 

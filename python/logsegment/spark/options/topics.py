@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from logsegment._core import Finding, is_internal_topic
+from logsegment._core import Finding, SegmentFile, is_internal_topic
 from logsegment._decode import other_topics
 from logsegment._options import INTERNAL, PartitionOptions
 from logsegment._text import listed
 from logsegment.log.reader import arranged
-from logsegment.segment_files.discovery import ONE_REPLICA, SegmentFile, findings_of, found_in, is_gap
+from logsegment.segment_files.discovery import ONE_REPLICA, findings_of, found_in, is_gap
 from logsegment.segment_files.interrupted import RULE as WORK
 from logsegment.segment_files.interrupted import is_taken
 from logsegment.segment_files.log_start import with_log_starts

@@ -9,12 +9,12 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from logsegment._core import SegmentFile
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment.log.reader import PartitionReader
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.log.time_lookup import looking_at_times
-from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
 from logsegment.spark.options.read import BatchOptions
 from logsegment.spark.options.topics import TopicPartition

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from logsegment._core import FileSource, Finding, RecordBatchError, batch_stream, findings_table
+from logsegment._core import FileSource, Finding, RecordBatchError, SegmentFile, batch_stream, findings_table
 from logsegment._decode import batches
 from logsegment._options import PartitionOptions
 from logsegment._validate import Surroundings, validate_segment, validated
 from logsegment.log.segment import Segment
-from logsegment.segment_files.discovery import SegmentFile
 from logsegment.segment_files.log_start import deleted_records
 from logsegment.segment_files.replicas import replica_findings
 from logsegment.spark.options.names import VIEWS, View, warn_of_ignored

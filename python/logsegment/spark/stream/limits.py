@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from logsegment._core import RecordBatchError
+from logsegment._core import RecordBatchError, SegmentFile
 from logsegment.log.piece import PartitionPiece
 from logsegment.log.reader import PartitionReader
-from logsegment.segment_files.discovery import SegmentFile, size_of
+from logsegment.segment_files.discovery import size_of
 from logsegment.spark.options.offsets import Offsets
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import TopicPartition

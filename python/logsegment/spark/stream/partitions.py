@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
-from logsegment._core import RecordBatchError
+from logsegment._core import RecordBatchError, SegmentFile
 from logsegment.log.log_end import GrowingLog
 from logsegment.log.reader import arranged
 from logsegment.segment_files.checkpoints import HIGH_WATERMARKS, Checkpoints, OffsetCheckpoint, shown_problem
-from logsegment.segment_files.discovery import SegmentFile, segments_of_directory
+from logsegment.segment_files.discovery import segments_of_directory
 from logsegment.segment_files.interrupted import is_taken
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import Discovered, TopicPartition

@@ -12,10 +12,10 @@ from itertools import pairwise
 
 from pyspark.sql.datasource import InputPartition
 
-from logsegment._core import Finding
+from logsegment._core import Finding, SegmentFile
 from logsegment._options import ReadOptions
 from logsegment.log.reader import PartitionReader
-from logsegment.segment_files.discovery import SegmentFile, is_gap, size_of
+from logsegment.segment_files.discovery import is_gap, size_of
 from logsegment.segment_files.interrupted import RULE as WORK
 from logsegment.spark.options.offsets import Offsets
 from logsegment.spark.options.read import StreamOptions
@@ -113,7 +113,7 @@ def _first(name: TopicPartition, segments: Sequence[SegmentFile] | None, start: 
     known = earliest(segments)
     if known > (start or 0):
         # A cleaner may be in the middle of a swap.
-        settled = [replace(one, log_start=segments[0].log_start) for one in settled_segments(segments[0])]
+        settled = [one.replaced(log_start=segments[0].log_start) for one in settled_segments(segments[0])]
         known = earliest(settled or segments)
     if start is None:
         if known > 0:

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from logsegment._core import FileSource, RecordBatchError, RecordStream, Transactions
+from logsegment._core import FileSource, RecordBatchError, RecordStream, SegmentFile, Transactions
 from logsegment._decode import decoded
 from logsegment.log.reader import PartitionReader, committed_transactions, lower_bounded
-from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.read.bounds import base_of
 from logsegment.spark.read.damage import CorruptColumn, Share, failed, reported_by

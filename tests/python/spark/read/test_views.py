@@ -18,9 +18,10 @@ import corpus
 import hostile
 import logsegment as ls
 from corpus import Row, rows_of
+from logsegment._core import SegmentFile
 from logsegment._options import ReadOptions
 from logsegment._validate import Surroundings, validate_segment
-from logsegment.segment_files.discovery import SegmentFile, find_segments
+from logsegment.segment_files.discovery import find_segments
 from logsegment.spark import LogSegmentSource
 from logsegment.spark.options.plugins import ABSENT
 from logsegment.spark.options.topics import TopicPartition
