@@ -1,14 +1,14 @@
 """The native core. Users import its names from `logsegment`, which also fills in every key of the `options` below."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeAlias, final, type_check_only
 
 from logsegment._convert import ConvertOptions
 from logsegment._inspect import InspectOptions
 from logsegment._io_stats import IoStats
-from logsegment._options import EncodeOptions, ReadOptions
+from logsegment._options import EncodeOptions, PartitionOptions, ReadOptions
 from logsegment._rewrite.account import RangeRow
 from logsegment._rewrite.partitions import RewriteOptions
 from logsegment._salvage import SalvageOptions
@@ -34,6 +34,7 @@ __all__ = [
     "ManifestError",
     "ChunkError",
     "SegmentKeyError",
+    "ReplicaError",
     "StoredFile",
     "store_entries",
     "store_entry",
@@ -43,8 +44,6 @@ __all__ = [
     "store_remove",
     "store_counts",
     "use_key_ring",
-    "uploaded_segments",
-    "uploaded_segment",
     "uploads",
     "lost_indexes",
     "uploaded_max_timestamp",
@@ -90,12 +89,13 @@ __all__ = [
     "decode_files",
     "batch_files",
     "SegmentFile",
+    "FoundSegments",
+    "ReplicaChoice",
     "SegmentIndex",
     "read_txn_index",
     "read_producer_snapshot",
     "read_leader_epochs",
     "without_ended_transactions",
-    "read_offset_checkpoint",
     "committed_transactions",
     "LogEnd",
     "StableOffset",
@@ -241,6 +241,17 @@ class ChunkError(CorruptError):
     chunk: int | None
     length: int | None
     last_offset: int | None
+
+class ReplicaError(ValueError):
+    """A partition in several directories, none of which is chosen.
+
+    Attributes:
+        problem (str): the partition and its directories.
+        asked (bool): True if an option chose, and its value fits no directory.
+    """
+
+    problem: str
+    asked: bool
 
 class SegmentKeyError(ValueError):
     """An encrypted segment cannot be decrypted: there is no private key with its id, or the key does not decrypt it.
@@ -743,9 +754,50 @@ class SegmentFile:
     def __new__(
         cls, path: _Path, topic: str | None = None, partition: int | None = None, base_offset: int | None = None, **more: Any
     ) -> SegmentFile: ...
+    @staticmethod
+    def at(path: _Path) -> SegmentFile: ...
+    def siblings(self) -> list[SegmentFile]: ...
+    def with_neighbours(self) -> SegmentFile: ...
+    def records_of_batch_before(self, position: int, size: int, offset: int) -> int: ...
     def replaced(self, **attributes: Any) -> SegmentFile: ...
     def source(self, start: int = 0, end: int | None = None, *, is_inner: bool = False) -> FileSource: ...
     def __hash__(self) -> int: ...
+
+@final
+class FoundSegments:
+    @property
+    def files(self) -> list[SegmentFile]: ...
+    @property
+    def findings(self) -> list[Finding]: ...
+    def __new__(cls, files: Iterable[SegmentFile], findings: Iterable[Finding] | None = None) -> Self: ...
+    @staticmethod
+    def search(
+        paths: Sequence[_Path],
+        topics: str | Sequence[str] | None = None,
+        partition: int | None = None,
+        *,
+        has_patterns: bool = True,
+        failed: Callable[[OSError | SegmentKeyError], object] | None = None,
+        options: PartitionOptions | None = None,
+    ) -> FoundSegments: ...
+    @staticmethod
+    def expanded(paths: Sequence[_Path], *, must_exist: bool = False) -> list[str]: ...
+    @staticmethod
+    def without_links(groups: Sequence[Sequence[SegmentFile]]) -> list[list[SegmentFile]]: ...
+    def of_partition(self, topics: str | Sequence[str] | None, partition: int | None) -> list[SegmentFile]: ...
+    def by_partition(self) -> list[tuple[str, list[SegmentFile]]]: ...
+    def findings_among(self, found: Iterable[SegmentFile] | None) -> list[Finding]: ...
+    def replicas(self) -> tuple[str, list[Finding]]: ...
+    def with_log_starts(self, options: PartitionOptions) -> tuple[list[SegmentFile], list[Finding]]: ...
+    def deleted_records(self, start_offset: int | None = None) -> list[Finding]: ...
+    def records_before(self, offset: int) -> int: ...
+    def log_directories(self, paths: Sequence[_Path]) -> list[str]: ...
+    def high_watermarks(self) -> list[tuple[int | None, str | None] | None]: ...
+
+@final
+class ReplicaChoice:
+    def __new__(cls, options: PartitionOptions) -> Self: ...
+    def of(self, files: Sequence[SegmentFile]) -> list[SegmentFile]: ...
 
 @final
 class SegmentIndex:
@@ -873,7 +925,6 @@ def read_producer_snapshot(
 ) -> tuple[list[tuple[int, int, int, int, int, int, int, int]], list[Finding]] | None: ...
 def read_leader_epochs(path: _Path) -> tuple[list[tuple[int, int]], list[Finding]] | None: ...
 def without_ended_transactions(snapshot: bytes, later: bytes) -> bytes: ...
-def read_offset_checkpoint(path: _Path) -> tuple[list[tuple[str, int, int]], list[Finding]] | None: ...
 def committed_transactions(segments: Sequence[tuple[_Path, int]], options: ReadOptions) -> Transactions: ...
 
 #: Position, stored checksum and last offset of a batch.
@@ -1076,8 +1127,6 @@ def broker_fetch(source: Any, options: Any) -> bytes: ...
 
 #: Key, whether it is a directory, bytes, the time of the last write in seconds since the epoch, and the tag of the version.
 _EntryRow: TypeAlias = tuple[str, bool, int, float | None, str | None]
-#: Name, topic, partition, base offset and bytes of an upload.
-_UploadedRow: TypeAlias = tuple[str, str | None, int | None, int, int | None]
 
 @final
 class StoredFile:
@@ -1108,8 +1157,6 @@ def store_settle(source: str, place: str, *, undo: bool = False) -> None: ...
 def store_remove(uri: str, *, tree: bool = False) -> None: ...
 def store_counts() -> list[tuple[str, int]]: ...
 def use_key_ring(unwrap: Callable[[str, str, bytes, str], bytes]) -> None: ...
-def uploaded_segments(uri: str, listed: Sequence[_EntryRow] | None = None) -> tuple[list[_UploadedRow], list[Finding]]: ...
-def uploaded_segment(uri: str) -> _UploadedRow | None: ...
 def uploads(uri: str) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]: ...
 def lost_indexes(uri: str) -> list[tuple[str, Finding]]: ...
 def uploaded_max_timestamp(uri: str) -> int | None: ...

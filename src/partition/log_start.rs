@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::checkpoints::{Checkpoints, LOG_STARTS, OffsetCheckpoint};
 use super::counts::{highest_end, records_before};
-use super::ends::{last_batch, next_offset};
+use super::ends::{end_by_headers, next_offset};
 use super::names::{is_upload, partition_of};
 use super::neighbours::segments_of_directory;
 use super::storage::{is_gone, is_io};
@@ -169,8 +169,8 @@ fn end_by_batches(files: &[SegmentFile], start: i64, storage: &dyn Storage) -> R
         last = if last.is_none_or(|last| file.base() > last.base()) { Some(file) } else { last };
     }
     let Some(last) = last.filter(|last| last.base() < start) else { return Ok(None) };
-    match last_batch(last, storage) {
-        Ok(Some(batch)) if batch.last_offset.saturating_add(1) >= start => return Ok(None),
+    match end_by_headers(last, storage) {
+        Ok(end) if end >= start => return Ok(None),
         Err(error) if !error.is_about_data() => return Err(error),
         _ => {}
     }

@@ -33,3 +33,8 @@ pub use segment_file::SegmentFile;
 pub use storage::{AtDamage, Entry, Listing, Storage, Uploaded};
 pub use tree::Tree;
 pub use wanted::Wanted;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

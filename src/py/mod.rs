@@ -61,11 +61,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::decode_files::batch_files, module)?)?;
     module.add_class::<verbs::segment::SegmentIndex>()?;
     module.add_class::<verbs::segment_file::SegmentFile>()?;
+    module.add_class::<verbs::discovery::FoundSegments>()?;
+    module.add_class::<verbs::discovery::ReplicaChoice>()?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_txn_index, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_producer_snapshot, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_leader_epochs, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::without_ended_transactions, module)?)?;
-    module.add_function(wrap_pyfunction!(verbs::segment::read_offset_checkpoint, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::committed_transactions, module)?)?;
     module.add_class::<verbs::log_end::LogEnd>()?;
     module.add_class::<verbs::log_end::StableOffset>()?;
@@ -92,8 +93,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::stores::store_remove, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::stores::store_counts, module)?)?;
     module.add_function(wrap_pyfunction!(source::keys::use_key_ring, module)?)?;
-    module.add_function(wrap_pyfunction!(verbs::uploads::uploaded_segments, module)?)?;
-    module.add_function(wrap_pyfunction!(verbs::uploads::uploaded_segment, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::uploads::uploads, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::uploads::lost_indexes, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::uploads::uploaded_max_timestamp, module)?)?;

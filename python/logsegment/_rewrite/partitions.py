@@ -13,6 +13,7 @@ from typing import Any
 from logsegment._core import (
     CompactionRound,
     FileSource,
+    FoundSegments,
     PartitionEnd,
     RecordBatchError,
     SegmentFile,
@@ -29,7 +30,6 @@ from logsegment._rewrite.account import RewrittenFile
 from logsegment._rewrite.predicate import Predicate
 from logsegment._rewrite.selection import CoreSelection
 from logsegment.segment_files.discovery import segments_of_directory, size_of
-from logsegment.segment_files.log_start import records_before
 from logsegment.segment_files.output_names import directory_name, file_name
 from logsegment.segment_files.overflow import parts_of
 from logsegment.stores.files import read_file
@@ -187,7 +187,7 @@ def parts_from_log_start(file: SegmentFile, read: ReadOptions) -> tuple[list[byt
         OSError: if the file cannot be read.
     """
     log_start = file.log_start or 0
-    below = records_before([file], log_start)
+    below = FoundSegments([file]).records_before(log_start)
     position, batch, _ = SegmentIndex(file.path, file.base_offset or 0, file.next_offset).find_offset(log_start)
     if batch is None:
         return [], below

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeAlias, Unpack
 
-from logsegment._core import ArrowBatch, Finding, RecordBatchError, SegmentFile
+from logsegment._core import ArrowBatch, Finding, FoundSegments, RecordBatchError, SegmentFile
 from logsegment._decode import decoded
 from logsegment._errors import naming_file
 from logsegment._log_paths import is_of_0_7
@@ -31,7 +31,6 @@ from logsegment.analysis.results import LogSource, Partitions, Results, partitio
 from logsegment.log.piece import Part
 from logsegment.log.reader import PartitionReader, arranged
 from logsegment.log.segment_lookup import FoundBatch, SegmentLookup
-from logsegment.segment_files.log_start import deleted_records
 from logsegment.stores.uri import is_stored, shown
 
 #: The Arrow columns of places.
@@ -388,7 +387,7 @@ class Places(Results[RecordPlace]):
     @property
     def findings(self) -> list[Finding]:
         """The findings so far: skipped damage, tails, segments that contradict their names, and records below a log start offset."""
-        deleted = deleted_records((file for _, files in self._partitions for file in files), self._search.wanted.start_offset)
+        deleted = FoundSegments(file for _, files in self._partitions for file in files).deleted_records(self._search.wanted.start_offset)
         return [*self._partitions.findings, *deleted, *(finding for _, finding in (*self._search.misnamed, *self._search.findings))]
 
     def to_dict(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from logsegment._core import BatchHeader, RecordBatchError, SegmentFile, Segment
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment._output import new_file
-from logsegment.segment_files.discovery import segment_at, size_of
+from logsegment.segment_files.discovery import size_of
 from logsegment.stores.uri import is_tiered
 
 #: The rule of such segments.
@@ -66,7 +66,7 @@ def split_file(path: Path, read: ReadOptions) -> list[Path]:
     Raises:
         OSError: if a file cannot be read or written.
     """
-    parts = parts_of([segment_at(path)], read)
+    parts = parts_of([SegmentFile.at(path)], read)
     if len(parts) == 1 and parts[0].part is None:
         return [path]
     whole = path.with_name(f".{path.name}")

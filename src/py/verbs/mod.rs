@@ -10,6 +10,7 @@ pub mod compat;
 pub mod convert;
 pub mod decode;
 pub mod decode_files;
+pub mod discovery;
 pub mod encode;
 pub mod header_walk;
 pub mod inspect;

@@ -316,14 +316,6 @@ pub fn read_leader_epochs(py: Python<'_>, path: PathBuf) -> PyResult<Read<(i32, 
     Ok(Some((rows, finding::to_py(&found(&parsed.findings, &path)))))
 }
 
-/// The entries of a file of offsets by topic and partition, and its findings. None when there is no file.
-#[pyfunction]
-pub fn read_offset_checkpoint(py: Python<'_>, path: PathBuf) -> PyResult<Read<(String, i32, i64)>> {
-    let Some(parsed) = parse(py, &path, checkpoint::parse_offsets)? else { return Ok(None) };
-    let rows = parsed.entries.into_iter().map(|entry| (entry.topic, entry.partition, entry.offset)).collect();
-    Ok(Some((rows, finding::to_py(&found(&parsed.findings, &path)))))
-}
-
 fn parse<T: Send>(py: Python<'_>, path: &Path, parse: impl Fn(&[u8]) -> Parsed<T> + Sync) -> PyResult<Option<Parsed<T>>> {
     let (signals, _) = Signals::new();
     let read = py.detach(|| paths::read(path, &signals).map(|bytes| bytes.map(|bytes| parse(&bytes))));
