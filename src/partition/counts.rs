@@ -8,7 +8,7 @@ use crate::decode::{Checksums, DecodeOptions, Decoder, OffsetRange};
 use crate::error::Result;
 use crate::framing::{Frame, Piece, Runs, Source, Step, step};
 use crate::log::{Batch, BatchTrust, Batches};
-use crate::model::{Formats, HeaderRef, RecordRef, RecordSink};
+use crate::model::{Formats, HeaderRef, RecordFormat, RecordRef, RecordSink};
 use crate::wire::as_u64;
 
 /// Bytes of entries that are looked at together.
@@ -19,7 +19,7 @@ const RUN_LEN: usize = 1 << 20;
 /// # Errors
 /// `Io`.
 pub(super) fn valid_batches(file: &SegmentFile, storage: &dyn Storage) -> Result<Vec<(i64, i64)>> {
-    let mut walk = batches(&file.path, BatchTrust::valid(), storage)?;
+    let mut walk = batches(file, BatchTrust::valid(), storage)?;
     let mut found = Vec::new();
     let mut end = file.base();
     while let Some(batch) = walk.next().map_err(|error| in_file(error, &file.path, storage))? {
@@ -47,7 +47,7 @@ pub(super) fn highest_end(file: &SegmentFile, storage: &dyn Storage) -> Result<i
 pub fn records_before(files: &[SegmentFile], offset: Option<i64>, storage: &dyn Storage) -> Result<u64> {
     let mut total = 0;
     for file in files.iter().filter(|file| offset.is_none_or(|offset| file.base() < offset)) {
-        match records_of_file_before(&file.path, offset, storage) {
+        match records_of_file_before(file, offset, storage) {
             Err(error) if is_gone(&error) => {}
             number => total += number?,
         }
@@ -55,9 +55,10 @@ pub fn records_before(files: &[SegmentFile], offset: Option<i64>, storage: &dyn 
     Ok(total)
 }
 
-fn records_of_file_before(path: &Path, offset: Option<i64>, storage: &dyn Storage) -> Result<u64> {
+fn records_of_file_before(file: &SegmentFile, offset: Option<i64>, storage: &dyn Storage) -> Result<u64> {
     let trust = BatchTrust { checksums: Checksums::None, ..BatchTrust::valid() };
-    let mut walk = batches(path, trust.resolving(), storage)?;
+    let mut walk = batches(file, trust.resolving(), storage)?;
+    let path = &file.path;
     let mut total = 0;
     while let Some(Batch { header, .. }) = walk.next().map_err(|error| in_file(error, path, storage))? {
         total += match offset.filter(|offset| header.last_offset >= *offset) {
@@ -121,6 +122,14 @@ impl RecordSink for RecordsBefore {
 }
 
 /// The batches of a segment, past damage.
-fn batches(path: &Path, trust: BatchTrust, storage: &dyn Storage) -> Result<Batches> {
-    Ok(Batches::new(storage.source(path, 0, None, AtDamage::GoOn)?, trust, &storage.interrupt()))
+fn batches(file: &SegmentFile, trust: BatchTrust, storage: &dyn Storage) -> Result<Batches> {
+    let source = storage.source(&file.path, 0, None, AtDamage::GoOn)?;
+    let trust = BatchTrust { formats: formats_of(&file.path), base_position: file.base(), ..trust };
+    Ok(Batches::new(source, trust, &storage.interrupt()))
+}
+
+/// What the entries of a file are, by its name.
+fn formats_of(path: &Path) -> Formats {
+    let is_of_0_7 = path.extension().is_some_and(|extension| extension == "kafka");
+    if is_of_0_7 { Formats::Only(RecordFormat::V07) } else { Formats::Experimental }
 }

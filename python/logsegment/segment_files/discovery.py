@@ -48,7 +48,7 @@ def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
 
     Source: `LogManager.loadLogs` and `LocalLog` in Kafka.
     """
-    return FoundSegments.search([path], has_patterns=False).files
+    return FoundSegments.below(path).files
 
 
 def found_in(

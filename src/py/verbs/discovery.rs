@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
-use crate::partition::{self as core, Checkpoints, FindingsOf, HIGH_WATERMARKS, Replica, Search, Selection, patterns};
+use crate::partition::{self as core, Checkpoints, FindingsOf, Found, HIGH_WATERMARKS, Replica, Search, Selection, patterns};
 use crate::py::finding::{self, Finding};
 use crate::py::options::{option, options};
 use crate::py::source::storage::PyStorage;
@@ -100,9 +100,14 @@ impl FoundSegments {
         for error in errors {
             failed.map(|failed| failed.call1((error.into_value(py),))).transpose()?;
         }
-        let found = found?;
-        let files = found.files.into_iter().map(|file| Py::new(py, SegmentFile::from(file))).collect::<PyResult<_>>()?;
-        Ok(Self { files, findings: finding::to_py(&found.findings) })
+        Self::of(py, found?)
+    }
+
+    /// Find the segments of one path, which is not a pattern, each as the path leads to it. See `search`.
+    #[staticmethod]
+    fn below(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let path = store::placed(py, path)?;
+        Self::of(py, PyStorage::asked(py, |storage| core::discovery::find(&path, storage))?)
     }
 
     /// Return each path, and instead of a pattern (`orders-*`) the paths that match it.
@@ -254,6 +259,13 @@ impl FoundSegments {
             }
             Ok(marks)
         })
+    }
+}
+
+impl FoundSegments {
+    fn of(py: Python<'_>, found: Found) -> PyResult<Self> {
+        let files = found.files.into_iter().map(|file| Py::new(py, SegmentFile::from(file))).collect::<PyResult<_>>()?;
+        Ok(Self { files, findings: finding::to_py(&found.findings) })
     }
 }
 
