@@ -23,6 +23,8 @@ impl Error {
             ErrorKind::Internal { .. }
                 | ErrorKind::Interrupted
                 | ErrorKind::Io { .. }
+                | ErrorKind::Files { .. }
+                | ErrorKind::Replicas { .. }
                 | ErrorKind::Compression { .. }
                 | ErrorKind::Registry { .. }
                 | ErrorKind::Refused { .. }

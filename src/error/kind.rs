@@ -77,6 +77,10 @@ pub enum ErrorKind {
     Value { rule: &'static str, offset: Option<i64>, problem: String },
     /// Reading the source failed.
     Io { kind: std::io::ErrorKind, os_code: Option<i32>, message: String },
+    /// No file where files are looked for, or two that exclude each other; `os_code` is the number of the operating system for such an error.
+    Files { os_code: i32, problem: String },
+    /// A partition in several directories, none of which is chosen. `is_asked` if an option chose, and its value fits no directory.
+    Replicas { problem: String, is_asked: bool },
     /// The work was interrupted by the caller (Ctrl-C).
     Interrupted,
     /// The caller's mistake.

@@ -102,6 +102,7 @@ impl fmt::Display for ErrorKind {
             Self::Value { offset: Some(offset), problem, .. } => write!(f, "record with offset {offset}: {problem}"),
             Self::Value { offset: None, problem, .. } => f.write_str(problem),
             Self::Io { message, .. } => write!(f, "reading the source failed: {message}"),
+            Self::Files { problem, .. } | Self::Replicas { problem, .. } => f.write_str(problem),
             Self::Interrupted => write!(f, "interrupted"),
             Self::Usage { argument, problem } => write!(f, "{argument}: {problem}"),
             Self::Internal { what } => write!(f, "internal error, please report it: {what}"),

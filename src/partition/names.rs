@@ -4,6 +4,10 @@
 const OFFSET_LEN: usize = 20;
 /// Letters of the id of an upload.
 const ID_LEN: usize = 22;
+/// Before the offset in the name of an upload that is not read to its end.
+const BEFORE: &str = "-before-";
+/// The file of Pinterest's uploader next to the segments of a partition, which have the names of a broker (TS-83).
+pub const WATERMARK: &str = "offset.wm";
 /// Hexadecimal digits in the mark of a partition that is no longer one.
 const MARK_LEN: usize = 32;
 const MOST_TOPIC: usize = 249;
@@ -32,10 +36,48 @@ impl<'a> SegmentName<'a> {
         Some(Self { base_offset, id, is_swap })
     }
 
-    /// True for the log of an upload that is read whole.
-    pub fn is_upload(&self) -> bool {
-        self.id.is_some_and(|id| id.len() == ID_LEN)
+    /// The offset before which an upload is read that is not read to its end.
+    pub fn before(&self) -> Option<i64> {
+        let (_, before) = self.id?.split_at_checked(ID_LEN)?;
+        let before = before.strip_prefix(BEFORE).filter(|before| before.len() == OFFSET_LEN)?;
+        digits(before)?.parse().ok()
     }
+}
+
+/// The suffix of the name of an object of an upload: `log`, `rsm-manifest` and so on; `None` for any other name.
+pub fn object_suffix(name: &str) -> Option<&str> {
+    let (stem, suffix) = name.split_once('.')?;
+    let (offset, id) = stem.split_at_checked(OFFSET_LEN)?;
+    let is_suffix = !suffix.is_empty() && suffix.bytes().all(|byte| byte.is_ascii_lowercase() || b"_-".contains(&byte));
+    (is_suffix && digits(offset).is_some() && id.strip_prefix('-').is_some_and(is_id)).then_some(suffix)
+}
+
+/// True for the log and the manifest of an upload, which mark a directory of uploads.
+pub fn is_upload(name: &str) -> bool {
+    object_suffix(name).is_some_and(|suffix| suffix == "log" || suffix == "rsm-manifest")
+}
+
+/// Topic and partition from the last one or two names of a directory of uploads; `None` if they do not have them.
+///
+/// Aiven's plug-in has a directory for each topic (TS-1), `LocalTieredStorage` of Kafka puts the id of the topic after the partition (TS-60).
+pub fn uploaded_partition_of(directory: &str) -> Option<(&str, i32)> {
+    let (above, name) = directory.trim_end_matches('/').rsplit_once('/').unwrap_or(("", directory));
+    let above = above.rsplit_once('/').map_or(above, |(_, above)| above);
+    let of_aiven = || {
+        let number = digits(name)?.parse().ok()?;
+        without_id(above).filter(|topic| is_topic(topic)).map(|topic| (topic, number))
+    };
+    let local = || {
+        let (topic, number) = without_id(name)?.rsplit_once('-')?;
+        Some((topic, digits(number)?.parse().ok()?)).filter(|(topic, _)| is_topic(topic))
+    };
+    of_aiven().or_else(local)
+}
+
+/// The name before the id of a topic.
+fn without_id(name: &str) -> Option<&str> {
+    let (front, id) = name.split_at_checked(name.len().checked_sub(ID_LEN)?)?;
+    front.strip_suffix('-').filter(|_| is_id(id))
 }
 
 /// Topic and partition from the name of a directory, also of one that a broker marked; `None` for any other name.
@@ -64,6 +106,10 @@ fn unmarked(directory: &str) -> Option<&str> {
     (is_id && ["-delete", "-future", "-stray"].contains(&word)).then_some(name)
 }
 
+fn is_id(text: &str) -> bool {
+    text.len() == ID_LEN && text.bytes().all(is_of_id)
+}
+
 fn is_of_id(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-".contains(&byte)
 }
@@ -85,7 +131,11 @@ mod tests {
         assert_eq!(parse("00000000000000001234.log.swap"), Some((1234, None, true)));
         let upload = format!("00000000000000001234-{id}.log");
         assert_eq!(parse(&upload), Some((1234, Some(id), false)));
-        assert!(SegmentName::parse(&upload).unwrap().is_upload());
+        assert!(is_upload(&upload) && is_upload(&upload.replace(".log", ".rsm-manifest")) && !is_upload(&upload.replace(".log", ".kafka")));
+        assert_eq!(object_suffix(&upload.replace(".log", ".indexes")), Some("indexes"));
+        let cut = format!("00000000000000001234-{id}-before-00000000000000001300.log");
+        assert_eq!((SegmentName::parse(&cut).unwrap().before(), is_upload(&cut)), (Some(1300), false));
+        assert_eq!(SegmentName::parse(&upload).unwrap().before(), None);
         for other in
             ["1234.log", "00000000000000001234", "00000000000000001234-.log", "99999999999999999999.log", "00000000000000001234.index"]
         {
@@ -102,6 +152,10 @@ mod tests {
         for other in ["orders", "orders-", "-0", "orders-2147483648", "orders/-1", "orders-0.x-delete"] {
             assert_eq!(partition_of(other), None, "{other}");
         }
+        let id = "AAAAAAAAAAAAAAAAAAAAAQ";
+        assert_eq!(uploaded_partition_of(&format!("prefix/topic-{id}/7")), Some(("topic", 7)));
+        assert_eq!(uploaded_partition_of(&format!("store/a-1-3-{id}/")), Some(("a-1", 3)));
+        assert_eq!((uploaded_partition_of("cluster/orders-7"), uploaded_partition_of(&format!("{id}/7"))), (None, None));
         assert!(is_skipped("lost+found") && is_skipped(&format!("orders-7.{mark}-delete")));
         assert!(!is_skipped("orders-7") && !is_skipped(&format!("{mark}-delete")));
     }

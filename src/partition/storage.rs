@@ -1,10 +1,11 @@
 //! What a partition asks of the place where its files lie: this machine, a store, or tiered storage.
 
 use std::any::Any;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
 use crate::log::ReadAt;
@@ -118,6 +119,41 @@ pub trait Storage: Send + Sync {
     /// If it cannot be listed.
     fn list(&self, directory: &Path) -> Result<Listing>;
 
+    /// The directories of a store at and below a directory that have files, each with its files, from one request. `None` where each
+    /// directory is listed on its own.
+    ///
+    /// # Errors
+    /// If the store does not answer.
+    fn tree(&self, directory: &Path) -> Result<Option<Vec<(PathBuf, Listing)>>>;
+
+    /// A text that all paths of a directory share; links are followed.
+    ///
+    /// # Errors
+    /// If there is no such directory.
+    fn identity(&self, directory: &Path) -> Result<String>;
+
+    /// A path with its links followed, as far as it exists; of a store as it is.
+    fn real_path(&self, path: &Path) -> PathBuf;
+
+    /// How many parts of a path are links; 0 of a store.
+    fn links_in(&self, path: &Path) -> usize;
+
+    /// The path from the root on, without `.` and `..`; of a store as it is.
+    fn absolute(&self, path: &Path) -> PathBuf;
+
+    /// The path or URI of a file in a directory.
+    fn joined(&self, directory: &Path, name: &str) -> PathBuf;
+
+    /// The root of the store of a URI, and the names on the way from there.
+    fn names_of(&self, uri: &Path) -> (PathBuf, Vec<String>);
+
+    /// The path or URI of the objects of a URI of tiered storage, without keys and the end of an upload that is read in part; any other
+    /// path as it is.
+    fn untiered(&self, path: &Path) -> PathBuf;
+
+    /// The URI under which an object is read as a segment of tiered storage. `keys_of` is a URI with keys.
+    fn uploaded(&self, path: &Path, keys_of: Option<&Path>) -> PathBuf;
+
     /// True if there is something at a path, also a link that leads nowhere. Of a store the listing counts, and it is true.
     fn is_there(&self, path: &Path) -> bool;
 
@@ -151,7 +187,8 @@ pub trait Storage: Send + Sync {
     /// If two uploads overlap and have different records, and those of the store.
     fn uploads(&self, directory: &Path, keys_of: Option<&Path>, files: &[Entry]) -> Result<(Vec<Uploaded>, Vec<Finding>)>;
 
-    /// The upload with its log at a path; `None` for any other file.
+    /// The upload with its log at a path; `None` for any other file. `keys_of` is a URI with keys, and perhaps with the offset before which
+    /// the upload is read.
     ///
     /// # Errors
     /// Those of the store.
@@ -167,6 +204,21 @@ pub fn sidecar(log: &Path, suffix: &str) -> PathBuf {
         Some(name) => log.with_file_name(SidecarNames::of_log(name).of(suffix)),
         None => log.with_extension(suffix),
     }
+}
+
+/// True for the error of a missing file or directory, and of a file in the place of a directory.
+pub(super) fn is_missing(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Io { kind: io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, .. })
+}
+
+/// True for the error of a missing file or directory alone.
+pub(super) fn is_gone(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Io { kind: io::ErrorKind::NotFound, .. })
+}
+
+/// True for an error of the machine or of a store.
+pub(super) fn is_io(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Io { .. })
 }
 
 /// The same error, with the name of the file.

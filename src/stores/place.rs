@@ -173,7 +173,8 @@ impl fmt::Debug for Place {
 }
 
 impl PlaceEntry {
-    fn of(entry: &Entry) -> Self {
+    /// An entry of a store.
+    pub fn of(entry: &Entry) -> Self {
         let modified_ns = entry.modified_ms.map(|ms| ms.saturating_mul(1_000_000));
         let (name, tag) = (entry.name().to_owned(), entry.tag.clone());
         Self { name, is_directory: entry.is_directory, size: entry.size, modified_ns, tag }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::error::Result;
 use super::keys::Keys;
-use super::names::uncut_name;
+use super::names::{cut_name, uncut_name};
 use crate::stores::{Location, Place, StorageOptions, decoded, options_in};
 
 const SCHEME: &str = "tiered+";
@@ -79,25 +79,53 @@ pub fn uri_text(objects: &str, keys: &str) -> String {
         None => ("file".to_owned(), format!("{FROM_HERE}/{}", quoted(bare, SAFE_IN_PATH))),
     };
     let (authority, path) = rest.split_once('/').map_or((rest.as_str(), None), |(authority, path)| (authority, Some(path)));
+    let keys = (!keys.is_empty()).then(|| format!("{KEYS}={}", quoted(keys, "=&")));
+    let authority = with_keys(authority, keys);
+    let path = path.map(|path| format!("/{path}")).unwrap_or_default();
+    format!("{SCHEME}{scheme}://{authority}{path}")
+}
+
+/// The path or URI of the objects of a URI of uploaded segments, without keys and without the end of an upload that is read in part.
+pub fn objects_text(uri: &str) -> String {
+    let Some((scheme, rest)) = uri.get(SCHEME.len()..).and_then(|bare| bare.split_once("://")) else { return uri.to_owned() };
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (above, name) = path.rsplit_once('/').map_or(("", path), |(above, name)| (above, name));
+    let (name, _) = uncut_name(name);
+    let path = if above.is_empty() { name } else { format!("{above}/{name}") };
+    if scheme.eq_ignore_ascii_case("file") {
+        let (host, _) = options_in(authority);
+        let path = decoded(&path);
+        return if host == FROM_HERE { path } else { format!("/{path}") };
+    }
+    let authority = with_keys(authority, None);
+    format!("{scheme}://{authority}/{path}").trim_end_matches('/').to_owned()
+}
+
+/// An authority with these keys in place of its own.
+fn with_keys(authority: &str, keys: Option<String>) -> String {
     let (front, query, host) = match authority.split_once('!') {
         Some((front, rest)) => rest.rsplit_once('@').map_or((front, "", rest), |(query, host)| (front, query, host)),
         None => authority.rsplit_once('@').map_or(("", "", authority), |(front, host)| (front, "", host)),
     };
     let is_kept = |pair: &&str| !pair.is_empty() && !pair.starts_with(&format!("{KEYS}="));
-    let keys = (!keys.is_empty()).then(|| format!("{KEYS}={}", quoted(keys, "=&")));
     let query: Vec<String> = query.split('&').filter(is_kept).map(str::to_owned).chain(keys).collect();
-    let user = match (front, query.is_empty()) {
-        ("", true) => String::new(),
-        (front, true) => format!("{front}@"),
-        (front, false) => format!("{front}!{}@", query.join("&")),
-    };
-    let path = path.map(|path| format!("/{path}")).unwrap_or_default();
-    format!("{SCHEME}{scheme}://{user}{host}{path}")
+    match (front, query.is_empty()) {
+        ("", true) => host.to_owned(),
+        (front, true) => format!("{front}@{host}"),
+        (front, false) => format!("{front}!{}@{host}", query.join("&")),
+    }
 }
 
 /// The URI of a file in a directory of a store.
 pub fn joined_text(directory: &str, name: &str) -> String {
-    format!("{}/{}", directory.trim_end_matches('/'), quoted(name, SAFE_IN_PATH))
+    let directory = if directory.ends_with("://") { directory } else { directory.trim_end_matches('/') };
+    format!("{directory}/{}", quoted(name, SAFE_IN_PATH))
+}
+
+/// The URI of a file that is read before an offset only.
+pub fn cut_text(uri: &str, before: Option<i64>) -> String {
+    let (directory, name) = uri.rsplit_once('/').unwrap_or(("", uri));
+    format!("{directory}/{}", cut_name(name, before))
 }
 
 /// Signs that are not quoted in the path of a URI.
@@ -155,5 +183,21 @@ mod tests {
             assert_eq!(uri_text(objects, keys), uri);
         }
         assert_eq!(joined_text("s3://bucket/x/", "a%.log"), "s3://bucket/x/a%25.log");
+        assert_eq!(joined_text("tiered+file://", "data"), "tiered+file:///data");
+    }
+
+    #[test]
+    fn the_objects_of_a_uri_of_uploads_have_no_keys() {
+        let log = "00000000000000001234-AAAAAAAAAAAAAAAAAAAAAA";
+        let cut = cut_text(&format!("tiered+s3://!aws_region=eu&keys=a%25b@bucket/x/{log}.log"), Some(1300));
+        assert_eq!(objects_text(&cut), format!("s3://!aws_region=eu@bucket/x/{log}.log"));
+        for (uri, objects) in [
+            ("tiered+file:///data/a%20b", "/data/a b"),
+            ("tiered+file://!keys=abc@here/data", "data"),
+            ("tiered+s3://!keys=abc@bucket", "s3://bucket"),
+            ("tiered+abfss://box!keys=abc@one.host/x", "abfss://box@one.host/x"),
+        ] {
+            assert_eq!(objects_text(uri), objects);
+        }
     }
 }

@@ -3,6 +3,7 @@
 pub mod buffer;
 pub mod file_object;
 pub mod keys;
+pub mod local_paths;
 pub mod paths;
 pub mod storage;
 pub mod store;

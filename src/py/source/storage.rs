@@ -1,10 +1,10 @@
 //! The storage that Python's questions about partitions are asked of: files of this machine, of stores, uploads, and buffers of Python.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
 
 use pyo3::prelude::*;
 
@@ -15,9 +15,9 @@ use crate::log::ReadAt;
 use crate::partition::storage::Kept;
 use crate::partition::{AtDamage, Entry, Listing, Storage, Uploaded};
 use crate::py::interrupt::Signals;
-use crate::py::source::paths;
 use crate::py::source::store::{self, StoredLog, StoredRange};
-use crate::stores::{self, PlaceEntry};
+use crate::py::source::{local_paths, paths};
+use crate::stores::PlaceEntry;
 use crate::tiered;
 use crate::validate::Finding;
 
@@ -41,6 +41,13 @@ impl PyStorage {
     fn kept(&self, error: io::Error, path: &Path) -> Error {
         Python::attach(|py| self.signals.keep(paths::raised(py, &error, path, &self.signals)));
         paths::in_file(error.into(), path)
+    }
+
+    /// A file of a listing as tiered storage takes it. Files of this machine are asked for their sizes.
+    fn object(&self, file: &Entry) -> Result<PlaceEntry> {
+        let found = if file.size.is_some() { file.clone() } else { self.entry(&file.path)? };
+        let Entry { size, modified_ns, tag, .. } = found;
+        Ok(PlaceEntry { name: file.name.clone(), is_directory: false, size: size.unwrap_or(0), modified_ns, tag })
     }
 
     fn kept_as<T>(&self, result: io::Result<T>, path: &Path) -> Result<T> {
@@ -95,11 +102,10 @@ impl Storage for PyStorage {
 
     fn entry(&self, path: &Path) -> Result<Entry> {
         if !store::is_stored(path) {
-            let found = fs::metadata(path).map(|metadata| local_entry(path.to_owned(), name_of(path), &metadata));
-            return self.kept_as(found, path);
+            return self.kept_as(local_paths::entry(path), path);
         }
         let found = self.kept_as(store::entry(path, &self.signals), path)?;
-        Ok(stored_entry(path.to_owned(), found))
+        Ok(stored_entry(store::normal(path), found))
     }
 
     fn list(&self, directory: &Path) -> Result<Listing> {
@@ -109,7 +115,59 @@ impl Storage for PyStorage {
             let (directories, files) = entries.partition(|entry| entry.is_directory);
             return Ok(Listing { files, directories, ..Listing::default() });
         }
-        self.kept_as(local_listing(directory), directory)
+        self.kept_as(local_paths::listing(directory), directory)
+    }
+
+    fn tree(&self, directory: &Path) -> Result<Option<Vec<(PathBuf, Listing)>>> {
+        let Some(found) = store::tree(directory, &self.signals) else { return Ok(None) };
+        let mut at: HashMap<PathBuf, usize> = HashMap::new();
+        let mut tree: Vec<(PathBuf, Listing)> = Vec::new();
+        for (path, entry) in self.kept_as(found, directory)? {
+            let Some(above) = path.parent().map(Path::to_owned) else { continue };
+            let number = *at.entry(above.clone()).or_insert(tree.len());
+            if number == tree.len() {
+                tree.push((above, Listing::default()));
+            }
+            if let Some((_, listing)) = tree.get_mut(number) {
+                listing.files.push(stored_entry(path, entry));
+            }
+        }
+        Ok(Some(tree))
+    }
+
+    fn identity(&self, directory: &Path) -> Result<String> {
+        if store::is_stored(directory) {
+            return Ok(directory.to_string_lossy().into_owned());
+        }
+        self.kept_as(local_paths::identity(directory), directory)
+    }
+
+    fn real_path(&self, path: &Path) -> PathBuf {
+        if store::is_stored(path) { path.to_owned() } else { local_paths::real(path) }
+    }
+
+    fn links_in(&self, path: &Path) -> usize {
+        if store::is_stored(path) { 0 } else { local_paths::links_in(path) }
+    }
+
+    fn absolute(&self, path: &Path) -> PathBuf {
+        if store::is_stored(path) { path.to_owned() } else { local_paths::absolute(path) }
+    }
+
+    fn joined(&self, directory: &Path, name: &str) -> PathBuf {
+        if store::is_stored(directory) { store::joined(directory, name) } else { directory.join(name) }
+    }
+
+    fn names_of(&self, uri: &Path) -> (PathBuf, Vec<String>) {
+        store::names_of(uri)
+    }
+
+    fn untiered(&self, path: &Path) -> PathBuf {
+        store::untiered(path)
+    }
+
+    fn uploaded(&self, path: &Path, keys_of: Option<&Path>) -> PathBuf {
+        store::tiered_uri(path, keys_of)
     }
 
     fn is_there(&self, path: &Path) -> bool {
@@ -143,14 +201,7 @@ impl Storage for PyStorage {
 
     fn uploads(&self, directory: &Path, keys_of: Option<&Path>, files: &[Entry]) -> Result<(Vec<Uploaded>, Vec<Finding>)> {
         let uri = store::tiered_uri(directory, keys_of);
-        let listed = files.iter().map(|file| PlaceEntry {
-            name: file.name.clone(),
-            is_directory: false,
-            size: file.size.unwrap_or(0),
-            modified_ns: file.modified_ns,
-            tag: file.tag.clone(),
-        });
-        let listed = listed.collect();
+        let listed = files.iter().map(|file| self.object(file)).collect::<Result<_>>()?;
         let ask = || tiered::segments_in(&store::upload_at(&uri)?, Some(listed), &self.interrupt());
         let (found, findings) = self.kept_as(store::uploaded(&self.signals, directory, ask), directory)?;
         let found = found.into_iter().map(|found| Uploaded {
@@ -164,7 +215,7 @@ impl Storage for PyStorage {
     }
 
     fn upload_at(&self, path: &Path, keys_of: Option<&Path>) -> Result<Option<Uploaded>> {
-        let uri = store::tiered_uri(path, keys_of);
+        let uri = store::cut_as(&store::tiered_uri(path, keys_of), keys_of);
         let ask = || tiered::segment_at(&store::upload_at(&uri)?, &self.interrupt());
         let found = self.kept_as(store::uploaded(&self.signals, path, ask), path)?;
         Ok(found.map(|found| Uploaded {
@@ -188,40 +239,4 @@ fn recovering(log: StoredLog, at_damage: AtDamage) -> StoredLog {
 fn stored_entry(path: PathBuf, entry: PlaceEntry) -> Entry {
     let PlaceEntry { name, is_directory, size, modified_ns, tag } = entry;
     Entry { path, name, is_directory, size: Some(size), modified_ns, tag }
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-fn local_entry(path: PathBuf, name: String, metadata: &fs::Metadata) -> Entry {
-    let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let modified_ns = since.and_then(|since| i64::try_from(since.as_nanos()).ok());
-    Entry { path, name, is_directory: metadata.is_dir(), size: Some(metadata.len()), modified_ns, tag: None }
-}
-
-/// A link without a target, and an entry that was removed meanwhile, cannot be followed.
-fn local_listing(directory: &Path) -> io::Result<Listing> {
-    let mut found = fs::read_dir(directory)?.collect::<io::Result<Vec<_>>>()?;
-    found.sort_unstable_by_key(fs::DirEntry::file_name);
-    let mut listing = Listing::default();
-    for local in found {
-        let (path, name) = (local.path(), local.file_name().to_string_lossy().into_owned());
-        match fs::metadata(&path) {
-            Ok(metadata) => {
-                let entry = local_entry(path, name, &metadata);
-                let entries = match (metadata.is_dir(), metadata.is_file()) {
-                    (true, _) => &mut listing.directories,
-                    (_, true) => &mut listing.files,
-                    _ => &mut listing.special,
-                };
-                entries.push(entry);
-            }
-            Err(error) => {
-                let reason = stores::system_text(&error);
-                listing.broken.push((Entry { path, name, ..Entry::default() }, reason));
-            }
-        }
-    }
-    Ok(listing)
 }
