@@ -33,6 +33,16 @@ impl Error {
         )
     }
 
+    /// True if there is no such file.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self.kind(), ErrorKind::Io { kind: std::io::ErrorKind::NotFound, .. })
+    }
+
+    /// True if the caller does not want the work any more.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self.kind(), ErrorKind::Interrupted)
+    }
+
     /// True when decompressed records do not have their format.
     pub fn is_about_records(&self) -> bool {
         match self.kind() {

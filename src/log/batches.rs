@@ -56,6 +56,7 @@ pub struct Batches {
     runs: Runs,
     trust: BatchTrust,
     decoder: Option<Decoder>,
+    interrupt: Interrupt,
     run: Option<Run>,
     /// Where the next entry of the run begins, in the run, and where the last one began.
     at: usize,
@@ -74,7 +75,7 @@ impl Batches {
         let verifier = ChecksumVerifier { formats, limits, checksums };
         let runs =
             if trust.skips_damage { runs.with_recovery(Box::new(verifier)).with_interrupt(interrupt.clone()) } else { runs.skimmed() };
-        Self { runs, trust, decoder: trust.resolves.then(|| Decoder::new(decode)), run: None, at: 0, last: 0 }
+        Self { runs, trust, decoder: trust.resolves.then(|| Decoder::new(decode)), interrupt: interrupt.clone(), run: None, at: 0, last: 0 }
     }
 
     /// The next batch.
@@ -89,6 +90,7 @@ impl Batches {
                     found => return found.map(Some),
                 }
             }
+            self.interrupt.ensure_wanted()?;
             match self.runs.next_piece() {
                 Ok(Some(Piece::Run(run))) => (self.run, self.at) = (Some(run), 0),
                 Ok(Some(_)) => {}
@@ -103,6 +105,11 @@ impl Batches {
     pub fn entry(&self) -> &[u8] {
         let run = self.run.as_ref().map(|run| run.entries_from(self.last)).unwrap_or_default();
         run.get(..self.at.saturating_sub(self.last)).unwrap_or_default()
+    }
+
+    /// What the entries are.
+    pub fn formats(&self) -> Formats {
+        self.trust.formats
     }
 
     /// How the source ended, after the last batch.

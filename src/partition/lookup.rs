@@ -137,7 +137,8 @@ impl SegmentLookup {
         match self.ends_of_range(start, end, &mut first, storage) {
             Ok(range) => Ok(range),
             Err(error) if error.lost_bytes().is_some() => {
-                let first = if first > 0 { first } else { self.valid_range(start, None, storage)?.0 };
+                let from = || no_data_error(self.valid_range(start, None, storage));
+                let first = if first > 0 { first } else { from()?.map_or(0, |(first, _)| first) };
                 Ok((first, None))
             }
             Err(error) if error.is_about_data() => Ok((first, None)),
@@ -203,8 +204,8 @@ impl SegmentLookup {
                 Ok(found)
             }
             Err(error) if error.lost_bytes().is_some() => {
-                let latest = storage.uploaded_max_timestamp(&self.file.path)?.filter(|latest| (0..timestamp).contains(latest));
-                if latest.is_none() {
+                let latest = storage.uploaded_max_timestamp(&self.file.path).ok().flatten();
+                if !latest.is_some_and(|latest| (0..timestamp).contains(&latest)) {
                     return Err(error);
                 }
                 Ok(Place { header: None, position: self.size(storage)?, by_index: false })

@@ -3,6 +3,7 @@
 //! `Segment`, `Log`, the scans of Polars, the command line and the readers of Spark ask here, and nowhere else. Who asks gives the
 //! `Storage`: files of this machine, of a store, or uploads of tiered storage.
 
+mod arrange;
 mod checkpoints;
 mod counts;
 pub mod discovery;
@@ -15,12 +16,16 @@ mod lookup;
 pub mod names;
 mod neighbours;
 pub mod patterns;
+mod piece;
+mod reader;
 mod replicas;
 mod segment_file;
 pub mod storage;
+mod times;
 mod tree;
 mod wanted;
 
+pub use arrange::{arranged, lower_bounded, proven};
 pub use checkpoints::{Checkpoints, HIGH_WATERMARKS, OffsetCheckpoint, log_directories};
 pub use counts::{records_before, records_of_batch_before};
 pub use discovery::{FindingsOf, Found, Search, Selection, by_partition, segment_at};
@@ -28,9 +33,12 @@ pub use links::without_links;
 pub use log_start::{deleted_records, log_starts};
 pub use lookup::SegmentLookup;
 pub use neighbours::{segments_of_directory, with_neighbours};
+pub use piece::{PartitionPiece, PieceBytes};
+pub use reader::PartitionReader;
 pub use replicas::{Replica, ReplicaChoice, replica_findings};
 pub use segment_file::SegmentFile;
 pub use storage::{AtDamage, Entry, Listing, Storage, Uploaded};
+pub use times::{FoundRecord, TimeSearch, Times};
 pub use tree::Tree;
 pub use wanted::Wanted;
 

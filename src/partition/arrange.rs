@@ -1,0 +1,149 @@
+//! The order of the segments of a partition by the offsets that they hold (SEG-1).
+
+use super::storage::{AtDamage, Storage};
+use super::{SegmentFile, SegmentLookup};
+use crate::decode::OffsetRange;
+use crate::error::Result;
+use crate::log::{BatchTrust, Batches};
+use crate::model::RecordFormat;
+use crate::validate::Finding;
+
+/// Return the segments of partitions in the order of the offsets that they hold.
+///
+/// A segment that contradicts its name gets the first offset of its batches as `base_offset`. Without `reports` it keeps the offsets that its
+/// name allows, so that whoever reads it raises the error. With `reports` it gets the offsets that its batches prove, and the finding. In a
+/// store the names alone count unless `reports` is set: asking each segment costs a request.
+///
+/// `files`: segments, those of one directory one after the other, as discovery returns them.
+///
+/// # Errors
+/// `Interrupted`. A file that cannot be opened is for its reader to report.
+pub fn arranged(files: &[SegmentFile], reports: bool, storage: &dyn Storage) -> Result<Vec<SegmentFile>> {
+    let mut found = Vec::with_capacity(files.len());
+    for own in files.chunk_by(|one, other| one.directory() == other.directory()) {
+        found.extend(arranged_in_directory(own, reports, storage)?);
+    }
+    Ok(found)
+}
+
+/// Return a segment with the offsets that its batches prove, and the finding, if they contradict its name.
+///
+/// # Errors
+/// As `arranged`.
+pub fn proven(file: SegmentFile, storage: &dyn Storage) -> Result<SegmentFile> {
+    let first = first_offset(&file, storage)?;
+    Ok(match misnamed(&file, first, None, storage)? {
+        Some(finding) => placed(file, first, Some(finding), true),
+        None => file,
+    })
+}
+
+/// Return a segment without the upper bound of its offsets, unless it contradicts its name: for readers of a directory that a broker changes.
+/// Its cleaner may merge the next segment into this one after the directory was listed.
+#[must_use]
+pub fn lower_bounded(file: SegmentFile) -> SegmentFile {
+    match file.offsets {
+        Some(offsets) if file.held.is_none() => SegmentFile { offsets: Some(OffsetRange { end: None, ..offsets }), ..file },
+        _ => file,
+    }
+}
+
+fn arranged_in_directory(files: &[SegmentFile], reports: bool, storage: &dyn Storage) -> Result<Vec<SegmentFile>> {
+    let mut asked = files.to_vec();
+    for file in &mut asked {
+        if !reports && storage.is_stored(&file.path) {
+            file.offsets = None;
+        }
+    }
+    let mut firsts = Vec::with_capacity(asked.len());
+    for file in &asked {
+        firsts.push(first_offset(file, storage)?);
+    }
+    if contradictions(&asked, &firsts, files, storage)?.iter().all(Option::is_none) {
+        return Ok(files.to_vec());
+    }
+    for (file, first) in asked.iter().zip(&mut firsts) {
+        *first = first_message(file, *first, storage)?;
+    }
+    let found = contradictions(&asked, &firsts, files, storage)?;
+    let each = files.iter().zip(firsts).zip(found);
+    let mut placed: Vec<SegmentFile> = each.map(|((file, first), finding)| placed(file.clone(), first, finding, reports)).collect();
+    placed.sort_by_key(SegmentFile::base);
+    let following: Vec<Option<i64>> = placed.iter().skip(1).map(|file| file.base_offset).collect();
+    for (file, end) in placed.iter_mut().zip(&following) {
+        file.next_offset = file.next_offset.or(*end);
+    }
+    if let Some(last) = placed.last_mut() {
+        last.next_offset = None;
+    }
+    Ok(placed)
+}
+
+/// The finding of each segment that contradicts its name.
+fn contradictions(
+    asked: &[SegmentFile],
+    firsts: &[Option<i64>],
+    files: &[SegmentFile],
+    storage: &dyn Storage,
+) -> Result<Vec<Option<Finding>>> {
+    let following = files.iter().skip(1).map(Some).chain([None]);
+    asked.iter().zip(firsts).zip(following).map(|((file, first), following)| misnamed(file, *first, following, storage)).collect()
+}
+
+/// A segment of a partition in which one contradicts its name.
+fn placed(file: SegmentFile, first: Option<i64>, finding: Option<Finding>, reports: bool) -> SegmentFile {
+    let Some(finding) = finding else {
+        // The name of the other one may be that of its next segment.
+        let base_offset = first.or(file.base_offset);
+        return lower_bounded(SegmentFile { base_offset, ..file });
+    };
+    let first = finding.base_offset.unwrap_or(0);
+    let last = finding.last_offset.map_or(super::piece::LAST, |last| last.max(first));
+    let proven = SegmentFile { base_offset: Some(first), held: Some((first, last)), named: file.offsets, ..file };
+    if reports { SegmentFile { offsets: None, finding: Some(finding), ..proven } } else { proven }
+}
+
+/// The finding of a segment that contradicts its name.
+fn misnamed(file: &SegmentFile, first: Option<i64>, following: Option<&SegmentFile>, storage: &dyn Storage) -> Result<Option<Finding>> {
+    let (Some(allowed), Some(first)) = (file.offsets, first) else { return Ok(None) };
+    if first >= allowed.start && allowed.end.is_none() {
+        return Ok(None);
+    }
+    let lookup = alone(file);
+    let finding = unless_unreadable(lookup.misnamed(first, &allowed, storage))?.flatten();
+    // The cleaner of a broker has merged the next segment into this one since the directory was listed.
+    let is_gone = |following: &SegmentFile| !storage.is_there(&following.path);
+    let is_merged = finding.is_some() && first >= allowed.start && following.is_some_and(is_gone);
+    Ok(finding.filter(|_| !is_merged || storage.is_stored(&file.path)))
+}
+
+/// Where the segment begins: the offset of a compressed message set, which is found first, is that of its last message.
+fn first_message(file: &SegmentFile, first: Option<i64>, storage: &dyn Storage) -> Result<Option<i64>> {
+    let found = unless_unreadable(
+        storage
+            .source(&file.path, 0, None, AtDamage::GoOn)
+            .and_then(|source| Batches::new(source, BatchTrust::valid().resolving(), &storage.interrupt()).next()),
+    )?;
+    let base = found.flatten().filter(|batch| batch.header.format < RecordFormat::V2).and_then(|batch| batch.base_offset);
+    Ok(first.map(|first| base.map_or(first, |base| first.min(base))))
+}
+
+/// Where the segment begins. A file that cannot be opened is for its reader to report.
+fn first_offset(file: &SegmentFile, storage: &dyn Storage) -> Result<Option<i64>> {
+    let Some(allowed) = file.offsets else { return Ok(None) };
+    let lookup = alone(file);
+    Ok(unless_unreadable(lookup.first_offset(&allowed, storage))?.flatten())
+}
+
+/// The look-ups of a file whose end is not that of a segment for certain.
+fn alone(file: &SegmentFile) -> SegmentLookup {
+    SegmentLookup::new(SegmentFile { next_offset: None, ..file.clone() })
+}
+
+/// `None` for an error of a file or of its bytes.
+fn unless_unreadable<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Err(error) if error.is_interrupted() => Err(error),
+        found => Ok(found.ok()),
+    }
+}
