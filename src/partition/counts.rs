@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::storage::{in_file, is_gone};
+use super::storage::in_file;
 use super::{AtDamage, SegmentFile, Storage};
 use crate::decode::{Checksums, DecodeOptions, Decoder, OffsetRange};
 use crate::error::Result;
@@ -48,7 +48,7 @@ pub fn records_before(files: &[SegmentFile], offset: Option<i64>, storage: &dyn 
     let mut total = 0;
     for file in files.iter().filter(|file| offset.is_none_or(|offset| file.base() < offset)) {
         match records_of_file_before(file, offset, storage) {
-            Err(error) if is_gone(&error) => {}
+            Err(error) if error.is_not_found() => {}
             number => total += number?,
         }
     }

@@ -12,7 +12,6 @@ use super::checkpoints::{LOG_STARTS, parsed};
 use super::counts::valid_batches;
 use super::discovery::Folder;
 use super::ends::{end_by_headers, first_offset, last_valid, next_offset};
-use super::storage::is_gone;
 use super::{Listing, SegmentFile, Storage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::validate::{Finding, Severity};
@@ -92,7 +91,7 @@ pub(super) fn with_swaps(
         }
         let work = match Work::of(folder, listing, &segments, storage) {
             // A broker has renamed a file since it was listed.
-            Err(error) if is_gone(&error) && attempt < ATTEMPTS => {
+            Err(error) if error.is_not_found() && attempt < ATTEMPTS => {
                 attempt += 1;
                 again = Some(storage.list(&folder.path)?);
                 continue;
@@ -161,7 +160,7 @@ impl<'a> Work<'a> {
         for (kind, file) in &self.left {
             let finding = match self.finding_of(*kind, file) {
                 // A broker has deleted it meanwhile.
-                Err(error) if is_gone(&error) => None,
+                Err(error) if error.is_not_found() => None,
                 Err(error) => match error.kind() {
                     ErrorKind::Io { message, .. } => {
                         let why = message.split(" (os error").next().unwrap_or_default();

@@ -12,7 +12,7 @@ use super::counts::{highest_end, records_before};
 use super::ends::{end_by_headers, next_offset};
 use super::names::{is_upload, partition_of};
 use super::neighbours::segments_of_directory;
-use super::storage::{is_gone, is_io};
+use super::storage::is_io;
 use super::{SegmentFile, Storage};
 use crate::error::{Result, grouped};
 use crate::validate::{Finding, Severity};
@@ -158,7 +158,7 @@ fn log_start(
 /// The log end offset by valid batches if it is below the log start offset.
 fn end_before(files: &[SegmentFile], start: i64, storage: &dyn Storage) -> Result<Option<i64>> {
     match end_by_batches(files, start, storage) {
-        Err(error) if is_gone(&error) => Ok(None),
+        Err(error) if error.is_not_found() => Ok(None),
         end => Ok(end?.filter(|end| *end < start)),
     }
 }

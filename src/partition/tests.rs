@@ -64,16 +64,17 @@ fn entries_that_cannot_be_read_have_findings_and_no_segment_is_an_error() {
     let ErrorKind::Files { problem, .. } = error.kind() else { panic!("{error}") };
     assert!(problem.contains("no log segments") && problem.ends_with(&format!("{fifo}: skipped, not a regular file")), "{problem}");
     let found = discovery::find(Path::new("/l"), &storage.with(&format!("/l/t-0/{}", name(0)), &[])).unwrap();
-    assert_eq!(found.findings.iter().map(|finding| (finding.rule(), finding.base_offset)).collect::<Vec<_>>(), [
-        ("SEG-15", Some(5)),
-        ("SEG-15", None)
-    ]);
+    assert_eq!(
+        found.findings.iter().map(|finding| (finding.rule(), finding.base_offset)).collect::<Vec<_>>(),
+        [("SEG-15", Some(5)), ("SEG-15", None)]
+    );
 }
 
 #[test]
 fn a_partition_is_chosen_by_its_names_or_named_by_the_caller() {
     let storage = files(&["/l/a-0/", "/l/a-1/", "/l/b-0/"].map(|directory| format!("{directory}{}", name(0))));
-    let selection = |topics: &[&str], partition| Selection { topics: Some(topics.iter().map(|topic| (*topic).to_owned()).collect()), partition };
+    let selection =
+        |topics: &[&str], partition| Selection { topics: Some(topics.iter().map(|topic| (*topic).to_owned()).collect()), partition };
     let found = |selection: &Selection| search(&["/l"], selection, None, &storage).map(|found| found.files.len());
     assert_eq!(found(&Selection::default()), Ok(3));
     assert_eq!(found(&selection(&["a"], Some(1))), Ok(1));
@@ -185,11 +186,14 @@ fn a_swap_is_completed_as_a_broker_does() {
     ]);
     let (files, findings) = work(&storage);
     assert_eq!(files, [swap.clone(), name(20)]);
-    assert_eq!(findings, [
-        (swap.clone(), Severity::Info, Some(0), Some(18)),
-        (name(10), Severity::Info, Some(10), Some(19)),
-        (deleted, Severity::Info, Some(10), Some(19)),
-    ]);
+    assert_eq!(
+        findings,
+        [
+            (swap.clone(), Severity::Info, Some(0), Some(18)),
+            (name(10), Severity::Info, Some(10), Some(19)),
+            (deleted, Severity::Info, Some(10), Some(19)),
+        ]
+    );
     // A file of a cleaner with an earlier offset ends the swap.
     let (files, findings) = work(&storage.with(&in_cart("00000000000000000000.index.cleaned"), &[]));
     assert_eq!(files, [name(10), name(20)]);
