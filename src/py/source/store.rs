@@ -356,7 +356,7 @@ pub fn read(uri: &Path, most: u64, signals: &Arc<Signals>) -> io::Result<Option<
     })
 }
 
-/// What lies in a directory, by name.
+/// The content of a directory, by name.
 ///
 /// # Errors
 /// When it cannot be listed.
