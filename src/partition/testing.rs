@@ -69,6 +69,15 @@ impl Files {
     }
 }
 
+/// The bytes of a log.
+struct Log(Vec<u8>);
+
+impl ReadAt for Log {
+    fn read_at(&self, to: &mut [u8], position: u64) -> io::Result<usize> {
+        self.0.as_slice().read_at(to, position)
+    }
+}
+
 fn missing() -> Error {
     io::Error::from(io::ErrorKind::NotFound).into()
 }
@@ -89,7 +98,7 @@ impl Storage for Files {
     fn open(&self, path: &Path, _: AtDamage) -> Result<(Box<dyn ReadAt>, u64)> {
         let bytes = self.bytes(path)?.clone();
         let len = as_u64(bytes.len());
-        Ok((Box::new(bytes), len))
+        Ok((Box::new(Log(bytes)), len))
     }
 
     fn open_again(&self, path: &Path, at_damage: AtDamage, _: &Kept) -> Result<(Box<dyn ReadAt>, u64)> {
