@@ -8,7 +8,7 @@ from functools import cache, cached_property, partial
 from itertools import groupby
 from typing import Any, Unpack
 
-from logsegment._core import Finding, RecordStream, SegmentFile, batch_files, decode_files, read_producer_snapshot
+from logsegment._core import Finding, RecordStream, SegmentFile, SegmentLookup, batch_files, decode_files, read_producer_snapshot
 from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import SNAPSHOT
 from logsegment._options import (
@@ -21,6 +21,7 @@ from logsegment._options import (
     ReadKeywords,
     ReadOptions,
     Timestamp,
+    milliseconds,
     partition_number,
     time_bounds,
 )
@@ -30,7 +31,6 @@ from logsegment._typed_values import planned
 from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, arranged, committed_transactions
 from logsegment.log.segment import Entries, Segment, aborted_transactions
-from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.segment_files.checkpoints import log_directories
 from logsegment.segment_files.discovery import Paths, Topics, expanded, found_in, is_noted, segments_of_directory
 from logsegment.segment_files.log_start import deleted_records, warn_of_log_starts, with_log_starts, without_log_starts
@@ -178,7 +178,7 @@ class Log(Entries):
         """
         read = ReadOptions.of(EntryKeywords, options)
         self._one_partition()
-        return PartitionReader(self._arranged(read)[0], read).offset_at(timestamp)
+        return PartitionReader(self._arranged(read)[0], read).offset_at(milliseconds(timestamp))
 
     @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
