@@ -82,7 +82,7 @@ impl Batches {
     ///
     /// # Errors
     /// `Io`, `Interrupted`; damage unless it is skipped.
-    pub fn next(&mut self) -> Result<Option<Batch>> {
+    pub fn next_batch(&mut self) -> Result<Option<Batch>> {
         loop {
             if let Some(found) = self.next_in_run() {
                 match found {
@@ -177,7 +177,7 @@ mod tests {
     fn offsets(bytes: Vec<u8>, trust: BatchTrust) -> Result<Vec<i64>> {
         let mut batches = Batches::new(Source::memory(Bytes::from(bytes)), trust, &Interrupt::default());
         let mut found = Vec::new();
-        while let Some(batch) = batches.next()? {
+        while let Some(batch) = batches.next_batch()? {
             assert_eq!(as_u64(batches.entry().len()), batch.header.size);
             found.push(batch.header.base_offset);
         }

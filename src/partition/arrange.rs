@@ -122,7 +122,7 @@ fn first_message(file: &SegmentFile, first: Option<i64>, storage: &dyn Storage) 
     let found = unless_unreadable(
         storage
             .source(&file.path, 0, None, AtDamage::GoOn)
-            .and_then(|source| Batches::new(source, BatchTrust::valid().resolving(), &storage.interrupt()).next()),
+            .and_then(|source| Batches::new(source, BatchTrust::valid().resolving(), &storage.interrupt()).next_batch()),
     )?;
     let base = found.flatten().filter(|batch| batch.header.format < RecordFormat::V2).and_then(|batch| batch.base_offset);
     Ok(first.map(|first| base.map_or(first, |base| first.min(base))))

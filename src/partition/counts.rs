@@ -22,7 +22,7 @@ pub(super) fn valid_batches(file: &SegmentFile, storage: &dyn Storage) -> Result
     let mut walk = batches(file, BatchTrust::valid(), storage)?;
     let mut found = Vec::new();
     let mut end = file.base();
-    while let Some(batch) = walk.next().map_err(|error| in_file(error, &file.path, storage))? {
+    while let Some(batch) = walk.next_batch().map_err(|error| in_file(error, &file.path, storage))? {
         // A compressed message of magic 0 or 1 has its last offset only.
         found.push((batch.base_offset.unwrap_or(end), batch.header.last_offset));
         end = batch.header.last_offset.saturating_add(1);
@@ -60,7 +60,7 @@ fn records_of_file_before(file: &SegmentFile, offset: Option<i64>, storage: &dyn
     let mut walk = batches(file, trust.resolving(), storage)?;
     let path = &file.path;
     let mut total = 0;
-    while let Some(Batch { header, .. }) = walk.next().map_err(|error| in_file(error, path, storage))? {
+    while let Some(Batch { header, .. }) = walk.next_batch().map_err(|error| in_file(error, path, storage))? {
         total += match offset.filter(|offset| header.last_offset >= *offset) {
             _ if header.is_control() => 0,
             Some(offset) => records_of_batch_before(path, (header.position, header.size), offset, storage)?,

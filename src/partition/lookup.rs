@@ -14,6 +14,7 @@ use crate::log::{BatchTrust, Batches, Lookup, Place, Split, no_data_error, sidec
 use crate::model::{Formats, RecordFormat};
 use crate::sidecar::{OffsetEntry, Parsed, SidecarFinding, SidecarProblem, TimeEntry, offset_index, time_index};
 use crate::validate::Finding;
+use crate::wire::as_u64;
 
 /// Bytes of an `.index` that lead to the last batch.
 const INDEX_TAIL: u64 = 4 << 10;
@@ -28,6 +29,10 @@ pub struct SegmentLookup {
     bytes_walked: AtomicU64,
     /// The finding of an `.index` that is valid by itself: its entries led a look-up to no batch.
     misleading: Mutex<Option<Finding>>,
+    /// The last offset that was looked up, for a search that asks for it more than once.
+    remembered: Option<Mutex<Option<(i64, Place)>>>,
+    /// Where the headers end after which no batch of a wanted time was found.
+    end_of_times: Mutex<Option<u64>>,
 }
 
 /// The index files of a segment, each read when it is first needed, and what its storage knows of the log.
@@ -47,15 +52,21 @@ impl std::fmt::Debug for Indexes {
 impl SegmentLookup {
     /// The look-ups of a segment.
     pub fn new(file: SegmentFile) -> Self {
-        Self { file, indexes: Arc::default(), bytes_walked: AtomicU64::new(0), misleading: Mutex::default() }
+        let (misleading, end_of_times) = (Mutex::default(), Mutex::default());
+        Self { file, indexes: Arc::default(), bytes_walked: AtomicU64::new(0), misleading, remembered: None, end_of_times }
+    }
+
+    /// The same for one short search, in which a file does not change: the last offset is looked up once.
+    #[must_use]
+    pub fn remembering(self) -> Self {
+        Self { remembered: Some(Mutex::default()), ..self }
     }
 
     /// The look-ups of the same file with other offsets that it may hold.
     #[must_use]
     pub fn of(&self, file: SegmentFile) -> Self {
-        let (walked, misleading) = (self.bytes_walked(), self.misleading());
-        let indexes = Arc::clone(&self.indexes);
-        Self { file, indexes, bytes_walked: AtomicU64::new(walked), misleading: Mutex::new(misleading) }
+        let (bytes_walked, misleading) = (AtomicU64::new(self.bytes_walked()), Mutex::new(self.misleading()));
+        Self { indexes: Arc::clone(&self.indexes), bytes_walked, misleading, ..Self::new(file) }
     }
 
     /// Bytes of the file now.
@@ -69,6 +80,16 @@ impl SegmentLookup {
     /// Bytes of which every header was read, because no index led past them.
     pub fn bytes_walked(&self) -> u64 {
         self.bytes_walked.load(Ordering::Relaxed)
+    }
+
+    /// Where the headers end after which no batch of a wanted time was found. Damage may hide one in the bytes after them.
+    pub fn end_of_times(&self) -> Option<u64> {
+        *self.end_of_times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of the `.index` that a look-up has read; `None` if there was no look-up.
+    pub fn index_bytes(&self) -> Option<u64> {
+        self.indexes.offsets.get().map(|parsed| as_u64(parsed.entries.len()).saturating_mul(8))
     }
 
     /// The entries of the `.index`, and its findings.
@@ -179,6 +200,35 @@ impl SegmentLookup {
     /// # Errors
     /// If headers on the way cannot be read, or the file cannot be read.
     pub fn find_offset(&self, offset: i64, storage: &dyn Storage) -> Result<Place> {
+        let Some(remembered) = &self.remembered else { return self.look_up_offset(offset, storage) };
+        let known = *remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, place)) = known.filter(|(known, _)| *known == offset) {
+            return Ok(place);
+        }
+        let found = self.look_up_offset(offset, storage)?;
+        *remembered.lock().unwrap_or_else(PoisonError::into_inner) = Some((offset, found));
+        Ok(found)
+    }
+
+    /// The bytes that hold the batch of an offset, if there is one although no header shows it; `None` if a header does. They begin at the last
+    /// valid batch before the offset to which the index leads, and end at the first batch after the offset, or at the end of the file.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn hidden_range(&self, offset: i64, storage: &dyn Storage) -> Result<Option<(u64, Option<u64>)>> {
+        if self.file.is_of_0_7() {
+            return Ok(None);
+        }
+        // The decode raises the error of headers that cannot be read.
+        let Some(found) = no_data_error(self.find_offset(offset, storage))? else { return Ok(None) };
+        if found.header.is_some_and(|header| header.base_offset <= offset) {
+            return Ok(None);
+        }
+        let (first, _) = self.valid_range(Some(offset), None, storage)?;
+        Ok(Some((found.position.min(first), found.header.map(|_| found.position))))
+    }
+
+    fn look_up_offset(&self, offset: i64, storage: &dyn Storage) -> Result<Place> {
         let found = self.ask(storage, |lookup| lookup.offset(offset))?;
         if !found.by_index {
             self.bytes_walked.fetch_add(found.position, Ordering::Relaxed);
@@ -201,6 +251,9 @@ impl SegmentLookup {
         match self.ask(storage, |lookup| lookup.timestamp(timestamp)) {
             Ok(found) => {
                 self.bytes_walked.fetch_add(found.position, Ordering::Relaxed);
+                if found.header.is_none() {
+                    *self.end_of_times.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.position);
+                }
                 Ok(found)
             }
             Err(error) if error.lost_bytes().is_some() => {
@@ -272,7 +325,7 @@ impl SegmentLookup {
         let trust = BatchTrust { formats, checksums: Checksums::None, skips_damage: false, ..BatchTrust::valid() };
         let source = storage.source(&self.file.path, 0, None, AtDamage::Fail)?;
         let mut batches = Batches::new(source, trust, &storage.interrupt());
-        while let Some(batch) = no_data_error(batches.next())?.flatten() {
+        while let Some(batch) = no_data_error(batches.next_batch())?.flatten() {
             let (begin, end) = (batch.header.position, batch.header.position.saturating_add(batch.header.size));
             if position < end {
                 return Ok((begin < position).then_some((begin, end)));

@@ -22,6 +22,7 @@ mod replicas;
 mod segment_file;
 pub mod storage;
 mod times;
+mod transactions;
 mod tree;
 mod wanted;
 
@@ -39,6 +40,7 @@ pub use replicas::{Replica, ReplicaChoice, replica_findings};
 pub use segment_file::SegmentFile;
 pub use storage::{AtDamage, Entry, Listing, Storage, Uploaded};
 pub use times::{FoundRecord, TimeSearch, Times};
+pub use transactions::{CommittedOptions, MarkedSegment, committed_transactions};
 pub use tree::Tree;
 pub use wanted::Wanted;
 

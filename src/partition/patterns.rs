@@ -12,7 +12,7 @@ pub(super) const ENOENT: i32 = 2;
 
 /// True if a path has `*`, `?` or `[` in it.
 pub fn is_pattern(path: &Path, storage: &dyn Storage) -> bool {
-    if storage.is_stored(path) { storage.names_of(path).1.iter().any(|name| has_magic(name)) } else { has_magic(path) }
+    if storage.is_stored(path) { storage.names_of(path).1.iter().map(String::as_str).any(has_magic) } else { has_magic(path) }
 }
 
 /// Each path, and instead of a pattern the paths that match it.

@@ -99,7 +99,8 @@ fn several_paths_name_each_file_once() {
     }
     let linked = search(&["/current"], &all, None, &storage).unwrap().files;
     assert_eq!(paths(&linked), [format!("/current/a-0/{}", name(0)), format!("/current/a-0/{}", name(10))]);
-    let groups = by_partition(&[linked.clone(), linked].concat(), &storage);
+    let named = linked.iter().map(|file| SegmentFile { is_listed: false, ..file.clone() });
+    let groups = by_partition(&named.chain(linked.clone()).collect::<Vec<_>>(), &storage);
     assert_eq!(groups, [("/current/a-0".to_owned(), vec![2, 3])]);
 }
 

@@ -127,7 +127,7 @@ impl TimeSearch {
     fn begins_at(&self, segment: &SegmentLookup, start: u64, timestamp: i64, storage: &dyn Storage) -> Result<bool> {
         let segment_offsets = segment.file.offsets.unwrap_or_default();
         let mut batches = self.batches(&segment.file, start, Checksums::None, storage)?;
-        while let Some(Batch { header, .. }) = batches.next()? {
+        while let Some(Batch { header, .. }) = batches.next_batch()? {
             segment_offsets.ensure_holds(&header)?;
             let is_ignored = header.count == Some(0) || (header.is_control() && !self.is_control_wanted);
             if !is_ignored && time_of_all(&header).is_none_or(|time| time < timestamp) {
@@ -169,7 +169,7 @@ impl TimeSearch {
         let mut found: Option<(i64, i64)> = None;
         loop {
             // The read itself returns an error after the record.
-            let batch = match (batches.next(), found) {
+            let batch = match (batches.next_batch(), found) {
                 (Err(error), Some(_)) if error.is_about_data() => None,
                 (batch, _) => batch?,
             };

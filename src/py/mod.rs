@@ -63,11 +63,15 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<verbs::segment_file::SegmentFile>()?;
     module.add_class::<verbs::discovery::FoundSegments>()?;
     module.add_class::<verbs::discovery::ReplicaChoice>()?;
+    module.add_class::<verbs::segment_lookup::SegmentLookup>()?;
+    module.add_class::<verbs::partition_reader::PartitionReader>()?;
+    module.add_class::<verbs::partition_piece::PartitionPiece>()?;
+    module.add_function(wrap_pyfunction!(verbs::partition_reader::arranged, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::partition_reader::committed_transactions, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_txn_index, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_producer_snapshot, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_leader_epochs, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::without_ended_transactions, module)?)?;
-    module.add_function(wrap_pyfunction!(verbs::segment::committed_transactions, module)?)?;
     module.add_class::<verbs::log_end::LogEnd>()?;
     module.add_class::<verbs::log_end::StableOffset>()?;
     module.add_class::<verbs::log_end::Tail>()?;

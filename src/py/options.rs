@@ -12,6 +12,7 @@ use crate::decode::{ChecksumVerifier, Checksums, CodecOptions, DecodeOptions, Is
 use crate::interrupt::Interrupt;
 use crate::model::timestamp::TimeRange;
 use crate::model::{Formats, RecordFormat, TimestampType, UploadOffsets};
+use crate::partition::{CommittedOptions, Wanted};
 use crate::py::limits::Limits;
 use crate::py::plugins;
 use crate::py::source::OpenedSource;
@@ -272,6 +273,11 @@ impl ReadOptions {
         Ok(on_error(&self.on_error)? == OnError::Skip)
     }
 
+    /// True if control records are wanted.
+    pub fn wants_control(&self) -> bool {
+        self.control
+    }
+
     /// True if the read leaves out batches that cannot be read here.
     pub fn skips_unreadable(&self) -> bool {
         self.unreadable == "skip"
@@ -282,10 +288,38 @@ impl ReadOptions {
         Ok(Checksums::of_scan(self.check_crc && self.skips_damage()?))
     }
 
+    /// How the transactions of this read are found.
+    pub fn to_committed(&self) -> PyResult<CommittedOptions> {
+        let (end, verifier) = (self.last_bound(), self.verifier(self.scan_checksums()?));
+        Ok(CommittedOptions { end, verifier, skips_damage: self.skips_damage()?, skips_unreadable: self.skips_unreadable() })
+    }
+
     /// The verifier of a walk over batches for this read, whatever the format of each batch is.
     pub fn verifier(&self, checksums: Checksums) -> ChecksumVerifier {
         let formats = Formats::later(self.reading.experimental || self.reading.format == "v3");
         ChecksumVerifier { formats, limits: Limits::or_default(self.limits.as_ref()), checksums }
+    }
+}
+
+options! {
+    /// Those of `ReadOptions` that decide which bytes of a partition are read.
+    pub struct PartitionRead {
+        on_error: String,
+        format: String,
+        start_offset: Option<i64>,
+        end_offset: Option<i64>,
+        share: (Option<i64>, Option<i64>),
+        times: (Option<i64>, Option<i64>),
+    }
+}
+
+impl PartitionRead {
+    /// What is wanted of a partition.
+    pub fn wanted(&self) -> PyResult<Wanted> {
+        let (start_offset, end_offset, share, times) = (self.start_offset, self.end_offset, self.share, self.times);
+        let skips_damage = on_error(&self.on_error)? == OnError::Skip;
+        let has_positions = self.format == RecordFormat::V07.name() || self.format == "sniff";
+        Ok(Wanted { start_offset, end_offset, share, times, skips_damage, has_positions })
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) fn each_valid(
 ) -> crate::error::Result<()> {
     let trust = if resolves { BatchTrust::valid().resolving() } else { BatchTrust::valid() };
     let mut batches = Batches::new(source, trust, interrupt);
-    while let Some(batch) = batches.next()? {
+    while let Some(batch) = batches.next_batch()? {
         if !visit(&batch.header) {
             break;
         }

@@ -29,7 +29,7 @@ from logsegment._output import write_file
 from logsegment._rewrite.account import RewrittenFile
 from logsegment._rewrite.predicate import Predicate
 from logsegment._rewrite.selection import CoreSelection
-from logsegment.segment_files.discovery import segments_of_directory, size_of
+from logsegment.segment_files.discovery import size_of
 from logsegment.segment_files.output_names import directory_name, file_name
 from logsegment.segment_files.overflow import parts_of
 from logsegment.stores.files import read_file
@@ -216,7 +216,7 @@ def _snapshot(directory: str, offset: int) -> bytes | None:
 
 def _latest_snapshot(file: SegmentFile, after: int) -> bytes | None:
     """Return the bytes of the latest `.snapshot` file of a log after an offset; those after the end of the log are stale."""
-    *_, last = segments_of_directory(file)
+    *_, last = file.siblings()
     found = None
     with suppress(RecordBatchError):
         found = SegmentIndex(last.path, last.base_offset or 0).last_batch()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from logsegment._core import ArrowBatch, FileSource, Finding, RecordBatchError, SegmentFile
-from logsegment.log.segment_lookup import SegmentLookup
+from logsegment._core import ArrowBatch, FileSource, Finding, RecordBatchError, SegmentFile, SegmentLookup
 
 
 def counted_part(file: SegmentFile) -> FileSource | None:

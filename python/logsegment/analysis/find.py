@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeAlias, Unpack
 
-from logsegment._core import ArrowBatch, Finding, FoundSegments, RecordBatchError, SegmentFile
+from logsegment._core import ArrowBatch, Finding, FoundSegments, SegmentFile, SegmentLookup
 from logsegment._decode import decoded
 from logsegment._errors import naming_file
-from logsegment._log_paths import is_of_0_7
 from logsegment._options import (
     LogStartOffset,
     OnError,
@@ -28,10 +26,8 @@ from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case
 from logsegment._validate import TORN, ensure_undamaged
 from logsegment.analysis.results import LogSource, Partitions, Results, partitions_of
-from logsegment.log.piece import Part
-from logsegment.log.reader import PartitionReader, arranged
-from logsegment.log.segment_lookup import FoundBatch, SegmentLookup
-from logsegment.stores.uri import is_stored, shown
+from logsegment.log.reader import Part, PartitionReader, arranged
+from logsegment.stores.uri import shown
 
 #: The Arrow columns of places.
 PLACE_COLUMNS = (
@@ -295,22 +291,42 @@ class Search:
         """
         files = arranged(files, reports=True)
         self.misnamed += ((file.path, file.finding) for file in files if file.finding is not None)
-        segments = [SearchedSegment(file, self) for file in files]
+        segments = [SegmentLookup(file, remembers=True) for file in files]
         self.counters.partitions += 1
         self.counters.segments += len(segments)
-        reader = self._reader(segments)
+        counts = _LookUpCounts(self.counters)
+        try:
+            reader = self._reader(segments)
+        finally:
+            counts.add(segments)
+        for segment in segments:
+            self._look_past_times(segment)
         start = reader.options.bounds[0]
         if start == _NO_OFFSET:
             return
         for segment, _ in reader.wanted():
-            assert isinstance(segment, SearchedSegment)
             self.path = segment.path
-            if not self._ends_before(segment, start):
-                piece = replace(reader, segments=[segment]).piece()
-                if piece.stop != 0:
-                    yield from self._read(segment, replace(piece, has_finding=False).part(None))
+            try:
+                has_ended = self._ends_before(segment, start)
+                piece = None if has_ended else reader.within(segment).piece()
+            finally:
+                counts.add([segment])
+            if piece is not None and piece.stop != 0:
+                counts.read(segment)
+                yield from self._read(segment, piece.without_finding().part(None))
 
-    def _reader(self, segments: Sequence[SearchedSegment]) -> PartitionReader:
+    def _look_past_times(self, segment: SegmentLookup) -> None:
+        """Validate the bytes after the last header if no header has a wanted time, so that damage cannot hide one.
+
+        Raises:
+            RecordBatchError: if damage may hide a match.
+            OSError: if the file cannot be read.
+        """
+        self.path = segment.path
+        if segment.end_of_times is not None and segment.end_of_times < segment.size:
+            self.look_through(segment, (segment.end_of_times, None))
+
+    def _reader(self, segments: Sequence[SegmentLookup]) -> PartitionReader:
         """Plan the read of a partition, with the times looked up."""
         needed = ["key"] * (self.wanted.keys is not None) + ["headers"] * bool(self.wanted.headers)
         read = replace(
@@ -326,21 +342,20 @@ class Search:
         start, end = (_NO_OFFSET, None) if first is None else (first, first + 1)
         return PartitionReader.plan(segments, replace(read, start_offset=start, end_offset=end, times=(self.wanted.at, None)))
 
-    def _ends_before(self, segment: SearchedSegment, start: int | None) -> bool:
+    def _ends_before(self, segment: SegmentLookup, start: int | None) -> bool:
         """Return whether a segment ends before an offset. Bytes in which the offset may be hidden are validated.
 
         Raises:
             RecordBatchError: if damage may hide the offset.
             OSError: if the file cannot be read.
         """
-        hidden = None if start is None or self.read.skips_damage else segment.range_of_hidden(start)
+        hidden = None if start is None or self.read.skips_damage else segment.hidden_range(start)
         if hidden is None:
             return False
         self.look_through(segment, hidden)
         return hidden[1] is None
 
-    def _read(self, segment: SearchedSegment, part: Part) -> Iterator[RecordPlace]:
-        segment.count()
+    def _read(self, segment: SegmentLookup, part: Part) -> Iterator[RecordPlace]:
         stream = decoded(*part)
         try:
             with naming_file(segment.path), stream:
@@ -355,7 +370,7 @@ class Search:
             self.counters.records_read += stats.records
             self._add_findings(segment, stream.findings)
 
-    def look_through(self, segment: SearchedSegment, bytes_of: tuple[int, int | None]) -> None:
+    def look_through(self, segment: SegmentLookup, bytes_of: tuple[int, int | None]) -> None:
         """Validate skipped bytes, so that damage cannot hide a match; add a torn tail to the findings.
 
         Raises:
@@ -367,7 +382,7 @@ class Search:
         self.counters.batch_bytes += report.io_stats["bytes_read"]
         self._add_findings(segment, [finding for finding in report.findings if finding.rule == TORN])
 
-    def _add_findings(self, segment: SearchedSegment, findings: Iterable[Finding]) -> None:
+    def _add_findings(self, segment: SegmentLookup, findings: Iterable[Finding]) -> None:
         self.findings += [one for finding in findings if (one := (segment.path, finding)) not in self.findings]
 
 
@@ -403,76 +418,26 @@ class Places(Results[RecordPlace]):
         return (place.to_dict() for place in self)
 
 
-class SearchedSegment(SegmentLookup):
-    """A segment whose look-ups are counted, and let no damage hide a match."""
+class _LookUpCounts:
+    """Adds what look-ups in segments have read to the counters of a search."""
 
-    def __init__(self, file: SegmentFile, search: Search) -> None:
-        super().__init__(file)
-        self._search = search
-        self._is_counted = False
-        self._is_index_counted = False
-        self._found: tuple[int, FoundBatch] | None = None
+    def __init__(self, counters: Counters) -> None:
+        self._counters = counters
+        #: Bytes walked and bytes of the index of each segment that was counted.
+        self._counted: dict[str, tuple[int, int]] = {}
 
-    def count(self) -> None:
-        """Count the segment, once."""
-        self._search.counters.segments_read += not self._is_counted
-        self._is_counted = True
+    def add(self, segments: Iterable[SegmentLookup]) -> None:
+        """Add what was read since the last time."""
+        for segment in segments:
+            if segment.index_bytes is not None:
+                self.read(segment)
+                walked, of_index = self._counted[segment.path[:]]
+                self._counters.bytes_walked += segment.bytes_walked - walked
+                self._counters.index_bytes += segment.index_bytes - of_index
+                self._counted[segment.path[:]] = segment.bytes_walked, segment.index_bytes
 
-    def range_to_read(self, options: ReadOptions) -> tuple[int, int | None]:
-        """Return the bytes that a read needs."""
-        is_bounded = options.bounds != (None, None)
-        if is_bounded and not is_of_0_7(self.path):
-            self.count()
-            self._count_index()
-        return super().range_to_read(options)
-
-    def range_of_hidden(self, offset: int) -> tuple[int, int | None] | None:
-        """Return the bytes that hold the batch of an offset, if there is one although no header shows it. None if a header does.
-
-        They begin at the last valid batch before the offset to which the index leads, and end at the first batch after the offset, or at
-        the end of the file.
-        """
-        if is_of_0_7(self.path):
-            return None
-        self.count()
-        self._count_index()
-        try:
-            position, batch = self.find_offset(offset)
-        except RecordBatchError:
-            # The decode raises the error.
-            return None
-        if batch is not None and batch[1] <= offset:
-            return None
-        return min(position, self.valid_range(offset)[0]), None if batch is None else position
-
-    def find_offset(self, offset: int) -> FoundBatch:
-        """Find the first batch that ends at or after an offset. A search for one offset asks more than once."""
-        if self._found is None or self._found[0] != offset:
-            before = self.bytes_walked
-            self._found = offset, super().find_offset(offset)
-            self._search.counters.bytes_walked += self.bytes_walked - before
-        return self._found[1]
-
-    def find_timestamp(self, timestamp: int) -> FoundBatch:
-        """Find the first batch that may hold a record of this time or later; validate the bytes after the last batch if none does."""
-        self._search.path = self.path
-        self.count()
-        before = self.bytes_walked
-        position, batch = super().find_timestamp(timestamp)
-        self._search.counters.bytes_walked += self.bytes_walked - before
-        if batch is None and position < self.size:
-            self._search.look_through(self, (position, None))
-        return position, batch
-
-    def _count_index(self) -> None:
-        """Count the bytes of the index, once."""
-        if self._is_index_counted:
-            return
-        self._is_index_counted = True
-        counters = self._search.counters
-        if is_stored(self.path):
-            # A size would be one more request to the store; the look-up reads the entries anyway.
-            counters.index_bytes += 8 * len(self.index.offset_index())
-            return
-        with suppress(OSError):
-            counters.index_bytes += os.stat(self.sidecar(".index")).st_size
+    def read(self, segment: SegmentLookup) -> None:
+        """Count a segment, once."""
+        if segment.path[:] not in self._counted:
+            self._counted[segment.path[:]] = 0, 0
+            self._counters.segments_read += 1

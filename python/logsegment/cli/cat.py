@@ -61,7 +61,7 @@ from logsegment.cli.output.records import (
     with_control,
 )
 from logsegment.cli.values import MetValues, typed, values_options
-from logsegment.log.reader import PartitionReader
+from logsegment.log.reader import Part, PartitionReader
 
 
 @dataclass(frozen=True)
@@ -295,9 +295,9 @@ class _Records:
         read = replace(self.read, topic=segment.topic, partition=segment.partition, transactions=self.known.get(place))
         if segment.file is not None and segment.is_regular:
             # Headers show which batches end before --since; the others are filtered by record.
-            reader = replace(PartitionReader.of([segment.file], read), timestamp=self.options.since)
+            reader = PartitionReader.of([segment.file], read, self.options.since)
             self._add_known(place, segment.name, reader.transactions)
-            yield [reader.part()] if self.options.tail is None else reader.parts_from_end(TAIL_BYTES)
+            yield [reader.part()] if self.options.tail is None else parts_from_end(reader, TAIL_BYTES)
             return
         is_committed = read.isolation == "read_committed"
         with opened(segment, is_read_twice=is_committed) as source:
@@ -313,3 +313,21 @@ class _Records:
         stable, end = known.last_stable_offset, self.options.offsets.end
         if stable is not None and (end is None or stable < end) and not self.options.quiet:
             say(f"{name}: a transaction is open from offset {stable:,}; no later record is committed yet")
+
+
+def parts_from_end(reader: PartitionReader, step: int) -> Iterator[Part]:
+    """Yield the bytes of the only segment of a reader from the last ones to the first ones, each with its options.
+
+    Args:
+        reader: the reader.
+        step: about the bytes of the last part; each part is about twice as long as the one after it.
+
+    Raises:
+        OSError: if a file cannot be read.
+    """
+    piece = reader.piece()
+    while (cut := piece.cut_before_end(step)) is not None:
+        piece, last = cut
+        yield last.part(reader.transactions)
+        step *= 2
+    yield piece.part(reader.transactions)

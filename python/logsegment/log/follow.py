@@ -12,12 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from logsegment._core import FileSource, RecordBatchError, SegmentFile, SegmentKeyError, torn_offsets
+from logsegment._core import FileSource, RecordBatchError, SegmentFile, SegmentKeyError, SegmentLookup, torn_offsets
 from logsegment._options import ReadOptions
 from logsegment.log.log_end import GrowingLog, Last
-from logsegment.log.piece import Part
-from logsegment.log.reader import PartitionReader, arranged, lower_bounded
-from logsegment.log.segment_lookup import SegmentLookup
+from logsegment.log.reader import Part, PartitionReader, arranged, lower_bounded
 from logsegment.segment_files.discovery import size_of
 from logsegment.stores.uri import cut_of, is_stored, is_tiered, untiered
 

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from itertools import groupby
 from typing import Any, Unpack
 
-from logsegment._core import Finding, FoundSegments, RecordStream, SegmentFile, batch_files, decode_files, read_producer_snapshot
+from logsegment._core import (
+    Finding,
+    FoundSegments,
+    RecordStream,
+    SegmentFile,
+    SegmentLookup,
+    batch_files,
+    decode_files,
+    read_producer_snapshot,
+)
 from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import SNAPSHOT
 from logsegment._options import (
@@ -21,6 +30,7 @@ from logsegment._options import (
     ReadKeywords,
     ReadOptions,
     Timestamp,
+    milliseconds,
     partition_number,
     time_bounds,
 )
@@ -30,8 +40,7 @@ from logsegment._typed_values import planned
 from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, arranged, committed_transactions
 from logsegment.log.segment import Entries, Segment, aborted_transactions
-from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.segment_files.discovery import Paths, Topics, found_in, is_noted, segments_of_directory
+from logsegment.segment_files.discovery import Paths, Topics, found_in, is_noted
 from logsegment.segment_files.log_start import warn_of_log_starts, without_log_starts
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.listing import is_directory, names_in
@@ -177,7 +186,7 @@ class Log(Entries):
         """
         read = ReadOptions.of(EntryKeywords, options)
         self._one_partition()
-        return PartitionReader(self._arranged(read)[0], read).offset_at(timestamp)
+        return PartitionReader(self._arranged(read)[0], read).offset_at(milliseconds(timestamp))
 
     @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
@@ -262,7 +271,7 @@ class Log(Entries):
 
 def _aborted(segments: Sequence[Segment]) -> list[Rows[AbortedTransaction]]:
     """Return those of each segment of a partition. Its markers are read once, if a segment has no valid `.txnindex`."""
-    siblings = cache(partial(segments_of_directory, segments[0]._file))
+    siblings = cache(segments[0]._file.siblings)
     known = cache(lambda: committed_transactions(siblings(), EVERY_FORMAT))
     return [aborted_transactions(one._file, siblings, lambda _: known()) for one in segments]
 

@@ -13,6 +13,7 @@ from logsegment._core import (
     FileSource,
     RecordStream,
     SegmentFile,
+    SegmentLookup,
     Transactions,
     batch_stream,
     decode,
@@ -23,7 +24,7 @@ from logsegment._core import (
 )
 from logsegment._decode import BatchTable, ensure_topic_names, warn_of_other_topics
 from logsegment._inspect import Field, inspect
-from logsegment._log_paths import is_of_0_7
+from logsegment._log_paths import SWAP, is_of_0_7
 from logsegment._options import (
     EVERY_FORMAT,
     Depth,
@@ -34,13 +35,14 @@ from logsegment._options import (
     ReadOptions,
     SkippingKeywords,
     Timestamp,
+    milliseconds,
+    time_bounds,
 )
 from logsegment._storage import Keys, StorageOptions, reached
 from logsegment._typed_values import planned
 from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, alone, committed_transactions
-from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.segment_files.discovery import find_segments, segments_of_directory, size_of
+from logsegment.segment_files.discovery import find_segments, size_of
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.uri import absolute, is_stored
 
@@ -270,7 +272,7 @@ class Segment(Entries):
         ensure_topic_names(read, [self._file])
         warn_of_other_topics(read, [self.topic])
         read = planned(read, [(self.topic, self._file.source())])
-        reader = PartitionReader.plan([self._placed(read)], read, (start_timestamp, end_timestamp))
+        reader = PartitionReader.plan([self._placed(read)], read, time_bounds(start_timestamp, end_timestamp))
         source, wanted = reader.part()
         return decode(self._mapped(source), wanted, file=source)
 
@@ -325,7 +327,7 @@ class Segment(Entries):
         Source: `LogSegment.findOffsetByTimestamp` in Kafka.
         """
         read = ReadOptions.of(EntryKeywords, options, start_offset=start_offset)
-        return PartitionReader([self._placed(read)], read).offset_at(timestamp)
+        return PartitionReader([self._placed(read)], read).offset_at(milliseconds(timestamp))
 
     def next_offset(self) -> int | None:
         """Return the offset after the last complete batch, the base offset if there is none, or None if headers cannot be read.
@@ -338,12 +340,12 @@ class Segment(Entries):
     @cached_property
     def offset_index(self) -> Rows[OffsetEntry]:
         """Return the entries of the `.index`; empty if the file is missing. `findings` has the errors of the file."""
-        return Rows(OffsetEntry, self._lookup.index.offset_index(), self._lookup.findings_of(".index"))
+        return Rows(OffsetEntry, self._lookup.offset_index(), self._lookup.findings_of(".index"))
 
     @cached_property
     def time_index(self) -> Rows[TimeEntry]:
         """Return the entries of the `.timeindex`; empty if the file is missing."""
-        return Rows(TimeEntry, self._lookup.index.time_index(), self._lookup.findings_of(".timeindex"))
+        return Rows(TimeEntry, self._lookup.time_index(), self._lookup.findings_of(".timeindex"))
 
     @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
@@ -351,7 +353,7 @@ class Segment(Entries):
 
         Markers of magic 3 count without `experimental`, as in a `.txnindex`: no records are read.
         """
-        return aborted_transactions(self._file, lambda: segments_of_directory(self._file), self._ended_here)
+        return aborted_transactions(self._file, self._file.siblings, self._ended_here)
 
     def _ended_here(self, segments: Sequence[SegmentFile]) -> Transactions:
         """Return the transactions of the partition up to the end of the segment."""
@@ -364,7 +366,7 @@ class Segment(Entries):
         """Return the producers and their open transactions before the segment, from its `.snapshot`; empty if the file is missing."""
         # A snapshot is named by an offset, also where tiered storage adds an id to the names of segments.
         named = self.base_offset is not None
-        path = os.path.join(self._file.directory, f"{self.base_offset:020d}.snapshot") if named else self._lookup.sidecar(".snapshot")
+        path = os.path.join(self._file.directory, f"{self.base_offset:020d}.snapshot") if named else sidecar(self.path, ".snapshot")
         rows, findings = read_producer_snapshot(path, self.base_offset or 0) or ([], [])
         return Rows(ProducerState, rows, findings)
 
@@ -414,7 +416,7 @@ def aborted_transactions(
     """
     if is_of_0_7(file.path):
         return Rows(AbortedTransaction, [])
-    found = read_txn_index(SegmentLookup(file).sidecar(".txnindex"))
+    found = read_txn_index(sidecar(file.path, ".txnindex"))
     if found is not None and not found[1]:
         return Rows(AbortedTransaction, found[0])
     segments = partition()
@@ -423,6 +425,12 @@ def aborted_transactions(
     last = min(later, default=2**63)
     rows = [(*aborted, None) for aborted in known_of(segments).aborted if first <= aborted[2] < last]
     return Rows(AbortedTransaction, rows, found[1] if found else [])
+
+
+def sidecar(path: str, suffix: str) -> str:
+    """Return the path of a file next to a log, which has the mark of a swap if the log has it."""
+    mark = SWAP if path.endswith(SWAP) else ""
+    return os.path.splitext(path.removesuffix(mark))[0] + suffix + mark
 
 
 def _file(path: str | os.PathLike[str], keys: Keys | None) -> str:

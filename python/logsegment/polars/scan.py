@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
-from logsegment._core import ArrowBatch, Finding, FoundSegments, decode
+from logsegment._core import ArrowBatch, Finding, FoundSegments, SegmentLookup, decode
 from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import COLUMNS, INTERNAL, Isolation, LogStartOffset, ReadKeywords, ReadOptions, ensure_one_of
@@ -16,7 +16,6 @@ from logsegment._storage import Keys, StorageOptions
 from logsegment._text import listed
 from logsegment.log.log import Log
 from logsegment.log.reader import PartitionReader
-from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.polars.predicates import ANYTHING, Bounds, condition_of
 from logsegment.segment_files.discovery import Paths, Topics, is_noted
 from logsegment.stores.uri import absolute, shown
@@ -167,8 +166,8 @@ class _Source:
         # Offsets of Kafka 0.7 are positions after messages, by which nothing can be looked up.
         if options.format in ("0.7", "sniff") or any(is_of_0_7(one.path) for one in segments):
             bounds = ANYTHING
-        reader = PartitionReader.plan(segments, replace(options, start_offset=bounds.start, end_offset=bounds.end))
-        with replace(reader, timestamp=bounds.timestamp).read() as stream:
+        wanted = replace(options, start_offset=bounds.start, end_offset=bounds.end)
+        with PartitionReader.plan(segments, wanted, timestamp=bounds.timestamp).read() as stream:
             try:
                 yield from stream
             finally:

@@ -108,16 +108,6 @@ def is_taken(finding: Finding) -> bool:
     return finding.rule == WORK and finding.severity == "info" and finding.message.startswith("read in place of other segments:")
 
 
-def segments_of_directory(segment: SegmentFile) -> list[SegmentFile]:
-    """Return all segments of the directory of a segment; the segment alone if its name is not a segment's name."""
-    return segment.siblings()
-
-
-def with_neighbours(segment: SegmentFile) -> SegmentFile:
-    """Return a segment that was named itself with the offsets that the names in its directory allow, and with the next segment."""
-    return segment.with_neighbours()
-
-
 def size_of(segment: SegmentFile) -> int:
     """Return the bytes of a segment file.
 

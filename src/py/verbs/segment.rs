@@ -14,10 +14,8 @@ use crate::log::partition::SidecarNames;
 use crate::log::{Committed, Lookup, Place, ReadAt, no_data_error, sidecar_check};
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Signals;
-use crate::py::options::ReadOptions;
 use crate::py::source::paths::{self, Segment};
 use crate::py::source::store::{self, StoredLog};
-use crate::py::verbs::transactions::Transactions;
 use crate::sidecar::{
     OffsetEntry, Parsed, ProducerEntry, SidecarFinding, SidecarProblem, TimeEntry, checkpoint, offset_index, producer_snapshot, time_index,
     txn_index,
@@ -320,22 +318,6 @@ fn parse<T: Send>(py: Python<'_>, path: &Path, parse: impl Fn(&[u8]) -> Parsed<T
     let (signals, _) = Signals::new();
     let read = py.detach(|| paths::read(path, &signals).map(|bytes| bytes.map(|bytes| parse(&bytes))));
     read.map_err(|error| paths::raised(py, &error, path, &signals))
-}
-
-/// Return the transactions that a committed read of offsets must know, from markers.
-///
-/// Args:
-///     segments: all segments of one partition in offset order, as (path, base offset).
-///     options: those of the read. A read that skips damage trusts an entry only if its checksum matches.
-#[pyfunction]
-pub fn committed_transactions(py: Python<'_>, segments: Vec<(PathBuf, i64)>, options: ReadOptions) -> PyResult<Transactions> {
-    let wanted = OffsetRange { end: options.last_bound(), ..OffsetRange::default() };
-    let scope = Scope {
-        wanted,
-        verifier: options.verifier(options.scan_checksums()?),
-        skips: (options.skips_damage()?, options.skips_unreadable()),
-    };
-    scanned(py, segments, scope, |committed, segments| committed.transactions(segments)).map(Transactions)
 }
 
 /// The range of a scan of transactions.

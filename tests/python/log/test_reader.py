@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 import logsegment as ls
-from logsegment._core import decode_files
+from logsegment._core import SegmentLookup, decode_files
 from logsegment._options import ReadOptions
 from logsegment.log.reader import PartitionReader, arranged
-from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.plugins import Entry, MemoryRegistry
 from logsegment.segment_files.discovery import find_segments
 from made_logs import START, make_partition

@@ -6,8 +6,9 @@ import pytest
 
 import corpus
 import logsegment as ls
-from logsegment.log.segment_lookup import SegmentLookup
+from logsegment._core import SegmentLookup
 from logsegment.segment_files.discovery import find_segments
+from logsegment.spark.read.plan import first_entry_error
 from made_logs import make_partition
 
 OF_0_7 = corpus.CORPUS / "legacy-0.7.2/data/codec-none-0/00000000000000000000.kafka"
@@ -65,10 +66,10 @@ def test_the_entry_around_a_position_is_one_that_begins_before_it():
 )
 def test_the_error_of_the_first_entry(tmp_path: Path, data: bytes, error: type[ls.RecordBatchError] | None):
     (tmp_path / "notes.bin").write_bytes(data)
-    found = lookup(tmp_path / "notes.bin").first_entry_error()
+    found = first_entry_error(str(tmp_path / "notes.bin"))
     assert found is None if error is None else isinstance(found, error)
 
 
 def test_damage_after_the_first_entry_is_no_error_of_it(log: Path):
     log.write_bytes(log.read_bytes()[:-10])
-    assert lookup(log).first_entry_error() is None
+    assert first_entry_error(str(log)) is None

@@ -68,8 +68,8 @@ def test_threads_that_look_up_in_one_segment_do_not_take_each_others_damage(buck
     file = stores.open_file(segment.path)
     damage(Path(str(segment.path)), tiered.chunks_of(segment.path)[3].stored_position + 14)
     forget_chunks()
-    index = segment._lookup.index
-    cuts = index.cuts(0, file.size, 500)
+    index = segment._lookup
+    cuts = index.cuts(500, 0, file.size)
     (row, *_) = (row for row in ls.batches(tiered.original("enc")).to_pylist() if 3000 <= row["position"] < 4000)
 
     def strict() -> list[type]:
@@ -83,7 +83,7 @@ def test_threads_that_look_up_in_one_segment_do_not_take_each_others_damage(buck
         return met
 
     def lenient() -> list[list[int]]:
-        return [index.cuts(0, file.size, 500) for _ in range(100)]
+        return [index.cuts(500, 0, file.size) for _ in range(100)]
 
     assert strict() == [ChunkError] * 100
     before = sys.getswitchinterval()

@@ -8,7 +8,7 @@ from typing import cast
 
 from logsegment._core import Limits
 from logsegment._options import LIMIT_NAMES, ReadOptions
-from logsegment.log.piece import Part
+from logsegment.log.reader import Part
 from logsegment.spark.options.plugins import ABSENT
 from logsegment.spark.read.damage import SKIPPING
 from logsegment.spark.read.plan import SegmentTask

@@ -9,12 +9,10 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from logsegment._core import SegmentFile
+from logsegment._core import SegmentFile, SegmentLookup
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment.log.reader import PartitionReader
-from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.log.time_lookup import looking_at_times
 from logsegment.spark.options.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
 from logsegment.spark.options.read import BatchOptions
 from logsegment.spark.options.topics import TopicPartition
@@ -138,7 +136,11 @@ def _range(name: TopicPartition, files: Sequence[SegmentFile], options: BatchOpt
 
 def _has_record_before(until: int, start: int, segments: Sequence[SegmentLookup], options: BatchOptions) -> bool:
     """Return True if a record from an offset on is before a time. In a log in the order of time none is after a record of that time."""
-    read = replace(looking_at_times(options.read), start_offset=start)
+    # One record decides.
+    read = replace(options.read, columns=("offset",), control=True, isolation="read_uncommitted", values="raw", batch_bytes=1)
+    read = replace(
+        read, transactions=None, threads=1, strict_tail=False, check_crc=read.check_crc or not read.skips_damage, start_offset=start
+    )
     with PartitionReader.plan(segments, read, (None, until)).read() as stream:
         return any(batch.num_rows for batch in stream)
 

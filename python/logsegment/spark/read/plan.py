@@ -21,14 +21,21 @@ from typing import Any, TypeAlias, TypeVar
 from pyspark.sql import datasource as spark
 from pyspark.sql.datasource import Filter, InputPartition
 
-from logsegment._core import Finding, LimitError, TruncatedError
+from logsegment._core import (
+    FileSource,
+    Finding,
+    LimitError,
+    Limits,
+    PartitionPiece,
+    RecordBatchError,
+    SegmentLookup,
+    TruncatedError,
+    batch_stream,
+)
 from logsegment._errors import without_file
-from logsegment._options import milliseconds
+from logsegment._options import EVERY_FORMAT, milliseconds
 from logsegment._storage import with_own_key
-from logsegment.log.piece import Part, PartitionPiece
-from logsegment.log.reader import PartitionReader
-from logsegment.log.segment_lookup import SegmentLookup
-from logsegment.log.time_lookup import within_times
+from logsegment.log.reader import Part, PartitionReader
 from logsegment.segment_files.discovery import is_gap
 from logsegment.segment_files.log_start import warn_of_log_starts
 from logsegment.spark.options.read import BatchOptions
@@ -128,7 +135,10 @@ def _readers(one: LogRange, wanted: WantedRows, options: BatchOptions) -> Iterat
     name = one.name
     start, end = max(starts, default=None), min(ends, default=None)
     read = replace(options.read, topic=name.topic, partition=name.partition, start_offset=start, end_offset=end)
-    read = within_times(one.segments, (None, one.until), read.sharing(one.start, None) if is_place else read)
+    read = read.sharing(one.start, None) if is_place else read
+    if one.until is not None:
+        planned = PartitionReader.plan(one.segments, read, (None, one.until)).options
+        read = replace(planned, topic=name.topic, partition=name.partition)
     for _, segments in groupby(one.segments, lambda segment: segment.path if segment.base_offset is None else segment.file.directory):
         reader = PartitionReader(list(segments), read, wanted.timestamp)
         for segment in reader.segments:
@@ -142,12 +152,28 @@ def _ensure_entries(segment: SegmentLookup, options: BatchOptions) -> None:
     error = None
     # The task reports a file that is gone.
     with suppress(FileNotFoundError):
-        error = segment.first_entry_error(options.read.limits)
+        error = first_entry_error(segment.path, options.read.limits)
     if isinstance(error, TruncatedError):
         raise ValueError(f"{shown(segment.path)}: not a log segment: it has no complete entry")
     if error is not None and not options.read.skips_damage:
         prefix = "" if error.code == "not_a_segment" else "not a log segment, or damaged at its start: "
         raise ValueError(f"{shown(segment.path)}: {prefix}{without_file(error)}")
+
+
+def first_entry_error(path: str, limits: Limits | None = None) -> RecordBatchError | None:
+    """Return the error of the first entry: a TruncatedError if the file ends inside of it. None for an empty file, or one of zeros.
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    # The read itself refuses magic 3 and unknown plugins.
+    options = replace(EVERY_FORMAT, check_crc=False, strict_tail=True, batch_size=1, limits=limits)
+    try:
+        with batch_stream(FileSource(path), options) as entries:
+            next(iter(entries), None)
+    except RecordBatchError as error:
+        return error if error.position == 0 else None
+    return None
 
 
 def _warn_of_indexes(looked_up: Iterable[SegmentLookup | PartitionPiece]) -> None:

@@ -16,7 +16,7 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from logsegment._core import FileSource, Finding, RecordBatchError, decode_files
 from logsegment._options import ReadOptions
 from logsegment._text import count
-from logsegment.log.piece import Part
+from logsegment.log.reader import Part
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import find_segments
 from logsegment.spark.options.read import BatchOptions

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from logsegment._core import RecordBatchError, SegmentFile
-from logsegment.log.piece import PartitionPiece
+from logsegment._core import PartitionPiece, RecordBatchError, SegmentFile
 from logsegment.log.reader import PartitionReader
 from logsegment.segment_files.discovery import size_of
 from logsegment.spark.options.offsets import Offsets

@@ -18,12 +18,12 @@ import corpus
 import logsegment as ls
 from counted_bytes import bytes_read, counting
 from growing import TIME, GrowingLog
-from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.spark import LogSegmentSource
 from logsegment.spark.options.topics import TopicPartition
 from logsegment.spark.read.plan import OWN_TASKS
 from logsegment.spark.stream import limits as stream_limits
 from logsegment.spark.stream import partitions as stream_partitions
+from logsegment.spark.stream import read
 from logsegment.spark.stream.limits import Admission, shares
 from logsegment.spark.stream.plan import DataLossError
 from logsegment.spark.stream.reader import RefusedStreamReader, SegmentStreamReader
@@ -749,15 +749,14 @@ def test_a_swap_that_stays_is_read_and_named_once_it_was_waited_for(log: Growing
 
 def between_lookup_and_opening(monkeypatch: pytest.MonkeyPatch, act: Callable[[], Any]) -> None:
     """Let something happen once when a segment's bytes were looked up and it is not open yet."""
-    look_up, waiting = SegmentLookup.range_to_read, [act]
+    open_stream, waiting = read.decoded, [act]
 
-    def looked_up(*arguments: Any) -> Any:
-        found = look_up(*arguments)
+    def opened(*arguments: Any) -> Any:
         while waiting:
             waiting.pop()()
-        return found
+        return open_stream(*arguments)
 
-    monkeypatch.setattr(SegmentLookup, "range_to_read", looked_up)
+    monkeypatch.setattr(read, "decoded", opened)
 
 
 def test_of_very_many_partitions_the_small_ones_share_tasks(tmp_path: Path):
