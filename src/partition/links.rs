@@ -8,6 +8,9 @@ use super::storage::is_io;
 use super::{SegmentFile, Storage};
 use crate::error::Result;
 
+/// False for a directory that was listed, and the number of its argument: the lowest counts.
+type Rank = (bool, usize);
+
 /// For each segment of each argument whether it is read: those of a directory that several paths lead to are read once.
 ///
 /// A directory that was listed counts before files that were named, an earlier argument before a later one, and a path before one with more
@@ -35,7 +38,7 @@ pub fn without_links(found: &[Vec<SegmentFile>], storage: &dyn Storage) -> Resul
 /// For the path of each directory the path under which it is read; `None` if each directory has one path.
 fn kept_places(found: &[Vec<SegmentFile>], storage: &dyn Storage) -> Result<Option<HashMap<OsString, OsString>>> {
     let mut identities: HashMap<OsString, String> = HashMap::new();
-    let mut ranks: HashMap<String, Vec<(OsString, (bool, usize))>> = HashMap::new();
+    let mut ranks: HashMap<String, Vec<(OsString, Rank)>> = HashMap::new();
     for (number, files) in found.iter().enumerate() {
         for file in files {
             let place = storage.place(file);
