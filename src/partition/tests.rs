@@ -164,8 +164,11 @@ fn a_choice_stays_the_same() {
     assert!(unknown.of(&every, &storage).is_err(), "another directory has come");
 }
 
-/// The segments that are read, and the severities and offsets of the findings by the names of their files.
-fn work(storage: &Files) -> (Vec<String>, Vec<(String, Severity, Option<i64>, Option<i64>)>) {
+/// The name of a file, with the severity and the offsets of its finding.
+type Noted = (String, Severity, Option<i64>, Option<i64>);
+
+/// The segments that are read, and the findings.
+fn work(storage: &Files) -> (Vec<String>, Vec<Noted>) {
     let found = discovery::find(Path::new("/l/cart-0"), storage).unwrap();
     let name = |finding: &crate::validate::Finding| finding.file.as_deref().unwrap().rsplit_once('/').unwrap().1.to_owned();
     let findings = found.findings.iter().map(|finding| (name(finding), finding.severity, finding.base_offset, finding.last_offset));
