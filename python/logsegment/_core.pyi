@@ -101,11 +101,10 @@ __all__ = [
     "without_ended_transactions",
     "read_offset_checkpoint",
     "committed_transactions",
+    "Follower",
+    "GrowingLog",
     "LogEnd",
-    "StableOffset",
-    "Tail",
     "log_end",
-    "has_batch",
     "validate_log",
     "rebuild_indexes",
     "StagedWriter",
@@ -984,28 +983,15 @@ def committed_transactions(files: Sequence[SegmentFile], options: ReadOptions) -
 _Last: TypeAlias = tuple[int, int, int]
 
 @final
-class Tail:
-    """Describe the end of a log after its last batch.
-
-    Attributes:
-        kind: "complete": the batch is the end. "torn": inside an entry that may still be written. "zeros": zeros of a preallocated
-            file. "damaged": invalid bytes, or an entry with valid batches after its start.
-        position: position of the bytes after the batch; None for a complete log.
-    """
-
-    @property
-    def kind(self) -> Literal["complete", "torn", "zeros", "damaged"]: ...
-    @property
-    def position(self) -> int | None: ...
-
-@final
 class LogEnd:
     """Describe the end of a growing segment.
 
     Attributes:
         last: the last valid batch, as position, checksum and last offset; None if there is none.
         next_offset: the offset after the last batch; the first offset of the segment if there is none.
-        tail: the bytes after the batch.
+        tail: the bytes after the batch. "complete": the batch is the end. "torn": inside an entry that may still be written. "zeros":
+            zeros of a preallocated file. "damaged": invalid bytes, or an entry with valid batches after its start.
+        position: position of these bytes; None for a complete log.
         stop: position of the zeros at the end, or None.
         finding: the finding of a damaged tail; None if damage is skipped.
         is_cut: True if the last batch of the previous look is gone.
@@ -1016,7 +1002,9 @@ class LogEnd:
     @property
     def next_offset(self) -> int: ...
     @property
-    def tail(self) -> Tail: ...
+    def tail(self) -> Literal["complete", "torn", "zeros", "damaged"]: ...
+    @property
+    def position(self) -> int | None: ...
     @property
     def stop(self) -> int | None: ...
     @property
@@ -1024,22 +1012,22 @@ class LogEnd:
     @property
     def is_cut(self) -> bool: ...
 
-def log_end(
-    path: _Path,
-    base_offset: int,
-    options: ReadOptions,
-    *,
-    since: LogEnd | None = None,
-    is_checked: bool = True,
-) -> LogEnd: ...
-def has_batch(path: _Path, last: _Last, options: ReadOptions) -> bool: ...
+def log_end(path: _Path, base_offset: int, options: ReadOptions) -> LogEnd: ...
 
-@final
-class StableOffset:
-    """Track the last stable offset of a growing partition."""
+class GrowingLog:
+    def __new__(cls, options: ReadOptions) -> Self: ...
+    def end(self, segment: SegmentFile, *, is_checked: bool = True) -> LogEnd: ...
+    def last_valid(self, segment: SegmentFile) -> LogEnd: ...
+    def has(self, segment: SegmentFile, last: _Last) -> bool: ...
+    def stable_offset(self, segments: Sequence[SegmentFile], until: int) -> int: ...
+    def forget_others(self, segments: Sequence[SegmentFile]) -> None: ...
 
-    def __new__(cls) -> Self: ...
-    def find(self, segments: Sequence[tuple[_Path, int]], until: int, options: ReadOptions) -> int: ...
+class Follower:
+    @property
+    def next_offset(self) -> int | None: ...
+    def __new__(cls, start: int | None, options: ReadOptions, wait: float = 0.0) -> Self: ...
+    def begin(self, segments: Sequence[SegmentFile]) -> None: ...
+    def next_found(self) -> tuple[SegmentFile, _Part, int | None] | tuple[SegmentFile, Finding] | str | SegmentKeyError | None: ...
 
 def validate_log(
     files: Sequence[tuple[_Path, int | None, tuple[int, int | None] | None, int | None]],

@@ -71,11 +71,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::segment::read_leader_epochs, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::without_ended_transactions, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_offset_checkpoint, module)?)?;
-    module.add_class::<verbs::log_end::LogEnd>()?;
-    module.add_class::<verbs::log_end::StableOffset>()?;
-    module.add_class::<verbs::log_end::Tail>()?;
-    module.add_function(wrap_pyfunction!(verbs::log_end::log_end, module)?)?;
-    module.add_function(wrap_pyfunction!(verbs::log_end::has_batch, module)?)?;
+    module.add_class::<verbs::follow::Follower>()?;
+    module.add_class::<verbs::follow::GrowingLog>()?;
+    module.add_class::<verbs::follow::LogEnd>()?;
+    module.add_function(wrap_pyfunction!(verbs::follow::log_end, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::validate_log::validate_log, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::rebuild::rebuild_indexes, module)?)?;
     module.add_class::<verbs::staging::StagedWriter>()?;

@@ -327,33 +327,3 @@ fn parse<T: Send>(py: Python<'_>, path: &Path, parse: impl Fn(&[u8]) -> Parsed<T
     let read = py.detach(|| paths::read(path, &signals).map(|bytes| bytes.map(|bytes| parse(&bytes))));
     read.map_err(|error| paths::raised(py, &error, path, &signals))
 }
-
-/// The range of a scan of transactions.
-pub(super) struct Scope {
-    pub(super) wanted: OffsetRange,
-    pub(super) verifier: ChecksumVerifier,
-    /// The read skips damage, and batches that cannot be read here.
-    pub(super) skips: (bool, bool),
-}
-
-/// Scans the transactions of segments in offset order.
-pub(super) fn scanned<T: Send>(
-    py: Python<'_>,
-    segments: Vec<(PathBuf, i64)>,
-    scope: Scope,
-    scan: impl FnOnce(&Committed<'_>, &[Segment]) -> Result<T> + Send,
-) -> PyResult<T> {
-    let Scope { wanted, verifier, skips: (skips_damage, skips_unreadable) } = scope;
-    let (signals, interrupt) = Signals::new();
-    signals.skip_damage(skips_damage);
-    let segments: Vec<_> = ordered(segments, &signals)?.into_iter().map(|(_, segment)| segment).collect();
-    let committed = Committed { wanted, verifier, skips_unreadable, interrupt: &interrupt };
-    py.detach(|| scan(&committed, &segments)).map_err(|error| signals.raised(py, &error))
-}
-
-fn ordered(segments: Vec<(PathBuf, i64)>, signals: &Arc<Signals>) -> PyResult<Vec<(SidecarNames, Segment)>> {
-    if segments.windows(2).any(|pair| matches!(pair, [(_, a), (_, b)] if a > b)) {
-        return Err(PyValueError::new_err("segments: the base offsets must not decrease"));
-    }
-    Ok(segments.into_iter().map(|segment| Segment::named(segment, signals)).collect())
-}
