@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
 
-from logsegment._core import ArrowArray, FileSource, Finding, LossError
+from logsegment._core import ArrowArray, FileSource, Finding, LossError, SegmentFile
 from logsegment._core import convert as core_convert
 from logsegment._core import convert_array as core_convert_array
 from logsegment._options import CompressionName, EntryKeywords, OnBadValue, ReadOptions
 from logsegment._output import ensure_apart, staged_output
 from logsegment._storage import StorageOptions, reached_source
 from logsegment.compat import ERRORS, KafkaError
-from logsegment.segment_files.discovery import segment_at, with_neighbours
 
 Target: TypeAlias = Literal["0.7", "v0", "v1", "v2", "v3"]
 #: Takes rows of an offset map: position of the entry, index in it, new offset.
@@ -186,7 +185,7 @@ def convert(
     source = reached_source(source, storage_options)
     ensure_apart(source, out=out)
     if isinstance(source, str | os.PathLike):
-        source = FileSource(source, next_offset=with_neighbours(segment_at(source)).next_offset)
+        source = FileSource(source, next_offset=SegmentFile.at(source).with_neighbours().next_offset)
     with staged_output(out, overwrite=overwrite) as output:
         return converted(source, read, conversion, output.target, taker)
 

@@ -32,7 +32,6 @@ from logsegment._options import (
 from logsegment._storage import StorageOptions, reached_source
 from logsegment._text import listed
 from logsegment._typed_values import planned
-from logsegment.segment_files.discovery import segment_at
 from logsegment.stores.uri import shown
 
 #: Result of `batches`: Arrow record batches in memory.
@@ -320,4 +319,4 @@ def other_topics(topics: Iterable[str | None]) -> str | None:
 def _topic_of(source: Any) -> str | None:
     """Return the topic that the directory of a file is named after."""
     path = source.path if isinstance(source, FileSource) else source
-    return segment_at(path).topic if isinstance(path, str | os.PathLike) else None
+    return SegmentFile.at(path).topic if isinstance(path, str | os.PathLike) else None

@@ -14,9 +14,7 @@ ID = r"[A-Za-z0-9_-]{22}"
 _TOPIC = r"[A-Za-z0-9._-]{1,249}"
 #: Tiered storage adds an id to the name. This package adds the end of an upload that is read in part.
 SEGMENT = re.compile(r"([0-9]{20})(-[A-Za-z0-9_-]+)?\.(?:log|kafka)")
-#: A segment, or the file of a swap that is read in its place.
-READ_SEGMENT = re.compile(SEGMENT.pattern + r"(?:\.swap)?")
-#: The end of the name of such a file, and of the files next to it.
+#: The end of the name of the file of a swap that is read in place of a segment, and of the files next to it.
 SWAP = ".swap"
 #: The third group marks a partition that is being deleted, moved to another disk, or abandoned.
 PARTITION = re.compile(rf"({_TOPIC})-([0-9]{{1,10}})(\.[0-9a-f]{{32}}-(?:delete|future|stray))?")
@@ -29,17 +27,6 @@ SNAPSHOT = re.compile(r"([0-9]{20})\.snapshot")
 
 #: Topic and partition; None for both if they are unknown.
 Partition: TypeAlias = tuple[str, int] | tuple[None, None]
-
-LOG = "log"
-MANIFEST = "rsm-manifest"
-#: All indexes of a segment, joined.
-INDEXES = "indexes"
-#: Suffixes of `LocalTieredStorage`, and of Aiven's plug-in before October 2023 (TS-52, TS-61).
-EPOCH_SUFFIXES = ("leader_epoch_checkpoint", "leader-epoch-checkpoint")
-#: The file of Pinterest's uploader next to the segments of a partition, which have the names of a broker (TS-83).
-WATERMARK = "offset.wm"
-#: The file with the leader epochs of a partition.
-CHECKPOINT = "leader-epoch-checkpoint"
 
 
 class ObjectName(NamedTuple):
@@ -75,12 +62,6 @@ def object_name(name: str) -> ObjectName | None:
     return ObjectName(int(match[1]), match[2], match[3]) if match else None
 
 
-def is_upload(name: str) -> bool:
-    """Return True for the log or the manifest of an upload, which mark a directory of uploads."""
-    parts = object_name(name)
-    return parts is not None and parts.suffix in (LOG, MANIFEST)
-
-
 def snapshot_offset(name: str) -> int | None:
     """Return the offset in the name of a producer snapshot, or None."""
     match = SNAPSHOT.fullmatch(name)
@@ -95,12 +76,6 @@ def place_of(directory: str) -> Place:
         return Place(topic[1], topic[2], int(name))
     local = _LOCAL_PARTITION.fullmatch(name)
     return Place(local[1], local[3], int(local[2])) if local and int(local[2]) <= _MOST_PARTITION else Place()
-
-
-def is_of_aiven(directory: str) -> bool:
-    """Return True for a partition's directory of Aiven's plug-in, where a segment without a manifest is unfinished (TS-8)."""
-    above, _, name = directory.rstrip("/").rpartition("/")
-    return name.isdecimal() and _AIVEN_TOPIC.fullmatch(above.rpartition("/")[2]) is not None
 
 
 def partition_of(directory: str) -> Partition:

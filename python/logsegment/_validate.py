@@ -18,7 +18,7 @@ from logsegment._core import (
     InvalidError,
     RecordBatchError,
     SegmentFile,
-    SegmentIndex,
+    SegmentLookup,
     TruncatedError,
     decode,
     ensure_log_segment,
@@ -392,7 +392,7 @@ def _end_of(file: SegmentFile | None) -> FileSource | None:
     if file is None or _named(file)[1] is None:
         return None
     try:
-        last = SegmentIndex(file.path, file.base_offset or 0).last_batch()
+        last = SegmentLookup(file).last_batch()
     except RecordBatchError:
         return FileSource(file.path)
     except OSError:

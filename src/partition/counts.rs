@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use super::storage::{in_file, is_gone};
+use super::storage::in_file;
 use super::{AtDamage, SegmentFile, Storage};
-use crate::decode::{ChecksumVerifier, Checksums, DecodeOptions, Decoder, OffsetRange, UploadCheck, parse_header, verify};
+use crate::decode::{Checksums, DecodeOptions, Decoder, OffsetRange};
 use crate::error::Result;
 use crate::framing::{Frame, Piece, Runs, Source, Step, step};
-use crate::model::{BatchHeader, Formats, HeaderRef, RecordRef, RecordSink};
+use crate::log::{Batch, BatchTrust, Batches};
+use crate::model::{Formats, HeaderRef, RecordFormat, RecordRef, RecordSink};
 use crate::wire::as_u64;
 
 /// Bytes of entries that are looked at together.
@@ -18,14 +19,14 @@ const RUN_LEN: usize = 1 << 20;
 /// # Errors
 /// `Io`.
 pub(super) fn valid_batches(file: &SegmentFile, storage: &dyn Storage) -> Result<Vec<(i64, i64)>> {
+    let mut walk = batches(file, BatchTrust::valid(), storage)?;
     let mut found = Vec::new();
     let mut end = file.base();
-    each_batch(&file.path, storage, Checksums::All, &mut |header, _| {
+    while let Some(batch) = walk.next_batch().map_err(|error| in_file(error, &file.path, storage))? {
         // A compressed message of magic 0 or 1 has its last offset only.
-        found.push((if header.count.is_none() { end } else { header.base_offset }, header.last_offset));
-        end = header.last_offset.saturating_add(1);
-        Ok(())
-    })?;
+        found.push((batch.base_offset.unwrap_or(end), batch.header.last_offset));
+        end = batch.header.last_offset.saturating_add(1);
+    }
     Ok(found)
 }
 
@@ -34,12 +35,8 @@ pub(super) fn valid_batches(file: &SegmentFile, storage: &dyn Storage) -> Result
 /// # Errors
 /// `Io`.
 pub(super) fn highest_end(file: &SegmentFile, storage: &dyn Storage) -> Result<i64> {
-    let mut end = 0;
-    each_batch(&file.path, storage, Checksums::All, &mut |header, _| {
-        end = end.max(header.last_offset.saturating_add(1));
-        Ok(())
-    })?;
-    Ok(end)
+    let ends = valid_batches(file, storage)?.into_iter().map(|(_, last)| last.saturating_add(1));
+    Ok(ends.max().unwrap_or(0))
 }
 
 /// The number of records of a partition before an offset, without control records: by the headers, and in the batch around it. `None` for
@@ -50,33 +47,26 @@ pub(super) fn highest_end(file: &SegmentFile, storage: &dyn Storage) -> Result<i
 pub fn records_before(files: &[SegmentFile], offset: Option<i64>, storage: &dyn Storage) -> Result<u64> {
     let mut total = 0;
     for file in files.iter().filter(|file| offset.is_none_or(|offset| file.base() < offset)) {
-        match records_of_file_before(&file.path, offset, storage) {
-            Err(error) if is_gone(&error) => {}
+        match records_of_file_before(file, offset, storage) {
+            Err(error) if error.is_not_found() => {}
             number => total += number?,
         }
     }
     Ok(total)
 }
 
-fn records_of_file_before(path: &Path, offset: Option<i64>, storage: &dyn Storage) -> Result<u64> {
+fn records_of_file_before(file: &SegmentFile, offset: Option<i64>, storage: &dyn Storage) -> Result<u64> {
+    let trust = BatchTrust { checksums: Checksums::None, ..BatchTrust::valid() };
+    let mut walk = batches(file, trust.resolving(), storage)?;
+    let path = &file.path;
     let mut total = 0;
-    let mut resolver = Decoder::new(DecodeOptions { check_crc: false, ..options(None) });
-    each_batch(path, storage, Checksums::None, &mut |header, frame| {
-        if header.is_control() {
-            return Ok(());
-        }
-        if let Some(offset) = offset.filter(|offset| header.last_offset >= *offset) {
-            total += records_of_batch_before(path, (header.position, header.size), offset, storage)?;
-            return Ok(());
-        }
-        // Only decompressing a wrapper of magic 0 or 1 shows its count.
-        let count = match header.count {
-            None => resolver.open(frame)?.and_then(|opened| opened.header.count),
-            count => count,
+    while let Some(Batch { header, .. }) = walk.next_batch().map_err(|error| in_file(error, path, storage))? {
+        total += match offset.filter(|offset| header.last_offset >= *offset) {
+            _ if header.is_control() => 0,
+            Some(offset) => records_of_batch_before(path, (header.position, header.size), offset, storage)?,
+            None => header.count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0),
         };
-        total += count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0);
-        Ok(())
-    })?;
+    }
     Ok(total)
 }
 
@@ -93,7 +83,8 @@ pub fn records_of_batch_before(path: &Path, (position, size): (u64, u64), offset
 }
 
 fn records_in(source: Source, offset: i64) -> Result<u64> {
-    let decode = options(Some(offset));
+    let offsets = OffsetRange { end: Some(offset), ..OffsetRange::default() };
+    let decode = DecodeOptions { formats: Formats::Experimental, is_control_wanted: true, offsets, ..DecodeOptions::default() };
     let limits = decode.limits;
     let mut runs = Runs::new(source, limits, RUN_LEN).of(decode.formats);
     let mut decoder = Decoder::new(decode);
@@ -130,46 +121,15 @@ impl RecordSink for RecordsBefore {
     }
 }
 
-fn options(end: Option<i64>) -> DecodeOptions {
-    let offsets = OffsetRange { end, ..OffsetRange::default() };
-    DecodeOptions { formats: Formats::Experimental, is_control_wanted: true, offsets, ..DecodeOptions::default() }
+/// The batches of a segment, past damage.
+fn batches(file: &SegmentFile, trust: BatchTrust, storage: &dyn Storage) -> Result<Batches> {
+    let source = storage.source(&file.path, 0, None, AtDamage::GoOn)?;
+    let trust = BatchTrust { formats: formats_of(&file.path), base_position: file.base(), ..trust };
+    Ok(Batches::new(source, trust, &storage.interrupt()))
 }
 
-/// Visits each batch, past damage.
-fn each_batch(
-    path: &Path,
-    storage: &dyn Storage,
-    checksums: Checksums,
-    visit: &mut dyn FnMut(&BatchHeader, Frame<'_>) -> Result<()>,
-) -> Result<()> {
-    let source = storage.source(path, 0, None, AtDamage::GoOn)?;
-    let decode = DecodeOptions { upload: source.upload(), ..options(None) };
-    let (formats, limits) = (decode.formats, decode.limits);
-    let mut runs = Runs::new(source, limits, RUN_LEN)
-        .of(formats)
-        .with_source_check(UploadCheck::of(&decode))
-        .with_recovery(Box::new(ChecksumVerifier { formats, limits, checksums }))
-        .with_interrupt(storage.interrupt())
-        .giving_broken();
-    let mut walk = || {
-        while let Some(piece) = runs.next_piece()? {
-            storage.interrupt().ensure_wanted()?;
-            let (Piece::Run(run) | Piece::Broken(run)) = piece else { continue };
-            let mut at = 0;
-            while let Step::Entry { len, magic } = step(run.entries_from(at), formats, &limits) {
-                let bytes = run.bytes.get(at..at + len).unwrap_or_default();
-                let frame = Frame { position: run.position.saturating_add(as_u64(at)), magic, bytes };
-                at += len;
-                let Ok(header) = parse_header(frame, formats, 0) else { continue };
-                if checksums == Checksums::None || verify(bytes, &header).is_ok() {
-                    match visit(&header, frame) {
-                        Err(error) if error.is_about_data() => {}
-                        visited => visited?,
-                    }
-                }
-            }
-        }
-        Ok(())
-    };
-    walk().map_err(|error| in_file(error, path, storage))
+/// What the entries of a file are, by its name.
+fn formats_of(path: &Path) -> Formats {
+    let is_of_0_7 = path.extension().is_some_and(|extension| extension == "kafka");
+    if is_of_0_7 { Formats::Only(RecordFormat::V07) } else { Formats::Experimental }
 }

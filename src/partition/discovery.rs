@@ -130,7 +130,9 @@ pub fn find(path: &Path, storage: &dyn Storage) -> Result<Found> {
         return Ok(Found { files: vec![file], findings: Vec::new() });
     }
     let mut found = Found::default();
-    let mut tree = Tree::of(&base.path, is_skipped, storage)?;
+    // Without `.` and repeated slashes a directory has one text.
+    let directory = if storage.is_stored(&base.path) { base.path } else { base.path.components().collect() };
+    let mut tree = Tree::of(&directory, is_skipped, storage)?;
     while let Some((directory, listing)) = tree.next_directory()? {
         found.findings.extend(skipped_entries(&listing, storage));
         segments_of(&directory, &listing, keys_of, storage, &mut found)?;
@@ -154,7 +156,7 @@ pub fn by_partition(files: &[SegmentFile], storage: &dyn Storage) -> Vec<(String
     let mut unique: Vec<(usize, &SegmentFile)> = Vec::new();
     for (at, file) in files.iter().enumerate() {
         match known.get(file.path.as_path()).and_then(|number| unique.get_mut(*number)) {
-            Some(first) if file.is_listed => *first = (at, file),
+            Some(first) if file.is_listed && !first.1.is_listed => *first = (at, file),
             Some(_) => {}
             None => {
                 known.insert(&file.path, unique.len());

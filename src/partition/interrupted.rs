@@ -11,8 +11,7 @@ use std::path::Path;
 use super::checkpoints::{LOG_STARTS, parsed};
 use super::counts::valid_batches;
 use super::discovery::Folder;
-use super::ends::{end_past_damage, first_offset, last_batch, next_offset};
-use super::storage::is_gone;
+use super::ends::{end_by_headers, first_offset, last_valid, next_offset};
 use super::{Listing, SegmentFile, Storage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::validate::{Finding, Severity};
@@ -92,7 +91,7 @@ pub(super) fn with_swaps(
         }
         let work = match Work::of(folder, listing, &segments, storage) {
             // A broker has renamed a file since it was listed.
-            Err(error) if is_gone(&error) && attempt < ATTEMPTS => {
+            Err(error) if error.is_not_found() && attempt < ATTEMPTS => {
                 attempt += 1;
                 again = Some(storage.list(&folder.path)?);
                 continue;
@@ -161,7 +160,7 @@ impl<'a> Work<'a> {
         for (kind, file) in &self.left {
             let finding = match self.finding_of(*kind, file) {
                 // A broker has deleted it meanwhile.
-                Err(error) if is_gone(&error) => None,
+                Err(error) if error.is_not_found() => None,
                 Err(error) => match error.kind() {
                     ErrorKind::Io { message, .. } => {
                         let why = message.split(" (os error").next().unwrap_or_default();
@@ -277,8 +276,8 @@ impl<'a> Work<'a> {
 
 /// The offset after the last batch by its header, as a broker finds it; the first offset if there is no batch.
 fn next_of_swap(file: &SegmentFile, storage: &dyn Storage) -> Result<i64> {
-    match no_data(last_batch(file, storage))? {
-        Some(last) => Ok(last.map_or(file.base(), |last| last.last_offset.saturating_add(1))),
+    match no_data(end_by_headers(file, storage))? {
+        Some(end) => Ok(end),
         None => Ok(last_offset(file, storage)?.saturating_add(1)),
     }
 }
@@ -290,7 +289,7 @@ fn last_offset(file: &SegmentFile, storage: &dyn Storage) -> Result<i64> {
 
 /// The first and the last offset of the valid batches; `None` if there are none.
 fn span_of(file: &SegmentFile, storage: &dyn Storage) -> Result<Option<Span>> {
-    let Some(last) = end_past_damage(file, storage)?.last else { return Ok(None) };
+    let Some(last) = last_valid(file, storage)? else { return Ok(None) };
     Ok(first_offset(file, storage)?.map(|first| (first, last.last_offset.max(first))))
 }
 

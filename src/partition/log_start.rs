@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use super::checkpoints::{Checkpoints, LOG_STARTS, OffsetCheckpoint};
 use super::counts::{highest_end, records_before};
-use super::ends::{last_batch, next_offset};
+use super::ends::{end_by_headers, next_offset};
 use super::names::{is_upload, partition_of};
 use super::neighbours::segments_of_directory;
-use super::storage::{is_gone, is_io};
+use super::storage::is_io;
 use super::{SegmentFile, Storage};
 use crate::error::{Result, grouped};
 use crate::validate::{Finding, Severity};
@@ -158,7 +158,7 @@ fn log_start(
 /// The log end offset by valid batches if it is below the log start offset.
 fn end_before(files: &[SegmentFile], start: i64, storage: &dyn Storage) -> Result<Option<i64>> {
     match end_by_batches(files, start, storage) {
-        Err(error) if is_gone(&error) => Ok(None),
+        Err(error) if error.is_not_found() => Ok(None),
         end => Ok(end?.filter(|end| *end < start)),
     }
 }
@@ -169,8 +169,8 @@ fn end_by_batches(files: &[SegmentFile], start: i64, storage: &dyn Storage) -> R
         last = if last.is_none_or(|last| file.base() > last.base()) { Some(file) } else { last };
     }
     let Some(last) = last.filter(|last| last.base() < start) else { return Ok(None) };
-    match last_batch(last, storage) {
-        Ok(Some(batch)) if batch.last_offset.saturating_add(1) >= start => return Ok(None),
+    match end_by_headers(last, storage) {
+        Ok(end) if end >= start => return Ok(None),
         Err(error) if !error.is_about_data() => return Err(error),
         _ => {}
     }

@@ -47,3 +47,8 @@ pub use times::{FoundRecord, TimeSearch, Times};
 pub use transactions::{CommittedOptions, MarkedSegment, committed_transactions};
 pub use tree::Tree;
 pub use wanted::Wanted;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use super::Storage;
-use super::storage::{is_gone, is_missing};
+use super::storage::is_missing;
 use crate::error::{Error, ErrorKind, Result};
 
 /// "No such file or directory", the same number on every system.
@@ -44,7 +44,7 @@ pub fn matching(pattern: &Path, storage: &dyn Storage) -> Result<Vec<PathBuf>> {
 
 fn exists(path: &Path, storage: &dyn Storage) -> Result<bool> {
     match storage.entry(path) {
-        Err(error) if is_gone(&error) => Ok(false),
+        Err(error) if error.is_not_found() => Ok(false),
         found => found.map(|_| true),
     }
 }

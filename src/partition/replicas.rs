@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::discovery::listed;
-use super::ends::next_offset_past_damage;
+use super::ends::end_of_replica;
 use super::links::identity_of;
 use super::{SegmentFile, Storage};
 use crate::error::{Error, ErrorKind, Result, grouped};
@@ -106,7 +106,7 @@ impl ReplicaChoice {
             Replica::Longest => {
                 let mut longest = (i64::MIN, first);
                 for (place, files) in directories {
-                    let ends = files.iter().map(|file| next_offset_past_damage(file, storage)).collect::<Result<Vec<_>>>()?;
+                    let ends = files.iter().map(|file| end_of_replica(file, storage)).collect::<Result<Vec<_>>>()?;
                     let end = ends.into_iter().max().unwrap_or(i64::MIN);
                     longest = if end > longest.0 { (end, place) } else { longest };
                 }

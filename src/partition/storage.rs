@@ -211,11 +211,6 @@ pub(super) fn is_missing(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Io { kind: io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, .. })
 }
 
-/// True for the error of a missing file or directory alone.
-pub(super) fn is_gone(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Io { kind: io::ErrorKind::NotFound, .. })
-}
-
 /// True for an error of the machine or of a store.
 pub(super) fn is_io(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Io { .. })

@@ -69,6 +69,13 @@ create_exception!(
     "An encrypted segment cannot be decrypted: there is no private key with its id, or the key does not decrypt it.\n\nThe text names the segment and \
      the id. It contains no part of a key, and not why the key is wrong."
 );
+create_exception!(
+    logsegment,
+    ReplicaError,
+    PyValueError,
+    "A partition in several directories, none of which is chosen.\n\nAttributes:\n    problem (str): the partition and its directories.\n    \
+     asked (bool): True if an option chose, and its value fits no directory."
+);
 create_exception!(logsegment, StorageOptionError, PyValueError, "A URI or an option of a store is invalid.");
 create_exception!(logsegment, ShortReadError, PyOSError, "A file gives fewer bytes than it has at a position.");
 
@@ -80,6 +87,9 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         base.setattr(name, py.None())?;
     }
     py.get_type::<LossError>().setattr("losses", py.None())?;
+    py.get_type::<ReplicaError>().setattr("problem", "")?;
+    py.get_type::<ReplicaError>().setattr("asked", false)?;
+    module.add("ReplicaError", py.get_type::<ReplicaError>())?;
     for name in ["length", "last_offset", "chunk"] {
         py.get_type::<ManifestError>().setattr(name, py.None())?;
         py.get_type::<ChunkError>().setattr(name, py.None())?;
@@ -214,6 +224,17 @@ const ECONNREFUSED: i32 = if cfg!(target_os = "macos") {
     111
 };
 
+/// The exception for a partition in several directories. Its text names the option of functions.
+fn replica_error(py: Python<'_>, problem: &str, is_asked: bool) -> PyErr {
+    let text = match is_asked {
+        true => format!("replica: {problem}"),
+        false => format!("{problem}; choose one with replica= (\"longest\", \"first\" or the path of a directory)"),
+    };
+    let raised = ReplicaError::new_err(text);
+    let value = raised.value(py);
+    value.setattr("problem", problem).and_then(|()| value.setattr("asked", is_asked)).err().unwrap_or(raised)
+}
+
 /// The exception that registries raise themselves.
 fn registry_error(py: Python<'_>, text: String) -> PyErr {
     let class = py.import("logsegment.plugins").and_then(|module| module.getattr("RegistryError"));
@@ -245,6 +266,8 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
     match error.kind() {
         ErrorKind::Io { os_code: Some(code), .. } => os_error(py, *code, error.file().map(Path::new)),
         ErrorKind::Io { kind, message, .. } => std::io::Error::new(*kind, in_file(error.file(), message)).into(),
+        ErrorKind::Files { os_code, problem } => PyOSError::new_err((*os_code, problem.clone(), error.file().map(str::to_owned))),
+        ErrorKind::Replicas { problem, is_asked } => replica_error(py, problem, *is_asked),
         ErrorKind::Registry { .. } => registry_error(py, error.message()),
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
         ErrorKind::Refused { .. } => PyValueError::new_err(text),

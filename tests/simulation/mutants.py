@@ -91,28 +91,7 @@ MUTANTS = (
         'PartitionOptions(log_start_offset="ignore", replica=replica))\n    deletion',
     ),
     Mutant("keep tombstones for ever", "_rewrite/compact.py", "deletion = Deletion(memory, clock,", "deletion = Deletion(memory, 0,"),
-    Mutant(
-        "double a replica",
-        "segment_files/replicas.py",
-        "return [file for file in files if _place(file) not in dropped] if dropped",
-        "return list(files) if dropped",
-    ),
-    Mutant("read a swap that a broker takes back", "segment_files/interrupted.py", " and _base(file) < min(cleaned, default=_END)", ""),
-    Mutant(
-        "ignore a swap that a broker completes", "segment_files/interrupted.py", 'is_taken = kind == "swap" and', "is_taken = False and"
-    ),
-    Mutant(
-        "treat a closed segment as one that grows",
-        "segment_files/discovery.py",
-        "offsets=None if is_of_0_7(file.path) else (start, end), next_offset=end)",
-        "offsets=None if is_of_0_7(file.path) else (start, end), next_offset=None)",
-    ),
-    Mutant(
-        "trust a log start offset after the end",
-        "segment_files/log_start.py",
-        "return end if end < start else None\n\n\ndef _highest",
-        "return None\n\n\ndef _highest",
-    ),
+    Mutant("double a replica", "segment_files/discovery.py", "failed=failed, options=options)", "failed=failed, options=None)"),
     Mutant(
         "restore one file less",
         "_restore/restore.py",

@@ -13,10 +13,11 @@ from typing import Any
 from logsegment._core import (
     CompactionRound,
     FileSource,
+    FoundSegments,
     PartitionEnd,
     RecordBatchError,
     SegmentFile,
-    SegmentIndex,
+    SegmentLookup,
     rebuild_indexes,
     without_ended_transactions,
 )
@@ -28,8 +29,7 @@ from logsegment._output import write_file
 from logsegment._rewrite.account import RewrittenFile
 from logsegment._rewrite.predicate import Predicate
 from logsegment._rewrite.selection import CoreSelection
-from logsegment.segment_files.discovery import segments_of_directory, size_of
-from logsegment.segment_files.log_start import records_before
+from logsegment.segment_files.discovery import size_of
 from logsegment.segment_files.output_names import directory_name, file_name
 from logsegment.segment_files.overflow import parts_of
 from logsegment.stores.files import read_file
@@ -187,8 +187,8 @@ def parts_from_log_start(file: SegmentFile, read: ReadOptions) -> tuple[list[byt
         OSError: if the file cannot be read.
     """
     log_start = file.log_start or 0
-    below = records_before([file], log_start)
-    position, batch, _ = SegmentIndex(file.path, file.base_offset or 0, file.next_offset).find_offset(log_start)
+    below = FoundSegments([file]).records_before(log_start)
+    position, batch = SegmentLookup(file).find_offset(log_start)
     if batch is None:
         return [], below
     end = position + batch[0]
@@ -216,10 +216,10 @@ def _snapshot(directory: str, offset: int) -> bytes | None:
 
 def _latest_snapshot(file: SegmentFile, after: int) -> bytes | None:
     """Return the bytes of the latest `.snapshot` file of a log after an offset; those after the end of the log are stale."""
-    *_, last = segments_of_directory(file)
+    *_, last = file.siblings()
     found = None
     with suppress(RecordBatchError):
-        found = SegmentIndex(last.path, last.base_offset or 0).last_batch()
+        found = SegmentLookup(last).last_batch()
     end = last.base_offset or 0 if found is None else found[2] + 1
     offsets = [offset for name in names_in(file.directory) if (offset := snapshot_offset(name)) is not None and after < offset <= end]
     return _snapshot(file.directory, max(offsets)) if offsets else None

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
 
-from logsegment._core import FileSource, PartitionEnd, ensure_log_segment
+from logsegment._core import FileSource, PartitionEnd, SegmentFile, ensure_log_segment
 from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._output import PATHS, ensure_apart, output_directory, staged_output
 from logsegment._rewrite.account import Rewrite
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, rewrite_partitions, snapshot_before, sources_of
 from logsegment._rewrite.selection import Keys, Selection, core_selection
 from logsegment._storage import StorageOptions, reached_source
-from logsegment.segment_files.discovery import segment_at
 from logsegment.segment_files.log_start import files_of_partitions
 from logsegment.stores.listing import is_directory
 from logsegment.stores.uri import is_stored, placed, shown
@@ -143,7 +142,7 @@ def ensure_meant(how: RewriteOptions) -> None:
 def _file(source: Any, out: Any, work: RewriteWork, *, overwrite: bool) -> Rewrite:
     before, name = None, None
     if isinstance(source, PATHS):
-        file = segment_at(source)
+        file = SegmentFile.at(source)
         ensure_log_segment(file.path)
         (source,), before, name = sources_of([file]), snapshot_before(file), shown(file.path)
     elif isinstance(source, FileSource):

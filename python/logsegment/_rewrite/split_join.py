@@ -12,7 +12,17 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeAlias, Unpack
 
-from logsegment._core import BatchHeader, FileSource, Finding, PartitionEnd, SegmentFile, batch_headers, batch_stream
+from logsegment._core import (
+    BatchHeader,
+    FileSource,
+    Finding,
+    FoundSegments,
+    PartitionEnd,
+    ReplicaChoice,
+    SegmentFile,
+    batch_headers,
+    batch_stream,
+)
 from logsegment._core import decode as core_decode
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions, Timestamp, ensure_offsets, milliseconds
 from logsegment._output import NamedFile, OutputFile, new_file, output_directory
@@ -22,10 +32,9 @@ from logsegment._storage import StorageOptions, all_reached, reached_source
 from logsegment._text import camel_case
 from logsegment._validate import ensure_undamaged
 from logsegment.segment_files.discovery import found_in
-from logsegment.segment_files.log_start import files_of_partitions, records_of_batch_before
+from logsegment.segment_files.log_start import files_of_partitions
 from logsegment.segment_files.output_names import directory_name
 from logsegment.segment_files.overflow import MOST, first_offset_of
-from logsegment.segment_files.replicas import one_replica, without_links
 from logsegment.stores.files import open_file
 from logsegment.stores.listing import is_directory
 from logsegment.stores.uri import absolute, shown
@@ -209,9 +218,9 @@ def join(
     if len(given) == 1 and is_directory(given[0]):
         return _arranged(given[0], out, read, (lambda: lambda header, held: held + header.size > MOST, False, partitions))
     found = [found_in(path, has_patterns=False, options=None)[0] for path in given]
-    files = [file for several in without_links(found) for file in several]
+    files = [file for several in FoundSegments.without_links(found) for file in several]
     if any(map(is_directory, given)):
-        files = one_replica(files, partitions)
+        files = ReplicaChoice(partitions).of(files)
     files.sort(key=lambda file: file.base_offset or 0)
     place = os.fspath(out)
     writer = _Writer(lambda header, held: False, False, lambda base: place, read)
@@ -311,7 +320,7 @@ class _Writer:
             if header.last_offset >= log_start:
                 found = header
                 break
-            self.below += records_of_batch_before(file.path, header.position, header.size, log_start)
+            self.below += file.records_of_batch_before(header.position, header.size, log_start)
             offsets = header.base_offset if offsets[0] is None else offsets[0], header.last_offset
             end, entries = header.position + header.size, entries + 1
         if end:

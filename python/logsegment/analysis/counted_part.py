@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from logsegment._core import ArrowBatch, FileSource, Finding, RecordBatchError, SegmentFile, SegmentLookup
-from logsegment.segment_files.log_start import records_of_batch_before
 
 
 def counted_part(file: SegmentFile) -> FileSource | None:
@@ -28,7 +27,7 @@ def records_below(rows: ArrowBatch, source: FileSource, log_start: int) -> int:
     first = next(iter(rows.slice(0, 1).select(("position", "size", "baseOffset")).to_pylist()), None)
     if first is None or first["baseOffset"] is None or first["baseOffset"] >= log_start:
         return 0
-    return records_of_batch_before(source.path, first["position"], first["size"], log_start)
+    return SegmentFile(source.path).records_of_batch_before(first["position"], first["size"], log_start)
 
 
 def finding_row(finding: Finding) -> dict[str, str]:

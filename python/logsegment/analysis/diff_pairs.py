@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from logsegment._core import Finding, SegmentFile
+from logsegment._core import Finding, FoundSegments, SegmentFile
 from logsegment._options import PartitionOptions
 from logsegment._text import listed
 from logsegment._validate import ensure_segment
 from logsegment.log.log import Log
-from logsegment.segment_files.discovery import found_in, of_partition
-from logsegment.segment_files.log_start import UNREADABLE, deleted_records, with_log_starts
+from logsegment.segment_files.discovery import found_in
+from logsegment.segment_files.log_start import UNREADABLE
 from logsegment.stores.uri import absolute, directory_of, is_tiered, placed, shown, untiered
 
 
@@ -38,7 +38,7 @@ def chosen_pairs(pairs: list[Pair], topic: str | None, partition: int | None) ->
         return pairs
     chosen = [pair for pair in pairs if topic in (None, pair.topic) and partition in (None, pair.partition)]
     if not chosen:
-        of_partition([file for pair in pairs for file in (*pair.a, *pair.b)], topic, partition)
+        FoundSegments(file for pair in pairs for file in (*pair.a, *pair.b)).of_partition(topic, partition)
         raise ValueError(f"no name contains a topic and a partition: {', '.join(pair.name for pair in pairs)}")
     return chosen
 
@@ -130,8 +130,8 @@ def _partitions(path: str | os.PathLike[str] | Log, options: PartitionOptions) -
         place, files, left_out, starts = ", ".join(path.paths), path._files, path.left_out, path._log_start_findings
     else:
         place, (found, left_out) = placed(path), found_in(path, options=None)
-        files, starts = with_log_starts(found, options)
-    left_out = [*left_out, *starts, *deleted_records(files)]
+        files, starts = FoundSegments(found).with_log_starts(options)
+    left_out = [*left_out, *starts, *FoundSegments(files).deleted_records()]
     where = _where(place)
     labels = {file.directory[:]: (_name(file), _where(file.directory).removeprefix(where).lstrip("/") or where) for file in files}
     is_file = len(files) == 1 and _where(files[0].path) == where

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeAlias, Unpack
 
-from logsegment._core import ArrowBatch, Finding, SegmentFile, SegmentLookup
+from logsegment._core import ArrowBatch, Finding, FoundSegments, SegmentFile, SegmentLookup
 from logsegment._decode import decoded
 from logsegment._errors import naming_file
 from logsegment._options import (
@@ -27,7 +27,6 @@ from logsegment._text import camel_case
 from logsegment._validate import TORN, ensure_undamaged
 from logsegment.analysis.results import LogSource, Partitions, Results, partitions_of
 from logsegment.log.reader import Part, PartitionReader, arranged
-from logsegment.segment_files.log_start import deleted_records
 from logsegment.stores.uri import shown
 
 #: The Arrow columns of places.
@@ -403,7 +402,7 @@ class Places(Results[RecordPlace]):
     @property
     def findings(self) -> list[Finding]:
         """The findings so far: skipped damage, tails, segments that contradict their names, and records below a log start offset."""
-        deleted = deleted_records((file for _, files in self._partitions for file in files), self._search.wanted.start_offset)
+        deleted = FoundSegments(file for _, files in self._partitions for file in files).deleted_records(self._search.wanted.start_offset)
         return [*self._partitions.findings, *deleted, *(finding for _, finding in (*self._search.misnamed, *self._search.findings))]
 
     def to_dict(self) -> dict[str, Any]:

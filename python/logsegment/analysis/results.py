@@ -7,14 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
-from logsegment._core import FileSource, Finding, SegmentFile
+from logsegment._core import FileSource, Finding, FoundSegments, ReplicaChoice, SegmentFile
 from logsegment._options import PartitionOptions
 from logsegment._storage import Access, reached
 from logsegment._validate import ensure_segment
 from logsegment.log.log import Log
-from logsegment.segment_files.discovery import ONE_REPLICA, by_partition, findings_of, found_in, is_noted
-from logsegment.segment_files.log_start import warn_of_log_starts, with_log_starts, without_log_starts
-from logsegment.segment_files.replicas import one_replica, without_links
+from logsegment.segment_files.discovery import ONE_REPLICA, found_in, is_noted
+from logsegment.segment_files.log_start import warn_of_log_starts, without_log_starts
 from logsegment.stores.files import MemoryFile, buffer_file
 from logsegment.stores.uri import absolute
 
@@ -145,17 +144,17 @@ def partitions_of(source: LogSource, access: Access = (None, None), options: Par
                 ensure_segment(file)
         found.append(files)
         skipped += left_out
-    every = [file for files in without_links(found) for file in files]
-    chosen = one_replica(every, options or ONE_REPLICA)
+    every = [file for files in FoundSegments.without_links(found) for file in files]
+    chosen = ReplicaChoice(options or ONE_REPLICA).of(every)
     if options is not None:
-        findings += filter(is_noted, findings_of(skipped, chosen, every))
+        findings += filter(is_noted, FoundSegments(chosen, skipped).findings_among(every))
         known = {id(file) for one in several if isinstance(one, Log) for file in one._files}
-        starting, of_starts = with_log_starts([file for file in chosen if id(file) not in known], options)
+        starting, of_starts = FoundSegments(file for file in chosen if id(file) not in known).with_log_starts(options)
         warn_of_log_starts(of_starts, stacklevel=4)
         findings += of_starts
         others = iter(starting)
         chosen = [file if id(file) in known else next(others) for file in chosen]
-    partitions = Partitions(by_partition(chosen))
+    partitions = Partitions(FoundSegments(chosen).by_partition())
     partitions.buffers = buffers
     partitions.findings = findings
     return partitions

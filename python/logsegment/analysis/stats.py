@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
-from logsegment._core import BatchCounter, FileSource, Finding
+from logsegment._core import BatchCounter, FileSource, Finding, FoundSegments
 from logsegment._core import batch_stream as core_batch_stream
 from logsegment._inspect import Field, inspect
 from logsegment._log_paths import is_of_0_7
@@ -23,7 +23,6 @@ from logsegment.analysis.series import Histogram, Series, histogram_of, series_o
 from logsegment.analysis.v3_savings import V3Savings, v3_savings
 from logsegment.log.reader import arranged
 from logsegment.plugins.registry import is_given
-from logsegment.segment_files.log_start import deleted_records
 from logsegment.stores.uri import shown
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def stats(
     )
     collector.partition_findings += partitions.findings
     for name, files in partitions:
-        collector.partition_findings += deleted_records(files)
+        collector.partition_findings += FoundSegments(files).deleted_records()
         for file in arranged(files, reports=True):
             place = name, file.topic, file.partition
             if (part := counted_part(file)) is not None:

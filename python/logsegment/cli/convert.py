@@ -47,7 +47,6 @@ from logsegment.cli.output.files import (
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.log.reader import ensure_named
-from logsegment.segment_files.discovery import with_neighbours
 from logsegment.segment_files.output_names import file_name
 from logsegment.segment_files.overflow import split_file
 
@@ -334,7 +333,7 @@ def _with_next(segment: InputSegment) -> InputSegment:
     """Return a file that was named itself with the next segment of its directory: without one, it may end inside a batch."""
     if segment.file is None or segment.is_listed:
         return segment
-    return replace(segment, file=segment.file.replaced(next_offset=with_neighbours(segment.file).next_offset))
+    return replace(segment, file=segment.file.replaced(next_offset=segment.file.with_neighbours().next_offset))
 
 
 def _ensure_named(segments: Sequence[InputSegment]) -> None:

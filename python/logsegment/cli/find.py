@@ -18,7 +18,7 @@ from logsegment.analysis.find import Conditions, Counters, RecordPlace, Search
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import InputSegment, segments_of
+from logsegment.cli.inputs import InputSegment, found_of, segments_of
 from logsegment.cli.messages import count, instant, say, show_json, show_wrapped, with_iso_times
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
@@ -46,7 +46,6 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
-from logsegment.segment_files.discovery import by_partition
 
 #: As grep has it.
 NOT_FOUND = 1
@@ -195,7 +194,7 @@ def _ensure_wanted(wanted: Conditions) -> None:
 def _search(search: Search, segments: list[InputSegment], lines: Lines, redactor: Redactor | None, *, quiet: bool) -> bool:
     """Write the places of every partition; return False if an input could not be read. Damage of one does not hide the others."""
     is_whole = True
-    for _, files in by_partition(one.file for one in segments if one.file):
+    for _, files in found_of(segments).by_partition():
         try:
             with closing(search.places(files)) as places:
                 for place in places:

@@ -12,7 +12,7 @@ from itertools import groupby
 
 import click
 
-from logsegment._core import Finding, RecordBatchError, SegmentFile, SegmentKeyError
+from logsegment._core import Finding, FoundSegments, RecordBatchError, ReplicaChoice, SegmentFile, SegmentKeyError
 from logsegment._decode import decoded
 from logsegment._options import Framing, Integers, KeyValues, OnError, PartitionOptions, ReadOptions, Unreadable, Values
 from logsegment.analysis.redaction import Redactor
@@ -51,11 +51,8 @@ from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.records import Form, JsonForm, JsonLines, RowFilter, ensure_topics, json_columns, say_others
 from logsegment.cli.values import typed, unknown_schemas, values_options
 from logsegment.log.follow import Follower, Piece
-from logsegment.segment_files.discovery import expanded, found_in, is_gap, of_partition
-from logsegment.segment_files.interrupted import is_taken
-from logsegment.segment_files.log_start import with_log_starts
-from logsegment.segment_files.replicas import ReplicaChoice
-from logsegment.stores.uri import directory_of, here, is_stored, placed, shown
+from logsegment.segment_files.discovery import found_in, is_gap, is_taken
+from logsegment.stores.uri import directory_of, here, is_stored, shown
 
 #: Seconds between two looks: at files of this machine, and at a store, which is asked for a listing.
 INTERVAL = 0.5
@@ -135,7 +132,7 @@ class Following:
             return False
         self.gone.pop(path, None)
         try:
-            chosen = of_partition(files, *selection())
+            chosen = FoundSegments(files).of_partition(*selection())
         except ValueError:
             # The partition is in another path, or comes later.
             return False
@@ -144,7 +141,7 @@ class Following:
         self.uploaded |= {path} if any(is_stored(one.path) for one in files) else set()
         if not any(is_stored(one.path) for one in files):
             # In a store the checkpoint would cost a request with each look, and uploads begin where the log begins.
-            chosen, findings = with_log_starts(chosen, partition_options_of() or PartitionOptions())
+            chosen, findings = FoundSegments(chosen).with_log_starts(partition_options_of() or PartitionOptions())
             show_log_starts([one for one in findings if one.path not in self.reported])
             self.reported.update(one.path for one in findings)
         found = [self._look(directory, segments, start, left_out) for directory, segments in by_partition(path, chosen)]
@@ -272,10 +269,10 @@ def follow(options: FollowArguments) -> int:
     """
     if STDIN in options.paths:
         raise click.UsageError(f"{STDIN}: a pipe does not grow; `logsegment cat` reads it")
-    paths = [placed(path) for path in expanded(options.paths)]
+    paths = FoundSegments.expanded(options.paths)
     listed, _ = found_in(paths, has_patterns=False, options=None)
     try:
-        listed = of_partition(listed, *selection())
+        listed = FoundSegments(listed).of_partition(*selection())
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     replicas = ReplicaChoice(replica_options() or PartitionOptions())

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from logsegment._core import FileSource, Finding, RecordBatchError, SegmentFile, SegmentKeyError
+from logsegment._core import FileSource, Finding, FoundSegments, RecordBatchError, ReplicaChoice, ReplicaError, SegmentFile, SegmentKeyError
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._validate import ensure_segment
@@ -24,9 +24,8 @@ from logsegment.cli.exit_codes import DamagedInput
 from logsegment.cli.messages import say
 from logsegment.cli.options import LOG_START
 from logsegment.log.reader import PartitionReader, alone, arranged
-from logsegment.segment_files.discovery import findings_of, found_in, is_noted, of_partition, size_of
-from logsegment.segment_files.log_start import RULES, deleted_records, with_log_starts
-from logsegment.segment_files.replicas import ReplicaError, one_replica
+from logsegment.segment_files.discovery import found_in, is_noted, replica_text, size_of
+from logsegment.segment_files.log_start import RULES
 from logsegment.stores.uri import directory_of, is_stored, shown
 
 STDIN = "-"
@@ -171,10 +170,10 @@ def show_log_starts(findings: Iterable[Finding]) -> None:
 
 def _from_log_start(segments: list[InputSegment], options: PartitionOptions) -> tuple[list[InputSegment], list[Finding]]:
     """Return the inputs with the log start offsets of their partitions, and the findings about these offsets."""
-    files, findings = with_log_starts([segment.file for segment in segments if segment.file is not None], options)
+    files, findings = found_of(segments).with_log_starts(options)
     placed = iter(files)
     starting = [segment if segment.file is None else replace(segment, file=next(placed)) for segment in segments]
-    return starting, [*findings, *deleted_records(files)]
+    return starting, [*findings, *FoundSegments(files).deleted_records()]
 
 
 def show_notes(findings: Iterable[Finding]) -> None:
@@ -222,7 +221,7 @@ def choosing_replicas() -> Iterator[None]:
     try:
         yield
     except ReplicaError as error:
-        raise click.UsageError(error.text_for("--replica")) from None
+        raise click.UsageError(replica_text(error, "--replica")) from None
 
 
 def ensure_segments(segments: Iterable[InputSegment], reading: EntryKeywords) -> None:
@@ -286,20 +285,25 @@ def _selected(found: list[InputSegment], left_out: list[Finding]) -> list[InputS
     by_path = {one.path: one for one in found if one.file is not None}
     every = [one.file for one in by_path.values() if one.file is not None]
     try:
-        files = of_partition(every, topic, partition) if by_path else []
+        files = FoundSegments(every).of_partition(topic, partition) if by_path else []
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     is_named = any(file.topic is not None for file in every)
     if options is not None:
         with choosing_replicas():
-            kept = one_replica(files if is_named else every, options)
+            kept = ReplicaChoice(options).of(files if is_named else every)
         files = kept if is_named else files
-    left_out[:] = findings_of(left_out, files, every if topic is None and partition is None else None)
+    left_out[:] = FoundSegments(files, left_out).findings_among(every if topic is None and partition is None else None)
     if topic is None and partition is None:
         chosen = {file.path for file in files}
         return [one for one in found if one.file is None or one.path in chosen]
     piped = [replace(one, given=(topic, partition)) for one in found if one.file is None]
     return [*piped, *(replace(by_path[file.path], file=file) for file in files)]
+
+
+def found_of(segments: Iterable[InputSegment]) -> FoundSegments:
+    """Return the files of inputs, without standard input."""
+    return FoundSegments([segment.file for segment in segments if segment.file is not None])
 
 
 def input_of(file: SegmentFile) -> InputSegment:

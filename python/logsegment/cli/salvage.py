@@ -41,9 +41,7 @@ from logsegment.cli.output.files import (
     whole_directory,
 )
 from logsegment.cli.output.progress import Progress
-from logsegment.segment_files.discovery import is_gap
-from logsegment.segment_files.interrupted import RULE as WORK
-from logsegment.segment_files.interrupted import is_taken
+from logsegment.segment_files.discovery import WORK, is_gap, is_taken
 from logsegment.segment_files.output_names import file_name, output_directories
 from logsegment.segment_files.overflow import MOST, split_file
 from logsegment.segment_files.overflow import RULE as OVERFLOW_RULE

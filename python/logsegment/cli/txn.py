@@ -15,7 +15,7 @@ from logsegment._options import ReadOptions
 from logsegment.analysis.transactions import placed_transactions
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import ensure_segments, segments_of
+from logsegment.cli.inputs import ensure_segments, found_of, segments_of
 from logsegment.cli.messages import instant, say, show, show_json, with_iso_times
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
@@ -34,7 +34,6 @@ from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_text import duration
 from logsegment.log.transactions import LONGEST_MS, Transaction
-from logsegment.segment_files.discovery import by_partition
 from logsegment.stores.uri import shown
 
 #: Damaged places of a partition that are listed.
@@ -110,7 +109,7 @@ def txn(options: TxnArguments) -> int:
         if segment.file is None or not segment.is_regular:
             raise click.UsageError(f"txn reads its input twice; {segment.name} can be read only once")
     ensure_segments(segments, options.reading)
-    codes = [_write(name, files, options) for name, files in by_partition(one.file for one in segments if one.file)]
+    codes = [_write(name, files, options) for name, files in found_of(segments).by_partition()]
     return worst(*codes)
 
 

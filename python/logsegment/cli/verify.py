@@ -13,14 +13,14 @@ from typing import Any
 
 import click
 
-from logsegment._core import EarlierProducers, Finding, SegmentKeyError, validate_findings
+from logsegment._core import EarlierProducers, Finding, FoundSegments, SegmentKeyError, validate_findings
 from logsegment._options import Depth, PartitionOptions, ReadOptions, Unreadable
 from logsegment._survey import SWALLOWED, UNFINISHED, LostRange, SafeRange, Survey
 from logsegment._validate import TORN, Report, Why, is_unopened, is_unreadable, limit_of, surveyed, validate_sidecars, why
 from logsegment.cli.borders import border_findings, previous_segments
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, InputSegment, in_range, opened, segments_of
+from logsegment.cli.inputs import STDIN, InputSegment, found_of, in_range, opened, segments_of
 from logsegment.cli.messages import Paper, count, say, show_json, show_json_lines
 from logsegment.cli.options import (
     Reading,
@@ -34,10 +34,7 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.output.findings import folded, more_like_it
 from logsegment.cli.output.progress import Progress
-from logsegment.segment_files.checkpoints import log_directories
-from logsegment.segment_files.interrupted import RULE as WORK
-from logsegment.segment_files.log_start import deleted_records, with_log_starts
-from logsegment.segment_files.replicas import replica_findings
+from logsegment.segment_files.discovery import WORK
 from logsegment.stores.uri import absolute, directory_of, shown
 
 _NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflated": 0}
@@ -213,8 +210,7 @@ class MissingIndexes:
 
 def _above(segments: list[InputSegment], paths: Sequence[str]) -> Iterator[FileVerdict]:
     """Yield the findings about the files of log directories, which hold the directories of partitions."""
-    files = [segment.file for segment in segments if segment.file is not None]
-    for directory in log_directories(files, [absolute(path) for path in paths if path != STDIN]):
+    for directory in found_of(segments).log_directories([absolute(path) for path in paths if path != STDIN]):
         try:
             report = validate_sidecars([], [directory])
         except OSError as error:
@@ -226,9 +222,9 @@ def _above(segments: list[InputSegment], paths: Sequence[str]) -> Iterator[FileV
 
 def _log_starts(segments: list[InputSegment]) -> list[Finding]:
     """Return the findings about the log start offsets of partitions, below which readers read nothing."""
-    files, findings = with_log_starts([segment.file for segment in segments if segment.file is not None], PartitionOptions())
+    files, findings = found_of(segments).with_log_starts(PartitionOptions())
     try:
-        return [*findings, *deleted_records(files)]
+        return [*findings, *FoundSegments(files).deleted_records()]
     except (OSError, SegmentKeyError):
         # The log was reported already.
         return findings
@@ -242,7 +238,7 @@ def _by_directory(found: list[Finding]) -> Iterator[FileVerdict]:
 
 def _replicas(segments: list[InputSegment]) -> Iterator[FileVerdict]:
     """Yield the findings about partitions in several directories, all of which were verified."""
-    name, findings = replica_findings([segment.file for segment in segments if segment.file])
+    name, findings = found_of(segments).replicas()
     if findings:
         yield FileVerdict(name, Report(findings, _NOTHING_READ), None, True, f"{count(len(findings), 'partition')} in several directories")
 

@@ -39,6 +39,7 @@ class Follower(CoreFollower):
     _options: ReadOptions
 
     def __new__(cls, start: int | None, options: ReadOptions, wait: float = 0.0) -> Self:
+        """Make a follower that has shown nothing."""
         follower = super().__new__(cls, start, options, wait)
         follower._options = options
         return follower

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from itertools import groupby
 from typing import Any, Unpack
 
-from logsegment._core import Finding, RecordStream, SegmentFile, SegmentLookup, batch_files, decode_files, read_producer_snapshot
+from logsegment._core import (
+    Finding,
+    FoundSegments,
+    RecordStream,
+    SegmentFile,
+    SegmentLookup,
+    batch_files,
+    decode_files,
+    read_producer_snapshot,
+)
 from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import SNAPSHOT
 from logsegment._options import (
@@ -31,9 +40,8 @@ from logsegment._typed_values import planned
 from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, arranged, committed_transactions
 from logsegment.log.segment import Entries, Segment, aborted_transactions
-from logsegment.segment_files.checkpoints import log_directories
-from logsegment.segment_files.discovery import Paths, Topics, expanded, found_in, is_noted, segments_of_directory
-from logsegment.segment_files.log_start import deleted_records, warn_of_log_starts, with_log_starts, without_log_starts
+from logsegment.segment_files.discovery import Paths, Topics, found_in, is_noted
+from logsegment.segment_files.log_start import warn_of_log_starts, without_log_starts
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.listing import is_directory, names_in
 from logsegment.stores.uri import absolute, directory_of
@@ -96,11 +104,11 @@ class Log(Entries):
         if more:
             raise TypeError(f"Log takes one path, or a list of paths: write Log([{', '.join(map(repr, (path, *more)))}])")
         number = partition_number(partition)
-        places = expanded(all_reached(path, storage_options))
+        places = FoundSegments.expanded(all_reached(path, storage_options))
         self.paths = [absolute(reached(place, None, decryption_keys)) for place in places]
         options = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
         files, self.left_out = found_in(self.paths, selection=(topic, number), has_patterns=False, options=options)
-        self._files, self._log_start_findings = with_log_starts(files, options)
+        self._files, self._log_start_findings = FoundSegments(files).with_log_starts(options)
         warn_of_log_starts(self._log_start_findings)
         self._mmap = mmap
         self.segments = [Segment(file, mmap=mmap) for file in without_log_starts(files)]
@@ -156,9 +164,9 @@ class Log(Entries):
         times = time_bounds(start_timestamp, end_timestamp)
         files, findings = self._files, self._log_start_findings
         if log_start_offset is not None:
-            files, findings = with_log_starts(files, PartitionOptions(log_start_offset=log_start_offset))
+            files, findings = FoundSegments(files).with_log_starts(PartitionOptions(log_start_offset=log_start_offset))
         parts = [part for one in self._arranged(read, files) for part in PartitionReader.plan(one, read, times).parts()]
-        return decode_files(parts, read, [*self._gaps(read), *findings, *deleted_records(files, start_offset)])
+        return decode_files(parts, read, [*self._gaps(read), *findings, *FoundSegments(files).deleted_records(start_offset)])
 
     def offset_for_timestamp(self, timestamp: Timestamp, **options: Unpack[EntryKeywords]) -> int | None:
         """Find the offset of the first record of this time or later in a log of one partition; None when there is none.
@@ -231,9 +239,9 @@ class Log(Entries):
         return batch_files([source for source, _ in parts], options, self._gaps(options))
 
     def _validated(self, depth: Depth, options: ReadOptions) -> Report:
-        above = log_directories(self._files, filter(is_directory, self.paths))
+        above = FoundSegments(self._files).log_directories([path for path in self.paths if is_directory(path)])
         report = validate_segments(arranged(self._files, reports=True), above, depth, options)
-        report.findings += [*self.left_out, *self._log_start_findings, *deleted_records(self._files)]
+        report.findings += [*self.left_out, *self._log_start_findings, *FoundSegments(self._files).deleted_records()]
         return report
 
     def _planned(self, options: ReadOptions) -> ReadOptions:
@@ -263,7 +271,7 @@ class Log(Entries):
 
 def _aborted(segments: Sequence[Segment]) -> list[Rows[AbortedTransaction]]:
     """Return those of each segment of a partition. Its markers are read once, if a segment has no valid `.txnindex`."""
-    siblings = cache(partial(segments_of_directory, segments[0]._file))
+    siblings = cache(segments[0]._file.siblings)
     known = cache(lambda: committed_transactions(siblings(), EVERY_FORMAT))
     return [aborted_transactions(one._file, siblings, lambda _: known()) for one in segments]
 

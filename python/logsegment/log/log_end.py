@@ -20,6 +20,7 @@ class GrowingLog(CoreGrowingLog):
     _options: ReadOptions
 
     def __new__(cls, options: ReadOptions | None = None) -> Self:
+        """Make a log that was not looked at."""
         read = options or ReadOptions()
         log = super().__new__(cls, read)
         log._options = read

@@ -42,7 +42,7 @@ from logsegment._storage import Keys, StorageOptions, reached
 from logsegment._typed_values import planned
 from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, alone, committed_transactions
-from logsegment.segment_files.discovery import find_segments, segments_of_directory, size_of
+from logsegment.segment_files.discovery import find_segments, size_of
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.uri import absolute, is_stored
 
@@ -353,7 +353,7 @@ class Segment(Entries):
 
         Markers of magic 3 count without `experimental`, as in a `.txnindex`: no records are read.
         """
-        return aborted_transactions(self._file, lambda: segments_of_directory(self._file), self._ended_here)
+        return aborted_transactions(self._file, self._file.siblings, self._ended_here)
 
     def _ended_here(self, segments: Sequence[SegmentFile]) -> Transactions:
         """Return the transactions of the partition up to the end of the segment."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
-from logsegment._core import ArrowBatch, Finding, SegmentLookup, decode
+from logsegment._core import ArrowBatch, Finding, FoundSegments, SegmentLookup, decode
 from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import COLUMNS, INTERNAL, Isolation, LogStartOffset, ReadKeywords, ReadOptions, ensure_one_of
@@ -18,7 +18,6 @@ from logsegment.log.log import Log
 from logsegment.log.reader import PartitionReader
 from logsegment.polars.predicates import ANYTHING, Bounds, condition_of
 from logsegment.segment_files.discovery import Paths, Topics, is_noted
-from logsegment.segment_files.log_start import deleted_records
 from logsegment.stores.uri import absolute, shown
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ class _Source:
             bounds = condition((file.topic, file.partition))
             if bounds is None or n_rows == 0:
                 continue
-            self.findings += deleted_records([one.file for one in segments], bounds.start)
+            self.findings += FoundSegments(one.file for one in segments).deleted_records(bounds.start)
             if INTERNAL in needed:
                 ensure_topic_names(self.options, [one.file for one in segments])
             # `values` adds a column, which a query may not have named.

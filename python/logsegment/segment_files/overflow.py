@@ -9,11 +9,11 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from logsegment._core import BatchHeader, RecordBatchError, SegmentFile, SegmentIndex, batch_headers, batch_stream
+from logsegment._core import BatchHeader, RecordBatchError, SegmentFile, SegmentLookup, batch_headers, batch_stream
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment._output import new_file
-from logsegment.segment_files.discovery import segment_at, size_of
+from logsegment.segment_files.discovery import size_of
 from logsegment.stores.uri import is_tiered
 
 #: The rule of such segments.
@@ -66,7 +66,7 @@ def split_file(path: Path, read: ReadOptions) -> list[Path]:
     Raises:
         OSError: if a file cannot be read or written.
     """
-    parts = parts_of([segment_at(path)], read)
+    parts = parts_of([SegmentFile.at(path)], read)
     if len(parts) == 1 and parts[0].part is None:
         return [path]
     whole = path.with_name(f".{path.name}")
@@ -93,7 +93,7 @@ def _has_far_offset(file: SegmentFile) -> bool:
     if end is not None and end - 1 - base <= MOST:
         return False
     try:
-        last = SegmentIndex(file.path, base).last_batch()
+        last = SegmentLookup(file).last_batch()
     except RecordBatchError:
         # A read of the segment reports the damage.
         return False

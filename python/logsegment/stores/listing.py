@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import errno
-import fnmatch
-import glob
 import os
-import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from logsegment._core import store_entries, store_entry
+from logsegment._core import FoundSegments, store_entries, store_entry
 from logsegment.stores.errors import no_directory
 from logsegment.stores.files import open_file
-from logsegment.stores.uri import StoreUri, below, is_buffer, is_stored, is_tiered, join_path, parts_of, placed, shown
+from logsegment.stores.uri import StoreUri, below, is_buffer, is_stored, is_tiered, join_path, parts_of, placed
 
-_MAGIC = re.compile(r"[*?\[]")
 #: Key, whether it is a directory, bytes, time of the last write, and tag: an entry as the core returns it.
 _Row: TypeAlias = tuple[str, bool, int, float | None, str | None]
 
@@ -138,36 +133,16 @@ def names_in(path: str) -> list[str]:
     return [entry.name for entry in entries(path)] if is_stored(path) else sorted(os.listdir(path))
 
 
-def walk_directories(path: str, is_skipped: Callable[[str], bool] = lambda name: False) -> Iterator[tuple[str, Listing]]:
-    """Yield a directory and each directory below it with its listing. A store is listed once, and its listings have files only.
-
-    Args:
-        path: the directory.
-        is_skipped: True for the name of a directory below that is not listed.
-
-    Raises:
-        OSError: if a directory cannot be listed.
-    """
-    if not is_stored(path) or is_tiered(path) or is_buffer(path):
-        yield from _walk_each(path, is_skipped)
-        return
-    directories: dict[str, Listing] = {}
-    for file in _listed(path, recursive=True):
-        directory = os.path.dirname(file.path[:])
-        if not file.is_directory and not any(map(is_skipped, directory.removeprefix(path[:]).split("/"))):
-            directories.setdefault(directory, Listing()).files.append(file)
-    for directory, listing in directories.items():
-        yield StoreUri(directory), listing
-
-
 def walk(path: str) -> Iterator[DirectoryEntry]:
-    """Yield the files below a directory.
+    """Yield the files below a directory, those of a store from one request.
 
     Raises:
         FileNotFoundError: if there is no such directory.
         OSError: if a directory cannot be listed.
     """
-    return (file for _, listing in walk_directories(path) for file in listing.files)
+    if is_stored(path) and not is_tiered(path) and not is_buffer(path):
+        return (entry for entry in _listed(path, recursive=True) if not entry.is_directory)
+    return (file for listing in _walk(path) for file in listing.files)
 
 
 def entry_of(path: str) -> DirectoryEntry:
@@ -218,12 +193,6 @@ def exists(path: str) -> bool:
     return True
 
 
-def is_pattern(path: str | os.PathLike[str]) -> bool:
-    """Return True if a path has `*`, `?` or `[` in it; in a URI, before the query."""
-    place = placed(path)
-    return _MAGIC.search(parts_of(place).path if is_stored(place) else place) is not None
-
-
 def matching(pattern: str | os.PathLike[str]) -> list[str]:
     """Return the paths that match a pattern (`orders-*`), by name. `*`, `?` and `[...]` do not match a `/`.
 
@@ -233,40 +202,11 @@ def matching(pattern: str | os.PathLike[str]) -> list[str]:
         FileNotFoundError: if nothing matches.
         OSError: if a store does not answer.
     """
-    place = placed(pattern)
-    if is_stored(place):
-        has_magic = _MAGIC.search(parts_of(place).path) and not exists(place)
-        found = _matching_uris(place) if has_magic else [entry_of(place).path]
-    elif not os.path.lexists(place) and glob.has_magic(place):
-        found = sorted(glob.glob(place))
-    else:
-        os.stat(place)
-        return [place]
-    if not found:
-        raise FileNotFoundError(errno.ENOENT, "no file or directory matches", shown(place))
-    return found
+    return FoundSegments.expanded([pattern], must_exist=True)
 
 
-def _matching_uris(pattern: str) -> list[str]:
-    # A `?` for one character looks like the `?` of a query.
-    names = [name for name in parts_of(pattern).path.split("/") if name]
-    found: list[str] = [below(pattern, "")]
-    for name in names:
-        found = [match for place in found for match in _matching_in(place, name)]
-    return found if not names or _MAGIC.search(names[-1]) else [place for place in found if exists(place)]
-
-
-def _matching_in(place: str, name: str) -> list[str]:
-    if not _MAGIC.search(name):
-        return [join_path(place, name)]
-    try:
-        return [entry.path for entry in entries(place) if fnmatch.fnmatchcase(entry.name, name)]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-def _walk_each(path: str, is_skipped: Callable[[str], bool]) -> Iterator[tuple[str, Listing]]:
-    """Yield directories, each before those in it. A link cannot lead in a circle; the depth of a tree is bounded by the system alone."""
+def _walk(path: str) -> Iterator[Listing]:
+    """Yield the listings of a directory and of those below it. A link cannot lead in a circle."""
     # The directories on the way down, and for each the directories in it that are still to come.
     above: list[object] = []
     waiting = [iter([path])]
@@ -283,9 +223,9 @@ def _walk_each(path: str, is_skipped: Callable[[str], bool]) -> Iterator[tuple[s
         if here in above:
             continue
         listing = list_directory(place)
-        yield place, listing
+        yield listing
         above.append(here)
-        waiting.append(iter([entry.path for entry in listing.directories if not is_skipped(entry.name)]))
+        waiting.append(iter([entry.path for entry in listing.directories]))
 
 
 def _add(local: os.DirEntry[str], listing: Listing) -> None:

@@ -198,12 +198,6 @@ def file_uri(path: str) -> StoreUri:
     return joined(Parts("file", "", "", _FROM_HERE, path))
 
 
-def cut_name(name: str, before: int | None) -> str:
-    """Return the name of a file of an upload that is read before an offset only; None for an upload that is read whole."""
-    stem, dot, suffix = name.partition(".")
-    return name if before is None else f"{stem}-before-{before:020d}{dot}{suffix}"
-
-
 def uncut_name(name: str) -> str:
     """Return the name of the object of a file."""
     return _CUT.sub("", name)

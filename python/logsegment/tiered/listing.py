@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
-from logsegment._core import Finding, lost_indexes, uploaded_segment, uploaded_segments
+from logsegment._core import Finding, lost_indexes
 from logsegment._core import uploads as core_uploads
-from logsegment._log_paths import LOG, object_name
-from logsegment.stores.listing import DirectoryEntry
-from logsegment.stores.uri import StorageOptions, cut_name, cut_of, directory_of, join_path, shown, untiered, with_options
+from logsegment._log_paths import object_name
+from logsegment.stores.uri import StorageOptions, directory_of, join_path, shown, untiered, with_options
 from logsegment.tiered.keys import Keys
-from logsegment.tiered.uri import ring_of, tiered
+from logsegment.tiered.uri import tiered
 
 State: TypeAlias = Literal["finished", "duplicate", "superseded", "unfinished", "damaged"]
 
@@ -48,16 +47,6 @@ class Upload:
     last_read: int | None = None
 
 
-class UploadedSegment(NamedTuple):
-    """An uploaded segment: the URI under which it is read, topic, partition, offset and size."""
-
-    path: str
-    topic: str | None
-    partition: int | None
-    base_offset: int
-    size: int | None
-
-
 def uploads(
     path: str | os.PathLike[str], *, decryption_keys: Keys | None = None, storage_options: StorageOptions | None = None
 ) -> list[Upload]:
@@ -83,45 +72,6 @@ def uploads(
     """
     uri = tiered(with_options(path, storage_options), decryption_keys)
     return [Upload(*named, *found) for named, found in core_uploads(uri[:])]
-
-
-def uploaded_in(
-    directory: str, keys_of: str | None = None, listed: Sequence[DirectoryEntry] | None = None
-) -> tuple[list[UploadedSegment], list[Finding]]:
-    """Return the uploads of a directory that are read, and findings of those that are not read, or not to their end.
-
-    Args:
-        directory: where the objects are.
-        keys_of: a URI with keys.
-        listed: the files of the directory, if it was listed already.
-
-    Raises:
-        FileExistsError: if two uploads overlap and have different records.
-        OSError: if the directory cannot be listed or read.
-    """
-    uri = tiered(directory, ring_of(keys_of or ""))
-    rows = None if listed is None else [(entry.name, entry.is_directory, entry.size, entry.modified, entry.tag) for entry in listed]
-    found, findings = uploaded_segments(uri[:], rows)
-    return [UploadedSegment(join_path(uri, row[0]), *row[1:]) for row in found], findings
-
-
-def uploaded_at(path: str, keys_of: str | None = None) -> UploadedSegment | None:
-    """Return the upload with its log at a path; None for any other file. An upload without a valid manifest fails when it is read.
-
-    Args:
-        path: of the object.
-        keys_of: a URI with keys, and perhaps with the offset before which the upload ends.
-
-    Raises:
-        OSError: if a store does not answer.
-    """
-    name = object_name(os.path.basename(path[:]))
-    if name is None or name.suffix != LOG:
-        return None
-    before = None if keys_of is None else cut_of(keys_of)
-    uri = tiered(join_path(directory_of(path), cut_name(f"{name.stem}.{LOG}", before)), ring_of(keys_of or ""))
-    found = uploaded_segment(uri[:])
-    return None if found is None else UploadedSegment(uri, *found[1:])
 
 
 def with_lost_indexes(findings: Sequence[Finding], logs: Sequence[str]) -> list[Finding]:

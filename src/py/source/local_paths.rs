@@ -104,7 +104,7 @@ pub fn listing(directory: &Path) -> io::Result<Listing> {
     Ok(listing)
 }
 
-/// What an entry is, or what it leads to. A link without a target cannot be followed.
+/// The kind of an entry, of a link that of its target. A link without a target cannot be followed.
 fn kind_of(local: &fs::DirEntry) -> io::Result<fs::FileType> {
     let own = local.file_type()?;
     if own.is_symlink() { fs::metadata(local.path()).map(|metadata| metadata.file_type()) } else { Ok(own) }

@@ -7,6 +7,7 @@ pub mod local_paths;
 pub mod paths;
 pub mod storage;
 pub mod store;
+pub mod uris;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::error::{Error, Result};
@@ -14,9 +15,10 @@ use crate::interrupt::Interrupt;
 use crate::log::ReadAt;
 use crate::partition::storage::Kept;
 use crate::partition::{AtDamage, Entry, Listing, Storage, Uploaded};
+use crate::py::errors::SegmentKeyError;
 use crate::py::interrupt::Signals;
 use crate::py::source::store::{self, StoredLog, StoredRange};
-use crate::py::source::{local_paths, paths};
+use crate::py::source::{local_paths, paths, uris};
 use crate::stores::PlaceEntry;
 use crate::tiered;
 use crate::validate::Finding;
@@ -35,6 +37,18 @@ impl PyStorage {
         let (signals, _) = Signals::new();
         let storage = Self { signals };
         py.detach(|| ask(&storage)).map_err(|error| storage.signals.raised(py, &error))
+    }
+
+    /// The exception for the error of one of several paths, of which the others are still asked for.
+    ///
+    /// # Errors
+    /// The error itself, if it is not about the path.
+    pub fn raised(&self, error: Error) -> Result<PyErr> {
+        Python::attach(|py| {
+            let raised = self.signals.raised(py, &error);
+            let is_of_path = raised.is_instance_of::<PyOSError>(py) || raised.is_instance_of::<SegmentKeyError>(py);
+            if is_of_path { Ok(raised) } else { Err(error) }
+        })
     }
 
     /// Keeps the exception for an error of a file, which Python raises if the error ends the question.
@@ -105,7 +119,7 @@ impl Storage for PyStorage {
             return self.kept_as(local_paths::entry(path), path);
         }
         let found = self.kept_as(store::entry(path, &self.signals), path)?;
-        Ok(stored_entry(store::normal(path), found))
+        Ok(stored_entry(uris::normal(path), found))
     }
 
     fn list(&self, directory: &Path) -> Result<Listing> {
@@ -159,11 +173,11 @@ impl Storage for PyStorage {
     }
 
     fn names_of(&self, uri: &Path) -> (PathBuf, Vec<String>) {
-        store::names_of(uri)
+        uris::names_of(uri)
     }
 
     fn untiered(&self, path: &Path) -> PathBuf {
-        store::untiered(path)
+        uris::untiered(path)
     }
 
     fn uploaded(&self, path: &Path, keys_of: Option<&Path>) -> PathBuf {
@@ -215,7 +229,7 @@ impl Storage for PyStorage {
     }
 
     fn upload_at(&self, path: &Path, keys_of: Option<&Path>) -> Result<Option<Uploaded>> {
-        let uri = store::cut_as(&store::tiered_uri(path, keys_of), keys_of);
+        let uri = uris::cut_as(&store::tiered_uri(path, keys_of), keys_of);
         let ask = || tiered::segment_at(&store::upload_at(&uri)?, &self.interrupt());
         let found = self.kept_as(store::uploaded(&self.signals, path, ask), path)?;
         Ok(found.map(|found| Uploaded {

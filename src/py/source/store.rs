@@ -19,7 +19,7 @@ use crate::log::{ReadAt, RecordedHeaders, Recording};
 use crate::model::UploadOffsets;
 use crate::py::errors::{self, RecordBatchError};
 use crate::py::interrupt::{Signals, Upcoming};
-use crate::py::source::keys;
+use crate::py::source::{keys, uris};
 use crate::py::{finding, lost_ranges};
 use crate::stores::{self, Location, Place, PlaceEntry, StorageOptions, StoreError, StoreErrorKind, StoredFile};
 use crate::tiered::{self, Part, TieredFile, TieredRange, Uri};
@@ -356,7 +356,7 @@ pub fn read(uri: &Path, most: u64, signals: &Arc<Signals>) -> io::Result<Option<
     })
 }
 
-/// What lies in a directory, by name.
+/// The content of a directory, by name.
 ///
 /// # Errors
 /// When it cannot be listed.
@@ -392,36 +392,10 @@ pub fn joined(directory: &Path, name: &str) -> PathBuf {
 /// All files below a directory of a store, with their URIs, from one request; `None` where each directory is listed on its own.
 pub fn tree(uri: &Path, signals: &Arc<Signals>) -> Option<io::Result<Vec<(PathBuf, PlaceEntry)>>> {
     let location = located(uri).filter(|_| is_stored(uri))?;
-    let (root, _) = names_of(uri);
+    let (root, _) = uris::names_of(uri);
     let found = asked(signals, || stores::tree(&location?, &signals.interrupt()));
     let placed = |entry: stores::Entry| (joined(&root, &entry.key), PlaceEntry::of(&entry));
     Some(found.map(|found| found.into_iter().map(placed).collect()))
-}
-
-/// The root of the store of a URI, and the names on the way from there.
-pub fn names_of(uri: &Path) -> (PathBuf, Vec<String>) {
-    let text = text(uri);
-    let (scheme, rest) = text.split_once("://").unwrap_or(("", &text));
-    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let names = path.split('/').filter(|name| !name.is_empty()).map(stores::decoded).collect();
-    (format!("{scheme}://{authority}").into(), names)
-}
-
-/// The same URI as listings have it.
-pub fn normal(uri: &Path) -> PathBuf {
-    let (root, names) = names_of(uri);
-    if is_uploaded(uri) || located(uri).is_none() || names.is_empty() { uri.to_owned() } else { joined(&root, &names.join("/")) }
-}
-
-/// The path or URI of the objects of a URI of uploads; any other path as it is.
-pub fn untiered(path: &Path) -> PathBuf {
-    if is_uploaded(path) { tiered::objects_text(&text(path)).into() } else { path.to_owned() }
-}
-
-/// A URI of an upload, read up to the offset at which another URI ends.
-pub fn cut_as(uri: &Path, other: Option<&Path>) -> PathBuf {
-    let before = other.and_then(|other| upload_at(other).ok()).and_then(|other| other.before);
-    tiered::cut_text(&text(uri), before).into()
 }
 
 /// The URI of uploads with the keys of another one.

@@ -251,14 +251,6 @@ impl Follower {
     }
 }
 
-/// Find the end of a segment by its path.
-#[pyfunction]
-pub fn log_end(py: Python<'_>, path: std::path::PathBuf, base_offset: i64, options: ReadOptions) -> PyResult<LogEnd> {
-    let file = CoreFile { path, base_offset: Some(base_offset), ..CoreFile::default() };
-    let ends = ends_by(&options)?;
-    PyStorage::asked(py, |storage| core::growing::segment_end(&file, ends, None, storage)).map(LogEnd)
-}
-
 fn files_of(segments: &[PyRef<'_, SegmentFile>]) -> Vec<CoreFile> {
     segments.iter().map(|segment| segment.file.clone()).collect()
 }

@@ -11,6 +11,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::decode::OffsetRange;
 use crate::partition as core;
 use crate::py::finding::Finding;
+use crate::py::source::storage::PyStorage;
 use crate::py::source::{FileSource, store};
 
 /// First offset (inclusive) and end (exclusive).
@@ -82,6 +83,38 @@ impl SegmentFile {
     ) -> PyResult<Self> {
         let file = core::SegmentFile { path, topic, partition, base_offset, ..core::SegmentFile::default() };
         Self { file, finding: None }.replaced(more)
+    }
+
+    /// Return a file as a segment, whatever its name. The file is not read.
+    #[staticmethod]
+    fn at(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let path = store::placed(py, path)?;
+        PyStorage::asked(py, |storage| Ok(core::segment_at(&path, storage))).map(Self::from)
+    }
+
+    /// Return all segments of its directory; itself alone if its name is not a segment's name.
+    ///
+    /// Raises:
+    ///     OSError: if the directory cannot be listed.
+    fn siblings(&self, py: Python<'_>) -> PyResult<Vec<Self>> {
+        let found = PyStorage::asked(py, |storage| core::segments_of_directory(&self.file, storage))?;
+        Ok(found.into_iter().map(Self::from).collect())
+    }
+
+    /// Return a segment that was named itself with the offsets that the names in its directory allow, and with the next segment.
+    ///
+    /// It stays as it is if its directory cannot be listed, or does not have it.
+    fn with_neighbours(&self, py: Python<'_>) -> PyResult<Self> {
+        let file = PyStorage::asked(py, |storage| core::with_neighbours(&self.file, storage))?;
+        Ok(Self { file, finding: self.finding.clone() })
+    }
+
+    /// Return the number of records of one of its batches before an offset. A batch that cannot be decompressed has none.
+    ///
+    /// Raises:
+    ///     OSError: if the file cannot be read.
+    fn records_of_batch_before(&self, py: Python<'_>, position: u64, size: u64, offset: i64) -> PyResult<u64> {
+        PyStorage::asked(py, |storage| core::records_of_batch_before(&self.file.path, (position, size), offset, storage))
     }
 
     /// Return the same file with other attributes.

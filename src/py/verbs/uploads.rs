@@ -7,47 +7,16 @@ use pyo3::prelude::*;
 
 use crate::interrupt::Interrupt;
 use crate::py::errors;
-use crate::py::finding::{self, Finding};
+use crate::py::finding::Finding;
 use crate::py::interrupt::Signals;
 use crate::py::source::store::upload_at;
 use crate::py::verbs::stores::EntryRow;
 use crate::stores::PlaceEntry;
-use crate::tiered::{self, Upload, UploadedSegment, Uri};
+use crate::tiered::{self, Upload, Uri};
 
-/// Name, topic, partition, base offset and bytes.
-type SegmentRow = (String, Option<String>, Option<i32>, i64, Option<u64>);
 /// Path, topic, its id, partition, base offset, segment id, end offset, bytes, state, reason, last offset that is read.
 type UploadRow =
     ((String, Option<String>, Option<String>, Option<i32>, i64, String), (Option<i64>, Option<u64>, &'static str, String, Option<i64>));
-
-/// Return the uploads of a directory that are read, and findings of those that are not read, or not to their end.
-///
-/// Args:
-///     uri: `tiered+` and the URI of the directory.
-///     listed: its files as `store_entries` returns them, if it was listed already.
-///
-/// Returns:
-///     Of each upload the name of its log, topic, partition, base offset and bytes; and the findings.
-///
-/// Raises:
-///     FileExistsError: if two uploads overlap and have different records.
-///     OSError: if the directory cannot be listed or read.
-#[pyfunction]
-#[pyo3(signature = (uri, listed=None))]
-pub fn uploaded_segments(py: Python<'_>, uri: &str, listed: Option<Vec<EntryRow>>) -> PyResult<(Vec<SegmentRow>, Vec<Finding>)> {
-    let listed = listed.map(|rows| rows.into_iter().map(entry).collect());
-    let (segments, findings) = asked(py, uri, |uri, interrupt| tiered::segments_in(uri, listed, interrupt))?;
-    Ok((segments.into_iter().map(segment_row).collect(), finding::to_py(&findings)))
-}
-
-/// Return the upload with its log at a URI; None for any other file. See `uploaded_segments`.
-///
-/// Raises:
-///     OSError: if the store does not answer.
-#[pyfunction]
-pub fn uploaded_segment(py: Python<'_>, uri: &str) -> PyResult<Option<SegmentRow>> {
-    Ok(asked(py, uri, tiered::segment_at)?.map(segment_row))
-}
 
 /// Return all uploads below a directory, as the fields of `logsegment.tiered.Upload`.
 ///
@@ -120,15 +89,4 @@ pub fn row(entry: PlaceEntry) -> EntryRow {
     #[expect(clippy::as_conversions, clippy::cast_precision_loss, reason = "a time of a file in seconds has not all of its nanoseconds")]
     let modified = entry.modified_ns.map(|ns| ns as f64 / 1e9);
     (entry.name, entry.is_directory, entry.size, modified, entry.tag)
-}
-
-fn entry((name, is_directory, size, modified, tag): EntryRow) -> PlaceEntry {
-    #[expect(clippy::as_conversions, clippy::cast_possible_truncation, reason = "a time of a file in seconds")]
-    let modified_ns = modified.map(|seconds| (seconds * 1e9) as i64);
-    PlaceEntry { name, is_directory, size, modified_ns, tag }
-}
-
-fn segment_row(segment: UploadedSegment) -> SegmentRow {
-    let UploadedSegment { name, topic, partition, base_offset, size } = segment;
-    (name, topic, partition, base_offset, size)
 }

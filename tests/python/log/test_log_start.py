@@ -18,7 +18,8 @@ import corpus
 import logsegment as ls
 import object_store
 from log_starts import CHECKPOINT, offsets_of, read_by_every_api, read_by_spark, write_by_every_verb, write_checkpoint
-from logsegment.segment_files import log_start
+from logsegment._core import FoundSegments
+from logsegment._options import PartitionOptions
 from made_logs import index, make_partition
 
 TRANSACTIONS = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
@@ -235,10 +236,10 @@ def test_a_damaged_base_offset_at_the_end_brings_no_deleted_records_back(tmp_pat
 
 
 def test_a_segment_that_a_broker_has_rolled_meanwhile_counts(disk: Path, monkeypatch: pytest.MonkeyPatch):
-    files = log_start.segments_of_directory(ls.Log(disk)._files[0])
+    files = ls.Log(disk)._files[0].siblings()
     listed = [file for file in ls.Log(disk, log_start_offset="ignore")._files if file.base_offset == 0]
     write_checkpoint(disk, "orders-0", 30)
-    (placed, *_), findings = log_start.with_log_starts(listed, log_start.PartitionOptions())
+    (placed, *_), findings = FoundSegments(listed).with_log_starts(PartitionOptions())
     assert (placed.log_start, findings, len(files)) == (30, [], 2)
 
 

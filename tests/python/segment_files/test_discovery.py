@@ -13,7 +13,7 @@ from logsegment._core import SegmentFile
 from logsegment._log_paths import partition_of
 from logsegment.analysis.results import partitions_of
 from logsegment.cli.inputs import segments_of
-from logsegment.segment_files.discovery import find_segments, found_in, segments_of_directory
+from logsegment.segment_files.discovery import find_segments, found_in
 from logsegment.stores import shown
 from made_logs import make_partition
 
@@ -105,9 +105,9 @@ def test_links_are_followed_but_not_in_circles(tmp_path: Path):
 def test_neighbours_of_a_segment_are_its_directory(tmp_path: Path):
     make(tmp_path, f"t-0/{FIRST}", f"t-0/{SECOND}", "t-0/dump.bin")
     (segment,) = find_segments(tmp_path / "t-0" / SECOND)
-    assert names(tmp_path, segments_of_directory(segment)) == [f"t-0/{FIRST}", f"t-0/{SECOND}"]
+    assert names(tmp_path, segment.siblings()) == [f"t-0/{FIRST}", f"t-0/{SECOND}"]
     (other,) = find_segments(tmp_path / "t-0/dump.bin")
-    assert segments_of_directory(other) == [other]
+    assert other.siblings() == [other]
 
 
 def test_nothing_to_read_is_an_error_that_names_the_path(tmp_path: Path):

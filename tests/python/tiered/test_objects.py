@@ -18,10 +18,9 @@ from cli_process import run
 from logsegment import stores
 from logsegment._core import ChunkError, ManifestError, SegmentKeyError, forget_chunks
 from logsegment._log_paths import object_name, place_of
-from logsegment.segment_files.discovery import find_segments
+from logsegment.segment_files.discovery import find_segments, found_in
 from logsegment.stores.uri import with_options
 from logsegment.tiered.keys import KeyRing
-from logsegment.tiered.listing import uploaded_in
 from logsegment.tiered.uri import ring_of
 from logsegment.tiered.uri import tiered as placed
 
@@ -308,7 +307,7 @@ def test_an_upload_without_its_manifest_is_none(tmp_path: Path):
         "unfinished",
         "unfinished",
     ]
-    found, findings = uploaded_in(str(uploader.folder()))
+    found, findings = found_in(uploader.folder())
     log = ls.Log(tmp_path)
     assert len(found) == len(log) == 3
     bases = [int(path.name[:20]) for path in paths]

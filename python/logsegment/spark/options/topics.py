@@ -9,17 +9,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from logsegment._core import Finding, SegmentFile, is_internal_topic
+from logsegment._core import Finding, FoundSegments, ReplicaChoice, ReplicaError, SegmentFile, is_internal_topic
 from logsegment._decode import other_topics
 from logsegment._options import INTERNAL, PartitionOptions
 from logsegment._text import listed
 from logsegment.log.reader import arranged
-from logsegment.segment_files.discovery import ONE_REPLICA, findings_of, found_in, is_gap
-from logsegment.segment_files.interrupted import RULE as WORK
-from logsegment.segment_files.interrupted import is_taken
-from logsegment.segment_files.log_start import with_log_starts
-from logsegment.segment_files.replicas import ReplicaError, one_replica
-from logsegment.stores.listing import matching
+from logsegment.segment_files.discovery import ONE_REPLICA, WORK, found_in, is_gap, is_taken, replica_text
 from logsegment.stores.uri import absolute, directory_of
 
 #: The options; at most one may be given.
@@ -132,7 +127,7 @@ class Discovered:
 
     def from_log_starts(self, options: PartitionOptions) -> Discovered:
         """Return the segments with the log start offsets of their partitions."""
-        placed, findings = with_log_starts([segment for segments in self.logs.values() for segment in segments], options)
+        placed, findings = FoundSegments(segment for segments in self.logs.values() for segment in segments).with_log_starts(options)
         following = iter(placed)
         logs = {name: [next(following) for _ in segments] for name, segments in self.logs.items()}
         return replace(self, logs=logs, log_starts=findings)
@@ -173,7 +168,7 @@ def discover(
         logs = _of_one_replica(logs, partition)
     logs = {name: arranged(segments, reports=reports) for name, segments in logs.items()}
     chosen = [segment for segments in logs.values() for segment in segments]
-    return Discovered(logs, findings_of(findings, chosen, found if selection.is_all else None))
+    return Discovered(logs, FoundSegments(chosen, findings).findings_among(found if selection.is_all else None))
 
 
 def local_paths(paths: tuple[str, ...]) -> list[str]:
@@ -184,7 +179,7 @@ def local_paths(paths: tuple[str, ...]) -> list[str]:
         FileNotFoundError: if a path does not exist.
         OSError: if a store does not answer.
     """
-    return [absolute(found) for path in paths for found in matching(path)]
+    return [absolute(found) for found in FoundSegments.expanded(paths, must_exist=True)]
 
 
 def warn_of_gaps(left_out: Iterable[Finding]) -> None:
@@ -222,9 +217,9 @@ def warn_of_uploads(left_out: Iterable[Finding]) -> None:
 def _of_one_replica(logs: Mapping[TopicPartition, list[SegmentFile]], options: PartitionOptions) -> dict[TopicPartition, list[SegmentFile]]:
     """Return the segments without those of other replicas of a partition, which would give every record twice."""
     try:
-        kept = one_replica([segment for segments in logs.values() for segment in segments], options)
+        kept = ReplicaChoice(options).of([segment for segments in logs.values() for segment in segments])
     except ReplicaError as error:
-        raise ValueError(error.text_for("the option replica")) from None
+        raise ValueError(replica_text(error, "the option replica")) from None
     paths = {segment.path[:] for segment in kept}
     return {name: [segment for segment in segments if segment.path[:] in paths] for name, segments in logs.items()}
 

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from logsegment._core import FileSource, Finding, RecordBatchError, SegmentFile, batch_stream, findings_table
+from logsegment._core import FileSource, Finding, FoundSegments, RecordBatchError, SegmentFile, batch_stream, findings_table
 from logsegment._decode import batches
 from logsegment._options import PartitionOptions
 from logsegment._validate import Surroundings, validate_segment, validated
 from logsegment.log.segment import Segment
-from logsegment.segment_files.log_start import deleted_records
-from logsegment.segment_files.replicas import replica_findings
 from logsegment.spark.options.names import VIEWS, View, warn_of_ignored
 from logsegment.spark.options.read import ViewOptions, parse_view
 from logsegment.spark.options.topics import Discovered, TopicPartition, discover, warn_of_gaps
@@ -118,13 +116,13 @@ class ViewReader(DataSourceReader):
         found = discover(options.paths, options.selection, partition=None, reports=reports)
         if options.view == "findings":
             starts = found.from_log_starts(PartitionOptions())
-            below = [finding for files in starts.logs.values() for finding in deleted_records(files)]
+            below = [finding for files in starts.logs.values() for finding in FoundSegments(files).deleted_records()]
             found = replace(found, left_out=[*found.left_out, *starts.log_starts, *below])
         if options.view == "batches":
             # The view of findings has a row for each.
             warn_of_gaps(found.left_out)
         else:
-            _, replicas = replica_findings(file for files in found.logs.values() for file in files)
+            _, replicas = FoundSegments(file for files in found.logs.values() for file in files).replicas()
             found = replace(found, left_out=[*found.left_out, *replicas])
         return list(_grouped(_parts(found), TASK_BYTES[options.view]))
 

@@ -12,12 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
-from logsegment._core import RecordBatchError, SegmentFile
+from logsegment._core import FoundSegments, RecordBatchError, SegmentFile
 from logsegment.log.log_end import GrowingLog
 from logsegment.log.reader import arranged
-from logsegment.segment_files.checkpoints import HIGH_WATERMARKS, Checkpoints, OffsetCheckpoint, shown_problem
-from logsegment.segment_files.discovery import segments_of_directory
-from logsegment.segment_files.interrupted import is_taken
+from logsegment.segment_files.discovery import is_taken
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import Discovered, TopicPartition
 from logsegment.spark.read.bounds import earliest
@@ -28,6 +26,8 @@ from logsegment.stores.uri import is_stored
 
 Logs: TypeAlias = Mapping[TopicPartition, Sequence[SegmentFile]]
 Found = TypeVar("Found")
+#: A high watermark; None if the file does not have the partition.
+_Mark: TypeAlias = tuple[int | None]
 
 #: How often a broker may take a segment away during a look before that is an error.
 ATTEMPTS = 10
@@ -113,24 +113,23 @@ class Reaches:
             RecordBatchError: if the log cannot be read.
         """
         # Logs may be ahead of checkpoints, never the other way round: so checkpoints are read first.
-        checkpoints = Checkpoints()
         counts = self._options.up_to == "highWatermark"
-        marks = {name: _high_watermarks(checkpoints, segments) if counts else None for name, segments in logs.items()}
+        marks = _high_watermarks(logs) if counts else dict.fromkeys(logs)
         firsts = {name: earliest(segments) for name, segments in logs.items()}
         for forgotten in self._logs.keys() - logs.keys():
             del self._logs[forgotten]
         return {name: self._reach(name, segments, marks[name], firsts[name]) for name, segments in logs.items()}
 
-    def _reach(self, name: TopicPartition, segments: Sequence[SegmentFile], marks: OffsetCheckpoint | None, first: int) -> Reach:
+    def _reach(self, name: TopicPartition, segments: Sequence[SegmentFile], mark: _Mark | None, first: int) -> Reach:
         read = self._options.read
         log = self._logs.setdefault(name, GrowingLog(read))
         log.forget_others(segments)
         try:
-            end = latest = _end_of(log, segments[-1], is_checked=marks is None)
+            end = latest = _end_of(log, segments[-1], is_checked=mark is None)
         except RecordBatchError as error:
             raise failed(error, self._options) from None
-        if marks is not None:
-            known = None if name.topic is None or name.partition is None else marks.offsets.get((name.topic, name.partition))
+        if mark is not None:
+            (known,) = mark
             if known is None:
                 return Reach(first, None, end)
             latest = min(end, known)
@@ -139,16 +138,16 @@ class Reaches:
         return Reach(first, max(latest, first), max(end, first))
 
 
-def _high_watermarks(checkpoints: Checkpoints, segments: Sequence[SegmentFile]) -> OffsetCheckpoint | None:
-    """Return the file with the high watermarks; None without one, as in a copy of a partition.
+def _high_watermarks(logs: Logs) -> dict[TopicPartition, _Mark | None]:
+    """Return the high watermark of each partition; None without a file with high watermarks, as in a copy of a partition.
 
     Raises:
-        ValueError: if the file is empty or cannot be read: the query would wait for ever.
+        ValueError: if a file is empty or cannot be read: the query would wait for ever.
     """
-    found = checkpoints.of(HIGH_WATERMARKS, segments[0])
-    if found is not None and found.problem is not None:
-        raise ValueError(f"{shown_problem(found)} (SEG-9); upTo=logEnd reads without it")
-    return found
+    found = FoundSegments(segments[0] for segments in logs.values()).high_watermarks()
+    for problem in (one[1] for one in found if one is not None and one[1] is not None):
+        raise ValueError(f"{problem} (SEG-9); upTo=logEnd reads without it")
+    return {name: None if one is None else one[:1] for name, one in zip(logs, found, strict=True)}
 
 
 def settled_segments(segment: SegmentFile, *, reports: bool = False) -> list[SegmentFile]:
@@ -160,7 +159,7 @@ def settled_segments(segment: SegmentFile, *, reports: bool = False) -> list[Seg
     Raises:
         OSError: if the directory cannot be listed.
     """
-    return arranged(segments_of_directory(segment) if is_stored(segment.path) else _settled(segment), reports=reports)
+    return arranged(segment.siblings() if is_stored(segment.path) else _settled(segment), reports=reports)
 
 
 def version_of(segment: SegmentFile) -> object:
@@ -180,7 +179,7 @@ def _settled(segment: SegmentFile) -> list[SegmentFile]:
     deadline = time.monotonic() + PATIENCE
     before: list[SegmentFile] | None = None
     while True:
-        found = segments_of_directory(segment)
+        found = segment.siblings()
         # Asked between the listings too: it shows a swap that hides a segment from both.
         is_swapping = any(name.endswith(".swap") for name in os.listdir(segment.directory))
         if (found == before and not is_swapping) or time.monotonic() > deadline:

@@ -15,8 +15,7 @@ from pyspark.sql.datasource import InputPartition
 from logsegment._core import Finding, SegmentFile
 from logsegment._options import ReadOptions
 from logsegment.log.reader import PartitionReader
-from logsegment.segment_files.discovery import is_gap, size_of
-from logsegment.segment_files.interrupted import RULE as WORK
+from logsegment.segment_files.discovery import WORK, is_gap, size_of
 from logsegment.spark.options.offsets import Offsets
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import Discovered, TopicPartition
