@@ -4,6 +4,7 @@ pub mod buffer;
 pub mod file_object;
 pub mod keys;
 pub mod paths;
+pub mod recorded;
 pub mod store;
 
 use std::path::PathBuf;
