@@ -5,6 +5,7 @@ pub mod file_object;
 pub mod keys;
 pub mod paths;
 pub mod recorded;
+pub mod sidecars;
 pub mod store;
 
 use std::path::PathBuf;

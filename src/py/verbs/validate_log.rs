@@ -15,7 +15,7 @@ use crate::py::options::{ReadOptions, depth};
 use crate::py::source::FileSource;
 use crate::py::source::paths::{self, Folder, Segment};
 use crate::py::source::recorded::RecordedLogs;
-use crate::py::source::store;
+use crate::py::source::{sidecars, store};
 use crate::py::verbs::validate::{Headers, findings_of, headers_of};
 use crate::validate as core;
 
@@ -170,7 +170,8 @@ fn sidecar_findings(
         while let Some(next) = segments.next_if(|(path, _)| path.parent() == Some(&*directory)) {
             partition.push(segment(next));
         }
-        findings.extend(check(&partition, &folder(directory), scope, interrupt)?);
+        let names: Vec<_> = partition.iter().map(|(names, _)| names.clone()).collect();
+        findings.extend(check(&partition, &*sidecars::directory(directory, &names, signals), scope, interrupt)?);
     }
     Ok(findings)
 }

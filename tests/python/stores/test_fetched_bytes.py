@@ -152,6 +152,28 @@ def test_the_command_line_requests_the_next_segment_while_one_is_read(
     assert met == [True]
 
 
+def test_files_next_to_segments_are_requested_several_at_a_time(log: Path, monkeypatch: pytest.MonkeyPatch):
+    """The server holds the first time index back until the last one is asked for. Files that do not exist are not asked for."""
+    first, *_, last = sorted(log.glob("*.timeindex"))
+    is_asked = threading.Event()
+    met: list[bool] = []
+    requests: list[tuple[str, str]] = []
+    answer = object_store.Handler._object
+
+    def held(self: object_store.Handler, path: Path) -> None:
+        requests.append((self.command, path.suffix))
+        if path == last:
+            is_asked.set()
+        if path == first:
+            met.append(is_asked.wait(20))
+        answer(self, path)
+
+    monkeypatch.setattr(object_store.Handler, "_object", held)
+    assert ls.Log("s3://bucket/orders-0").validate().ok
+    assert met == [True]
+    assert {("HEAD", ".timeindex"), ("HEAD", ".index"), ("GET", ".txnindex"), ("HEAD", ".txnindex")}.isdisjoint(requests)
+
+
 def test_chunks_of_an_upload_are_fetched_once_and_ahead(log: Path):
     uploader = tiered.Uploader(log.parent, chunk_size=100_000, compresses=True, key_id="key1")
     stored = uploader.partition(log)
