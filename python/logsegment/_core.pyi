@@ -67,6 +67,7 @@ __all__ = [
     "batch_stream",
     "encode",
     "EarlierProducers",
+    "RecordedLogs",
     "validate_findings",
     "findings_table",
     "header_totals",
@@ -915,6 +916,10 @@ def inspect_entry(source: Any, shown: InspectOptions, options: ReadOptions) -> t
 class EarlierProducers:
     def __new__(cls) -> Self: ...
 
+@final
+class RecordedLogs:
+    def __new__(cls) -> Self: ...
+
 def validate_findings(
     source: Any,
     depth_name: str,
@@ -923,6 +928,8 @@ def validate_findings(
     file: FileSource | None = None,
     is_followed: bool = False,
     earlier: EarlierProducers | None = None,
+    recorded: RecordedLogs | None = None,
+    next_file: FileSource | None = None,
 ) -> tuple[list[Finding], IoStats, tuple[int, int, int, int] | None]: ...
 
 @final
@@ -1067,6 +1074,7 @@ def validate_log(
     reports_shared: bool = True,
     previous: FileSource | None = None,
     is_followed: bool = False,
+    recorded: RecordedLogs | None = None,
 ) -> tuple[list[Finding], IoStats, list[tuple[int, int, int, int] | None]]: ...
 def rebuild_indexes(
     log_paths: Sequence[tuple[_Path, int]], out_dir: _Path, *, index_interval_bytes: int | None = None
