@@ -1,10 +1,11 @@
 //! The data of a task: bytes that Python wrote go in, what is read comes out. `logsegment.spark.jvm.tasks` writes them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::codec::Plugins;
 use crate::columns::{BinaryKind, OnError, Projection, StreamOptions};
-use crate::decode::{DecodeOptions, OffsetRange};
+use crate::decode::{DecodeOptions, Isolation, OffsetRange, Transactions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Ending;
 use crate::interrupt::Interrupt;
@@ -44,6 +45,7 @@ pub struct Part {
     is_tail_strict: bool,
     next_offset: Option<i64>,
     is_inner: bool,
+    isolation: Isolation,
 }
 
 impl Task {
@@ -84,8 +86,16 @@ impl Part {
 
     /// The options of this part.
     pub fn options(&self, shared: &StreamOptions) -> StreamOptions {
-        let decode =
-            DecodeOptions { offsets: self.wanted, share: self.share, times: self.times, segment: self.segment, ..shared.decode.clone() };
+        let decode = DecodeOptions {
+            offsets: self.wanted,
+            share: self.share,
+            times: self.times,
+            segment: self.segment,
+            isolation: self.isolation.clone(),
+            // Each part reports the end of the committed records by itself.
+            undecided_reported: Arc::default(),
+            ..shared.decode.clone()
+        };
         StreamOptions {
             decode,
             topic: self.topic.clone(),
@@ -156,7 +166,22 @@ impl Fields<'_> {
             is_tail_strict: self.long()? != 0,
             next_offset: self.given()?,
             is_inner: self.long()? != 0,
+            isolation: self.isolation()?,
         })
+    }
+
+    /// The transactions of a committed read.
+    fn isolation(&mut self) -> Result<Isolation> {
+        if self.long()? == 0 {
+            return Ok(Isolation::ReadUncommitted);
+        }
+        let (stable, aborted, undecided) = (self.given()?, self.ranges()?, self.ranges()?);
+        Ok(Isolation::ReadCommitted(Arc::new(Transactions::from_parts(aborted, undecided, stable))))
+    }
+
+    /// Producer id, first offset and last offset of each transaction.
+    fn ranges(&mut self) -> Result<Vec<(i64, i64, i64)>> {
+        (0..self.len()?).map(|_| Ok((self.long()?, self.long()?, self.long()?))).collect()
     }
 
     fn long(&mut self) -> Result<i64> {

@@ -186,7 +186,6 @@ def test_limits_are_those_of_the_options(spark: SparkSession, limit: str):
     [
         ({"mode": "PERMISSIVE"}, "option mode is PERMISSIVE"),
         ({"mode": "DROPMALFORMED"}, "option mode is DROPMALFORMED"),
-        ({"isolation": "read_committed"}, "option isolation is read_committed"),
         ({"values": "internal"}, "option values is internal"),
         ({"failOnDataLoss": "false"}, "option failOnDataLoss is false"),
         ({"view": "batches"}, "view batches"),

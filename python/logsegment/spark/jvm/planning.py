@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: The options that a task tells the library, as they are by default.
 _PLAIN: dict[str, Any] = {
     name: getattr(ReadOptions(), name)
-    for name in ("columns", "batch_size", "batch_bytes", "experimental", "limits", "codecs", "null_headers")
+    for name in ("columns", "batch_size", "batch_bytes", "experimental", "limits", "codecs", "null_headers", "isolation")
 }
 _REFUSED = "option reader: the columnar reader does not read this query"
 _FILTERS: dict[str, Callable[[Any, Any], Filter]] = {
@@ -141,7 +141,6 @@ def python_reason(reader: SegmentReader) -> str | None:
         "option reader is python": options.reader == "python",
         f"option mode is {options.mode.name}": options.mode.name != "FAILFAST",
         f"column {options.mode.column}": reader.corrupt.index is not None,
-        f"option isolation is {read.isolation}": read.isolation != "read_uncommitted",
         "option values is internal": read.has_internal,
         "keys or values are decoded with schemas": read.value_schemas is not None or read.key_schemas is not None,
         "plugin codecs": read.codecs != ABSENT,

@@ -6,7 +6,7 @@ import os
 from struct import pack
 from typing import cast
 
-from logsegment._core import Limits
+from logsegment._core import Limits, Transactions
 from logsegment._options import LIMIT_NAMES, ReadOptions
 from logsegment.log.piece import Part
 from logsegment.spark.options.plugins import ABSENT
@@ -41,7 +41,15 @@ def _part(part: Part) -> bytes:
     topic = pack(">q", 0) if read.topic is None else pack(">q", 1) + _counted(read.topic.encode())
     path = _counted(os.fsencode(source.path))
     ending = pack(">qqq", read.strict_tail, _given(source.next_offset), source.is_inner)
-    return b"".join([path, pack(">q9q", source.start, *ranges), topic, pack(">q", _given(read.partition)), ending])
+    own = pack(">q", _given(read.partition)) + ending + _transactions(read.transactions)
+    return b"".join([path, pack(">q9q", source.start, *ranges), topic, own])
+
+
+def _transactions(known: Transactions | None) -> bytes:
+    if known is None:
+        return pack(">q", 0)
+    lists = (pack(">i", len(ranges)) + b"".join(pack(">qqq", *one) for one in ranges) for ranges in (known.aborted, known.undecided))
+    return b"".join([pack(">qq", 1, _given(known.last_stable_offset)), *lists])
 
 
 def _given(number: int | None) -> int:
