@@ -5,6 +5,13 @@
 
 mod border;
 mod columns;
+mod error_text;
+mod fields;
+mod note;
+mod opening;
+mod outputs;
 mod reader;
+mod rows;
+mod share;
 mod stored;
 mod task;

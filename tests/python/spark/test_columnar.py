@@ -184,16 +184,16 @@ def test_limits_are_those_of_the_options(spark: SparkSession, limit: str):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"mode": "PERMISSIVE"}, "option mode is PERMISSIVE"),
-        ({"mode": "DROPMALFORMED"}, "option mode is DROPMALFORMED"),
-        ({"values": "internal"}, "option values is internal"),
-        ({"failOnDataLoss": "false"}, "option failOnDataLoss is false"),
+        ({"ioStats": "{}"}, "option ioStats"),
         ({"view": "batches"}, "view batches"),
         ({"view": "findings"}, "view findings"),
         ({"reader": "python"}, "option reader is python"),
     ],
 )
-def test_python_reads_what_the_columnar_reader_does_not_and_the_plan_says_why(spark: SparkSession, options: dict[str, str], reason: str):
+def test_python_reads_what_the_columnar_reader_does_not_and_the_plan_says_why(
+    spark: SparkSession, options: dict[str, str], reason: str, tmp_path: Path
+):
+    options = {name: value.format(tmp_path) for name, value in options.items()}
     frame = load(spark, SEGMENT, **options)
     assert f"(read in Python: {reason})" in plan_of(frame)
     assert "columnar reader" not in plan_of(frame)
@@ -227,8 +227,8 @@ def test_the_log_names_the_reason_in_one_line(spark: SparkSession, columns: list
     with logged_lines(spark) as lines:
         load(spark, SEGMENT).select(*columns).collect()
         assert lines() == []
-        load(spark, SEGMENT, mode="PERMISSIVE").select(*columns).collect()
-        assert lines() == ["INFO The Python reader of logsegment reads this query: option mode is PERMISSIVE"]
+        load(spark, SEGMENT, reader="python").select(*columns).collect()
+        assert lines() == ["INFO The Python reader of logsegment reads this query: option reader is python"]
 
 
 def test_the_log_names_a_stream(spark: SparkSession):
@@ -242,8 +242,8 @@ def test_the_log_names_a_stream(spark: SparkSession):
 def test_explain_names_the_reader_and_the_reason(spark: SparkSession, capsys: pytest.CaptureFixture[str]):
     load(spark, SEGMENT).explain()
     assert "(columnar reader, tasks: 1" in capsys.readouterr().out
-    load(spark, SEGMENT, mode="PERMISSIVE").explain()
-    assert "(read in Python: option mode is PERMISSIVE)" in capsys.readouterr().out
+    load(spark, SEGMENT, reader="python").explain()
+    assert "(read in Python: option reader is python)" in capsys.readouterr().out
 
 
 def test_a_session_can_switch_the_columnar_reader_off(spark: SparkSession):
@@ -427,7 +427,7 @@ def test_another_version_of_the_package_is_one_error_of_the_query(spark: SparkSe
 
 def test_a_task_is_small(tmp_path: Path):
     reader = SegmentReader(parse_options({"path": str(MODERN)}), ["offset"])
-    sizes = [len(task_bytes(task, reader.options.read)) for task in reader.partitions()]
+    sizes = [len(task_bytes(task)) for task in reader.partitions()]
     assert sizes
     assert max(sizes) < 20_000
 
