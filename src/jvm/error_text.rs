@@ -30,6 +30,7 @@ pub fn text(error: &Error, hint: &str, raised: Option<TieredError>) -> String {
         }
         ErrorKind::Io { kind, message, .. } => format!("{}: {message}", io_class(*kind)),
         ErrorKind::NotASegment { .. } | ErrorKind::Internal { .. } => named,
+        ErrorKind::Usage { .. } => format!("{class}: {error}"),
         ErrorKind::Limit { limit, .. } if error.is_unreadable() => {
             let leaving_out = LEAVING_OUT.trim_start_matches("set ");
             format!("{named}; set the option limits.{limit} to raise the limit, or {leaving_out}")

@@ -52,6 +52,11 @@ impl<'a> Fields<'a> {
         self.0.take(usize::try_from(len).unwrap_or(usize::MAX), "task")
     }
 
+    /// Bytes of a known number.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        self.0.take_array("task")
+    }
+
     pub fn text(&mut self) -> Result<String> {
         Ok(String::from_utf8_lossy(self.bytes()?).into_owned())
     }

@@ -13,5 +13,7 @@ mod outputs;
 mod reader;
 mod rows;
 mod share;
+mod spark_types;
 mod stored;
 mod task;
+mod value_schemas;

@@ -4,8 +4,8 @@ use std::sync::{Arc, PoisonError};
 
 use arrow_array::RecordBatch;
 
+use crate::columns::BatchSource;
 use crate::columns::source_chain::SourceChain;
-use crate::columns::{BatchSource, stream};
 use crate::decode::Stats;
 use crate::error::Error;
 use crate::jvm::columns::layout;
@@ -42,7 +42,7 @@ impl TaskReader {
         let mut reader = Self::default();
         match Task::parse(data) {
             Ok(Task { query, parts }) => {
-                let schema = stream::schema_of(&query.options);
+                let schema = Arc::clone(&query.schema);
                 let reading = Arc::new(Reading::new(query));
                 reader.source = Some(SourceChain::new(schema, parts.into_iter().map(|part| opener(part, &reading))));
                 reader.reading = Some(reading);

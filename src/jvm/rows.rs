@@ -22,6 +22,7 @@ use crate::jvm::stored::{Raised, StoreReports, shown};
 use crate::jvm::task::{Mode, Part, Query};
 use crate::validate::lost_ranges::merged;
 use crate::validate::{Finding, Findings};
+use crate::values;
 
 /// What the parts of a task share.
 pub struct Reading {
@@ -90,14 +91,17 @@ impl PartRows {
         let mut options = part.options(&query.options);
         let on_cut = |text: String| reading.lose(&text, std::io::ErrorKind::Other);
         let records = match source(&part.bytes, &mut options.decode, &reports, &on_cut) {
-            Ok(source) => Some(stream::open(source, options)),
+            Ok(source) => Some(match &query.typed {
+                Some(typed) => values::open(source, options, typed)?,
+                None => stream::open(source, options),
+            }),
             Err(error) if is_not_found(&error) => {
                 reading.lose(&gone(&part.bytes.path), std::io::ErrorKind::NotFound)?;
                 None
             }
             Err(error) => return Err(error),
         };
-        let schema = stream::schema_of(&query.options);
+        let schema = Arc::clone(&query.schema);
         Ok(Self { records, part, path, reading, reports, found: Findings::default(), stats: Stats::default(), schema })
     }
 
@@ -110,7 +114,7 @@ impl PartRows {
         let (of_values, others): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_of_value);
         self.found.extend(others);
         match next {
-            Ok(Some(rows)) => self.shaped(rows, &of_values).map(Some).map_err(|error| internal(&error)),
+            Ok(Some(rows)) => self.shaped(&rows, &of_values).map(Some).map_err(|error| internal(&error)),
             Ok(None) => {
                 self.records = None;
                 self.last_rows()
@@ -124,9 +128,9 @@ impl PartRows {
         }
     }
 
-    fn shaped(&self, rows: RecordBatch, of_values: &[Finding]) -> std::result::Result<RecordBatch, ArrowError> {
+    fn shaped(&self, rows: &RecordBatch, of_values: &[Finding]) -> std::result::Result<RecordBatch, ArrowError> {
         let query = &self.reading.query;
-        if of_values.is_empty() {
+        if of_values.is_empty() || !query.outputs.show_findings_of_values(query.mode) {
             return query.outputs.shaped(rows, None);
         }
         let mut bad: HashMap<Option<i64>, &Finding> = HashMap::new();
@@ -141,11 +145,10 @@ impl PartRows {
         if query.mode == Mode::Drop {
             let runs = runs_of((0..rows.num_rows()).filter(|row| found(*row).is_none()));
             let rows = selected(rows.columns().iter(), &rows.schema(), &runs)?;
-            return query.outputs.shaped(rows, None);
+            return query.outputs.shaped(&rows, None);
         }
         let text = |row: usize| found(row).map(|finding| Note::from(finding).json(&self.path));
-        let texts = query.outputs.shows_corrupt().then(|| (0..rows.num_rows()).map(text).collect());
-        query.outputs.shaped(rows, texts)
+        query.outputs.shaped(rows, Some((0..rows.num_rows()).map(text).collect()))
     }
 
     /// The rows about skipped places, after the last record.
@@ -167,7 +170,7 @@ impl PartRows {
             return Ok(None);
         }
         let texts = notes.iter().map(|note| Some(note.json(&self.path))).collect();
-        let rows = self.rows_of(&notes).and_then(|rows| query.outputs.shaped(rows, Some(texts)));
+        let rows = self.rows_of(&notes).and_then(|rows| query.outputs.shaped(&rows, Some(texts)));
         rows.map(Some).map_err(|error| internal(&error))
     }
 

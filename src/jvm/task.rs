@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use arrow_schema::SchemaRef;
+
 use crate::codec::Plugins;
-use crate::columns::{BinaryKind, OnError, Projection, StreamOptions};
+use crate::columns::{BinaryKind, OnError, Projection, StreamOptions, stream};
 use crate::decode::{DecodeOptions, Isolation, OffsetRange, Transactions, Unreadable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
@@ -12,9 +14,12 @@ use crate::jvm::fields::{Fields, NONE};
 use crate::jvm::note::Note;
 use crate::jvm::outputs::Outputs;
 use crate::jvm::share::Share;
+use crate::jvm::value_schemas::ValueSchemas;
 use crate::limits::Limits;
 use crate::model::Formats;
 use crate::model::timestamp::TimeRange;
+use crate::values::outputs::Part as ValuePart;
+use crate::values::{self, TypedOptions};
 
 /// What one Spark task reads.
 pub struct Task {
@@ -36,6 +41,10 @@ pub struct Query {
     pub fails_on_data_loss: bool,
     /// The columns that Spark gets.
     pub outputs: Outputs,
+    /// How keys and values are decoded, if the columns need it.
+    pub typed: Option<TypedOptions>,
+    /// The columns that are decoded.
+    pub schema: SchemaRef,
 }
 
 /// Spark's modes at damage.
@@ -92,8 +101,10 @@ impl Task {
     /// `Internal` if the bytes are not those of this version.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let mut fields = Fields::new(bytes);
-        let task =
-            task(&mut fields).map_err(|_| Error::from(ErrorKind::Internal { what: "the data of a Spark task is unreadable".into() }))?;
+        let task = task(&mut fields).map_err(|error| match error.kind() {
+            ErrorKind::Usage { .. } => error,
+            _ => ErrorKind::Internal { what: "the data of a Spark task is unreadable".into() }.into(),
+        })?;
         if fields.is_at_end() { Ok(task) } else { Err(ErrorKind::Internal { what: "the data of a Spark task is too long".into() }.into()) }
     }
 }
@@ -155,8 +166,17 @@ fn query(fields: &mut Fields<'_>, wanted: Vec<String>, most_rows: usize) -> Resu
     };
     let unreadable = if fields.flag()? { Unreadable::Skip } else { Unreadable::Raise };
     let fails_on_data_loss = fields.flag()?;
-    let outputs = Outputs::new(wanted, fields.given_text()?);
-    let projection = Projection::named(Some(outputs.decoded()), BinaryKind::Binary)
+    let mut outputs = Outputs::new(wanted, fields.given_text()?);
+    let typed_names = fields.list(Fields::text)?;
+    if outputs.show_findings_of_values(mode) {
+        outputs.decode_for_findings(typed_names);
+    }
+    let (values, keys) = (ValueSchemas::parse(fields)?, ValueSchemas::parse(fields)?);
+    let names = outputs.decoded();
+    let plan = |schemas: Option<ValueSchemas>, part| schemas.map_or(Ok(None), |schemas| schemas.plan(names, part));
+    let typed = TypedOptions::of(names, plan(values, ValuePart::Value)?, plan(keys, ValuePart::Key)?);
+    let raw = typed.as_ref().map_or_else(|| names.to_vec(), TypedOptions::raw_names);
+    let projection = Projection::named(Some(&raw), BinaryKind::Binary)
         .map_err(|error| Error::from(ErrorKind::Usage { argument: "columns", problem: error.to_string() }))?;
     let mut decode = DecodeOptions { formats, limits, unreadable, ..DecodeOptions::default() };
     decode.codecs.plugins = Plugins::absent(&registry);
@@ -173,7 +193,11 @@ fn query(fields: &mut Fields<'_>, wanted: Vec<String>, most_rows: usize) -> Resu
         threads: 1,
         interrupt: Interrupt::default(),
     };
-    Ok(Query { hint, options, mode, fails_on_data_loss, outputs })
+    let schema = match &typed {
+        Some(typed) => values::schema_of(&options, typed)?,
+        None => stream::schema_of(&options),
+    };
+    Ok(Query { hint, options, mode, fails_on_data_loss, outputs, typed, schema })
 }
 
 fn limits(fields: &mut Fields<'_>) -> Result<Limits> {
@@ -238,23 +262,27 @@ mod tests {
         numbers.iter().flat_map(|number| number.to_be_bytes()).collect()
     }
 
-    /// A task of one part with transactions and a finding.
+    fn count(number: i32) -> Vec<u8> {
+        number.to_be_bytes().to_vec()
+    }
+
+    /// The schema of all values, with an id.
+    fn schemas() -> Vec<u8> {
+        let entry = [count(1), longs(&[7, 0]), counted(b"AVRO"), counted(b"\"long\""), count(0), count(0)].concat();
+        let known = [counted(b"confluent"), counted(b"avro"), count(1), longs(&[0, NONE, 0]), count(0), longs(&[NONE]), counted(b"int64")];
+        [longs(&[1]), entry, known.concat()].concat()
+    }
+
+    /// A task of one part with values, transactions and a finding.
     fn data() -> Vec<u8> {
-        let columns = [1_i32.to_be_bytes().to_vec(), counted(b"offset"), longs(&[i64::MAX])].concat();
-        let query =
-            [counted(b""), counted(b""), longs(&[0, 65536, 1 << 22, 1, 2, 3, 4, 5, 6]), longs(&[1, 0, 1, 1]), counted(b"_corrupt_record")];
-        let place = [
-            1_i32.to_be_bytes().to_vec(),
-            counted(b"/orders-0/0.log"),
-            longs(&[0; 10]),
-            longs(&[1]),
-            counted(b"orders"),
-            longs(&[0, 0, 5, 0]),
-        ];
-        let one = 1_i32.to_be_bytes();
-        let transactions = [longs(&[1, 7]), one.to_vec(), longs(&[1, 2, 3]), one.to_vec(), longs(&[4, 5, 6])];
+        let columns = [count(2), counted(b"offset"), counted(b"valueRecord"), longs(&[i64::MAX])].concat();
+        let shared = [counted(b""), counted(b""), longs(&[0, 65536, 1 << 22, 1, 2, 3, 4, 5, 6, 1, 0, 1, 1]), counted(b"_corrupt_record")];
+        let typed = [count(1), counted(b"valueRecord"), schemas(), longs(&[0])].concat();
+        let place =
+            [count(1), counted(b"/orders-0/0.log"), longs(&[0; 10]), longs(&[1]), counted(b"orders"), longs(&[0, 0, 5, 0])].concat();
+        let transactions = [longs(&[1, 7]), count(1), longs(&[1, 2, 3]), count(1), longs(&[4, 5, 6])].concat();
         let finding = [longs(&[0, 0, 1]), counted(b"SEG-1"), counted(b"info"), counted(b"?"), longs(&[0, 0, NONE, NONE, NONE, 0])];
-        [columns, query.concat(), place.concat(), transactions.concat(), finding.concat()].concat()
+        [columns, shared.concat(), typed, place, transactions, finding.concat()].concat()
     }
 
     #[test]
@@ -263,6 +291,7 @@ mod tests {
         assert_eq!((query.options.batch_size, query.options.decode.limits.max_records, query.mode), (65536, 4, Mode::Report));
         let Isolation::ReadCommitted(known) = &parts[0].isolation else { panic!("it is committed") };
         assert_eq!((known.aborted(), known.last_stable_offset()), (vec![(1, 2, 3)], Some(7)));
+        assert_eq!(query.schema.field(1).data_type(), &arrow_schema::DataType::Int64);
         assert_eq!((parts[0].topic.as_deref(), parts[0].bytes.next_offset), (Some("orders"), Some(5)));
     }
 

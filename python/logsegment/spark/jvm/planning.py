@@ -40,6 +40,8 @@ _PLAIN: dict[str, Any] = {
         "isolation",
         "on_error",
         "unreadable",
+        "value_schemas",
+        "key_schemas",
     )
 }
 _REFUSED = "option reader: the columnar reader does not read this query"
@@ -150,7 +152,6 @@ def python_reason(reader: SegmentReader) -> str | None:
     options, read = reader.options, reader.options.read
     reasons = {
         "option reader is python": options.reader == "python",
-        "keys or values are decoded with schemas": read.value_schemas is not None or read.key_schemas is not None,
         "plugin codecs": read.codecs != ABSENT,
         "option ioStats": options.io_stats is not None,
         "an option that only Python reads": replace(read, **_PLAIN) != ReadOptions(),

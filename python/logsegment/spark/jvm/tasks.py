@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from struct import pack
 from typing import TypeVar, cast
 
-from logsegment._core import FileSource, Finding, Limits, Transactions
-from logsegment._options import LIMIT_NAMES
+from logsegment._core import FileSource, Finding, Limits, Transactions, ValueSchemas
+from logsegment._options import LIMIT_NAMES, is_of_keys, is_of_values
 from logsegment.log.piece import Part
 from logsegment.segment_files.discovery import segment_at
 from logsegment.spark.options.plugins import ABSENT
@@ -38,12 +38,53 @@ def query_bytes(reader: SegmentReader) -> bytes:
     texts = _counted(hint.encode()) + _counted(ABSENT.wanted.encode())
     decoding = pack(">qqq6Q", read.experimental, read.batch_size, read.batch_bytes, *numbers)
     damage = pack(">qqq", MODES.index(options.mode.name), read.unreadable == "skip", options.fails_on_data_loss)
-    return b"".join([texts, decoding, damage, _text(None if reader.corrupt.index is None else options.mode.column)])
+    corrupt = _text(None if reader.corrupt.index is None else options.mode.column)
+    typed = _list([name for name in reader.columns.names if is_of_values(name) or is_of_keys(name)], _name)
+    return b"".join([texts, decoding, damage, corrupt, typed, _schemas(read.value_schemas), _schemas(read.key_schemas)])
 
 
 def task_bytes(task: SegmentTask) -> bytes:
     """Return the parts of a task as bytes."""
     return _list([_part(part, resumes=number in task.resumed) for number, part in enumerate(task.parts)], bytes)
+
+
+def _schemas(known: ValueSchemas | None) -> bytes:
+    """Return the schemas of keys or values; the parts are those of their pickle."""
+    if known is None:
+        return pack(">q", 0)
+    entries, framing, format_, present, newest, reader, messages, main, integers = known.__reduce__()[1]
+    return b"".join(
+        [
+            pack(">q", 1),
+            _list(entries, _entry),
+            _name(framing),
+            _name(format_),
+            _list(present, _number),
+            _number(_given(newest)),
+            pack(">q", 0) if reader is None else pack(">q", 1) + _name(reader[0]) + _name(reader[1]) + _list(reader[2], _named),
+            _list(messages, lambda one: _number(one[0]) + _list(one[1], _number)),
+            _number(_given(main)),
+            _name(integers),
+        ]
+    )
+
+
+def _entry(entry: tuple[int | None, bytes | None, str, str, list[tuple[str, str]], list[int]]) -> bytes:
+    schema_id, guid, kind, text, referenced, global_ids = entry
+    names = [_number(_given(schema_id)), pack(">q", 0) if guid is None else pack(">q", 1) + guid, _name(kind), _name(text)]
+    return b"".join([*names, _list(referenced, _named), _list(global_ids, _number)])
+
+
+def _named(pair: tuple[str, str]) -> bytes:
+    return _name(pair[0]) + _name(pair[1])
+
+
+def _name(text: str) -> bytes:
+    return _counted(text.encode())
+
+
+def _number(number: int) -> bytes:
+    return pack(">q", number)
 
 
 def _part(part: Part, *, resumes: bool) -> bytes:
