@@ -21,6 +21,7 @@ from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
+import building
 import corpus
 import hostile
 import logsegment as ls
@@ -204,7 +205,7 @@ def test_python_reads_what_the_columnar_reader_does_not_and_the_plan_says_why(
 
 
 @contextmanager
-def logged_lines(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
+def logged_lines(spark: SparkSession, name: str = "PythonScanWithReason") -> Iterator[Callable[[], list[str]]]:
     """What the Java classes of logsegment log at INFO: Spark's own logger is off in tests."""
     jvm = spark.sparkContext._jvm
     core = jvm.org.apache.logging.log4j.core
@@ -212,7 +213,7 @@ def logged_lines(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
     layout = core.layout.PatternLayout.newBuilder().withPattern("%p %m%n").build()
     appender = core.appender.WriterAppender.createAppender(layout, None, written, "reasons", False, True)
     appender.start()
-    logger = jvm.org.apache.logging.log4j.LogManager.getLogger("io.github.logsegment.spark.PythonScanWithReason")
+    logger = jvm.org.apache.logging.log4j.LogManager.getLogger(f"io.github.logsegment.spark.{name}")
     logger.addAppender(appender)
     core.config.Configurator.setLevel(logger.getName(), jvm.org.apache.logging.log4j.Level.INFO)
     try:
@@ -237,6 +238,15 @@ def test_the_log_names_a_stream(spark: SparkSession):
         query = stream.writeStream.format("noop").trigger(availableNow=True).start()
         query.awaitTermination()
         assert set(lines()) == {"INFO The Python reader of logsegment reads this query: a stream"}
+
+
+def test_the_log_names_what_a_task_leaves_out(spark: SparkSession, tmp_path: Path):
+    path = tmp_path / "orders-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    path.write_bytes(building.simple_batch([b"a"]) + building.simple_batch([b"b", b"c"], 1))
+    with logged_lines(spark, "ColumnarTaskReader") as lines:
+        assert load(spark, path, unreadable="skip", reader="columnar", **{"limits.max_records": "1"}).count() == 1
+        assert lines() == [f"WARN {path}: 1 batch left out, undamaged but not readable here (COD-6)"]
 
 
 def test_explain_names_the_reader_and_the_reason(spark: SparkSession, capsys: pytest.CaptureFixture[str]):

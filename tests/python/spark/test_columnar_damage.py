@@ -97,10 +97,13 @@ def test_the_corrupt_column_has_the_name_and_the_place_that_the_schema_gives_it(
 def test_batches_that_cannot_be_read_here_are_left_out(spark: SparkSession, mode: str, tmp_path: Path):
     path = tmp_path / "orders-0" / f"{0:020}.log"
     path.parent.mkdir()
-    unknown = building.batch(b"?" * 30, count=2, base_offset=2, attributes=8)
-    path.write_bytes(b"".join([building.simple_batch([b"a", b"b"]), unknown, building.simple_batch([b"c"], 4)]))
+    path.write_bytes(b"".join([building.simple_batch([b"a"]), building.simple_batch([b"b", b"c"], 1), building.simple_batch([b"d"], 3)]))
+    limit = {"limits.max_records": "1"}
+    found = both_readers.in_jvm(spark, path.parent, mode=mode, unreadable="skip", **limit)
+    assert not isinstance(found, str)
+    assert found["offset"].to_pylist() == ([0, 3, 1] if mode == "PERMISSIVE" else [0, 3])
     for unreadable in ("skip", "raise"):
-        ensure_equal(spark, path.parent, mode=mode, unreadable=unreadable)
+        ensure_equal(spark, path.parent, mode=mode, unreadable=unreadable, **limit)
 
 
 def test_internal_records_are_those_of_the_python_reader(spark: SparkSession):
