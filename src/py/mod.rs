@@ -8,7 +8,6 @@ mod finding;
 mod interrupt;
 mod lent_bytes;
 mod limits;
-mod lost_ranges;
 mod native_codec;
 mod options;
 mod output;

@@ -18,11 +18,12 @@ use crate::log::bounds::first_valid_entry;
 use crate::log::{ReadAt, RecordedHeaders, Recording};
 use crate::model::UploadOffsets;
 use crate::py::errors::{self, RecordBatchError};
+use crate::py::finding;
 use crate::py::interrupt::{Signals, Upcoming};
 use crate::py::source::{keys, uris};
-use crate::py::{finding, lost_ranges};
 use crate::stores::{self, Location, Place, PlaceEntry, StorageOptions, StoreError, StoreErrorKind, StoredFile};
 use crate::tiered::{self, Part, TieredFile, TieredRange, Uri};
+use crate::validate::lost_ranges;
 use crate::wire::as_u64;
 
 /// A file of a store, read at any position through one window of bytes that grows while the reading goes on front to back.

@@ -11,11 +11,11 @@ use crate::interrupt::Interrupt;
 use crate::py::arrow::table::ArrowTable;
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::{Fetches, Signals};
-use crate::py::lost_ranges;
 use crate::py::options::{ReadOptions, depth};
 use crate::py::source::recorded::RecordedLogs;
 use crate::py::source::{self, FileSource, OpenedSource, paths, store};
 use crate::validate as core;
+use crate::validate::lost_ranges;
 
 /// Lowest first offset, highest last offset, entries, and the records that their headers count.
 pub type Headers = (i64, i64, u64, i64);

@@ -10,7 +10,6 @@ use crate::log::kraft_snapshot;
 use crate::log::partition::{Directory, Scope, check, check_checkpoints};
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Signals;
-use crate::py::lost_ranges;
 use crate::py::options::{ReadOptions, depth};
 use crate::py::source::FileSource;
 use crate::py::source::paths::{self, Folder, Segment};
@@ -18,6 +17,7 @@ use crate::py::source::recorded::RecordedLogs;
 use crate::py::source::{sidecars, store};
 use crate::py::verbs::validate::{Headers, findings_of, headers_of};
 use crate::validate as core;
+use crate::validate::lost_ranges;
 
 /// A file by its path, its first offset if its name has one (then it is a segment with sidecar files), the offsets that its batches may
 /// hold: first (inclusive) and end (exclusive), and the first offset of the next segment.
