@@ -210,7 +210,7 @@ properties: ## every Rust test named after properties with FUZZ_CASES cases each
 
 .PHONY: interop
 interop: $(BUILD) $(BUILT_JAR) ## run every writer against every reader, record and print the table of docs/reference/compatibility.md (Java, Maven)
-	status=0; REQUIRE_INTEROP=1 INTEROP_RECORD=1 BROKER_HISTORIES=200 PYSPARK_VERSIONS="$(PYSPARK_VERSIONS)" $(PY) -m pytest $(PARALLEL) -m "interop and not soak" $(ARGS) || status=$$?; \
+	status=0; REQUIRE_INTEROP=1 INTEROP_RECORD=1 BROKER_HISTORIES=200 STORE_FAULTS=2000 PYSPARK_VERSIONS="$(PYSPARK_VERSIONS)" $(PY) -m pytest $(PARALLEL) -m "interop and not soak" $(ARGS) || status=$$?; \
 		$(PY) tests/interop/record.py || status=$$?; exit $$status
 
 .PHONY: mutations

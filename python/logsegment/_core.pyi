@@ -67,6 +67,7 @@ __all__ = [
     "batch_stream",
     "encode",
     "EarlierProducers",
+    "RecordedLogs",
     "validate_findings",
     "findings_table",
     "header_totals",
@@ -95,17 +96,14 @@ __all__ = [
     "ReplicaChoice",
     "SegmentLookup",
     "arranged",
-    "SegmentIndex",
     "read_txn_index",
     "read_producer_snapshot",
     "read_leader_epochs",
     "without_ended_transactions",
     "committed_transactions",
+    "Follower",
+    "GrowingLog",
     "LogEnd",
-    "StableOffset",
-    "Tail",
-    "log_end",
-    "has_batch",
     "validate_log",
     "rebuild_indexes",
     "StagedWriter",
@@ -718,9 +716,6 @@ class RecordStream:
     def close(self) -> None:
         """Stop, and free memory and threads. Collected batches stay valid."""
 
-#: Position; size, base offset and last offset of the batch there; whether an index led to it.
-_Found: TypeAlias = tuple[int, tuple[int, int, int] | None, bool]
-
 @final
 class SegmentFile:
     @property
@@ -805,24 +800,6 @@ class ReplicaChoice:
     def __new__(cls, options: PartitionOptions) -> Self: ...
     def of(self, files: Sequence[SegmentFile]) -> list[SegmentFile]: ...
 
-@final
-class SegmentIndex:
-    def __new__(cls, path: _Path, base_offset: int, next_offset: int | None = None) -> Self: ...
-    def offset_index(self) -> list[tuple[int, int]]: ...
-    def time_index(self) -> list[tuple[int, int]]: ...
-    def findings(self) -> list[Finding]: ...
-    def find_offset(self, offset: int) -> _Found: ...
-    def offsets_increase_at(self, position: int, last_offset: int) -> bool: ...
-    def find_timestamp(self, timestamp: int) -> _Found: ...
-    def cuts(self, start: int, end: int, step: int, *, valid: bool = False) -> list[int]: ...
-    def valid_range(self, start_offset: int | None = None, end_offset: int | None = None) -> tuple[int, int | None]: ...
-    def index_finding(self, offset: int, position: int, by_index: bool) -> Finding | None: ...
-    def offset_cuts(self, start: int, end: int, step: int) -> list[tuple[int, int, int]]: ...
-    def offset_within(self, start: int, end: int, *, takes_first: bool = False) -> int | None: ...
-    def first_offset(self, offsets: tuple[int, int | None]) -> int | None: ...
-    def misnamed(self, first: int, offsets: tuple[int, int | None]) -> Finding | None: ...
-    def last_batch(self) -> tuple[int, int, int] | None: ...
-
 _FoundBatch: TypeAlias = tuple[int, tuple[int, int, int] | None]
 _Time: TypeAlias = int | None
 _Part: TypeAlias = tuple[FileSource, ReadOptions]
@@ -860,6 +837,7 @@ class SegmentLookup:
     def position_for_timestamp(self, timestamp: int) -> int | None: ...
     def next_offset(self) -> int | None: ...
     def end(self) -> tuple[int | None, int]: ...
+    def last_batch(self) -> tuple[int, int, int] | None: ...
     def end_before(self, offset: int, *, past_damage: bool) -> int | None: ...
     def entry_around(self, position: int) -> tuple[int, int] | None: ...
 
@@ -938,6 +916,10 @@ def inspect_entry(source: Any, shown: InspectOptions, options: ReadOptions) -> t
 class EarlierProducers:
     def __new__(cls) -> Self: ...
 
+@final
+class RecordedLogs:
+    def __new__(cls) -> Self: ...
+
 def validate_findings(
     source: Any,
     depth_name: str,
@@ -946,6 +928,8 @@ def validate_findings(
     file: FileSource | None = None,
     is_followed: bool = False,
     earlier: EarlierProducers | None = None,
+    recorded: RecordedLogs | None = None,
+    next_file: FileSource | None = None,
 ) -> tuple[list[Finding], IoStats, tuple[int, int, int, int] | None]: ...
 
 @final
@@ -1037,28 +1021,15 @@ def committed_transactions(files: Sequence[SegmentFile], options: ReadOptions) -
 _Last: TypeAlias = tuple[int, int, int]
 
 @final
-class Tail:
-    """Describe the end of a log after its last batch.
-
-    Attributes:
-        kind: "complete": the batch is the end. "torn": inside an entry that may still be written. "zeros": zeros of a preallocated
-            file. "damaged": invalid bytes, or an entry with valid batches after its start.
-        position: position of the bytes after the batch; None for a complete log.
-    """
-
-    @property
-    def kind(self) -> Literal["complete", "torn", "zeros", "damaged"]: ...
-    @property
-    def position(self) -> int | None: ...
-
-@final
 class LogEnd:
     """Describe the end of a growing segment.
 
     Attributes:
         last: the last valid batch, as position, checksum and last offset; None if there is none.
         next_offset: the offset after the last batch; the first offset of the segment if there is none.
-        tail: the bytes after the batch.
+        tail: the bytes after the batch. "complete": the batch is the end. "torn": inside an entry that may still be written. "zeros":
+            zeros of a preallocated file. "damaged": invalid bytes, or an entry with valid batches after its start.
+        position: position of these bytes; None for a complete log.
         stop: position of the zeros at the end, or None.
         finding: the finding of a damaged tail; None if damage is skipped.
         is_cut: True if the last batch of the previous look is gone.
@@ -1069,7 +1040,9 @@ class LogEnd:
     @property
     def next_offset(self) -> int: ...
     @property
-    def tail(self) -> Tail: ...
+    def tail(self) -> Literal["complete", "torn", "zeros", "damaged"]: ...
+    @property
+    def position(self) -> int | None: ...
     @property
     def stop(self) -> int | None: ...
     @property
@@ -1077,22 +1050,20 @@ class LogEnd:
     @property
     def is_cut(self) -> bool: ...
 
-def log_end(
-    path: _Path,
-    base_offset: int,
-    options: ReadOptions,
-    *,
-    since: LogEnd | None = None,
-    is_checked: bool = True,
-) -> LogEnd: ...
-def has_batch(path: _Path, last: _Last, options: ReadOptions) -> bool: ...
+class GrowingLog:
+    def __new__(cls, options: ReadOptions) -> Self: ...
+    def end(self, segment: SegmentFile, *, is_checked: bool = True) -> LogEnd: ...
+    def last_valid(self, segment: SegmentFile) -> LogEnd: ...
+    def has(self, segment: SegmentFile, last: _Last) -> bool: ...
+    def stable_offset(self, segments: Sequence[SegmentFile], until: int) -> int: ...
+    def forget_others(self, segments: Sequence[SegmentFile]) -> None: ...
 
-@final
-class StableOffset:
-    """Track the last stable offset of a growing partition."""
-
-    def __new__(cls) -> Self: ...
-    def find(self, segments: Sequence[tuple[_Path, int]], until: int, options: ReadOptions) -> int: ...
+class Follower:
+    @property
+    def next_offset(self) -> int | None: ...
+    def __new__(cls, start: int | None, options: ReadOptions, wait: float = 0.0) -> Self: ...
+    def begin(self, segments: Sequence[SegmentFile]) -> None: ...
+    def next_found(self) -> tuple[SegmentFile, _Part, int | None] | tuple[SegmentFile, Finding] | str | SegmentKeyError | None: ...
 
 def validate_log(
     files: Sequence[tuple[_Path, int | None, tuple[int, int | None] | None, int | None]],
@@ -1103,6 +1074,7 @@ def validate_log(
     reports_shared: bool = True,
     previous: FileSource | None = None,
     is_followed: bool = False,
+    recorded: RecordedLogs | None = None,
 ) -> tuple[list[Finding], IoStats, list[tuple[int, int, int, int] | None]]: ...
 def rebuild_indexes(
     log_paths: Sequence[tuple[_Path, int]], out_dir: _Path, *, index_interval_bytes: int | None = None

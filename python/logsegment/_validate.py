@@ -17,8 +17,9 @@ from logsegment._core import (
     Finding,
     InvalidError,
     RecordBatchError,
+    RecordedLogs,
     SegmentFile,
-    SegmentIndex,
+    SegmentLookup,
     TruncatedError,
     decode,
     ensure_log_segment,
@@ -361,17 +362,18 @@ def validate_segments(files: Sequence[SegmentFile], directories: Sequence[str], 
     return Report(_with_lost_indexes([*findings, *misnamed], files), stats, surveys, has_checksums=options.check_crc)
 
 
-def validate_sidecars(files: Sequence[SegmentFile], directories: Sequence[str] = ()) -> Report:
+def validate_sidecars(files: Sequence[SegmentFile], directories: Sequence[str] = (), *, recorded: RecordedLogs | None = None) -> Report:
     """Validate the files next to segments; the logs themselves are not validated.
 
     Args:
         files: as in `validate_segments`.
         directories: as in `validate_segments`.
+        recorded: the headers of these segments, if they were validated before.
 
     Raises:
         OSError: if a file cannot be read.
     """
-    findings, stats, _ = validate_log([_named(file) for file in files], directories, None, ReadOptions())
+    findings, stats, _ = validate_log([_named(file) for file in files], directories, None, ReadOptions(), recorded=recorded)
     # Damage of an upload is reported with its log.
     found = [finding for finding in findings if not finding.rule.startswith("TS-")]
     return Report(_with_lost_indexes(found, files), stats)
@@ -392,7 +394,7 @@ def _end_of(file: SegmentFile | None) -> FileSource | None:
     if file is None or _named(file)[1] is None:
         return None
     try:
-        last = SegmentIndex(file.path, file.base_offset or 0).last_batch()
+        last = SegmentLookup(file).last_batch()
     except RecordBatchError:
         return FileSource(file.path)
     except OSError:

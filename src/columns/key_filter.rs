@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, make_array};
-use arrow_data::transform::MutableArrayData;
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{Schema, SchemaRef};
 
 use super::schema::Column;
+use super::selection::selected;
 use super::stream::BatchSource;
 use super::value_notes::ValueNotes;
 use crate::decode::Stats;
@@ -47,22 +47,6 @@ impl KeyFilter {
         }
         Some(runs)
     }
-
-    fn chosen(&self, batch: &RecordBatch, runs: &[(usize, usize)]) -> std::result::Result<RecordBatch, ArrowError> {
-        let rows: usize = runs.iter().map(|(start, end)| end - start).sum();
-        let columns = batch.columns().iter().take(self.width);
-        let arrays = columns.map(|column| match runs {
-            [(start, end)] => Ok(column.slice(*start, end - start)),
-            _ => {
-                let data = column.to_data();
-                let mut taken = MutableArrayData::new(vec![&data], false, rows);
-                runs.iter().try_for_each(|(start, end)| taken.try_extend(0, *start, *end))?;
-                Ok(make_array(taken.freeze()))
-            }
-        });
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays.collect::<std::result::Result<_, ArrowError>>()?, &options)
-    }
 }
 
 fn key_of(keys: &ArrayRef, row: usize) -> Option<&[u8]> {
@@ -82,7 +66,8 @@ impl BatchSource for KeyFilter {
             let internal = |what: String| ErrorKind::Internal { what };
             let runs = self.runs(&batch).ok_or_else(|| internal("the column of keys is missing".to_owned()))?;
             if !runs.is_empty() {
-                let chosen = self.chosen(&batch, &runs).map_err(|error| internal(error.to_string()))?;
+                let chosen =
+                    selected(batch.columns().iter().take(self.width), &self.schema, &runs).map_err(|error| internal(error.to_string()))?;
                 self.kept += crate::wire::as_u64(chosen.num_rows());
                 return Ok(Some(chosen));
             }

@@ -25,6 +25,7 @@ mod record_metadata;
 pub mod records;
 pub mod rows;
 pub mod schema;
+pub mod selection;
 pub mod source_chain;
 pub mod stream;
 mod value_notes;

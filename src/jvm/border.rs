@@ -8,8 +8,8 @@ use std::slice;
 use crate::error::{Error, ErrorKind};
 use crate::jvm::reader::{Next, TaskReader};
 
-/// Numbers before those of the columns: address and length of the error's text, bytes read, bytes decompressed, batches read, batches
-/// skipped, records.
+/// Numbers before those of the columns: address and length of a text (the error, or the warnings at the end), bytes read, bytes
+/// decompressed, batches read, batches skipped, records.
 const HEAD: usize = 7;
 const END: i64 = -1;
 const FAILED: i64 = -2;

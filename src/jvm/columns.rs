@@ -23,7 +23,12 @@ fn describe(data: &ArrayData, numbers: &mut Vec<i64>) {
     let buffer = |index: usize| data.buffers().get(index).map_or(0, |buffer| address(buffer.as_ptr()));
     let is_whole = matches!(data.data_type(), DataType::Struct(_));
     numbers.extend([validity, first_bit, buffer(0), if is_whole { 0 } else { long(data.offset()) }, buffer(1)]);
-    for child in data.child_data() {
+    let children = match data.data_type() {
+        // Keys and values are the children of a map there, without the struct between them.
+        DataType::Map(..) => data.child_data().first().map(ArrayData::child_data).unwrap_or_default(),
+        _ => data.child_data(),
+    };
+    for child in children {
         describe(child, numbers);
     }
 }

@@ -5,6 +5,15 @@
 
 mod border;
 mod columns;
+mod error_text;
+mod fields;
+mod note;
+mod opening;
+mod outputs;
 mod reader;
+mod rows;
+mod share;
+mod spark_types;
 mod stored;
 mod task;
+mod value_schemas;

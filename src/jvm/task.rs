@@ -1,49 +1,97 @@
 //! The data of a task: bytes that Python wrote go in, what is read comes out. `logsegment.spark.jvm.tasks` writes them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
 
 use crate::codec::Plugins;
-use crate::columns::{BinaryKind, OnError, Projection, StreamOptions};
-use crate::decode::{DecodeOptions, OffsetRange};
+use crate::columns::{BinaryKind, OnError, Projection, StreamOptions, stream};
+use crate::decode::{DecodeOptions, Isolation, OffsetRange, Transactions, Unreadable};
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::Ending;
 use crate::interrupt::Interrupt;
-use crate::io::{has_next, named_offset};
+use crate::jvm::fields::{Fields, NONE};
+use crate::jvm::note::Note;
+use crate::jvm::outputs::Outputs;
+use crate::jvm::share::Share;
+use crate::jvm::value_schemas::ValueSchemas;
 use crate::limits::Limits;
 use crate::model::Formats;
 use crate::model::timestamp::TimeRange;
-use crate::wire::Cursor;
-
-/// A number that is not given.
-const NONE: i64 = i64::MIN;
+use crate::values::outputs::Part as ValuePart;
+use crate::values::{self, TypedOptions};
 
 /// What one Spark task reads.
 pub struct Task {
-    /// What follows an error about damage: the option that skips it.
-    pub hint: String,
-    /// The options that all parts share.
-    pub options: StreamOptions,
+    /// What all tasks of the query share.
+    pub query: Query,
     /// The bytes of segments, in order.
     pub parts: Vec<Part>,
 }
 
+/// What the tasks of a query share.
+pub struct Query {
+    /// What follows an error about damage: the option that skips it.
+    pub hint: String,
+    /// How records are decoded.
+    pub options: StreamOptions,
+    /// What to do at damage.
+    pub mode: Mode,
+    /// A file that is gone or was cut ends the query.
+    pub fails_on_data_loss: bool,
+    /// The columns that Spark gets.
+    pub outputs: Outputs,
+    /// How keys and values are decoded, if the columns need it.
+    pub typed: Option<TypedOptions>,
+    /// The columns that are decoded.
+    pub schema: SchemaRef,
+}
+
+/// Spark's modes at damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// FAILFAST: end with the error.
+    Fail,
+    /// PERMISSIVE: continue, with a row for each skipped place if the read has the corrupt column.
+    Report,
+    /// DROPMALFORMED: continue.
+    Drop,
+}
+
 /// Bytes of a segment, and how they are read.
 pub struct Part {
+    /// The bytes.
+    pub bytes: SegmentBytes,
+    /// The name of its topic, as all its records have it.
+    pub topic: Option<String>,
+    /// The number of its partition.
+    pub partition: Option<i32>,
+    /// The part of its damage that this task reports.
+    pub share: Share,
+    /// What the driver knows of the file.
+    pub finding: Option<Note>,
+    wanted: OffsetRange,
+    shared: OffsetRange,
+    times: Option<TimeRange>,
+    is_tail_strict: bool,
+    isolation: Isolation,
+}
+
+/// Bytes of a file.
+#[derive(Clone, Debug)]
+pub struct SegmentBytes {
     /// The file.
     pub path: PathBuf,
     /// First byte.
     pub start: u64,
     /// Byte after the last one; `None` for the end of the file.
     pub end: Option<u64>,
-    segment: OffsetRange,
-    wanted: OffsetRange,
-    share: OffsetRange,
-    times: Option<TimeRange>,
-    topic: Option<String>,
-    partition: Option<i32>,
-    is_tail_strict: bool,
-    next_offset: Option<i64>,
-    is_inner: bool,
+    /// The offsets that the batches may hold.
+    pub offsets: OffsetRange,
+    /// The first offset of the next segment.
+    pub next_offset: Option<i64>,
+    /// The range ends where another entry of the file begins.
+    pub is_inner: bool,
 }
 
 impl Task {
@@ -52,40 +100,35 @@ impl Task {
     /// # Errors
     /// `Internal` if the bytes are not those of this version.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let mut fields = Fields(Cursor::new(bytes, "INTERNAL"));
-        let task = fields.task().map_err(|_| Error::from(ErrorKind::Internal { what: "the data of a Spark task is unreadable".into() }))?;
-        if fields.0.left().is_empty() {
-            Ok(task)
-        } else {
-            Err(ErrorKind::Internal { what: "the data of a Spark task is too long".into() }.into())
-        }
+        let mut fields = Fields::new(bytes);
+        let task = task(&mut fields).map_err(|error| match error.kind() {
+            ErrorKind::Usage { .. } => error,
+            _ => ErrorKind::Internal { what: "the data of a Spark task is unreadable".into() }.into(),
+        })?;
+        if fields.is_at_end() { Ok(task) } else { Err(ErrorKind::Internal { what: "the data of a Spark task is too long".into() }.into()) }
+    }
+}
+
+impl Query {
+    /// True if the read continues after damage.
+    pub fn skips_damage(&self) -> bool {
+        self.mode != Mode::Fail
     }
 }
 
 impl Part {
-    /// Return what follows the last byte. Ask after the file was opened: a broker cuts a log by deleting the next segment first.
-    pub fn ending(&self) -> Ending {
-        match (self.end, self.next_offset) {
-            (Some(at), _) if self.is_inner => Ending::Entry { at },
-            (_, Some(next)) if has_next(&self.path, next) => Ending::Segment { first: named_offset(&self.path), next },
-            _ => Ending::Open,
-        }
-    }
-
-    /// The first offset of the next segment.
-    pub fn next_offset(&self) -> Option<i64> {
-        self.next_offset
-    }
-
-    /// True if the range ends where another entry of the file begins.
-    pub fn is_inner(&self) -> bool {
-        self.is_inner
-    }
-
     /// The options of this part.
     pub fn options(&self, shared: &StreamOptions) -> StreamOptions {
-        let decode =
-            DecodeOptions { offsets: self.wanted, share: self.share, times: self.times, segment: self.segment, ..shared.decode.clone() };
+        let decode = DecodeOptions {
+            offsets: self.wanted,
+            share: self.shared,
+            times: self.times,
+            segment: self.bytes.offsets,
+            isolation: self.isolation.clone(),
+            // Each part reports the end of the committed records by itself.
+            undecided_reported: Arc::default(),
+            ..shared.decode.clone()
+        };
         StreamOptions {
             decode,
             topic: self.topic.clone(),
@@ -96,136 +139,180 @@ impl Part {
     }
 }
 
-struct Fields<'a>(Cursor<'a>);
-
-impl Fields<'_> {
-    fn task(&mut self) -> Result<Task> {
-        let columns = (0..self.len()?).map(|_| self.text()).collect::<Result<Vec<_>>>()?;
-        let most_rows = self.size()?;
-        let (hint, registry) = (self.text()?, self.text()?);
-        let mut options = self.options(&columns, most_rows)?;
-        options.decode.codecs.plugins = Plugins::absent(&registry);
-        let parts = (0..self.len()?).map(|_| self.part()).collect::<Result<_>>()?;
-        Ok(Task { hint, options, parts })
+impl SegmentBytes {
+    /// The rest of the file, whatever its name says.
+    pub fn after(&self, end: u64) -> Self {
+        Self { path: self.path.clone(), start: end, end: None, offsets: OffsetRange::default(), next_offset: None, is_inner: false }
     }
+}
 
-    fn options(&mut self, columns: &[String], most_rows: usize) -> Result<StreamOptions> {
-        let projection = Projection::named(Some(columns), BinaryKind::Binary)
-            .map_err(|error| Error::from(ErrorKind::Usage { argument: "columns", problem: error.to_string() }))?;
-        let formats = Formats::later(self.long()? != 0);
-        let (batch_size, batch_bytes) = (self.size()?.min(most_rows).max(1), self.size()?.max(1));
-        let decode = DecodeOptions { formats, limits: self.limits()?, ..DecodeOptions::default() };
-        Ok(StreamOptions {
-            decode,
-            projection: Projection { has_null_headers: true, ..projection },
-            topic: None,
-            partition: None,
-            on_error: OnError::Raise,
-            is_tail_strict: false,
-            batch_size,
-            batch_bytes,
-            keys: None,
-            threads: 1,
-            interrupt: Interrupt::default(),
-        })
-    }
+fn task(fields: &mut Fields<'_>) -> Result<Task> {
+    let wanted = fields.list(Fields::text)?;
+    let most_rows = fields.size()?;
+    let query = query(fields, wanted, most_rows)?;
+    let parts = fields.list(part)?;
+    Ok(Task { query, parts })
+}
 
-    fn limits(&mut self) -> Result<Limits> {
-        Ok(Limits {
-            max_batch_bytes: self.unsigned()?,
-            max_decompressed_bytes: self.unsigned()?,
-            max_ratio: self.unsigned()?,
-            max_records: self.unsigned()?,
-            max_headers: self.unsigned()?,
-            max_nesting: u32::try_from(self.unsigned()?).unwrap_or(u32::MAX),
-        })
+fn query(fields: &mut Fields<'_>, wanted: Vec<String>, most_rows: usize) -> Result<Query> {
+    let (hint, registry) = (fields.text()?, fields.text()?);
+    let formats = Formats::later(fields.flag()?);
+    let (batch_size, batch_bytes) = (fields.size()?.min(most_rows).max(1), fields.size()?.max(1));
+    let limits = limits(fields)?;
+    let mode = match fields.long()? {
+        0 => Mode::Fail,
+        1 => Mode::Report,
+        _ => Mode::Drop,
+    };
+    let unreadable = if fields.flag()? { Unreadable::Skip } else { Unreadable::Raise };
+    let fails_on_data_loss = fields.flag()?;
+    let mut outputs = Outputs::new(wanted, fields.given_text()?);
+    let typed_names = fields.list(Fields::text)?;
+    if outputs.show_findings_of_values(mode) {
+        outputs.decode_for_findings(typed_names);
     }
+    let (values, keys) = (ValueSchemas::parse(fields)?, ValueSchemas::parse(fields)?);
+    let names = outputs.decoded();
+    let plan = |schemas: Option<ValueSchemas>, part| schemas.map_or(Ok(None), |schemas| schemas.plan(names, part));
+    let typed = TypedOptions::of(names, plan(values, ValuePart::Value)?, plan(keys, ValuePart::Key)?);
+    let raw = typed.as_ref().map_or_else(|| names.to_vec(), TypedOptions::raw_names);
+    let projection = Projection::named(Some(&raw), BinaryKind::Binary)
+        .map_err(|error| Error::from(ErrorKind::Usage { argument: "columns", problem: error.to_string() }))?;
+    let mut decode = DecodeOptions { formats, limits, unreadable, ..DecodeOptions::default() };
+    decode.codecs.plugins = Plugins::absent(&registry);
+    let options = StreamOptions {
+        decode,
+        projection: Projection { has_null_headers: true, ..projection },
+        topic: None,
+        partition: None,
+        on_error: if mode == Mode::Fail { OnError::Raise } else { OnError::Skip },
+        is_tail_strict: false,
+        batch_size,
+        batch_bytes,
+        keys: None,
+        threads: 1,
+        interrupt: Interrupt::default(),
+    };
+    let schema = match &typed {
+        Some(typed) => values::schema_of(&options, typed)?,
+        None => stream::schema_of(&options),
+    };
+    Ok(Query { hint, options, mode, fails_on_data_loss, outputs, typed, schema })
+}
 
-    fn part(&mut self) -> Result<Part> {
-        Ok(Part {
-            path: self.path()?,
-            start: self.unsigned()?,
-            end: self.given()?.and_then(|end| u64::try_from(end).ok()),
-            // A range without a first offset begins at the least number there is, which is also the mark of none.
-            segment: OffsetRange { start: self.long()?, end: self.given()? },
-            wanted: OffsetRange { start: self.long()?, end: self.given()? },
-            share: OffsetRange { start: self.long()?, end: self.given()? },
-            times: self.times()?,
-            topic: if self.long()? == 0 { None } else { Some(self.text()?) },
-            partition: self.given()?.and_then(|partition| i32::try_from(partition).ok()),
-            is_tail_strict: self.long()? != 0,
-            next_offset: self.given()?,
-            is_inner: self.long()? != 0,
-        })
-    }
+fn limits(fields: &mut Fields<'_>) -> Result<Limits> {
+    Ok(Limits {
+        max_batch_bytes: fields.unsigned()?,
+        max_decompressed_bytes: fields.unsigned()?,
+        max_ratio: fields.unsigned()?,
+        max_records: fields.unsigned()?,
+        max_headers: fields.unsigned()?,
+        max_nesting: u32::try_from(fields.unsigned()?).unwrap_or(u32::MAX),
+    })
+}
 
-    fn long(&mut self) -> Result<i64> {
-        self.0.take_array("task").map(i64::from_be_bytes)
-    }
+fn part(fields: &mut Fields<'_>) -> Result<Part> {
+    let (path, start, end) = (fields.path()?, fields.unsigned()?, fields.given_unsigned()?);
+    let (offsets, wanted, shared) = (range(fields)?, range(fields)?, range(fields)?);
+    let times = times(fields)?;
+    let topic = fields.given_text()?;
+    let partition = fields.given()?.and_then(|partition| i32::try_from(partition).ok());
+    let is_tail_strict = fields.flag()?;
+    let bytes = SegmentBytes { path, start, end, offsets, next_offset: fields.given()?, is_inner: fields.flag()? };
+    let isolation = isolation(fields)?;
+    let (first, resumes) = (fields.long()?, fields.flag()?);
+    let share = Share { first, offsets: wanted.and(shared), resumes };
+    let finding = if fields.flag()? { Some(Note::parse(fields)?) } else { None };
+    Ok(Part { bytes, topic, partition, share, finding, wanted, shared, times, is_tail_strict, isolation })
+}
 
-    /// A number; limits that are lifted are the largest one.
-    fn unsigned(&mut self) -> Result<u64> {
-        self.0.take_array("task").map(u64::from_be_bytes)
-    }
+/// A range without a first offset begins at the least number there is, which is also the mark of none.
+fn range(fields: &mut Fields<'_>) -> Result<OffsetRange> {
+    Ok(OffsetRange { start: fields.long()?, end: fields.given()? })
+}
 
-    fn times(&mut self) -> Result<Option<TimeRange>> {
-        let (start, end) = (self.long()?, self.given()?);
-        Ok((start != NONE || end.is_some()).then_some(TimeRange { start, end }))
-    }
+fn times(fields: &mut Fields<'_>) -> Result<Option<TimeRange>> {
+    let (start, end) = (fields.long()?, fields.given()?);
+    Ok((start != NONE || end.is_some()).then_some(TimeRange { start, end }))
+}
 
-    fn given(&mut self) -> Result<Option<i64>> {
-        self.long().map(|value| (value != NONE).then_some(value))
+/// The transactions of a committed read.
+fn isolation(fields: &mut Fields<'_>) -> Result<Isolation> {
+    if !fields.flag()? {
+        return Ok(Isolation::ReadUncommitted);
     }
+    let (stable, aborted, undecided) = (fields.given()?, fields.list(transaction)?, fields.list(transaction)?);
+    Ok(Isolation::ReadCommitted(Arc::new(Transactions::from_parts(aborted, undecided, stable))))
+}
 
-    fn size(&mut self) -> Result<usize> {
-        Ok(usize::try_from(self.unsigned()?).unwrap_or(usize::MAX))
-    }
-
-    fn len(&mut self) -> Result<i32> {
-        self.0.take_i32("task")
-    }
-
-    fn bytes(&mut self) -> Result<&[u8]> {
-        let len = self.len()?;
-        self.0.take(usize::try_from(len).unwrap_or(usize::MAX), "task")
-    }
-
-    fn text(&mut self) -> Result<String> {
-        Ok(String::from_utf8_lossy(self.bytes()?).into_owned())
-    }
-
-    /// Names of files are bytes, which need not be text.
-    #[cfg(unix)]
-    fn path(&mut self) -> Result<PathBuf> {
-        use std::os::unix::ffi::OsStrExt;
-        Ok(std::ffi::OsStr::from_bytes(self.bytes()?).into())
-    }
-
-    #[cfg(not(unix))]
-    fn path(&mut self) -> Result<PathBuf> {
-        Ok(self.text()?.into())
-    }
+/// Producer id, first offset and last offset.
+fn transaction(fields: &mut Fields<'_>) -> Result<(i64, i64, i64)> {
+    Ok((fields.long()?, fields.long()?, fields.long()?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn counted(text: &[u8]) -> Vec<u8> {
+        [&i32::try_from(text.len()).unwrap().to_be_bytes()[..], text].concat()
+    }
+
+    fn longs(numbers: &[i64]) -> Vec<u8> {
+        numbers.iter().flat_map(|number| number.to_be_bytes()).collect()
+    }
+
+    fn count(number: i32) -> Vec<u8> {
+        number.to_be_bytes().to_vec()
+    }
+
+    /// The schema of all values, with an id.
+    fn schemas() -> Vec<u8> {
+        let entry = [count(1), longs(&[7, 0]), counted(b"AVRO"), counted(b"\"long\""), count(0), count(0)].concat();
+        let known = [counted(b"confluent"), counted(b"avro"), count(1), longs(&[0, NONE, 0]), count(0), longs(&[NONE]), counted(b"int64")];
+        [longs(&[1]), entry, known.concat()].concat()
+    }
+
+    /// A task of one part with values, transactions and a finding.
+    fn data() -> Vec<u8> {
+        let columns = [count(2), counted(b"offset"), counted(b"valueRecord"), longs(&[i64::MAX])].concat();
+        let shared = [counted(b""), counted(b""), longs(&[0, 65536, 1 << 22, 1, 2, 3, 4, 5, 6, 1, 0, 1, 1]), counted(b"_corrupt_record")];
+        let typed = [count(1), counted(b"valueRecord"), schemas(), longs(&[0])].concat();
+        let place =
+            [count(1), counted(b"/orders-0/0.log"), longs(&[0; 10]), longs(&[1]), counted(b"orders"), longs(&[0, 0, 5, 0])].concat();
+        let transactions = [longs(&[1, 7]), count(1), longs(&[1, 2, 3]), count(1), longs(&[4, 5, 6])].concat();
+        let finding = [longs(&[0, 0, 1]), counted(b"SEG-1"), counted(b"info"), counted(b"?"), longs(&[0, 0, NONE, NONE, NONE, 0])];
+        [columns, shared.concat(), typed, place, transactions, finding.concat()].concat()
+    }
+
+    #[test]
+    fn a_task_is_parsed() {
+        let Task { query, parts } = Task::parse(&data()).unwrap();
+        assert_eq!((query.options.batch_size, query.options.decode.limits.max_records, query.mode), (65536, 4, Mode::Report));
+        let Isolation::ReadCommitted(known) = &parts[0].isolation else { panic!("it is committed") };
+        assert_eq!((known.aborted(), known.last_stable_offset()), (vec![(1, 2, 3)], Some(7)));
+        assert_eq!(query.schema.field(1).data_type(), &arrow_schema::DataType::Int64);
+        assert_eq!((parts[0].topic.as_deref(), parts[0].bytes.next_offset), (Some("orders"), Some(5)));
+    }
+
     #[test]
     fn cut_and_prolonged_data_is_an_error() {
-        let mut data = Vec::new();
-        data.extend(1_i32.to_be_bytes());
-        data.extend(6_i32.to_be_bytes());
-        data.extend(b"offset");
-        data.extend(i64::MAX.to_be_bytes());
-        data.extend([0_i32; 2].map(i32::to_be_bytes).concat());
-        data.extend([0_i64, 65536, 1 << 22, 1, 2, 3, 4, 5, 6].map(i64::to_be_bytes).concat());
-        data.extend(0_i32.to_be_bytes());
-        let task = Task::parse(&data).unwrap();
-        assert_eq!((task.options.batch_size, task.options.decode.limits.max_records), (65536, 4));
+        let data = data();
         for len in 0..data.len() {
             assert!(Task::parse(&data[..len]).is_err(), "{len}");
         }
-        assert!(Task::parse(&[data, vec![0]].concat()).is_err());
+        assert!(Task::parse(&[data.clone(), vec![0]].concat()).is_err());
+    }
+
+    #[test]
+    fn changed_data_causes_no_panic() {
+        let data = data();
+        for at in 0..data.len() {
+            for byte in [0, 1, 0x7f, 0xff] {
+                let mut changed = data.clone();
+                changed[at] = byte;
+                drop(Task::parse(&changed));
+            }
+        }
     }
 }

@@ -23,7 +23,7 @@ const MOST_WHOLE: usize = 4 << 10;
 pub struct RecordedHeaders {
     len: u64,
     kept: Mutex<Kept>,
-    /// Bytes that may still be kept, of all logs of a validation.
+    /// Bytes that may still be kept, of all logs of a validation. They are given back with the last reference.
     left: Arc<AtomicUsize>,
 }
 
@@ -32,6 +32,16 @@ struct Kept {
     /// Positions of entries, and where their bytes begin.
     starts: Vec<(u64, usize)>,
     bytes: Vec<u8>,
+    /// Bytes of `left` that are used.
+    used: usize,
+}
+
+/// Its bytes may be kept of other logs.
+impl Drop for RecordedHeaders {
+    fn drop(&mut self) {
+        let used = self.kept().used;
+        self.left.fetch_add(used, Ordering::Relaxed);
+    }
 }
 
 impl RecordedHeaders {
@@ -148,6 +158,7 @@ impl<R> Recording<R> {
         }
         let mut kept = self.headers.kept();
         let begin = kept.bytes.len();
+        kept.used = kept.used.saturating_add(used);
         kept.starts.push((self.next, begin));
         kept.bytes.extend(&self.front);
     }

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Ending;
 use crate::limits::Limits;
 use crate::log::{BatchTrust, Batches, Lookup, Place, Split, no_data_error, sidecar_check};
-use crate::model::{Formats, RecordFormat};
+use crate::model::{BatchHeader, Formats, RecordFormat};
 use crate::sidecar::{OffsetEntry, Parsed, SidecarFinding, SidecarProblem, TimeEntry, offset_index, time_index};
 use crate::validate::Finding;
 use crate::wire::as_u64;
@@ -281,6 +281,14 @@ impl SegmentLookup {
             Err(error) if error.is_about_data() => Ok(Some(0)),
             Err(error) => Err(error),
         }
+    }
+
+    /// The header of the last whole batch, to which the index leads; `None` if there is none.
+    ///
+    /// # Errors
+    /// If headers cannot be read, or the file cannot be read.
+    pub fn last_batch(&self, storage: &dyn Storage) -> Result<Option<BatchHeader>> {
+        self.ask(storage, |lookup| lookup.last_batch())
     }
 
     /// The offset and the position after the last whole batch, to which the index leads; the first of both if there is none.

@@ -4,6 +4,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::columns::findings::FindingRow;
 use crate::py::interrupt::Fetches;
 use crate::validate as core;
+use crate::validate::lost_ranges::Note;
 
 /// Describe one problem of the bytes: rule, severity, position.
 ///
@@ -52,30 +53,28 @@ impl From<&core::Finding> for Finding {
     }
 }
 
-impl Finding {
-    /// The id of the rule.
-    pub fn rule(&self) -> &str {
+impl Note for Finding {
+    fn rule(&self) -> &str {
         &self.rule
     }
 
-    /// The bytes that it is about.
-    pub fn bytes(&self) -> std::ops::Range<u64> {
+    fn bytes(&self) -> std::ops::Range<u64> {
         self.position..self.position.saturating_add(self.length)
     }
 
-    /// Makes it about these bytes too, and what lies between them and its own.
-    pub fn widen(&mut self, bytes: std::ops::Range<u64>) {
+    fn file(&self) -> &str {
+        self.path.rsplit_once('@').map_or(&self.path, |(file, _)| file)
+    }
+
+    fn widen(&mut self, bytes: std::ops::Range<u64>) {
         let end = self.bytes().end.max(bytes.end);
         self.position = self.position.min(bytes.start);
         self.length = end.saturating_sub(self.position);
         self.path = format!("{}@{}", self.file(), self.position);
     }
+}
 
-    /// The file, of a finding about one as a whole.
-    pub fn file(&self) -> &str {
-        self.path.rsplit_once('@').map_or(&self.path, |(file, _)| file)
-    }
-
+impl Finding {
     /// The row of a table that it is.
     pub fn row(&self) -> FindingRow<'_> {
         FindingRow {

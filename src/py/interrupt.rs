@@ -85,9 +85,14 @@ impl Signals {
         *self.upcoming.lock().unwrap_or_else(PoisonError::into_inner) = Some(upcoming);
     }
 
+    /// Takes the range that is read next, whatever its file is.
+    pub fn take_upcoming(&self) -> Option<Upcoming> {
+        self.upcoming.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     /// Takes the range of a file, if it is being opened.
     pub fn expected(&self, path: &Path, bounds: (u64, Option<u64>)) -> Option<Pending<StoredRange>> {
-        let upcoming = self.upcoming.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let upcoming = self.take_upcoming()?;
         Some(upcoming.range).filter(|_| upcoming.path == path && upcoming.bounds == bounds)
     }
 

@@ -14,7 +14,7 @@ use crate::py::interrupt::Signals;
 use crate::py::options::{ReadOptions, choice};
 use crate::py::source;
 use crate::values::json::{Integers, schema_of};
-use crate::values::outputs::{Output, Part, wanted};
+use crate::values::outputs::{Part, planned};
 use crate::values::scan::{Met, scan};
 use crate::values::{self, AnySchema, Entry, Expected, Framing, ReaderSchema, Schemas, TypedOptions, ValueFormat, ValuePlan};
 
@@ -92,9 +92,8 @@ impl ValueSchemas {
 impl ValueSchemas {
     /// Plans the column of the wanted fields.
     pub fn plan(&self, names: &[String], part: Part) -> PyResult<Option<Arc<ValuePlan>>> {
-        let Some(wanted) = wanted(names, part) else { return Ok(None) };
-        let plan = ValuePlan::new(Arc::clone(&self.schemas), &self.expected, &wanted);
-        plan.map(|plan| Some(Arc::new(plan))).map_err(|problem| PyValueError::new_err(format!("schemas: {problem}")))
+        let plan = planned(names, part, &self.schemas, &self.expected);
+        plan.map_err(|problem| PyValueError::new_err(format!("schemas: {problem}")))
     }
 }
 
@@ -112,11 +111,7 @@ fn entry((id, guid, kind, text, referenced, global_ids): &EntryParts) -> PyResul
 /// How keys and values are decoded, if columns need it.
 pub fn typed_options(names: &[String], value: Option<&ValueSchemas>, key: Option<&ValueSchemas>) -> PyResult<Option<TypedOptions>> {
     let plan = |schemas: Option<&ValueSchemas>, part| schemas.map_or(Ok(None), |schemas| schemas.plan(names, part));
-    let (value, key) = (plan(value, Part::Value)?, plan(key, Part::Key)?);
-    if value.is_none() && key.is_none() {
-        return Ok(None);
-    }
-    Ok(Some(TypedOptions { value, key, outputs: names.iter().map(|name| Output::named(name)).collect() }))
+    Ok(TypedOptions::of(names, plan(value, Part::Value)?, plan(key, Part::Key)?))
 }
 
 /// Opens a stream of records, with typed values or without.

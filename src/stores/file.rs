@@ -51,6 +51,46 @@ impl StoredFile {
         Ok(Self { store, location, path, size: meta.size, tag, modified })
     }
 
+    /// Return the first bytes of a small file, at most `most` of them, with one request. The range in the answer names the size of the file.
+    ///
+    /// # Errors
+    /// `NotFound`, `ShortRead`, and those of the store.
+    pub fn read_small(location: &Location, most: u64, interrupt: &Interrupt) -> Result<Bytes, StoreError> {
+        let store = open(location, interrupt)?;
+        wait(&location.to_string(), interrupt, Self::read_whole(store, location.clone(), most))
+    }
+
+    /// Begin to read a small file; see `read_small`.
+    ///
+    /// # Errors
+    /// `Invalid`, and those of opening the store.
+    pub fn begin_small(location: &Location, most: u64, interrupt: &Interrupt) -> Result<Pending<Bytes>, StoreError> {
+        let store = open(location, interrupt)?;
+        Ok(Pending::begin(&handle(&location.to_string())?, Self::read_whole(store, location.clone(), most)))
+    }
+
+    async fn read_whole(store: Store, location: Location, most: u64) -> Result<Bytes, StoreError> {
+        // HDFS has no range that ends after the end of a file.
+        if store.hdfs.is_none() {
+            let options = GetOptions { range: Some((0..most).into()), ..GetOptions::default() };
+            let answer = store.client.get_opts(&path_of(&location)?, options).await;
+            match answer.map_err(|error| store.error(&error, &location)) {
+                Ok(answer) => {
+                    let wanted = answer.meta.size.min(most);
+                    let bytes = answer.bytes().await.map_err(|error| store.error(&error, &location))?;
+                    count_range(as_u64(bytes.len()));
+                    return if as_u64(bytes.len()) == wanted { Ok(bytes) } else { Err(short(&location, wanted, 0)) };
+                }
+                // Of an empty file there is no range.
+                Err(error) if error.kind == StoreErrorKind::Other => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let file = Self::asked(store, location).await?;
+        let end = file.size.min(most);
+        file.fetch(0..end).await
+    }
+
     /// True if each request names the version, so that no later question is needed.
     pub(super) fn has_tag(&self) -> bool {
         self.tag.is_some()
@@ -132,8 +172,7 @@ impl StoredFile {
         if as_u64(bytes.len()) == wanted {
             return Ok(bytes);
         }
-        let text = format!("the store returned fewer than {} at position {}", plural(wanted, "byte"), range.start);
-        Err(StoreError::new(StoreErrorKind::ShortRead, self.location.to_string(), text))
+        Err(short(&self.location, wanted, range.start))
     }
 
     /// Ask the store whether the file is still the one that was opened.
@@ -154,4 +193,9 @@ impl StoredFile {
     fn error(&self, error: &object_store::Error) -> StoreError {
         self.store.error(error, &self.location)
     }
+}
+
+fn short(location: &Location, wanted: u64, position: u64) -> StoreError {
+    let text = format!("the store returned fewer than {} at position {position}", plural(wanted, "byte"));
+    StoreError::new(StoreErrorKind::ShortRead, location.to_string(), text)
 }

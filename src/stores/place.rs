@@ -94,8 +94,12 @@ impl Place {
     /// # Errors
     /// Those of the store or of the system.
     pub fn read(&self, most: u64, interrupt: &Interrupt) -> Result<Option<Bytes>, StoreError> {
-        match self.open(interrupt) {
-            Ok(file) => file.read(0..most, interrupt).map(Some),
+        let read = match self {
+            Self::Local(path) => LocalFile::open(path).and_then(|file| file.read(0..most)),
+            Self::Stored(location) => StoredFile::read_small(location, most, interrupt),
+        };
+        match read {
+            Ok(bytes) => Ok(Some(bytes)),
             Err(error) if matches!(error.kind, StoreErrorKind::NotFound | StoreErrorKind::System(EISDIR)) => Ok(None),
             Err(error) => Err(error),
         }

@@ -44,7 +44,9 @@ enum Ahead {
 impl TieredRange {
     /// The bytes from `start` to `end` (exclusive), or to the end of the file. The first request is made by the first read.
     pub fn new(file: TieredFile, start: u64, end: Option<u64>, interrupt: Interrupt) -> Self {
-        let end = end.unwrap_or(u64::MAX).min(file.size());
+        let end = end.unwrap_or(u64::MAX);
+        // The bytes of a lost segment are those of its object, so that a range of the segment may begin after them.
+        let end = if matches!(file.content(), Content::Lost(_)) { end } else { end.min(file.size()) };
         let plain = |stored: &StoredFile, stop: u64| {
             let range = StoredRange::new(stored.clone(), start, Some(end.min(stop)), interrupt.clone());
             Ahead::Plain(Box::new(range), end.min(stop), (0, 0))

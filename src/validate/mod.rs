@@ -6,6 +6,7 @@ mod finding;
 mod findings;
 mod gaps;
 mod kind;
+pub mod lost_ranges;
 mod message;
 mod producers;
 mod record;

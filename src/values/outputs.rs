@@ -1,8 +1,12 @@
 //! The columns of a read with typed values: those of records, and those of what values say.
 
+use std::sync::Arc;
+
 use arrow_schema::{DataType, Field, FieldRef, Fields};
 
-use super::plan::ValuePlan;
+use super::payload::Read;
+use super::plan::{Expected, ValuePlan};
+use super::schemas::Schemas;
 use super::wanted::{Wanted, names_of};
 
 /// The columns of the values that a user gets without asking, and of the keys.
@@ -65,6 +69,15 @@ pub fn wanted(names: &[String], part: Part) -> Option<Wanted> {
         _ => None,
     });
     (!outputs.is_empty()).then(|| Wanted::of(paths))
+}
+
+/// Return how the keys or the values of a read become columns with these names; `None` if no column needs them.
+///
+/// # Errors
+/// As `ValuePlan::new`.
+pub fn planned(names: &[String], part: Part, schemas: &Arc<Schemas>, expected: &Expected) -> Read<Option<Arc<ValuePlan>>> {
+    let Some(wanted) = wanted(names, part) else { return Ok(None) };
+    ValuePlan::new(Arc::clone(schemas), expected, &wanted).map(|plan| Some(Arc::new(plan)))
 }
 
 /// The path to a field in structs of structs: the number of the member at each level, and the field.

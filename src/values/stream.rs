@@ -30,6 +30,12 @@ pub struct TypedOptions {
 }
 
 impl TypedOptions {
+    /// The options of a read of columns with these names; `None` if nothing is decoded.
+    pub fn of(names: &[String], value: Option<Arc<ValuePlan>>, key: Option<Arc<ValuePlan>>) -> Option<Self> {
+        let outputs = names.iter().map(|name| Output::named(name)).collect();
+        (value.is_some() || key.is_some()).then_some(Self { value, key, outputs })
+    }
+
     /// The plan of keys or of values.
     pub fn plan(&self, part: Part) -> Option<&Arc<ValuePlan>> {
         match part {

@@ -42,12 +42,20 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer of the server."""
+    """An answer of the server.
+
+    Attributes:
+        status, reason, headers, body: all of it.
+        sent: bytes of the body after which the gate ends the connection; below 0 it sends no header either. None for the whole answer.
+        ending: called before the gate ends the connection.
+    """
 
     status: int
     reason: str
     headers: Sequence[tuple[str, str]]
     body: bytes
+    sent: int | None = None
+    ending: Callable[[], object] = bool
 
 
 class GatedServer:
@@ -156,13 +164,17 @@ def _gate(server: GatedServer) -> ThreadingHTTPServer:
             else:
                 answer = server.answer(request)
                 server.count(request, len(answer.body))
-            self.send_response_only(answer.status, answer.reason)
-            for name, value in answer.headers:
-                self.send_header(name, value)
             # A client may have stopped waiting.
             with suppress(ConnectionError):
-                self.end_headers()
-                self.wfile.write(answer.body)
+                if answer.sent is None or answer.sent >= 0:
+                    self.send_response_only(answer.status, answer.reason)
+                    for name, value in answer.headers:
+                        self.send_header(name, value)
+                    self.end_headers()
+                    self.wfile.write(answer.body[: answer.sent])
+                if answer.sent is not None:
+                    answer.ending()
+                    self.close_connection = True
 
         def log_message(self, format: str, *args: object) -> None:
             pass

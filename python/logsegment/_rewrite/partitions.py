@@ -17,7 +17,7 @@ from logsegment._core import (
     PartitionEnd,
     RecordBatchError,
     SegmentFile,
-    SegmentIndex,
+    SegmentLookup,
     rebuild_indexes,
     without_ended_transactions,
 )
@@ -188,7 +188,7 @@ def parts_from_log_start(file: SegmentFile, read: ReadOptions) -> tuple[list[byt
     """
     log_start = file.log_start or 0
     below = FoundSegments([file]).records_before(log_start)
-    position, batch, _ = SegmentIndex(file.path, file.base_offset or 0, file.next_offset).find_offset(log_start)
+    position, batch = SegmentLookup(file).find_offset(log_start)
     if batch is None:
         return [], below
     end = position + batch[0]
@@ -219,7 +219,7 @@ def _latest_snapshot(file: SegmentFile, after: int) -> bytes | None:
     *_, last = file.siblings()
     found = None
     with suppress(RecordBatchError):
-        found = SegmentIndex(last.path, last.base_offset or 0).last_batch()
+        found = SegmentLookup(last).last_batch()
     end = last.base_offset or 0 if found is None else found[2] + 1
     offsets = [offset for name in names_in(file.directory) if (offset := snapshot_offset(name)) is not None and after < offset <= end]
     return _snapshot(file.directory, max(offsets)) if offsets else None

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from logsegment._core import BatchHeader, RecordBatchError, SegmentFile, SegmentIndex, batch_headers, batch_stream
+from logsegment._core import BatchHeader, RecordBatchError, SegmentFile, SegmentLookup, batch_headers, batch_stream
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment._output import new_file
@@ -93,7 +93,7 @@ def _has_far_offset(file: SegmentFile) -> bool:
     if end is not None and end - 1 - base <= MOST:
         return False
     try:
-        last = SegmentIndex(file.path, base).last_batch()
+        last = SegmentLookup(file).last_batch()
     except RecordBatchError:
         # A read of the segment reports the damage.
         return False

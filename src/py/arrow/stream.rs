@@ -19,8 +19,8 @@ use crate::py::arrow::libraries;
 use crate::py::arrow::table::ArrowTable;
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Signals;
-use crate::py::lost_ranges;
 use crate::validate as core;
+use crate::validate::lost_ranges;
 
 /// Stream Arrow record batches, read on demand.
 ///

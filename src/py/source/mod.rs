@@ -5,6 +5,8 @@ pub mod file_object;
 pub mod keys;
 pub mod local_paths;
 pub mod paths;
+pub mod recorded;
+pub mod sidecars;
 pub mod storage;
 pub mod store;
 pub mod uris;

@@ -42,14 +42,6 @@ impl Segment {
     }
 }
 
-/// The path of a file next to a log.
-pub fn sidecar(log: &Path, suffix: &str) -> PathBuf {
-    match log.file_name().and_then(|name| name.to_str()) {
-        Some(name) => log.with_file_name(SidecarNames::of_log(name).of(suffix)),
-        None => log.with_extension(suffix),
-    }
-}
-
 impl Entries for Segment {
     fn source(&self, start: u64) -> Result<Source> {
         Ok(recovering(&self.path, start, None, &self.signals)?)

@@ -18,11 +18,12 @@ use crate::log::bounds::first_valid_entry;
 use crate::log::{ReadAt, RecordedHeaders, Recording};
 use crate::model::UploadOffsets;
 use crate::py::errors::{self, RecordBatchError};
+use crate::py::finding;
 use crate::py::interrupt::{Signals, Upcoming};
 use crate::py::source::{keys, uris};
-use crate::py::{finding, lost_ranges};
 use crate::stores::{self, Location, Place, PlaceEntry, StorageOptions, StoreError, StoreErrorKind, StoredFile};
 use crate::tiered::{self, Part, TieredFile, TieredRange, Uri};
+use crate::validate::lost_ranges;
 use crate::wire::as_u64;
 
 /// A file of a store, read at any position through one window of bytes that grows while the reading goes on front to back.
@@ -336,13 +337,10 @@ pub fn shown(path: &Path) -> String {
 /// When the store does not answer.
 pub fn read(uri: &Path, most: u64, signals: &Arc<Signals>) -> io::Result<Option<Vec<u8>>> {
     if let Some(location) = located(uri) {
-        let bytes = asked(signals, || {
-            let interrupt = signals.interrupt();
-            match StoredFile::open(&location?, &interrupt) {
-                Ok(file) => file.read(0..most, &interrupt).map(Some),
-                Err(error) if error.kind == StoreErrorKind::NotFound => Ok(None),
-                Err(error) => Err(error),
-            }
+        let bytes = asked(signals, || match StoredFile::read_small(&location?, most, &signals.interrupt()) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind == StoreErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
         });
         return bytes.map(|bytes| bytes.map(|bytes| bytes.to_vec()));
     }
@@ -433,7 +431,7 @@ pub fn uploaded<T: Send>(signals: &Signals, uri: &Path, ask: impl FnOnce() -> ti
 }
 
 /// Asks a store without the interpreter; the exception for an error is kept for the verb.
-fn asked<T: Send>(signals: &Signals, ask: impl FnOnce() -> stores::Result<T> + Send) -> io::Result<T> {
+pub(super) fn asked<T: Send>(signals: &Signals, ask: impl FnOnce() -> stores::Result<T> + Send) -> io::Result<T> {
     released(ask).map_err(|error| raised_later(signals, error.into()))
 }
 

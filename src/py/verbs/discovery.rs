@@ -11,6 +11,7 @@ use crate::py::options::{option, options};
 use crate::py::source::storage::PyStorage;
 use crate::py::source::store;
 use crate::py::verbs::segment_file::SegmentFile;
+use crate::validate::lost_ranges::Note;
 
 options! {
     /// `logsegment._options.PartitionOptions`; defaults and docs are there.

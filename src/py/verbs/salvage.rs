@@ -11,11 +11,11 @@ use crate::interrupt::Interrupt;
 use crate::py::bytes_writer;
 use crate::py::finding::Finding;
 use crate::py::interrupt::Signals;
-use crate::py::lost_ranges;
 use crate::py::options::{ReadOptions, option};
 use crate::py::output::Output;
 use crate::py::source::Snapshot;
 use crate::salvage::{Account, Fit, Found, LostRange, OrderedLog, Passes, SalvageOptions, Salvager, changed};
+use crate::validate::lost_ranges;
 use crate::wire::{Sink, as_u64};
 
 /// Position, bytes, first offset, last offset, entries.

@@ -185,6 +185,12 @@ impl SegmentLookup {
         self.asked(py, core::SegmentLookup::end)
     }
 
+    /// Return the position, the size and the last offset of the last whole batch; None if there is none.
+    fn last_batch(&self, py: Python<'_>) -> PyResult<Option<(u64, u64, i64)>> {
+        let last = self.asked(py, core::SegmentLookup::last_batch)?;
+        Ok(last.map(|header| (header.position, header.size, header.last_offset)))
+    }
+
     /// Return the offset after the last batch if it is before an offset; None if it is not, or headers cannot be read.
     ///
     /// Args:

@@ -11,10 +11,11 @@ use crate::interrupt::Interrupt;
 use crate::py::arrow::table::ArrowTable;
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::{Fetches, Signals};
-use crate::py::lost_ranges;
 use crate::py::options::{ReadOptions, depth};
-use crate::py::source::{self, FileSource, paths, store};
+use crate::py::source::recorded::RecordedLogs;
+use crate::py::source::{self, FileSource, OpenedSource, paths, store};
 use crate::validate as core;
+use crate::validate::lost_ranges;
 
 /// Lowest first offset, highest last offset, entries, and the records that their headers count.
 pub type Headers = (i64, i64, u64, i64);
@@ -33,10 +34,16 @@ impl EarlierProducers {
 }
 
 /// Return the findings of a source, counters of the read, and the totals of the headers or None; see `logsegment.validate`.
-/// `file` is the file of the source; `is_followed` is true if another segment follows; `earlier` has the producers of the segments before,
-/// and afterwards those for the next one.
+///
+/// Args:
+///     file: the file of the source.
+///     is_followed: true if another segment follows.
+///     earlier: the producers of the segments before, and afterwards those for the next one.
+///     recorded: gets the headers of a file in a store, for `validate_log`.
+///     next_file: the file that is validated next with the same `recorded`. If it is in a store, it is opened while this one is read.
 #[pyfunction]
-#[pyo3(signature = (source, depth_name, options, *, file=None, is_followed=false, earlier=None))]
+#[pyo3(signature = (source, depth_name, options, *, file=None, is_followed=false, earlier=None, recorded=None, next_file=None))]
+#[expect(clippy::too_many_arguments, reason = "keywords of one call from Python")]
 pub fn validate_findings(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
@@ -45,12 +52,14 @@ pub fn validate_findings(
     file: Option<PyRef<'_, FileSource>>,
     is_followed: bool,
     mut earlier: Option<PyRefMut<'_, EarlierProducers>>,
+    recorded: Option<PyRef<'_, RecordedLogs>>,
+    next_file: Option<PyRef<'_, FileSource>>,
 ) -> PyResult<(Vec<Finding>, Py<PyAny>, Option<Headers>)> {
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
     let (depth, mut decode) = (depth(depth_name)?, options.to_decode()?);
     let source = &source::placed(source)?;
-    let mut opened = source::open(source, &signals)?;
+    let mut opened = opened(source, recorded.as_deref(), next_file.as_deref(), &signals)?;
     let path = source.cast::<FileSource>().ok().map(|file| file.get()).filter(|file| file.start() == 0).map(|file| file.path.clone());
     let resolved = options.reading.resolve(&mut decode, &mut opened);
     if let Some(file) = &file {
@@ -77,6 +86,24 @@ pub fn validate_findings(
         }
     }
     Ok((findings, finding::counters(py, &validator.stats(), signals.fetches())?, headers_of(&validator)))
+}
+
+/// Opens a source; with `recorded` a file so that its headers are kept, and begins to open the next file.
+fn opened(
+    source: &Bound<'_, PyAny>,
+    recorded: Option<&RecordedLogs>,
+    next_file: Option<&FileSource>,
+    signals: &Arc<Signals>,
+) -> PyResult<OpenedSource> {
+    let (Some(recorded), Ok(file)) = (recorded, source.cast::<FileSource>()) else { return source::open(source, signals) };
+    let (py, file) = (source.py(), file.get());
+    recorded.resume(signals);
+    let opened = recorded.open(file, signals).map_err(|error| paths::raised(py, &error, &file.path, signals))?;
+    if let Some(next) = next_file {
+        py.detach(|| next.expect(signals));
+        recorded.suspend(signals);
+    }
+    Ok(opened)
 }
 
 /// Findings as an Arrow table, one row each.

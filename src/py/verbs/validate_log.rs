@@ -1,34 +1,29 @@
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 use pyo3::prelude::*;
 
 use crate::decode::{DecodeOptions, Stats};
 use crate::error::{ErrorKind, Result};
 use crate::interrupt::Interrupt;
-use crate::log::RecordedHeaders;
 use crate::log::kraft_snapshot;
 use crate::log::partition::{Directory, Scope, check, check_checkpoints};
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Signals;
-use crate::py::lost_ranges;
 use crate::py::options::{ReadOptions, depth};
 use crate::py::source::FileSource;
 use crate::py::source::paths::{self, Folder, Segment};
-use crate::py::source::store;
+use crate::py::source::recorded::RecordedLogs;
+use crate::py::source::{sidecars, store};
 use crate::py::verbs::validate::{Headers, findings_of, headers_of};
 use crate::validate as core;
+use crate::validate::lost_ranges;
 
 /// A file by its path, its first offset if its name has one (then it is a segment with sidecar files), the offsets that its batches may
 /// hold: first (inclusive) and end (exclusive), and the first offset of the next segment.
 type Named = (PathBuf, Option<i64>, Option<(i64, Option<i64>)>, Option<i64>);
 /// The findings, counters of the read, and the totals of the headers of each segment.
 type Validation = (Vec<Finding>, Py<PyAny>, Vec<Option<Headers>>);
-
-/// Bytes of headers of all logs that are kept for the files next to them.
-const MOST_HEADERS: usize = 256 << 20;
 
 /// Return the findings of segments and their sidecar files, with the file in the path of each, counters of the read, and the totals of the
 /// headers of each segment or None; see `logsegment.Log.validate`.
@@ -41,8 +36,9 @@ const MOST_HEADERS: usize = 256 << 20;
 ///     reports_shared: check the files of those directories that belong to other segments, or to none, too.
 ///     previous: the end of the previous segment, from the start of a batch; it is not reported.
 ///     is_followed: true if another segment follows the last one, with the markers of its open transactions.
+///     recorded: the headers that `validate_findings` kept of these files; they are taken.
 #[pyfunction]
-#[pyo3(signature = (files, directories, depth_name, options, *, reports_shared=true, previous=None, is_followed=false))]
+#[pyo3(signature = (files, directories, depth_name, options, *, reports_shared=true, previous=None, is_followed=false, recorded=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of one call from Python")]
 pub fn validate_log(
     py: Python<'_>,
@@ -53,12 +49,14 @@ pub fn validate_log(
     reports_shared: bool,
     previous: Option<PyRef<'_, FileSource>>,
     is_followed: bool,
+    recorded: Option<PyRef<'_, RecordedLogs>>,
 ) -> PyResult<Validation> {
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
     let (mut findings, mut stats, mut totals) = (Vec::new(), Stats::default(), Vec::with_capacity(files.len()));
     // A store gives each log once: its headers are held against the files next to it afterwards.
-    let (mut headers, left) = (HashMap::new(), Arc::new(AtomicUsize::new(MOST_HEADERS)));
+    let own_recorded = RecordedLogs::default();
+    let recorded = recorded.as_deref().unwrap_or(&own_recorded);
     if let Some(name) = depth_name {
         let (depth, mut decode) = (depth(name)?, options.to_decode()?);
         let mut before = previous.map(|source| left_by(py, &source, &options)).transpose()?.unwrap_or_default();
@@ -68,9 +66,7 @@ pub fn validate_log(
             let goes_on = base.is_some() && next.is_some_and(|(_, base, ..)| base.is_some());
             let is_followed = next.is_some() || (is_followed && index + 1 == files.len());
             let file = FileSource::segment_of(path.clone(), *segment).followed_by(*next_offset);
-            let opened = file.open_recording(&signals, &left);
-            let (mut opened, recorded) = opened.map_err(|error| paths::raised(py, &error, path, &signals))?;
-            headers.extend(recorded.map(|recorded| (path.clone(), recorded)));
+            let mut opened = recorded.open(&file, &signals).map_err(|error| paths::raised(py, &error, path, &signals))?;
             if let Some((path_of_next, ..)) = files.get(index + 1) {
                 py.detach(|| FileSource::segment_of(path_of_next.clone(), None).expect(&signals));
             }
@@ -102,7 +98,7 @@ pub fn validate_log(
         }
     }
     let scope = if reports_shared { Scope::Directory } else { Scope::Segments };
-    let in_sidecars = py.detach(|| sidecar_findings(files, &directories, scope, &headers, &signals, &interrupt));
+    let in_sidecars = py.detach(|| sidecar_findings(files, &directories, scope, recorded, &signals, &interrupt));
     findings.extend(in_sidecars.map_err(|error| signals.raised(py, &error))?);
     let findings = lost_ranges::merged(&findings, signals.notes());
     Ok((findings, finding::counters(py, &stats, signals.fetches())?, totals))
@@ -150,14 +146,14 @@ fn sidecar_findings(
     files: Vec<Named>,
     directories: &[PathBuf],
     scope: Scope,
-    headers: &HashMap<PathBuf, Arc<RecordedHeaders>>,
+    recorded: &RecordedLogs,
     signals: &Arc<Signals>,
     interrupt: &Interrupt,
 ) -> Result<Vec<core::Finding>> {
     let segment = |named: (PathBuf, i64)| {
-        let recorded = headers.get(&named.0).cloned();
+        let headers = recorded.take(&named.0);
         let (names, segment) = Segment::named(named, signals);
-        (names, segment.with_headers(recorded))
+        (names, segment.with_headers(headers))
     };
     let folder = |path| Folder { path, signals: Arc::clone(signals) };
     let mut findings = Vec::new();
@@ -174,7 +170,8 @@ fn sidecar_findings(
         while let Some(next) = segments.next_if(|(path, _)| path.parent() == Some(&*directory)) {
             partition.push(segment(next));
         }
-        findings.extend(check(&partition, &folder(directory), scope, interrupt)?);
+        let names: Vec<_> = partition.iter().map(|(names, _)| names.clone()).collect();
+        findings.extend(check(&partition, &*sidecars::directory(directory, &names, signals), scope, interrupt)?);
     }
     Ok(findings)
 }

@@ -29,7 +29,7 @@ def end_of(log: Written, on_error: OnError = "raise", *, is_checked: bool = True
 
 
 def known(end: LogEnd) -> tuple[int, str, int | None]:
-    return end.next_offset, end.tail.kind, end.tail.position
+    return end.next_offset, end.tail, end.position
 
 
 def positions(log: Written) -> list[int]:

@@ -16,12 +16,17 @@ BOTH = {
     "test_closed_segments.py",
     "test_damage_reports.py",
     "test_source.py",
+    "read/test_decoding.py",
+    "read/test_detected_values.py",
+    "read/test_dotted_fields.py",
     "read/test_modes.py",
     "read/test_offset_options.py",
     "read/test_options.py",
     "read/test_plan.py",
     "read/test_positions_0_7.py",
     "read/test_ranges.py",
+    "read/test_tiered.py",
+    "read/test_unusual_json.py",
     "read/test_views.py",
 }
 

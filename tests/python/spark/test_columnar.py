@@ -21,6 +21,7 @@ from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
+import building
 import corpus
 import hostile
 import logsegment as ls
@@ -184,17 +185,16 @@ def test_limits_are_those_of_the_options(spark: SparkSession, limit: str):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"mode": "PERMISSIVE"}, "option mode is PERMISSIVE"),
-        ({"mode": "DROPMALFORMED"}, "option mode is DROPMALFORMED"),
-        ({"isolation": "read_committed"}, "option isolation is read_committed"),
-        ({"values": "internal"}, "option values is internal"),
-        ({"failOnDataLoss": "false"}, "option failOnDataLoss is false"),
+        ({"ioStats": "{}"}, "option ioStats"),
         ({"view": "batches"}, "view batches"),
         ({"view": "findings"}, "view findings"),
         ({"reader": "python"}, "option reader is python"),
     ],
 )
-def test_python_reads_what_the_columnar_reader_does_not_and_the_plan_says_why(spark: SparkSession, options: dict[str, str], reason: str):
+def test_python_reads_what_the_columnar_reader_does_not_and_the_plan_says_why(
+    spark: SparkSession, options: dict[str, str], reason: str, tmp_path: Path
+):
+    options = {name: value.format(tmp_path) for name, value in options.items()}
     frame = load(spark, SEGMENT, **options)
     assert f"(read in Python: {reason})" in plan_of(frame)
     assert "columnar reader" not in plan_of(frame)
@@ -205,7 +205,7 @@ def test_python_reads_what_the_columnar_reader_does_not_and_the_plan_says_why(sp
 
 
 @contextmanager
-def logged_lines(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
+def logged_lines(spark: SparkSession, name: str = "PythonScanWithReason") -> Iterator[Callable[[], list[str]]]:
     """What the Java classes of logsegment log at INFO: Spark's own logger is off in tests."""
     jvm = spark.sparkContext._jvm
     core = jvm.org.apache.logging.log4j.core
@@ -213,7 +213,7 @@ def logged_lines(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
     layout = core.layout.PatternLayout.newBuilder().withPattern("%p %m%n").build()
     appender = core.appender.WriterAppender.createAppender(layout, None, written, "reasons", False, True)
     appender.start()
-    logger = jvm.org.apache.logging.log4j.LogManager.getLogger("io.github.logsegment.spark.PythonScanWithReason")
+    logger = jvm.org.apache.logging.log4j.LogManager.getLogger(f"io.github.logsegment.spark.{name}")
     logger.addAppender(appender)
     core.config.Configurator.setLevel(logger.getName(), jvm.org.apache.logging.log4j.Level.INFO)
     try:
@@ -228,8 +228,8 @@ def test_the_log_names_the_reason_in_one_line(spark: SparkSession, columns: list
     with logged_lines(spark) as lines:
         load(spark, SEGMENT).select(*columns).collect()
         assert lines() == []
-        load(spark, SEGMENT, mode="PERMISSIVE").select(*columns).collect()
-        assert lines() == ["INFO The Python reader of logsegment reads this query: option mode is PERMISSIVE"]
+        load(spark, SEGMENT, reader="python").select(*columns).collect()
+        assert lines() == ["INFO The Python reader of logsegment reads this query: option reader is python"]
 
 
 def test_the_log_names_a_stream(spark: SparkSession):
@@ -240,11 +240,20 @@ def test_the_log_names_a_stream(spark: SparkSession):
         assert set(lines()) == {"INFO The Python reader of logsegment reads this query: a stream"}
 
 
+def test_the_log_names_what_a_task_leaves_out(spark: SparkSession, tmp_path: Path):
+    path = tmp_path / "orders-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    path.write_bytes(building.simple_batch([b"a"]) + building.simple_batch([b"b", b"c"], 1))
+    with logged_lines(spark, "ColumnarTaskReader") as lines:
+        assert load(spark, path, unreadable="skip", reader="columnar", **{"limits.max_records": "1"}).count() == 1
+        assert lines() == [f"WARN {path}: 1 batch left out, undamaged but not readable here (COD-6)"]
+
+
 def test_explain_names_the_reader_and_the_reason(spark: SparkSession, capsys: pytest.CaptureFixture[str]):
     load(spark, SEGMENT).explain()
     assert "(columnar reader, tasks: 1" in capsys.readouterr().out
-    load(spark, SEGMENT, mode="PERMISSIVE").explain()
-    assert "(read in Python: option mode is PERMISSIVE)" in capsys.readouterr().out
+    load(spark, SEGMENT, reader="python").explain()
+    assert "(read in Python: option reader is python)" in capsys.readouterr().out
 
 
 def test_a_session_can_switch_the_columnar_reader_off(spark: SparkSession):
@@ -428,7 +437,7 @@ def test_another_version_of_the_package_is_one_error_of_the_query(spark: SparkSe
 
 def test_a_task_is_small(tmp_path: Path):
     reader = SegmentReader(parse_options({"path": str(MODERN)}), ["offset"])
-    sizes = [len(task_bytes(task, reader.options.read)) for task in reader.partitions()]
+    sizes = [len(task_bytes(task)) for task in reader.partitions()]
     assert sizes
     assert max(sizes) < 20_000
 

@@ -139,7 +139,10 @@ def test_an_object_that_is_cut_or_removed_after_the_plan_is_an_error(spark: Spar
     make_partition(store.root, "orders", 0, [list(range(2000))], value_bytes=200)
     log = store.root / "orders-0" / f"{0:020}.log"
     data = log.read_bytes()
-    for change, text in ((lambda: log.write_bytes(data[:50_000]), "was cut to"), (log.unlink, "was deleted after the query was planned")):
+    for change, text in (
+        (lambda: log.write_bytes(data[:50_000]), "was truncated to"),
+        (log.unlink, "was deleted after the query was planned"),
+    ):
         log.write_bytes(data)
         frame = store.load(spark, "orders-0", reader="columnar", minPartitions="3")
         execution = frame._jdf.queryExecution()

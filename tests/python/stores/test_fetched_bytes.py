@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import corpus
 import logsegment as ls
 import object_store
 import tiered_corpus as tiered
+from cli_process import Done
 from logsegment import stores
 from made_logs import make_partition
 
@@ -59,6 +61,32 @@ def test_validation_fetches_each_byte_once(damaged: int | None, log: Path):
     assert fetched <= 1.1 * (size + again)
 
 
+@pytest.mark.parametrize("damaged", [None, 100, 8])
+def test_the_command_line_fetches_each_byte_once(damaged: int | None, log: Path, here: Callable[..., Done]):
+    """Its lines are those about the same files of this machine."""
+    first = min(log.glob("*.log"))
+    if damaged is not None:
+        damage(first, damaged)
+    # Another partition of the same bucket: the headers of one directory are not those of the other.
+    shutil.copytree(log, log.parent / "orders-1")
+    size = 2 * sum(path.stat().st_size for path in log.iterdir())
+    theirs: list[Done] = []
+    fetched = fetched_by(lambda: theirs.append(here("verify", "--json", "s3://bucket")))
+    mine = here("verify", "--json", log.parent)
+    assert theirs[0].text.replace("s3://bucket", str(log.parent)) == mine.text
+    assert theirs[0].code == mine.code == (0 if damaged is None else 1)
+    again = 0 if damaged is None else 4 * first.stat().st_size
+    assert fetched <= 1.06 * (size + again)
+
+
+def test_indexes_of_a_damaged_log_in_a_store_are_held_against_it(log: Path, here: Callable[..., Done]):
+    damage(min(log.glob("*.index")), 4 * 8 + 7)
+    damage(min(log.glob("*.log")), 1_000_000)
+    theirs, mine = here("verify", "--json", "s3://bucket/orders-0"), here("verify", "--json", log)
+    assert theirs.text.replace("s3://bucket/orders-0", str(log)) == mine.text
+    assert "IDX-2" in {line.get("rule") for line in mine.lines}
+
+
 def test_indexes_that_contradict_a_log_in_a_store_are_found(log: Path):
     index = min(log.glob("*.index"))
     damage(index, 4 * 8 + 7)
@@ -99,6 +127,51 @@ def test_the_next_segment_is_requested_while_one_is_read(log: Path, monkeypatch:
     assert ls.Log("s3://bucket/orders-0").records(columns=["offset"]).read_all().num_rows == 16_000
     assert met
     assert all(met)
+
+
+def test_the_command_line_requests_the_next_segment_while_one_is_read(
+    log: Path, here: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+):
+    """The server holds the second range of the first segment back until the whole second segment is asked for."""
+    first, second, *_ = sorted(log.glob("*.log"))
+    is_asked = threading.Event()
+    met: list[bool] = []
+    answer = object_store.Handler._object
+
+    def held(self: object_store.Handler, path: Path) -> None:
+        wanted = self.headers.get("Range", "")
+        # Before it validates, the command line looks at the front and the end of each segment.
+        if path == second and wanted == f"bytes=0-{path.stat().st_size - 1}":
+            is_asked.set()
+        if path == first and wanted.startswith(f"bytes={1 << 20}-"):
+            met.append(is_asked.wait(20))
+        answer(self, path)
+
+    monkeypatch.setattr(object_store.Handler, "_object", held)
+    assert here("verify", "s3://bucket/orders-0").code == 0
+    assert met == [True]
+
+
+def test_files_next_to_segments_are_requested_several_at_a_time(log: Path, monkeypatch: pytest.MonkeyPatch):
+    """The server holds the first time index back until the last one is asked for. Files that do not exist are not asked for."""
+    first, *_, last = sorted(log.glob("*.timeindex"))
+    is_asked = threading.Event()
+    met: list[bool] = []
+    requests: list[tuple[str, str]] = []
+    answer = object_store.Handler._object
+
+    def held(self: object_store.Handler, path: Path) -> None:
+        requests.append((self.command, path.suffix))
+        if path == last:
+            is_asked.set()
+        if path == first:
+            met.append(is_asked.wait(20))
+        answer(self, path)
+
+    monkeypatch.setattr(object_store.Handler, "_object", held)
+    assert ls.Log("s3://bucket/orders-0").validate().ok
+    assert met == [True]
+    assert {("HEAD", ".timeindex"), ("HEAD", ".index"), ("GET", ".txnindex"), ("HEAD", ".txnindex")}.isdisjoint(requests)
 
 
 def test_chunks_of_an_upload_are_fetched_once_and_ahead(log: Path):

@@ -7,6 +7,7 @@ import json
 import shutil
 import sys
 import textwrap
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,9 +18,10 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from logsegment import stores
-from logsegment._core import ChunkError, forget_chunks
+from logsegment._core import ChunkError, ManifestError, forget_chunks
 from logsegment.spark.options.read import keys_option
 from logsegment.tiered.keys import KeyRing
+from made_logs import make_partition
 
 
 @pytest.fixture
@@ -125,3 +127,23 @@ def test_a_key_without_its_pem_lines_is_not_shown():
         assert done is None or (done.code, "is not a path" in done.err, key[100:120] in done.err) == (2, True, False)
     for path in ("MIIE/key1", "/" + "a/" * 200 + "key1", "k" * 250 + ".pem", "keys/MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ.der"):
         assert KeyRing({"key1": path}).ids == ["key1"]
+
+
+@pytest.mark.parametrize("start", [0, 1000, 40_000])
+@pytest.mark.parametrize("damage", [lambda log: log.write_bytes(log.read_bytes() + b"x"), lambda log: manifest_of(log).write_text("{")])
+def test_a_range_of_a_lost_segment_is_an_error_wherever_it_begins(tmp_path: Path, start: int, damage: Callable[[Path], object]):
+    """TS-18, TS-10. The range may begin after as many bytes as the compressed object has."""
+    make_partition(tmp_path, "orders", 0, [list(range(3000))], value_bytes=600, batch_bytes=20_000)
+    (log,) = tiered.Uploader(tmp_path, chunk_size=100_000, compresses=True).partition(tmp_path / "orders-0")
+    (path,) = {segment.path for segment in ls.Log(tmp_path / "prefix").segments}
+    assert log.stat().st_size < 40_000
+    damage(log)
+    with pytest.raises(ManifestError):
+        ls.decode(ls.FileSource(path, start)).read_all()
+    skipped = ls.decode(ls.FileSource(path, start), on_error="skip").read_all()
+    assert skipped.num_rows == 0
+    assert {finding.rule for finding in skipped.findings} & {"TS-18", "TS-10"}
+
+
+def manifest_of(log: Path) -> Path:
+    return log.with_suffix(".rsm-manifest")

@@ -1,7 +1,8 @@
 """Plans for the columnar reader: a query that Java asks for goes in, tasks for Java or for Python workers come out.
 
 Java sends the option `jvm.plan` with its version and the filters of the query. The first task of the answer is a note: which version
-planned, and why Python reads the rows, if it does. The names and the arguments of both classes are known to `PythonSource.java`.
+planned, why Python reads the rows, if it does, and what all tasks share. `PythonSource.java` knows the names and the arguments of both
+classes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from logsegment._core import __version__
 from logsegment._options import ReadOptions
-from logsegment.spark.jvm.tasks import task_bytes
+from logsegment.spark.jvm.tasks import query_bytes, task_bytes
 from logsegment.spark.options.names import PLAN
 from logsegment.spark.options.plugins import ABSENT
 from logsegment.spark.read.plan import SegmentTask, wanted_by
@@ -25,10 +26,23 @@ from logsegment.spark.read.reader import SegmentReader
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: The options that a task tells the library, as they are by default.
+#: The options that the data of a query has, as they are by default.
 _PLAIN: dict[str, Any] = {
     name: getattr(ReadOptions(), name)
-    for name in ("columns", "batch_size", "batch_bytes", "experimental", "limits", "codecs", "null_headers")
+    for name in (
+        "columns",
+        "batch_size",
+        "batch_bytes",
+        "experimental",
+        "limits",
+        "codecs",
+        "null_headers",
+        "isolation",
+        "on_error",
+        "unreadable",
+        "value_schemas",
+        "key_schemas",
+    )
 }
 _REFUSED = "option reader: the columnar reader does not read this query"
 _FILTERS: dict[str, Callable[[Any, Any], Filter]] = {
@@ -48,14 +62,15 @@ _FILTERS: dict[str, Callable[[Any, Any], Filter]] = {
 
 
 class PlanNote(InputPartition):
-    """A remark about a plan, which is not a task."""
+    """The part of a plan that all tasks share. It is not a task."""
 
-    def __init__(self, version: str, reason: str | None) -> None:
+    def __init__(self, version: str, reason: str | None, query: bytes) -> None:
         self.version = version
         self.reason = reason
+        self.query = query
 
-    def __reduce__(self) -> tuple[type[Self], tuple[str, str | None]]:
-        return type(self), (self.version, self.reason)
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str | None, bytes]]:
+        return type(self), (self.version, self.reason, self.query)
 
 
 class ColumnarTask(InputPartition):
@@ -121,13 +136,11 @@ class PlanningReader(DataSourceReader):
                 f"the jar is of version {self.request.version}, the Python package of version {__version__}; "
                 "set spark.jars to logsegment.spark.jar() of this package"
             )
-        note = PlanNote(__version__, self.reason)
         if self.reason is not None or not isinstance(self.reader, SegmentReader):
-            return [note, *self.reader.partitions()]
+            return [PlanNote(__version__, self.reason, b""), *self.reader.partitions()]
         self.reader.wanted = wanted_by(self.request.filters)
-        read = self.reader.options.read
         tasks = [task for task in self.reader.partitions() if isinstance(task, SegmentTask)]
-        return [note, *(ColumnarTask(task_bytes(task, read)) for task in tasks)]
+        return [PlanNote(__version__, None, query_bytes(self.reader)), *(ColumnarTask(task_bytes(task)) for task in tasks)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one task, in a worker process."""
@@ -139,14 +152,8 @@ def python_reason(reader: SegmentReader) -> str | None:
     options, read = reader.options, reader.options.read
     reasons = {
         "option reader is python": options.reader == "python",
-        f"option mode is {options.mode.name}": options.mode.name != "FAILFAST",
-        f"column {options.mode.column}": reader.corrupt.index is not None,
-        f"option isolation is {read.isolation}": read.isolation != "read_uncommitted",
-        "option values is internal": read.has_internal,
-        "keys or values are decoded with schemas": read.value_schemas is not None or read.key_schemas is not None,
         "plugin codecs": read.codecs != ABSENT,
         "option ioStats": options.io_stats is not None,
-        "option failOnDataLoss is false": not options.fails_on_data_loss,
         "an option that only Python reads": replace(read, **_PLAIN) != ReadOptions(),
     }
     return next((reason for reason, applies in reasons.items() if applies), None)

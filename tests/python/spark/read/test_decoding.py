@@ -176,11 +176,6 @@ def test_mistakes_name_the_option(options: dict[str, str], problem: str):
         LogSegmentSource({"path": str(VALUES / "alpha-avro-refs-0"), **options}).schema()
 
 
-def test_the_columnar_reader_names_its_reason(spark: SparkSession):
-    with pytest.raises(Exception, match=r"keys or values are decoded with schemas|is not loaded"):
-        frame(spark, "alpha-avro-refs-0", reader="columnar").count()
-
-
 @pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
 def test_a_stream_has_the_same_columns(spark: SparkSession, tmp_path: Path, mode: str):
     shutil.copytree(VALUES / "alpha-avro-refs-0", tmp_path / "log" / "alpha-avro-refs-0")

@@ -7,6 +7,8 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.ReferenceManager;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.ipc.message.ArrowFieldNode;
+import org.apache.arrow.vector.types.DateUnit;
+import org.apache.arrow.vector.types.FloatingPointPrecision;
 import org.apache.arrow.vector.types.TimeUnit;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
@@ -17,9 +19,15 @@ import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DateType;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.sql.util.ArrowUtils;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
@@ -93,10 +101,26 @@ final class ArrowBatches {
     }
     // With the real number of nulls, Arrow would allocate validity bits of its own for 0.
     vector.loadFieldBuffers(new ArrowFieldNode(column.rows(), -1), buffers);
+    loadChildren(column.dataType() instanceof MapType ? entries(vector, column) : vector, column);
+  }
+
+  private void loadChildren(FieldVector vector, NativeColumn column) {
     List<FieldVector> children = vector.getChildrenFromFields();
     for (int index = 0; index < children.size(); index++) {
       load(children.get(index), (NativeColumn) column.getChild(index));
     }
+  }
+
+  /** The pairs of a map, none of which is null. */
+  private FieldVector entries(FieldVector vector, NativeColumn column) {
+    FieldVector pairs = vector.getChildrenFromFields().get(0);
+    int rows = ((NativeColumn) column.getChild(0)).rows();
+    int bytes = (rows + 7) / 8;
+    long block = Platform.allocateMemory(Math.max(bytes, 1));
+    blocks.add(block);
+    Platform.setMemory(block, (byte) 0xff, bytes);
+    pairs.loadFieldBuffers(new ArrowFieldNode(rows, 0), List.of(new ArrowBuf(ReferenceManager.NO_OP, null, bytes, block)));
+    return pairs;
   }
 
   private void free() {
@@ -110,6 +134,9 @@ final class ArrowBatches {
       children = List.of(field("element", list.elementType()));
     } else if (type instanceof StructType struct) {
       children = Arrays.stream(struct.fields()).map((StructField one) -> field(one.name(), one.dataType())).toList();
+    } else if (type instanceof MapType map) {
+      Field key = new Field("key", FieldType.notNullable(arrowType(map.keyType())), field("key", map.keyType()).getChildren());
+      children = List.of(new Field("entries", FieldType.notNullable(new ArrowType.Struct()), List.of(key, field("value", map.valueType()))));
     }
     return new Field(name, FieldType.nullable(arrowType(type)), children);
   }
@@ -127,8 +154,23 @@ final class ArrowBatches {
     if (type instanceof TimestampType) {
       return new ArrowType.Timestamp(TimeUnit.MICROSECOND, "UTC");
     }
+    if (type instanceof TimestampNTZType) {
+      return new ArrowType.Timestamp(TimeUnit.MICROSECOND, null);
+    }
+    if (type instanceof DateType) {
+      return new ArrowType.Date(DateUnit.DAY);
+    }
+    if (type instanceof DecimalType decimal) {
+      return new ArrowType.Decimal(decimal.precision(), decimal.scale(), 128);
+    }
+    if (type instanceof FloatType || type instanceof DoubleType) {
+      return new ArrowType.FloatingPoint(type instanceof FloatType ? FloatingPointPrecision.SINGLE : FloatingPointPrecision.DOUBLE);
+    }
     if (type instanceof ArrayType) {
       return new ArrowType.List();
+    }
+    if (type instanceof MapType) {
+      return new ArrowType.Map(false);
     }
     return type instanceof StructType ? new ArrowType.Struct() : new ArrowType.Int(8 * type.defaultSize(), true);
   }

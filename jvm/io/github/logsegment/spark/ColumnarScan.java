@@ -11,27 +11,25 @@ import org.apache.spark.sql.types.StructType;
 
 /** A planned scan whose rows are read here. */
 final class ColumnarScan implements Scan, Batch {
-  private final StructType schema;
+  private final ColumnarReaderFactory factory;
   private final ColumnarTask[] tasks;
-  private final int limit;
   private final List<?> filters;
 
-  ColumnarScan(StructType schema, ColumnarTask[] tasks, int limit, List<?> filters) {
-    this.schema = schema;
+  ColumnarScan(ColumnarReaderFactory factory, ColumnarTask[] tasks, List<?> filters) {
+    this.factory = factory;
     this.tasks = tasks;
-    this.limit = limit;
     this.filters = filters;
   }
 
   @Override
   public StructType readSchema() {
-    return schema;
+    return factory.schema();
   }
 
   @Override
   public String description() {
     String pushed = filters.stream().map(Object::toString).collect(Collectors.joining(", "));
-    String most = limit == Integer.MAX_VALUE ? "" : ", limit of a task: " + limit;
+    String most = factory.limit() == Integer.MAX_VALUE ? "" : ", limit of a task: " + factory.limit();
     return "logsegment (columnar reader, tasks: " + tasks.length + ", pushed filters: [" + pushed + "]" + most + ")";
   }
 
@@ -47,7 +45,7 @@ final class ColumnarScan implements Scan, Batch {
 
   @Override
   public PartitionReaderFactory createReaderFactory() {
-    return new ColumnarReaderFactory(schema, limit);
+    return factory;
   }
 
   @Override

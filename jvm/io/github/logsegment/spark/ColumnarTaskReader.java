@@ -1,20 +1,21 @@
 package io.github.logsegment.spark;
 
-import java.io.ByteArrayOutputStream;
-import java.io.DataOutputStream;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.unsafe.Platform;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Reads one task. The library owns the memory of a batch until the next one is asked for, and of the last one until the reader is closed:
  * Spark copies rows out of a batch before it asks for the next. Where it does not, batches are copies.
  */
 final class ColumnarTaskReader implements PartitionReader<ColumnarBatch> {
+  private static final Logger LOG = LoggerFactory.getLogger(ColumnarTaskReader.class);
+
   private final NativeColumn[] columns;
   private final StructType schema;
   private final long numbers;
@@ -37,7 +38,7 @@ final class ColumnarTaskReader implements PartitionReader<ColumnarBatch> {
     numbersLength = NativeReader.HEAD + NativeColumn.numbers(columns);
     numbers = Platform.allocateMemory(8 * numbersLength);
     Platform.setMemory(numbers, (byte) 0, 8 * numbersLength);
-    handle = opened(data(task, schema, limit));
+    handle = opened(task);
     if (handle == 0) {
       Platform.freeMemory(numbers);
       throw PythonErrors.of("logsegment.InternalError: internal error, please report it: a Spark task could not be opened");
@@ -54,6 +55,8 @@ final class ColumnarTaskReader implements PartitionReader<ColumnarBatch> {
       throw PythonErrors.of(text(number(0), (int) number(1)));
     }
     if (rows == NativeReader.END) {
+      text(number(0), (int) number(1)).lines().forEach(LOG::warn);
+      left = 0;
       return false;
     }
     if (batches == 0) {
@@ -110,25 +113,6 @@ final class ColumnarTaskReader implements PartitionReader<ColumnarBatch> {
       return NativeReader.open(address, data.length);
     } finally {
       Platform.freeMemory(address);
-    }
-  }
-
-  /** The columns and the most rows, and after these what Python wrote. */
-  private static byte[] data(byte[] task, StructType schema, int limit) {
-    try {
-      ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-      DataOutputStream out = new DataOutputStream(bytes);
-      out.writeInt(schema.size());
-      for (String name : schema.fieldNames()) {
-        byte[] text = name.getBytes(StandardCharsets.UTF_8);
-        out.writeInt(text.length);
-        out.write(text);
-      }
-      out.writeLong(limit);
-      out.write(task);
-      return bytes.toByteArray();
-    } catch (IOException error) {
-      throw new IllegalStateException(error);
     }
   }
 }

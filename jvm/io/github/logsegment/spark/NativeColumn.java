@@ -1,11 +1,17 @@
 package io.github.logsegment.spark;
 
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.Arrays;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -22,6 +28,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 final class NativeColumn extends ColumnVector {
   /** Longs of a column in the answer of the library; src/jvm/columns.rs writes them. */
   private static final int NUMBERS = 5;
+  /** Bytes of a decimal in Arrow, whatever its precision is. */
+  private static final int DECIMAL_BYTES = 16;
 
   private final NativeColumn[] children;
   /** What addresses are relative to: the array of a copy; null for memory of the library. */
@@ -37,6 +45,8 @@ final class NativeColumn extends ColumnVector {
     super(type);
     if (type instanceof ArrayType array) {
       children = new NativeColumn[] {new NativeColumn(array.elementType())};
+    } else if (type instanceof MapType map) {
+      children = new NativeColumn[] {new NativeColumn(map.keyType()), new NativeColumn(map.valueType())};
     } else if (type instanceof StructType struct) {
       children = of(struct);
     } else {
@@ -94,7 +104,7 @@ final class NativeColumn extends ColumnVector {
     if (hasText()) {
       Platform.copyMemory(block, second + begin, copy.block, copy.second, end - begin);
     }
-    boolean isList = dataType() instanceof ArrayType;
+    boolean isList = dataType() instanceof ArrayType || dataType() instanceof MapType;
     for (int index = 0; index < children.length; index++) {
       copy.children[index] = isList ? children[index].copied(begin, end - begin) : children[index].copied(start, count);
     }
@@ -128,10 +138,13 @@ final class NativeColumn extends ColumnVector {
   }
 
   private boolean hasOffsets() {
-    return hasText() || dataType() instanceof ArrayType;
+    return hasText() || dataType() instanceof ArrayType || dataType() instanceof MapType;
   }
 
   private int rowBytes() {
+    if (dataType() instanceof DecimalType) {
+      return DECIMAL_BYTES;
+    }
     return dataType() instanceof StructType ? 0 : dataType().defaultSize();
   }
 
@@ -241,22 +254,37 @@ final class NativeColumn extends ColumnVector {
 
   @Override
   public float getFloat(int row) {
-    throw new UnsupportedOperationException();
+    return Platform.getFloat(block, first + 4 * (firstRow + row));
   }
 
   @Override
   public double getDouble(int row) {
-    throw new UnsupportedOperationException();
+    return Platform.getDouble(block, first + 8 * (firstRow + row));
   }
 
   @Override
   public ColumnarMap getMap(int row) {
-    throw new UnsupportedOperationException();
+    if (isNullAt(row)) {
+      return null;
+    }
+    int start = getInt(row);
+    return new ColumnarMap(children[0], children[1], start, getInt(row + 1) - start);
   }
 
   @Override
   public Decimal getDecimal(int row, int precision, int scale) {
-    throw new UnsupportedOperationException();
+    if (isNullAt(row)) {
+      return null;
+    }
+    long at = first + DECIMAL_BYTES * (firstRow + row);
+    boolean isLittle = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN;
+    long low = Platform.getLong(block, isLittle ? at : at + 8);
+    if (precision <= Decimal.MAX_LONG_DIGITS()) {
+      return Decimal.createUnsafe(low, precision, scale);
+    }
+    long high = Platform.getLong(block, isLittle ? at + 8 : at);
+    BigInteger digits = new BigInteger(ByteBuffer.allocate(DECIMAL_BYTES).putLong(high).putLong(low).array());
+    return Decimal.apply(new BigDecimal(digits, scale), precision, scale);
   }
 
   /** Spark frees vectors after each batch; these are used again. */

@@ -28,23 +28,23 @@ final class PythonSource {
   private static final String MODULE = "logsegment.spark.jvm.planning";
 
   static {
-    Unpickler.registerConstructor(MODULE, "PlanNote", arguments -> new Note((String) arguments[0], (String) arguments[1]));
+    Unpickler.registerConstructor(MODULE, "PlanNote", arguments -> new Note((String) arguments[0], (String) arguments[1], (byte[]) arguments[2]));
     Unpickler.registerConstructor(MODULE, "ColumnarTask", arguments -> (byte[]) arguments[0]);
   }
 
   private PythonSource() {}
 
-  /** What Python says about a plan: its version, and why Python reads the rows, or null. */
-  record Note(String version, String reason) {}
+  /** What Python says about a plan: its version, why Python reads the rows, or null, and what all tasks share. */
+  record Note(String version, String reason, byte[] query) {}
 
-  /** A plan: the scan of Python, its partitions without the note, and why Python reads them, or null. */
-  record Plan(Scan python, InputPartition[] partitions, String reason, List<?> filters) {
+  /** A plan: the scan of Python, its partitions without the note, the note, and the filters of the query. */
+  record Plan(Scan python, InputPartition[] partitions, Note note, List<?> filters) {
     Scan scan(StructType wanted, int limit) {
-      if (reason != null) {
-        return new PythonScanWithReason(python, partitions, reason);
+      if (note.reason() != null) {
+        return new PythonScanWithReason(python, partitions, note.reason());
       }
       ColumnarTask[] tasks = Arrays.stream(partitions).map(one -> new ColumnarTask((byte[]) unpickled(one))).toArray(ColumnarTask[]::new);
-      return new ColumnarScan(wanted, tasks, limit, filters);
+      return new ColumnarScan(new ColumnarReaderFactory(wanted, limit, note.query()), tasks, filters);
     }
   }
 
@@ -73,7 +73,7 @@ final class PythonSource {
           "the jar of logsegment is of version " + NativeReader.VERSION + ", the Python package of version " + note.version()
               + "; set spark.jars to logsegment.spark.jar() of the package");
     }
-    return new Plan(scan, Arrays.copyOfRange(partitions, 1, partitions.length), note.reason(), told);
+    return new Plan(scan, Arrays.copyOfRange(partitions, 1, partitions.length), note, told);
   }
 
   /** Push filters as Spark does it: PySpark looks at its own setting. */

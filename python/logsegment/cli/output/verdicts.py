@@ -1,0 +1,220 @@
+"""Print the verdict about a validated file: its state, the damage with its place, and the safe offsets."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from logsegment._core import Finding
+from logsegment._survey import SWALLOWED, UNFINISHED, LostRange, SafeRange, Survey
+from logsegment._validate import TORN, Report, Why, is_unopened, limit_of, why
+from logsegment.cli.messages import Paper, count, show_json, show_json_lines
+from logsegment.cli.output.findings import folded, more_like_it
+
+#: Findings, runs and places of a file that people are shown; JSON lines have all.
+SHOWN = 20
+_REASONS: dict[Why, str] = {
+    "missing_plugin": "without their plugin",
+    "failed": "since their plugin failed",
+    "limit": "over a limit",
+    "dictionary": "without their zstd dictionary",
+    "experimental": "of the experimental format v3 (--experimental reads them)",
+}
+#: Rules of tiered storage: what breaks them was an upload, and says why nothing is read of it.
+TIERED = "TS-"
+STYLES = {"clean": "green", "readable": "yellow", "unopened": "yellow", "damaged": "bold red"}
+
+
+@dataclass(frozen=True)
+class FileVerdict:
+    """A validated file. The survey is None for a stream, which can be read once, and for sidecar files; these may have a title."""
+
+    name: str
+    report: Report
+    survey: Survey | None
+    is_of_directory: bool = False
+    title: str | None = None
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Findings by severity."""
+        return self.report.counts
+
+    @cached_property
+    def unopened(self) -> int:
+        """Batches that were not opened, and have no known damage."""
+        return len(self.report.unopened)
+
+    @property
+    def state(self) -> str:
+        """`clean`, `readable` (warnings), `unopened` (no damage, but batches that were not opened) or `damaged` (errors)."""
+        if self.errors:
+            return "damaged"
+        return "unopened" if self.unopened else "readable" if self.counts["warning"] else "clean"
+
+    @cached_property
+    def errors(self) -> int:
+        """Errors that are damage."""
+        return sum(one.severity == "error" and not self.report._is_unopened(one) for one in self.report.findings)
+
+    @property
+    def batches(self) -> int:
+        """Batches that are intact."""
+        return self.survey.batches if self.survey and self.survey.is_complete else self.report.io_stats["entries_read"]
+
+    @property
+    def records(self) -> int | None:
+        """Records of these; None when nobody counted them."""
+        if self.survey and self.survey.is_complete:
+            return self.survey.records
+        return self.report.io_stats["records"] or None
+
+
+def write_words(verdict: FileVerdict, paper: Paper) -> None:
+    """Say it in words; findings follow as a table."""
+    paper.line(f"{verdict.name}: {_headline(verdict)}", STYLES[verdict.state])
+    if verdict.state == "damaged" or (verdict.survey and verdict.survey.lost):
+        for line in _damage(verdict):
+            paper.line(f"  {line}")
+    for line in _ends(verdict.report.findings):
+        paper.line(f"  {line}")
+    findings = folded(verdict.report.findings)
+    if findings:
+        paper.table(("severity", "rule", "byte", "offset", "what"), [_row(*finding) for finding in findings[:SHOWN]])
+    if len(findings) > SHOWN:
+        paper.line(f"  and {count(len(findings) - SHOWN, 'finding')} more; --json has all of them")
+
+
+def write_json(verdict: FileVerdict) -> None:
+    """Write a line for each finding, then one for the file."""
+    constants = [("type", "finding"), ("file", verdict.name)]
+    for batch in verdict.report.to_arrow().to_batches():
+        show_json_lines(batch.to_jsonl(constants=constants))
+    show_json(_summary(verdict))
+
+
+def _summary(verdict: FileVerdict) -> dict[str, Any]:
+    survey = verdict.survey
+    is_known = survey is not None and survey.is_complete
+    return {
+        "type": "summary",
+        "file": verdict.name,
+        "state": verdict.state,
+        "ok": verdict.report.ok,
+        **{f"{severity}s" if severity != "info" else "infos": number for severity, number in verdict.counts.items()},
+        "unopened": verdict.unopened,
+        "batches": verdict.batches,
+        "records": verdict.records,
+        "bytesRead": verdict.report.io_stats["bytes_read"],
+        "bytesInflated": verdict.report.io_stats["bytes_inflated"],
+        "safe": [run.to_dict() for run in survey.valid] if survey and is_known else None,
+        "lost": [place.to_dict() for place in verdict.report.lost],
+    }
+
+
+def _headline(verdict: FileVerdict) -> str:
+    if verdict.is_of_directory:
+        return verdict.title or f"sidecar files, {count(len(verdict.report.findings), 'finding')}"
+    whole = count(verdict.batches, "batch")
+    whole += f" with {count(verdict.records, 'record')}" if verdict.records is not None else ""
+    whole += _offsets(verdict.survey.valid) if verdict.survey and verdict.survey.valid else ""
+    if _is_foreign(verdict):
+        return "NOT A LOG SEGMENT"
+    if verdict.state == "damaged":
+        unread = f"; {_unopened(verdict.report.unopened)}" if verdict.unopened else ""
+        return f"DAMAGED, {count(verdict.errors, 'error')}{unread}. Valid: {whole}"
+    if verdict.state == "unopened":
+        return f"{_unopened(verdict.report.unopened)}; no damage found. Valid: {whole}"
+    if verdict.state == "readable" and verdict.survey and verdict.survey.lost:
+        return f"HIDES DATA, {count(verdict.counts['warning'], 'warning')}. Valid: {whole}"
+    if verdict.state == "readable":
+        return f"readable, {count(verdict.counts['warning'], 'warning')}. {whole}"
+    return f"clean. {whole}"
+
+
+def _is_foreign(verdict: FileVerdict) -> bool:
+    """Return True for a file that looks like another kind of file."""
+    return any(finding.rule == "SEG-16" for finding in verdict.report.findings)
+
+
+def _unopened(findings: Sequence[Finding]) -> str:
+    """Return why batches were not opened, with the value of each limit."""
+    limits = Counter(limit_of(one) for one in findings if why(one) == "limit")
+    texts = [
+        f"not read: over the limit {limit}" + (f" ({count(batches, 'batch')})" if batches > 1 else "") for limit, batches in limits.items()
+    ]
+    reasons: Counter[Why] = Counter(reason for one in findings if (reason := why(one)) != "limit")
+    others = ", ".join(f"{count(reasons[reason], 'batch')} {words}" for reason, words in _REASONS.items() if reasons[reason])
+    return "; ".join([*texts, *([f"NOT DECOMPRESSED, {others}"] if others else [])])
+
+
+def _offsets(runs: list[SafeRange]) -> str:
+    first, last = min(run.first_offset for run in runs), max(run.last_offset for run in runs)
+    return f", offsets {first:,} to {last:,}" if len(runs) == 1 else f", offsets between {first:,} and {last:,}"
+
+
+def _damage(verdict: FileVerdict) -> Iterable[str]:
+    survey = verdict.survey
+    if _is_foreign(verdict) or verdict.is_of_directory:
+        return
+    if survey is None:
+        yield "Safe offsets are listed for files only; this input was a stream."
+        return
+    doubtful = sum(map(is_unopened, verdict.report.findings)) - verdict.unopened
+    if doubtful:
+        yield f"The plugin failed for {count(doubtful, 'batch')}; --no-crc skipped their checksums, so they may be damaged."
+    if survey.lost:
+        yield f"Lost: {count(survey.lost_bytes, 'byte')} in {count(len(survey.lost), 'place')}"
+    yield from _shown([_place(place) for place in survey.lost], "place")
+    if not survey.is_complete:
+        yield "Too many damaged places to list the safe offsets; cat --on-error skip reads them."
+    elif survey.valid:
+        yield "Safe offsets:"
+        yield from _shown([f"{run.first_offset:,} to {run.last_offset:,} ({count(run.batches, 'batch')})" for run in survey.valid], "run")
+    elif not doubtful and not any(one.rule.startswith(TIERED) for one in verdict.report.findings):
+        yield "No batch is valid. Is this a log segment?"
+
+
+def _ends(findings: Sequence[Finding]) -> Iterable[str]:
+    """Yield what an end means that is no error."""
+    for finding in findings:
+        if finding.rule == UNFINISHED:
+            yield "Another segment follows, so this one was complete: the copy ended early, or its end is damaged."
+        elif finding.rule == TORN and finding.severity == "info" and not finding.position:
+            yield "No batch is complete. Is this a log segment?"
+        elif finding.rule == TORN and finding.severity == "info":
+            size = count(finding.length, "byte")
+            yield f"It ends with {size} of an unfinished batch: usual while a broker writes the file, otherwise the copy is incomplete."
+        elif finding.rule == SWALLOWED:
+            yield f"The length at byte {finding.position:,} is wrong; readers end there without an error, cat --on-error skip continues."
+
+
+def _place(place: LostRange) -> str:
+    where = f"bytes {place.position:,} to {place.position + place.length - 1:,}"
+    if place.after_offset is not None and place.before_offset is not None:
+        return f"{where}: records between offsets {place.after_offset:,} and {place.before_offset:,}"
+    if place.after_offset is not None:
+        return f"{where}: records after offset {place.after_offset:,}"
+    if place.before_offset is not None:
+        return f"{where}: records before offset {place.before_offset:,}"
+    return f"{where}: unknown offsets, since no valid batch is near"
+
+
+def _shown(lines: list[str], noun: str) -> Iterable[str]:
+    yield from (f"  {line}" for line in lines[:SHOWN])
+    if len(lines) > SHOWN:
+        yield f"  and {count(len(lines) - SHOWN, noun)} more; --json has all of them"
+
+
+def _row(finding: Finding, batches: int = 1) -> tuple[str, ...]:
+    offset = "-" if finding.base_offset is None else str(finding.base_offset)
+    where = f" ({finding.field})" if finding.field else ""
+    record = f"record {finding.record_index}: " if finding.record_index is not None else ""
+    # Findings of several files name theirs.
+    path, at, _ = finding.path.rpartition("@")
+    file = f"{os.path.basename(path.removesuffix('/entry'))}: " if at and not finding.path.startswith("entry@") else ""
+    return (finding.severity, finding.rule, str(finding.position), offset, f"{file}{record}{finding.message}{where}{more_like_it(batches)}")
