@@ -314,7 +314,7 @@ options! {
 }
 
 impl PartitionRead {
-    /// What is wanted of a partition.
+    /// Return the offsets and times that are wanted of a partition, and how the read treats damage.
     pub fn wanted(&self) -> PyResult<Wanted> {
         let (start_offset, end_offset, share, times) = (self.start_offset, self.end_offset, self.share, self.times);
         let skips_damage = on_error(&self.on_error)? == OnError::Skip;
