@@ -189,13 +189,11 @@ impl TimeSearch {
                 read => read?,
             };
             let Some(base) = read else { continue };
-            match (found, records.first_at(timestamp)) {
-                (Some(found), _) if !records.is_empty() => return Ok(Some(before(found, base))),
-                (Some(_), _) | (None, None) => {}
-                (None, Some(offset)) => found = Some((offset, base)),
-            }
-            if let Some(error) = records.failed.take().filter(|error| found.is_none() && !self.steps_over(error)) {
-                return Err(error);
+            match found {
+                // A copy of the batch has the same base offset.
+                Some(found) if base != found.1 && !records.found.is_empty() => return Ok(Some(before(found, base))),
+                Some(_) => {}
+                None => found = records.first_at(timestamp).map(|offset| (offset, base)),
             }
         }
     }
@@ -235,8 +233,6 @@ fn ending(file: &SegmentFile, storage: &dyn Storage) -> Ending {
 struct Records {
     decoder: Decoder,
     found: Vec<(i64, i64)>,
-    /// What is wrong with the batch after these records.
-    failed: Option<crate::error::Error>,
 }
 
 impl Records {
@@ -253,7 +249,7 @@ impl Records {
             times: None,
             ..search.decode.clone()
         };
-        Self { decoder: Decoder::new(decode), found: Vec::new(), failed: None }
+        Self { decoder: Decoder::new(decode), found: Vec::new() }
     }
 
     /// Reads a batch, and returns its base offset; `None` if nothing of it is wanted.
@@ -264,13 +260,9 @@ impl Records {
         let section = self.decoder.section(&opened, entry, entry);
         let mut sink = Collected { opened, found: &mut self.found };
         let walked = opened.walk.advance(&section, opened.walk.left(), &mut sink);
-        let walked = walked.map_err(|error| error.in_batch(opened.header.base_offset).at_byte(batch.header.position));
-        self.failed = walked.err();
+        // An entry is given whole or not at all.
+        walked.map_err(|error| error.in_batch(opened.header.base_offset).at_byte(batch.header.position))?;
         Ok(Some(opened.header.base_offset))
-    }
-
-    fn is_empty(&self) -> bool {
-        self.found.is_empty()
     }
 
     fn first_at(&self, timestamp: i64) -> Option<i64> {

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeAlias, Unpack
 
-from logsegment._core import ArrowBatch, Finding, FoundSegments, SegmentFile, SegmentLookup
+from logsegment._core import ArrowBatch, Finding, FoundSegments, RecordBatchError, SegmentFile, SegmentLookup
 from logsegment._decode import decoded
 from logsegment._errors import naming_file
 from logsegment._options import (
@@ -297,6 +297,9 @@ class Search:
         counts = _LookUpCounts(self.counters)
         try:
             reader = self._reader(segments)
+        except RecordBatchError as error:
+            self.path = next((one.path for one in segments if shown(one.path) == error.path), self.path)
+            raise
         finally:
             counts.add(segments)
         for segment in segments:

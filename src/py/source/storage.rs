@@ -53,7 +53,13 @@ impl PyStorage {
 
     /// Keeps the exception for an error of a file, which Python raises if the error ends the question.
     fn kept(&self, error: io::Error, path: &Path) -> Error {
-        Python::attach(|py| self.signals.keep(paths::raised(py, &error, path, &self.signals)));
+        Python::attach(|py| {
+            if !store::is_stored(path) {
+                // An earlier failure that did not end the question is not the cause of this one.
+                drop(self.signals.take());
+            }
+            self.signals.keep(paths::raised(py, &error, path, &self.signals));
+        });
         paths::in_file(error.into(), path)
     }
 

@@ -259,8 +259,10 @@ impl PartitionReader {
     /// Raises:
     ///     OSError: if a file cannot be read.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Vec<Part<'py>>> {
-        let transactions = self.transactions(py)?;
-        self.pieces(py)?.iter().map(|piece| piece.part(py, transactions.clone())).collect()
+        let pieces = self.pieces(py)?;
+        // Markers are looked for only if something is read.
+        let transactions = if pieces.is_empty() { None } else { self.transactions(py)? };
+        pieces.iter().map(|piece| piece.part(py, transactions.clone())).collect()
     }
 
     /// Return the records. `notes` are findings of the stream from its beginning on.

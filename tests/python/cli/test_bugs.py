@@ -16,7 +16,7 @@ import pytest
 
 from cli_process import CODEC, CODEC_FILE, COMMAND, clean_environment, run
 from logsegment.cli import app
-from logsegment.stores.listing import walk_directories
+from logsegment.stores.listing import walk
 
 DEPTH = 1200
 
@@ -52,10 +52,12 @@ def test_a_tree_of_any_depth_is_read(deep: Path):
 def test_directories_come_before_those_in_them_and_no_link_leads_in_a_circle(tmp_path: Path):
     for name in ("b/c", "a"):
         (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "0.log").touch()
+    (tmp_path / "b/0.log").touch()
     (tmp_path / "b/c/up").symlink_to(tmp_path / "b")
     (tmp_path / "z").symlink_to(tmp_path / "a")
-    found = [os.path.relpath(path, tmp_path) for path, _ in walk_directories(str(tmp_path))]
-    assert found == [".", "a", "b", "b/c", "z"]
+    found = [os.path.dirname(os.path.relpath(file.path, tmp_path)) for file in walk(str(tmp_path))]
+    assert found == ["a", "b", "b/c", "z"]
 
 
 SHOWING = [

@@ -173,3 +173,21 @@ def test_each_path_without_segments_is_reported(tmp_path: Path):
     assert [type(error) for error in failed] == [FileNotFoundError, FileNotFoundError]
     with pytest.raises(FileNotFoundError):
         found_in([tmp_path / "orders-0", tmp_path / "none"])
+
+
+def test_a_failure_on_the_way_is_not_the_error_of_another_file(tmp_path: Path):
+    """A pattern also tries files that are no directories."""
+    (tmp_path / "orders-0").mkdir()
+    (tmp_path / "checkpoint").write_text("0")
+    (tmp_path / "orders-0" / f"{0:020}.log").symlink_to(tmp_path / "gone")
+    with pytest.raises(FileNotFoundError, match="orders-0"):
+        ls.Log(tmp_path / "*/*.log")
+
+
+def test_a_committed_read_of_nothing_looks_for_no_markers(tmp_path: Path):
+    make_partition(tmp_path, "orders", 0, [list(range(10))])
+    (tmp_path / "orders-0" / f"{100:020}.log").symlink_to(tmp_path / "gone")
+    log = ls.Log(tmp_path / "orders-0")
+    assert log.records(isolation="read_committed", start_offset=5, end_offset=5).read_all().num_rows == 0
+    with pytest.raises(FileNotFoundError):
+        log.records(isolation="read_committed", start_offset=5).read_all()
