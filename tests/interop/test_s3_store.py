@@ -359,9 +359,16 @@ def test_the_command_line_shows_no_option_of_a_uri(server: Server):
         assert_no_secret(done.stdout, done.stderr)
 
 
-def test_spark_reads_a_bucket(server: Server, spark: SparkSession):
-    reader = spark.read.format("logsegment").option("isolation", "read_committed")
-    there, here = (reader.load(place) for place in (server.uri("kafka"), str(server.bucket / "kafka")))
+def reader_for(given: str) -> str:
+    """The JVM of this session does not have the environment of its Python workers."""
+    return "auto" if given == "as options" else "python"
+
+
+@pytest.mark.parametrize("given", ["in the environment", "as options"])
+def test_spark_reads_a_bucket(server: Server, spark: SparkSession, given: str):
+    reader = spark.read.format("logsegment").option("isolation", "read_committed").option("reader", reader_for(given))
+    uri = with_options(server.uri("kafka"), server.options if given == "as options" else None)[:]
+    there, here = (reader.load(place) for place in (uri, str(server.bucket / "kafka")))
     columns = ["topic", "partition", "offset", "key", "value"]
     found = sorted(map(tuple, there.select(*columns).collect()), key=lambda row: row[:3])
     assert found == sorted(map(tuple, here.select(*columns).collect()), key=lambda row: row[:3])
@@ -371,8 +378,7 @@ def test_spark_reads_a_bucket(server: Server, spark: SparkSession):
 @pytest.mark.parametrize("given", ["in the environment", "as options"])
 def test_what_spark_tells_of_a_bucket_shows_no_secret(server: Server, spark: SparkSession, given: str):
     """In plans, rows and errors."""
-    # The JVM of this session does not have the environment of its Python workers.
-    reader = spark.read.format("logsegment").option("reader", "auto" if given == "as options" else "python")
+    reader = spark.read.format("logsegment").option("reader", reader_for(given))
 
     def uri(key: str) -> str:
         return with_options(server.uri(key), server.options if given == "as options" else None)[:]

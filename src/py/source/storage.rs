@@ -73,6 +73,11 @@ impl PyStorage {
     fn kept_as<T>(&self, result: io::Result<T>, path: &Path) -> Result<T> {
         result.map_err(|error| self.kept(error, path))
     }
+
+    /// Asks tiered storage, which keeps the exception itself.
+    fn uploaded_as<T: Send>(&self, path: &Path, ask: impl FnOnce() -> tiered::Result<T> + Send) -> Result<T> {
+        store::uploaded(&self.signals, path, ask).map_err(|error| paths::in_file(error.into(), path))
+    }
 }
 
 impl Storage for PyStorage {
@@ -215,15 +220,14 @@ impl Storage for PyStorage {
     }
 
     fn uploaded_max_timestamp(&self, path: &Path) -> Result<Option<i64>> {
-        let found = store::uploaded(&self.signals, path, || tiered::max_timestamp(&store::upload_at(path)?, &self.interrupt()));
-        self.kept_as(found, path)
+        self.uploaded_as(path, || tiered::max_timestamp(&store::upload_at(path)?, &self.interrupt()))
     }
 
     fn uploads(&self, directory: &Path, keys_of: Option<&Path>, files: &[Entry]) -> Result<(Vec<Uploaded>, Vec<Finding>)> {
         let uri = store::tiered_uri(directory, keys_of);
         let listed = files.iter().map(|file| self.object(file)).collect::<Result<_>>()?;
         let ask = || tiered::segments_in(&store::upload_at(&uri)?, Some(listed), &self.interrupt());
-        let (found, findings) = self.kept_as(store::uploaded(&self.signals, directory, ask), directory)?;
+        let (found, findings) = self.uploaded_as(directory, ask)?;
         let found = found.into_iter().map(|found| Uploaded {
             path: store::joined(&uri, &found.name),
             topic: found.topic,
@@ -237,7 +241,7 @@ impl Storage for PyStorage {
     fn upload_at(&self, path: &Path, keys_of: Option<&Path>) -> Result<Option<Uploaded>> {
         let uri = uris::cut_as(&store::tiered_uri(path, keys_of), keys_of);
         let ask = || tiered::segment_at(&store::upload_at(&uri)?, &self.interrupt());
-        let found = self.kept_as(store::uploaded(&self.signals, path, ask), path)?;
+        let found = self.uploaded_as(path, ask)?;
         Ok(found.map(|found| Uploaded {
             path: uri,
             topic: found.topic,
