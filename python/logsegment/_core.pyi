@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeAlias, final, type_check_only
 
 from logsegment._convert import ConvertOptions
+from logsegment._given import IoStats, StoreUri
 from logsegment._inspect import InspectOptions
-from logsegment._io_stats import IoStats
 from logsegment._options import EncodeOptions, PartitionOptions, ReadOptions
 from logsegment._rewrite.account import RangeRow
 from logsegment._rewrite.partitions import RewriteOptions
 from logsegment._salvage import SalvageOptions
 from logsegment._value_kinds import Integers
-from logsegment.stores.uri import StoreUri
 
 __all__ = [
     "__version__",
@@ -35,20 +34,11 @@ __all__ = [
     "ChunkError",
     "SegmentKeyError",
     "ReplicaError",
-    "StoredFile",
-    "store_entries",
-    "store_entry",
-    "store_bytes",
-    "store_file",
-    "store_settle",
-    "store_remove",
-    "store_counts",
-    "use_key_ring",
-    "uploads",
-    "lost_indexes",
-    "uploaded_max_timestamp",
-    "uploaded_data_key",
-    "forget_chunks",
+    "Place",
+    "PlaceEntry",
+    "OpenFile",
+    "BufferFile",
+    "give",
     "Limits",
     "FileSource",
     "Finding",
@@ -1204,39 +1194,147 @@ def broker_append(source: Any, options: Any, producers: Sequence[_ProducerRow]) 
 def broker_fetch(source: Any, options: Any) -> bytes: ...
 
 #: Key, whether it is a directory, bytes, the time of the last write in seconds since the epoch, and the tag of the version.
-_EntryRow: TypeAlias = tuple[str, bool, int, float | None, str | None]
+_UploadRow: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...]]
 
 @final
-class StoredFile:
-    """A file of a store or of tiered storage as it was when it was opened. It may be read from several threads.
+class Place:
+    """A path of this machine, or a URI of a store or of uploads, with its options and keys. Its text shows none of them."""
 
-    Attributes:
-        size: bytes.
-        version: the size, and a tag that differs between files of the same size.
-    """
+    def __new__(cls, path: _Path, storage_options: Mapping[str, str] | None = None) -> Place: ...
+    @property
+    def path(self) -> str:
+        """As it is used inside the package: a URI has its options."""
 
-    def __new__(cls, uri: str) -> Self: ...
     @property
-    def size(self) -> int: ...
+    def name(self) -> str:
+        """The last part."""
+
     @property
-    def version(self) -> tuple[int, str]: ...
+    def scheme(self) -> str:
+        """Of a URI, empty for a path."""
+
     @property
-    def offsets(self) -> tuple[int, int | None] | None: ...
+    def host(self) -> str:
+        """Bucket, account or name node."""
+
+    @property
+    def user(self) -> str:
+        """Of HDFS; in Azure the container."""
+
+    @property
+    def key(self) -> str:
+        """The path in the store."""
+
+    @property
+    def is_stored(self) -> bool:
+        """True for a URI of a store."""
+
+    @property
+    def is_uploaded(self) -> bool:
+        """True for a URI of uploads that are read as log directories."""
+
+    @property
+    def here(self) -> str | None:
+        """The path of a file of this machine, or of the objects of an upload here; None for a file in a store."""
+
+    @property
+    def keys(self) -> str:
+        """The text of the key ring of uploads."""
+
+    @staticmethod
+    def shown(path: _Path) -> str: ...
+    @staticmethod
+    def is_uri(path: _Path) -> bool: ...
+    def joined(self, name: str) -> Place: ...
+    def parent(self) -> Place: ...
+    def absolute(self) -> Place: ...
+    def objects(self) -> Place: ...
+    def uploaded(self, keys: str | None = None) -> Place: ...
+    def with_data_key(self) -> Place: ...
+    def broker_name(self) -> str | None: ...
+    def topic_id(self) -> str | None: ...
+    def entry(self) -> PlaceEntry: ...
+    def entries(self) -> list[PlaceEntry]: ...
+    def names(self) -> list[str]: ...
+    def files_below(self) -> list[PlaceEntry]: ...
+    def is_directory(self) -> bool: ...
+    def exists(self) -> bool: ...
+    def open(self) -> OpenFile: ...
+    def read(self) -> bytes | None: ...
+    def put(self, data: bytes) -> None: ...
+    def put_file(self, source: _Path) -> None: ...
+    def settle(self, source: Place, *, undo: bool = False) -> None: ...
+    def remove(self, *, tree: bool = False) -> None: ...
+    def sync(self) -> None: ...
+    def uploads(self) -> list[_UploadRow]: ...
+    def lost_indexes(self) -> list[tuple[str, Finding | None]]: ...
+    @staticmethod
+    def requests() -> list[tuple[str, int]]: ...
+    @staticmethod
+    def forget_chunks() -> int: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class PlaceEntry:
+    """A file or directory of a listing."""
+
+    @property
+    def path(self) -> str:
+        """Its path or URI."""
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+
+    @property
+    def is_directory(self) -> bool:
+        """True for a directory."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of a file."""
+
+    @property
+    def modified(self) -> float | None:
+        """The time of the last write in seconds since the epoch, where it is known."""
+
+    @property
+    def tag(self) -> str | None:
+        """The tag of the version, where a store has one."""
+
+@final
+class OpenFile:
+    """A file as it was when it was opened. It may be read from several threads."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+
+    @property
+    def version(self) -> tuple[int, str]:
+        """The size, and a text that differs between files of the same size."""
+
+    @property
+    def offsets(self) -> tuple[int, int | None] | None:
+        """First and last offset of a segment of tiered storage, as far as they are known; None for another file."""
+
     def read_at(self, position: int, length: int) -> bytes: ...
-    def read_past_damage(self, position: int, length: int) -> bytes: ...
     def ensure_same(self) -> None: ...
-    def taken(self) -> tuple[int, int, list[Finding]]: ...
 
-def store_entries(uri: str, *, deep: bool = False) -> list[_EntryRow]: ...
-def store_entry(uri: str) -> _EntryRow: ...
-def store_bytes(uri: str, data: bytes) -> None: ...
-def store_file(source: _Path, uri: str) -> None: ...
-def store_settle(source: str, place: str, *, undo: bool = False) -> None: ...
-def store_remove(uri: str, *, tree: bool = False) -> None: ...
-def store_counts() -> list[tuple[str, int]]: ...
-def use_key_ring(unwrap: Callable[[str, str, bytes, str], bytes]) -> None: ...
-def uploads(uri: str) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]: ...
-def lost_indexes(uri: str) -> list[tuple[str, Finding]]: ...
-def uploaded_max_timestamp(uri: str) -> int | None: ...
-def uploaded_data_key(uri: str) -> str | None: ...
-def forget_chunks() -> int: ...
+@final
+class BufferFile:
+    """A buffer that can be read as a file as long as this object is there. A writable buffer is copied."""
+
+    def __new__(cls, buffer: Any) -> BufferFile: ...
+    @property
+    def path(self) -> str:
+        """The URI of the file."""
+
+def give(
+    store_uri: type[str],
+    io_stats: type[dict[str, int]],
+    registry_error: Callable[[str], BaseException],
+    data_key: Callable[[str, str, bytes, str], bytes],
+    resolver: Callable[[Any], Any],
+) -> None: ...

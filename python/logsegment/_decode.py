@@ -29,10 +29,10 @@ from logsegment._options import (
     ensure_offsets,
     partition_number,
 )
+from logsegment._places import shown
 from logsegment._storage import StorageOptions, reached_source
 from logsegment._text import listed
 from logsegment._typed_values import planned
-from logsegment.stores.uri import shown
 
 #: Result of `batches`: Arrow record batches in memory.
 BatchTable = ArrowTable

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from logsegment._core import RecordBatchError
-from logsegment.stores.uri import shown
+from logsegment._places import shown
 
 
 def in_file(error: RecordBatchError, path: str) -> RecordBatchError:

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self, TypeAlias
 
 from logsegment._core import FileSource
-from logsegment.stores.uri import here, is_stored, placed, shown
+from logsegment._places import here, is_stored, placed, shown
 
 StrPath: TypeAlias = str | os.PathLike[str]
 #: Files that every process has open, by their descriptors.

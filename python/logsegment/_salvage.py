@@ -14,10 +14,10 @@ from logsegment._core import salvage as core_salvage
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import EntryKeywords, ReadOptions
 from logsegment._output import ensure_apart, staged_output
+from logsegment._places import is_tiered
 from logsegment._storage import StorageOptions, reached_source
 from logsegment._survey import LostRange
 from logsegment._text import camel_case
-from logsegment.stores.uri import is_tiered
 
 Order: TypeAlias = Literal["input", "offset"]
 #: The rule of segments that contradict their names.

@@ -6,10 +6,9 @@ import os
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from logsegment._core import FileSource
-from logsegment.stores.uri import StorageOptions, ensure_options, is_tiered, with_options
-from logsegment.tiered.keys import Keys
-from logsegment.tiered.uri import ring_of, tiered, with_data_key
+from logsegment._core import FileSource, Place
+from logsegment._places import StorageOptions
+from logsegment.tiered.keys import KeyRing, Keys
 
 __all__ = ["Access", "Keys", "StorageOptions", "all_reached", "reached", "reached_source", "with_own_key"]
 
@@ -31,9 +30,10 @@ def reached(
         TypeError: if the options are not a mapping of text to text.
         ValueError: if the path is a URI with a key, a password or settings.
     """
-    ensure_options(storage_options)
-    place = with_options(path, storage_options) if storage_options else path
-    return place if decryption_keys is None else tiered(place, decryption_keys)
+    if storage_options is None and decryption_keys is None:
+        return path
+    place = Place(path, storage_options)
+    return (place if decryption_keys is None else place.uploaded(KeyRing(decryption_keys).to_text())).path
 
 
 def all_reached(
@@ -56,12 +56,10 @@ def reached_source(source: Any, storage_options: StorageOptions | None = None) -
     Raises:
         TypeError, ValueError: as `reached`.
     """
-    ensure_options(storage_options)
-    if not storage_options:
-        return source
     if isinstance(source, FileSource):
-        return _moved(source, reached(source.path, storage_options))
-    return reached(source, storage_options) if isinstance(source, str | os.PathLike) else source
+        return _moved(source, reached(source.path, storage_options)) if storage_options else source
+    place = reached(source if isinstance(source, str | os.PathLike) else "", storage_options)
+    return place if isinstance(source, str | os.PathLike) else source
 
 
 def with_own_key(source: FileSource) -> FileSource:
@@ -71,8 +69,8 @@ def with_own_key(source: FileSource) -> FileSource:
         SegmentKeyError: if its key is missing or wrong.
         OSError: if the store does not answer.
     """
-    path = os.fspath(source.path)
-    return _moved(source, with_data_key(path)) if is_tiered(path) and ring_of(path).ids else source
+    place = Place(source.path)
+    return _moved(source, place.with_data_key().path) if place.keys else source
 
 
 def _moved(source: FileSource, place: str | os.PathLike[str]) -> FileSource:

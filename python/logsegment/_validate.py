@@ -31,10 +31,10 @@ from logsegment._core import (
 from logsegment._errors import in_file
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import Depth, EntryKeywords, ReadOptions, SkippingKeywords
+from logsegment._places import is_tiered, shown
 from logsegment._storage import StorageOptions, reached_source
 from logsegment._survey import SWALLOWED, UNFINISHED, LostRange, SafeRange, Survey, Totals, survey, surveyed_source
 from logsegment._text import count
-from logsegment.stores.uri import is_tiered, shown
 from logsegment.tiered.listing import with_lost_indexes
 
 #: Largest number of findings in a readable form; the others are counted.

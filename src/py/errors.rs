@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 use crate::error::{Error, ErrorKind};
+use crate::py::given;
 use crate::stores::{StoreError, StoreErrorKind};
 use crate::tiered::TieredError;
 
@@ -235,12 +236,6 @@ fn replica_error(py: Python<'_>, problem: &str, is_asked: bool) -> PyErr {
     value.setattr("problem", problem).and_then(|()| value.setattr("asked", is_asked)).err().unwrap_or(raised)
 }
 
-/// The exception that registries raise themselves.
-fn registry_error(py: Python<'_>, text: String) -> PyErr {
-    let class = py.import("logsegment.plugins").and_then(|module| module.getattr("RegistryError"));
-    class.and_then(|class| class.call1((text,))).map_or_else(|failed| failed, PyErr::from_value)
-}
-
 fn set_attributes(value: &Bound<'_, PyAny>, error: &Error) -> PyResult<()> {
     let position = error.position();
     value.setattr("code", error.kind().code())?;
@@ -268,7 +263,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         ErrorKind::Io { kind, message, .. } => std::io::Error::new(*kind, in_file(error.file(), message)).into(),
         ErrorKind::Files { os_code, problem } => PyOSError::new_err((*os_code, problem.clone(), error.file().map(str::to_owned))),
         ErrorKind::Replicas { problem, is_asked } => replica_error(py, problem, *is_asked),
-        ErrorKind::Registry { .. } => registry_error(py, error.message()),
+        ErrorKind::Registry { .. } => given::registry_error(py, error.message()),
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
         ErrorKind::Refused { .. } => PyValueError::new_err(text),
         ErrorKind::Usage { argument, problem } => PyValueError::new_err(format!("{argument}: {problem}")),

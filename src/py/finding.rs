@@ -2,6 +2,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::columns::findings::FindingRow;
+use crate::py::given;
 use crate::py::interrupt::Fetches;
 use crate::validate as core;
 use crate::validate::lost_ranges::Note;
@@ -149,5 +150,5 @@ pub fn counters(py: Python<'_>, stats: &crate::decode::Stats, fetches: Fetches) 
     for (name, count) in stats.to_pairs().into_iter().chain(fetches.to_pairs()) {
         dict.set_item(name, count)?;
     }
-    Ok(py.import("logsegment._io_stats")?.getattr("IoStats")?.call1((dict,))?.unbind())
+    given::io_stats(&dict)
 }

@@ -11,6 +11,7 @@ use pyo3::types::PyMemoryView;
 
 use crate::codec::{NativeCodec, PluginCodecs, Plugins};
 use crate::error::{Error, ErrorKind, Result, escaped};
+use crate::py::given;
 use crate::py::lent_bytes::{Chunk, Lent};
 use crate::py::native_codec;
 use crate::py::source::buffer;
@@ -39,8 +40,7 @@ const NO_BUFFER: &str = "its result is not a buffer of bytes:";
 /// The plugins that a registry names; none for None.
 pub fn of_registry(registry: Option<Bound<'_, PyAny>>) -> PyResult<Plugins> {
     let Some(registry) = registry else { return Ok(Plugins::default()) };
-    let resolver = registry.py().import("logsegment.plugins.registry")?.call_method1("resolver", (registry,))?;
-    Ok(of(Some(resolver.unbind())))
+    Ok(of(Some(given::resolver(&registry)?)))
 }
 
 /// The plugins of a `Resolver`; none for None, and for a text, which names the option for a registry.

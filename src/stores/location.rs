@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::error::{StoreError, StoreErrorKind};
+use super::uri::UriParts;
 
 /// Options of a store by the names of `object_store`, such as `aws_region`.
 pub type StorageOptions = BTreeMap<String, String>;
@@ -40,8 +41,6 @@ pub struct Location {
 
 /// Words of the names of options whose values are shown in messages.
 const SHOWN_OPTIONS: [&str; 8] = ["region", "endpoint", "bucket", "account_name", "container", "timeout", "allow", "virtual"];
-/// Settings of URIs that pyarrow understands, and the options for them.
-const OLD_SETTINGS: [(&str, &str); 3] = [("endpoint_override", "aws_endpoint"), ("region", "aws_region"), ("scheme", "aws_endpoint")];
 
 impl Location {
     /// Parse a URI.
@@ -49,32 +48,26 @@ impl Location {
     /// # Errors
     /// `Invalid` for another scheme, a URI without a bucket, and one with a key, a password or settings.
     pub fn parse(uri: &str, options: &StorageOptions) -> Result<Self, StoreError> {
-        let (scheme, rest) = uri.split_once("://").unwrap_or(("", uri));
-        let (authority, key) = rest.split_once('/').unwrap_or((rest, ""));
-        let (authority, own) = options_in(authority);
-        let (user, host) = authority.rsplit_once('@').map_or((None, authority.as_str()), |(user, host)| (Some(user), host));
-        // A secret key may have slashes, so that its front looks like a host with a port.
-        let has_secret = |text: &str| text.split_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_err());
-        let plain = if has_secret(host) { format!("{scheme}://") } else { format!("{scheme}://{host}/{key}") };
-        let invalid = |text: String| StoreError::new(StoreErrorKind::Invalid, plain.split('?').next().unwrap_or_default(), text);
-        let Some((scheme, name)) = scheme_of(scheme) else {
-            return Err(invalid("unknown scheme; known are s3, s3a, gs, az, abfs, abfss, hdfs and file".to_owned()));
+        let parts = UriParts::parse(uri);
+        parts.ensure_bare(uri)?;
+        Self::of(parts, options)
+    }
+
+    /// The location at a URI.
+    ///
+    /// # Errors
+    /// `Invalid` for another scheme, and for a URI without a bucket.
+    pub fn of(parts: UriParts, options: &StorageOptions) -> Result<Self, StoreError> {
+        let invalid = |text: &str| StoreError::new(StoreErrorKind::Invalid, parts.shown(), text);
+        let Some((scheme, name)) = scheme_of(&parts.scheme) else {
+            return Err(invalid("unknown scheme; known are s3, s3a, gs, az, abfs, abfss, hdfs and file"));
         };
-        if has_secret(host) || user.is_some_and(|user| user.contains(':') || matches!(scheme, Scheme::S3 | Scheme::Gs | Scheme::Az)) {
-            let option = if scheme == Scheme::S3 { "aws_access_key_id and aws_secret_access_key" } else { "their names" };
-            return Err(invalid(format!("a URI has no keys or passwords: give them as storage options ({option})")));
+        if parts.host.is_empty() && scheme != Scheme::Hdfs {
+            return Err(invalid("the URI has no bucket or container"));
         }
-        if let Some((_, query)) = rest.split_once('?')
-            && let Some((name, option)) = OLD_SETTINGS.iter().find(|(name, _)| query.contains(&format!("{name}=")))
-        {
-            return Err(invalid(format!("a URI has no settings: give {name} as the storage option {option}")));
-        }
-        if host.is_empty() && scheme != Scheme::Hdfs {
-            return Err(invalid("the URI has no bucket or container".to_owned()));
-        }
-        let key = decoded(key.trim_matches('/'));
-        let options = options.clone().into_iter().chain(own).collect();
-        Ok(Self { scheme, name, authority, key, options })
+        let authority = if parts.user.is_empty() { parts.host.clone() } else { format!("{}@{}", parts.user, parts.host) };
+        let options = options.clone().into_iter().chain(parts.options()).collect();
+        Ok(Self { scheme, name, authority, key: parts.path.trim_matches('/').to_owned(), options })
     }
 
     /// The same store at another key.
@@ -110,23 +103,11 @@ impl fmt::Debug for Location {
     }
 }
 
-/// Takes the options out of an authority, where the Python package carries them: `!aws_region=eu-west-1&timeout=5s@bucket`. Users
-/// give them next to the URI.
-pub fn options_in(authority: &str) -> (String, StorageOptions) {
-    let Some((front, rest)) = authority.split_once('!') else { return (authority.to_owned(), StorageOptions::new()) };
-    let (query, host) = rest.rsplit_once('@').unwrap_or(("", rest));
-    // The package quotes each name and value, and then the whole.
-    let query = decoded(query);
-    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    let user = if front.is_empty() { String::new() } else { format!("{front}@") };
-    (format!("{user}{host}"), pairs.map(|(name, value)| (decoded(name), decoded(value))).collect())
-}
-
 fn scheme_of(name: &str) -> Option<(Scheme, &'static str)> {
-    Some(match name.to_ascii_lowercase().as_str() {
-        "s3" | "s3a" | "s3n" => (Scheme::S3, "s3"),
-        "gs" | "gcs" => (Scheme::Gs, "gs"),
-        "az" | "azure" => (Scheme::Az, "az"),
+    Some(match name {
+        "s3" => (Scheme::S3, "s3"),
+        "gs" => (Scheme::Gs, "gs"),
+        "az" => (Scheme::Az, "az"),
         "abfs" => (Scheme::Abfs, "abfs"),
         "abfss" => (Scheme::Abfs, "abfss"),
         "hdfs" => (Scheme::Hdfs, "hdfs"),

@@ -14,20 +14,22 @@ mod place;
 mod process;
 mod range;
 mod stats;
+mod uri;
 mod window;
 mod write;
 
 pub use entries::{Entry, entries, entry_of, tree};
 pub use error::{StoreError, StoreErrorKind};
 pub use file::StoredFile;
-pub use location::{Location, Scheme, StorageOptions, decoded, options_in};
+pub use location::{Location, Scheme, StorageOptions, decoded};
 pub use open::{Store, open};
 pub use place::{LocalFile, Place, PlaceEntry, PlacedFile, escaped, system_text};
 pub use process::Pending;
 pub use range::StoredRange;
 pub use stats::{Counts, counts};
+pub use uri::{UriParts, joined_text, placed, scheme_of_uri, shown};
 pub use window::Window;
-pub use write::{put_bytes, put_file, remove, remove_directory, settle, unsettle};
+pub use write::{put_file, settle, sync_directory, unsettle};
 
 /// What the functions of this module return.
 pub type Result<T> = std::result::Result<T, StoreError>;

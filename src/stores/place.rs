@@ -218,7 +218,7 @@ pub fn system_text(error: &io::Error) -> String {
 const EISDIR: i32 = 21;
 
 /// The error of the operating system about a path.
-fn system_error(error: &io::Error, path: &Path) -> StoreError {
+pub(super) fn system_error(error: &io::Error, path: &Path) -> StoreError {
     let kind = match (error.kind(), error.raw_os_error()) {
         (io::ErrorKind::NotFound, _) => StoreErrorKind::NotFound,
         (_, Some(code)) => StoreErrorKind::System(code),

@@ -1,7 +1,7 @@
-//! Files written to a store. A file appears whole, when its last byte was sent.
+//! Files written to a store, and small ones of this machine. A file appears whole, when its last byte was sent.
 
-use std::fs::File;
-use std::io::Read;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::path::Path as LocalPath;
 
 use bytes::Bytes;
@@ -12,6 +12,7 @@ use object_store::{Error as ObjectError, ObjectStoreExt, PutPayload, WriteMultip
 use super::error::{StoreError, StoreErrorKind};
 use super::location::Location;
 use super::open::{Store, open, path_of};
+use super::place::{Place, system_error};
 use super::process::wait;
 use crate::interrupt::Interrupt;
 
@@ -24,7 +25,7 @@ const MOST_PARTS: usize = 4;
 ///
 /// # Errors
 /// Those of the store.
-pub fn put_bytes(location: &Location, bytes: Bytes, interrupt: &Interrupt) -> Result<(), StoreError> {
+fn put_bytes(location: &Location, bytes: Bytes, interrupt: &Interrupt) -> Result<(), StoreError> {
     let place = location.clone();
     request(location, interrupt, move |store, path| async move {
         store.client.put(&path, PutPayload::from_bytes(bytes)).await.map(drop).map_err(|error| store.error(&error, &place))
@@ -112,7 +113,7 @@ pub fn unsettle(source: &Location, place: &Location, interrupt: &Interrupt) -> R
 ///
 /// # Errors
 /// Those of the store.
-pub fn remove(location: &Location, interrupt: &Interrupt) -> Result<(), StoreError> {
+fn remove(location: &Location, interrupt: &Interrupt) -> Result<(), StoreError> {
     let place = location.clone();
     request(location, interrupt, |store, path| async move {
         match &store.hdfs {
@@ -126,7 +127,7 @@ pub fn remove(location: &Location, interrupt: &Interrupt) -> Result<(), StoreErr
 ///
 /// # Errors
 /// Those of the store.
-pub fn remove_directory(location: &Location, interrupt: &Interrupt) -> Result<(), StoreError> {
+fn remove_directory(location: &Location, interrupt: &Interrupt) -> Result<(), StoreError> {
     let place = location.clone();
     request(location, interrupt, |store, path| async move {
         if let Some(hdfs) = &store.hdfs {
@@ -136,6 +137,81 @@ pub fn remove_directory(location: &Location, interrupt: &Interrupt) -> Result<()
         let removed: Result<Vec<Path>, ObjectError> = store.client.delete_stream(files).try_collect().await;
         missing_is_done(removed.map(drop).map_err(|error| store.error(&error, &place)))
     })
+}
+
+impl Place {
+    /// Write a small file; replace an older one. On this machine it is on disk afterwards.
+    ///
+    /// # Errors
+    /// Those of the store or of the system.
+    pub fn put(&self, bytes: Bytes, interrupt: &Interrupt) -> Result<(), StoreError> {
+        match self {
+            Self::Stored(location) => put_bytes(location, bytes, interrupt),
+            Self::Local(path) => put_here(path, &bytes).map_err(|error| system_error(&error, path)),
+        }
+    }
+
+    /// Remove a file, if there is one.
+    ///
+    /// # Errors
+    /// Those of the store or of the system.
+    pub fn remove(&self, interrupt: &Interrupt) -> Result<(), StoreError> {
+        match self {
+            Self::Stored(location) => remove(location, interrupt),
+            Self::Local(path) => missing_is_done(fs::remove_file(path).map_err(|error| system_error(&error, path))),
+        }
+    }
+
+    /// Remove a directory with its files, if there is one; one of this machine as far as possible.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn remove_directory(&self, interrupt: &Interrupt) -> Result<(), StoreError> {
+        match self {
+            Self::Stored(location) => remove_directory(location, interrupt),
+            Self::Local(path) => {
+                remove_here(path);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Writes a file under another name, and gives it its own when it is on disk.
+fn put_here(path: &LocalPath, bytes: &[u8]) -> io::Result<()> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".part");
+    let written = || {
+        let mut file = File::create(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    };
+    written().inspect_err(|_| drop(fs::remove_file(&temporary)))?;
+    if let Some(directory) = path.parent() {
+        sync_directory(directory);
+    }
+    Ok(())
+}
+
+/// Write the names in a directory to disk, if its file system lets a directory be opened.
+pub fn sync_directory(path: &LocalPath) {
+    let path = if path.as_os_str().is_empty() { LocalPath::new(".") } else { path };
+    let _ = File::open(path).and_then(|directory| directory.sync_all());
+}
+
+/// Removes what can be removed: a file that cannot does not keep the others.
+fn remove_here(directory: &LocalPath) {
+    if fs::remove_dir_all(directory).is_ok() {
+        return;
+    }
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => remove_here(&entry.path()),
+            _ => drop(fs::remove_file(entry.path())),
+        }
+    }
+    let _ = fs::remove_dir(directory);
 }
 
 fn missing_is_done(result: Result<(), StoreError>) -> Result<(), StoreError> {

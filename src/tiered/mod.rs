@@ -32,5 +32,5 @@ pub use names::{ObjectName, PartitionName};
 pub use objects::{SegmentObjects, data_key_of, lost_indexes, max_timestamp};
 pub use range::TieredRange;
 pub use upload::{FoundUpload, Upload, UploadState};
-pub use uri::{Uri, cut_text, joined_text, objects_text, uri_text};
+pub use uri::{Uri, absolute_text, cut_text, objects_text, uri_text};
 pub use view::{UploadedSegment, uploads};

@@ -48,6 +48,11 @@ impl ObjectName {
         format!("{:020}-{}", self.base_offset, self.segment_id)
     }
 
+    /// The name that a broker gives the file.
+    pub fn broker_name(&self) -> String {
+        format!("{:020}.{}", self.base_offset, self.suffix)
+    }
+
     /// True for the log or the manifest of an upload, which mark a directory of uploads.
     pub fn is_upload(&self) -> bool {
         self.suffix == LOG || self.suffix == MANIFEST

@@ -182,18 +182,24 @@ fn objects_of(log: &Uri, interrupt: &Interrupt) -> Result<Option<SegmentObjects>
     }
 }
 
-/// Return the indexes of an upload that cannot be read: the path that each would have as a file of a log directory, and a finding.
+/// Return the indexes of an upload that cannot be read: the path that each would have as a file of a log directory, and a finding. That of
+/// an index that is never uploaded is `None` (TS-82).
 ///
 /// The list is empty if the manifest or a key is wrong: a read of the log reports that.
 ///
 /// # Errors
 /// Those of the store.
-pub fn lost_indexes(log: &Uri, interrupt: &Interrupt) -> Result<Vec<(String, Finding)>> {
+pub fn lost_indexes(log: &Uri, interrupt: &Interrupt) -> Result<Vec<(String, Option<Finding>)>> {
+    let name = log.place.name();
+    if ObjectName::parse(&name).is_none() {
+        let stem = name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem);
+        return Ok(vec![(log.place.parent().join(&format!("{stem}.txnindex")).to_string(), None)]);
+    }
     let Some(objects) = objects_of(log, interrupt)? else { return Ok(Vec::new()) };
     let mut lost = Vec::new();
     for index in Index::ALL {
         match objects.lost_index(index, interrupt) {
-            Ok(found) => lost.extend(found.map(|finding| (objects.place(index.suffix()).to_string(), finding))),
+            Ok(found) => lost.extend(found.map(|finding| (objects.place(index.suffix()).to_string(), Some(finding)))),
             Err(error) if error.is_missing() || matches!(error, TieredError::Key(_)) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         }

@@ -3,15 +3,15 @@
 //! `tiered+s3://!aws_region=eu&keys=...@bucket/prefix/...` reads the objects of `s3://bucket/prefix/...` as log directories,
 //! `tiered+file:///data/...` those of a directory of this machine, and `tiered+file://here/...` those of a relative path.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::error::Result;
 use super::keys::Keys;
 use super::names::{cut_name, uncut_name};
-use crate::stores::{Location, Place, StorageOptions, decoded, options_in};
+use crate::stores::{Location, Place, StorageOptions, UriParts, scheme_of_uri};
 
 const SCHEME: &str = "tiered+";
-const FILE: &str = "file://";
+const FILE: &str = "file";
 /// The host of a path that is relative to the current directory.
 const FROM_HERE: &str = "here";
 const KEYS: &str = "keys";
@@ -38,23 +38,15 @@ impl Uri {
     /// # Errors
     /// `Store` for a URI of objects that is invalid.
     pub fn parse(text: &str, keys: impl FnOnce(&str) -> Keys) -> Result<Self> {
-        let rest = if Self::is_one(text) { text.get(SCHEME.len()..).unwrap_or_default() } else { text };
-        let (place, options) = match rest.strip_prefix(FILE) {
-            Some(rest) => {
-                let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-                let (host, options) = options_in(authority);
-                let path = decoded(path);
-                (Place::Local(PathBuf::from(if host == FROM_HERE { path } else { format!("/{path}") })), options)
-            }
-            None => {
-                let mut location = Location::parse(rest, &StorageOptions::new())?;
-                let options = location.options.remove(KEYS).map(|text| (KEYS.to_owned(), text));
-                (Place::Stored(location), options.into_iter().collect())
-            }
+        let parts = objects_of(UriParts::parse(text));
+        let keys = keys(parts.options().get(KEYS).map_or("", String::as_str));
+        let place = match file_of(&parts) {
+            Some(path) => Place::Local(path),
+            None => Place::Stored(Location::of(without_keys(parts), &StorageOptions::new())?),
         };
         let (name, before) = uncut_name(&place.name());
         let place = if before.is_some() { place.parent().join(&name) } else { place };
-        Ok(Self { place, keys: keys(options.get(KEYS).map_or("", String::as_str)), before })
+        Ok(Self { place, keys, before })
     }
 
     /// Another file or directory with the same keys.
@@ -72,76 +64,59 @@ impl Uri {
 
 /// The URI of uploaded segments for a path or URI of their objects, with the text of keys. A path that is relative stays relative.
 pub fn uri_text(objects: &str, keys: &str) -> String {
-    let bare = if Uri::is_one(objects) { objects.get(SCHEME.len()..).unwrap_or_default() } else { objects };
-    let (scheme, rest) = match bare.split_once("://") {
-        Some((scheme, rest)) => (scheme.to_owned(), rest.to_owned()),
-        None if bare.starts_with('/') => ("file".to_owned(), quoted(bare, SAFE_IN_PATH)),
-        None => ("file".to_owned(), format!("{FROM_HERE}/{}", quoted(bare, SAFE_IN_PATH))),
+    let parts = match (scheme_of_uri(Path::new(objects)), objects.strip_prefix('/')) {
+        (Some(_), _) => objects_of(UriParts::parse(objects)),
+        (None, Some(path)) => UriParts { scheme: FILE.to_owned(), path: path.to_owned(), ..UriParts::default() },
+        (None, None) => UriParts { scheme: FILE.to_owned(), host: FROM_HERE.to_owned(), path: objects.to_owned(), ..UriParts::default() },
     };
-    let (authority, path) = rest.split_once('/').map_or((rest.as_str(), None), |(authority, path)| (authority, Some(path)));
-    let keys = (!keys.is_empty()).then(|| format!("{KEYS}={}", quoted(keys, "=&")));
-    let authority = with_keys(authority, keys);
-    let path = path.map(|path| format!("/{path}")).unwrap_or_default();
-    format!("{SCHEME}{scheme}://{authority}{path}")
+    let parts = without_keys(parts);
+    let keys = (!keys.is_empty()).then(|| (KEYS.to_owned(), keys.to_owned()));
+    let parts = UriParts { scheme: format!("{SCHEME}{}", parts.scheme), ..parts };
+    parts.with_options(&keys.into_iter().collect()).to_uri()
 }
 
 /// The path or URI of the objects of a URI of uploaded segments, without keys and without the end of an upload that is read in part.
 pub fn objects_text(uri: &str) -> String {
-    let Some((scheme, rest)) = uri.get(SCHEME.len()..).and_then(|bare| bare.split_once("://")) else { return uri.to_owned() };
-    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let (above, name) = path.rsplit_once('/').map_or(("", path), |(above, name)| (above, name));
+    let parts = objects_of(UriParts::parse(uri));
+    let (above, name) = parts.path.rsplit_once('/').map_or(("", parts.path.as_str()), |(above, name)| (above, name));
     let (name, _) = uncut_name(name);
     let path = if above.is_empty() { name } else { format!("{above}/{name}") };
-    if scheme.eq_ignore_ascii_case("file") {
-        let (host, _) = options_in(authority);
-        let path = decoded(&path);
-        return if host == FROM_HERE { path } else { format!("/{path}") };
-    }
-    let authority = with_keys(authority, None);
-    format!("{scheme}://{authority}/{path}").trim_end_matches('/').to_owned()
+    let parts = without_keys(UriParts { path, ..parts });
+    file_of(&parts).map_or_else(|| parts.to_uri(), |path| path.to_string_lossy().into_owned())
 }
 
-/// An authority with these keys in place of its own.
-fn with_keys(authority: &str, keys: Option<String>) -> String {
-    let (front, query, host) = match authority.split_once('!') {
-        Some((front, rest)) => rest.rsplit_once('@').map_or((front, "", rest), |(query, host)| (front, query, host)),
-        None => authority.rsplit_once('@').map_or(("", "", authority), |(front, host)| (front, "", host)),
-    };
-    let is_kept = |pair: &&str| !pair.is_empty() && !pair.starts_with(&format!("{KEYS}="));
-    let query: Vec<String> = query.split('&').filter(is_kept).map(str::to_owned).chain(keys).collect();
-    match (front, query.is_empty()) {
-        ("", true) => host.to_owned(),
-        (front, true) => format!("{front}@{host}"),
-        (front, false) => format!("{front}!{}@{host}", query.join("&")),
+/// A URI of uploads on this machine that means the same in every directory; any other one as it is.
+pub fn absolute_text(uri: &str, absolute: impl FnOnce(&Path) -> PathBuf) -> String {
+    let parts = UriParts::parse(uri);
+    if parts.host != FROM_HERE || parts.scheme.strip_prefix(SCHEME) != Some(FILE) {
+        return uri.to_owned();
     }
+    let path = absolute(Path::new(&parts.path)).to_string_lossy().trim_start_matches('/').to_owned();
+    UriParts { host: String::new(), path, ..parts }.to_uri()
 }
 
-/// The URI of a file in a directory of a store.
-pub fn joined_text(directory: &str, name: &str) -> String {
-    let directory = if directory.ends_with("://") { directory } else { directory.trim_end_matches('/') };
-    format!("{directory}/{}", quoted(name, SAFE_IN_PATH))
+/// The parts of the URI of objects, for those of a URI of uploads.
+fn objects_of(parts: UriParts) -> UriParts {
+    let scheme = parts.scheme.strip_prefix(SCHEME).unwrap_or(&parts.scheme).to_owned();
+    UriParts { scheme, ..parts }
+}
+
+/// The path of objects of this machine.
+fn file_of(parts: &UriParts) -> Option<PathBuf> {
+    let path = if parts.host == FROM_HERE { parts.path.clone() } else { format!("/{}", parts.path) };
+    (parts.scheme == FILE).then(|| path.into())
+}
+
+fn without_keys(parts: UriParts) -> UriParts {
+    let kept = parts.query.split('&').filter(|pair| !pair.is_empty() && !pair.starts_with(&format!("{KEYS}=")));
+    let query = kept.collect::<Vec<_>>().join("&");
+    UriParts { query, ..parts }
 }
 
 /// The URI of a file that is read before an offset only.
 pub fn cut_text(uri: &str, before: Option<i64>) -> String {
     let (directory, name) = uri.rsplit_once('/').unwrap_or(("", uri));
     format!("{directory}/{}", cut_name(name, before))
-}
-
-/// Signs that are not quoted in the path of a URI.
-const SAFE_IN_PATH: &str = " ~!$'()*+,;=:/";
-
-/// Percent-encoded text.
-fn quoted(text: &str, safe: &str) -> String {
-    let mut quoted = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"_.-~".contains(&byte) || safe.as_bytes().contains(&byte) {
-            quoted.push(char::from(byte));
-        } else {
-            quoted.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    quoted
 }
 
 #[cfg(test)]
@@ -176,14 +151,15 @@ mod tests {
         for (objects, keys, uri) in [
             ("/data/a b%", "", "tiered+file:///data/a b%25"),
             ("data", "abc", "tiered+file://!keys=abc@here/data"),
-            ("s3://!aws_region=eu@bucket/x", "a%b", "tiered+s3://!aws_region=eu&keys=a%25b@bucket/x"),
+            ("s3://!aws_region=eu@bucket/x", "a%b", "tiered+s3://!aws_region=eu&keys=a%2525b@bucket/x"),
             ("tiered+s3://!keys=old@bucket/x", "", "tiered+s3://bucket/x"),
             ("abfss://box@one.host/x", "abc", "tiered+abfss://box!keys=abc@one.host/x"),
         ] {
             assert_eq!(uri_text(objects, keys), uri);
         }
-        assert_eq!(joined_text("s3://bucket/x/", "a%.log"), "s3://bucket/x/a%25.log");
-        assert_eq!(joined_text("tiered+file://", "data"), "tiered+file:///data");
+        let absolute = |uri: &str| absolute_text(uri, |path| Path::new("/data").join(path));
+        assert_eq!(absolute("tiered+file://!keys=abc@here/a%25"), "tiered+file://!keys=abc@/data/a%25");
+        assert_eq!(absolute("tiered+s3://here/x"), "tiered+s3://here/x");
     }
 
     #[test]

@@ -23,9 +23,10 @@ import hdfs_server
 import logsegment as ls
 import s3_server
 import store_server
-from logsegment import _core, stores
+from logsegment import _core
+from logsegment._core import Place
+from logsegment._places import with_options
 from logsegment.spark.write import SegmentWriter
-from logsegment.stores.uri import with_options
 from store_server import GatedServer
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
@@ -171,7 +172,7 @@ def send(directory: Path, store: Store) -> None:
     """Copy the files of a directory into a store, a few at a time: a name node takes most of a second for each."""
 
     def put(path: Path) -> None:
-        stores.put_file(str(path), store.place(str(path.relative_to(directory))))
+        Place(store.place(str(path.relative_to(directory)))).put_file(str(path))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(put, [path for path in directory.rglob("*") if path.is_file()]))
@@ -186,11 +187,11 @@ def logged(uri: str, store: Store, **options: str) -> Any:
 
 
 def listed(uri: str, store: Store, **options: str) -> Any:
-    return stores.entries(store.place(uri[len(store.root) + 1 :], **options))
+    return Place(store.place(uri[len(store.root) + 1 :], **options)).entries()
 
 
 def walked(uri: str, store: Store, **options: str) -> Any:
-    return list(stores.walk(store.place(uri[len(store.root) + 1 :], **options)))
+    return list(Place(store.place(uri[len(store.root) + 1 :], **options)).files_below())
 
 
 #: Ways to ask for a file or a directory.
@@ -218,7 +219,7 @@ def values(store: Store, key: str) -> list[tuple[int, str]]:
 
 def files(store: Store, key: str) -> list[str]:
     place = store.place(key)
-    return sorted(file.path[len(place) + 1 :] for file in stores.walk(place)) if stores.exists(place) else []
+    return sorted(file.path[len(place) + 1 :] for file in Place(place).files_below()) if Place(place).exists() else []
 
 
 def files_of(*bases: int) -> list[str]:
@@ -227,7 +228,7 @@ def files_of(*bases: int) -> list[str]:
 
 def reading(store: Store, here: Path, key: str) -> Any:
     """A stream over a copy of the large segment, of which the first rows were read."""
-    stores.put_file(str(here / "kafka" / LARGE / FIRST), store.place(key))
+    Place(store.place(key)).put_file(str(here / "kafka" / LARGE / FIRST))
     stream = ls.decode(ls.FileSource(store.uri(key), storage_options=store.options), columns=["offset"], batch_size=100, threads=1)
     next(stream)
     return stream

@@ -23,10 +23,12 @@ import every_store
 import logsegment as ls
 from cli_process import run
 from every_store import ASKS, CHECKS_KEYS, CODECS, FIRST, LARGE, NAMES, OBJECT_STORES, RECORDS, TRANSACTIONS, Store
+from faulty_place import replace_methods
 from logsegment import stores
+from logsegment._core import FoundSegments, Place
+from logsegment._places import with_options
 from logsegment.segment_files.discovery import find_segments, size_of
 from logsegment.spark.write import journal, task
-from logsegment.stores.uri import with_options
 from loopback import free_port
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -71,14 +73,14 @@ def there(store: Store, here: Path, filled: set[str]) -> Store:
 
 def test_files_are_there_as_they_were_sent(there: Store, here: Path) -> None:
     sent = {str(path.relative_to(here)): path.read_bytes() for path in here.rglob("*") if path.is_file()}
-    files = [file for name in ("kafka", "damaged") for file in stores.walk(there.place(name))]
+    files = [file for name in ("kafka", "damaged") for file in Place(there.place(name)).files_below()]
     listed = {file.path[len(there.place()) + 1 :]: file for file in files}
     assert {key: file.size for key, file in listed.items()} == {key: len(content) for key, content in sent.items()}
-    assert all(stores.read_file(file.path, 1 << 30) == sent[key] for key, file in listed.items())
-    assert [(entry.name, entry.is_directory) for entry in stores.entries(there.place("kafka"))] == [(name, True) for name in sorted(NAMES)]
-    assert stores.is_directory(there.place("kafka"))
-    assert not stores.is_directory(there.place(f"kafka/{LARGE}/{FIRST}"))
-    assert stores.entry_of(there.place(f"kafka/{LARGE}/{FIRST}")).size == len(sent[f"kafka/{LARGE}/{FIRST}"])
+    assert all(Place(file.path).read() == sent[key] for key, file in listed.items())
+    assert [(entry.name, entry.is_directory) for entry in Place(there.place("kafka")).entries()] == [(name, True) for name in sorted(NAMES)]
+    assert Place(there.place("kafka")).is_directory()
+    assert not Place(there.place(f"kafka/{LARGE}/{FIRST}")).is_directory()
+    assert Place(there.place(f"kafka/{LARGE}/{FIRST}")).entry().size == len(sent[f"kafka/{LARGE}/{FIRST}"])
 
 
 def test_segments_are_found_with_their_sizes(there: Store, here: Path) -> None:
@@ -218,10 +220,10 @@ def test_the_command_line_takes_options(there: Store, here: Path) -> None:
 
 
 def test_patterns_are_found(there: Store) -> None:
-    found = stores.matching(there.place("kafka/codec-[gl]*-0"))
+    found = FoundSegments.expanded([there.place("kafka/codec-[gl]*-0")], must_exist=True)
     assert list(map(str, found)) == [there.uri("kafka/codec-gzip-0"), there.uri("kafka/codec-lz4-0")]
     with pytest.raises(FileNotFoundError, match="matches"):
-        stores.matching(there.place("kafka/nothing-*"))
+        FoundSegments.expanded([there.place("kafka/nothing-*")], must_exist=True)
 
 
 def test_uploads_of_tiered_storage_are_restored(there: Store, here: Path, tmp_path: Path) -> None:
@@ -243,18 +245,18 @@ def test_names_are_taken_as_they_are(store: Store, name: str) -> None:
     """Each directory is written, listed, read and removed under the same name. A URI has `%25` for a percent sign."""
     segment = ls.encode(pa.table({"value": [name.encode()]}))
     key = f"names/{name}/orders-0/{FIRST}".replace("%", "%25")
-    stores.put_bytes(store.place(key), segment)
-    assert [entry.name for entry in stores.entries(store.place("names"))] == [name]
-    (found,) = stores.walk(store.place("names"))
-    assert stores.read_file(found.path, 1 << 20) == segment
+    Place(store.place(key)).put(segment)
+    assert [entry.name for entry in Place(store.place("names")).entries()] == [name]
+    (found,) = Place(store.place("names")).files_below()
+    assert Place(found.path).read() == segment
     log = ls.Log(store.uri(f"names/{name}".replace("%", "%25")), storage_options=store.options)
     assert log.records().to_pyarrow()["value"].to_pylist() == [name.encode()]
     assert ls.decode(ls.FileSource(store.uri(key), storage_options=store.options)).read_all().num_rows == 1
     moved = store.place(f"names/{name} moved/{FIRST}".replace("%", "%25"))
-    stores.settle(store.place(key), moved)
-    assert stores.read_file(moved, 1 << 20) == segment
-    stores.remove_directory(store.place("names"))
-    assert not stores.exists(store.place("names"))
+    Place(moved).settle(Place(store.place(key)))
+    assert Place(moved).read() == segment
+    Place(store.place("names")).remove(tree=True)
+    assert not Place(store.place("names")).exists()
 
 
 @ASKS
@@ -278,12 +280,12 @@ def test_a_file_of_a_missing_bucket_is_a_file_not_found(store: Store) -> None:
 @pytest.mark.parametrize("key", ["", "/kafka"])
 def test_a_missing_bucket_is_a_file_not_found(store: Store, key: str) -> None:
     uri = f"{store.missing_root}{key}"
-    for ask in (find_segments, stores.entries):
+    for ask in (find_segments, lambda uri: Place(uri).entries()):
         with pytest.raises(FileNotFoundError) as raised:
             ask(with_options(uri, store.options))
         store.assert_clean(raised.value, uri)
     with pytest.raises(FileNotFoundError) as raised:
-        stores.put_bytes(with_options(f"{uri}/a", store.options), b"a")
+        Place(with_options(f"{uri}/a", store.options)).put(b"a")
     store.assert_clean(raised.value, f"{uri}/a")
 
 
@@ -303,11 +305,11 @@ def test_a_wrong_key_is_a_permission_error(there: Store, ask: Callable[..., Any]
 def test_a_write_with_a_wrong_key_leaves_nothing(store: Store, tmp_path: Path) -> None:
     (tmp_path / "large").write_bytes(bytes(9 << 20))
     wrong = with_options(store.uri("unwritten/a.log"), store.wrong_options)
-    for put in (lambda: stores.put_bytes(wrong, b"a"), lambda: stores.put_file(str(tmp_path / "large"), wrong)):
+    for put in (lambda: Place(wrong).put(b"a"), lambda: Place(wrong).put_file(str(tmp_path / "large"))):
         with pytest.raises(PermissionError, match="the store refused the request") as raised:
             put()
         store.assert_clean(raised.value, store.uri("unwritten/a.log"))
-    assert not stores.exists(store.place("unwritten"))
+    assert not Place(store.place("unwritten")).exists()
 
 
 @pytest.mark.parametrize("store", OBJECT_STORES, indirect=True)
@@ -347,7 +349,7 @@ def test_a_file_that_is_replaced_while_it_is_read(store: Store, here: Path) -> N
     key = f"changing-0/{FIRST}"
     stream = every_store.reading(store, here, key)
     content = (here / "kafka" / LARGE / FIRST).read_bytes()
-    stores.put_bytes(store.place(key), content[: len(content) // 2])
+    Place(store.place(key)).put(content[: len(content) // 2])
     with pytest.raises(stores.ChangedError, match="was replaced") as raised:
         stream.read_all()
     store.assert_clean(raised.value, store.uri(key))
@@ -357,7 +359,7 @@ def test_a_file_that_is_replaced_by_one_of_the_same_size(store: Store, here: Pat
     """No record of the other file is returned, and its damage is not reported."""
     key = f"changing-1/{FIRST}"
     stream = every_store.reading(store, here, key)
-    stores.put_bytes(store.place(key), (here / "kafka" / LARGE / FIRST).read_bytes()[:-1] + b"x")
+    Place(store.place(key)).put((here / "kafka" / LARGE / FIRST).read_bytes()[:-1] + b"x")
     with pytest.raises(stores.ChangedError, match="was replaced") as raised:
         stream.read_all()
     store.assert_clean(raised.value, store.uri(key))
@@ -366,7 +368,7 @@ def test_a_file_that_is_replaced_by_one_of_the_same_size(store: Store, here: Pat
 def test_a_file_that_is_removed_while_it_is_read(store: Store, here: Path) -> None:
     key = f"going-0/{FIRST}"
     stream = every_store.reading(store, here, key)
-    stores.remove(store.place(key))
+    Place(store.place(key)).remove()
     with pytest.raises(FileNotFoundError) as raised:
         stream.read_all()
     store.assert_clean(raised.value, store.uri(key))
@@ -374,10 +376,10 @@ def test_a_file_that_is_removed_while_it_is_read(store: Store, here: Path) -> No
 
 def test_bytes_of_another_file_of_the_same_size_are_not_given(store: Store) -> None:
     place = store.place("replaced")
-    stores.put_bytes(place, b"a" * 100)
-    file = stores.open_file(place)
+    Place(place).put(b"a" * 100)
+    file = Place(place).open()
     assert file.read_at(0, 10) == b"a" * 10
-    stores.put_bytes(place, b"b" * 100)
+    Place(place).put(b"b" * 100)
     for ask in (file.ensure_same, lambda: file.read_at(0, 10)):
         with pytest.raises(stores.ChangedError, match="was replaced") as raised:
             ask()
@@ -387,19 +389,19 @@ def test_bytes_of_another_file_of_the_same_size_are_not_given(store: Store) -> N
 def test_a_staged_file_is_moved_once_and_missed_when_it_is_gone(store: Store) -> None:
     """To repeat a step is harmless."""
     source, place = store.place("settled/staged/a.log"), store.place("settled/orders-0/a.log")
-    stores.put_bytes(source, b"a")
+    Place(source).put(b"a")
     for _ in range(2):
-        stores.settle(source, place)
-        assert stores.read_file(place, 10) == b"a"
+        Place(place).settle(Place(source))
+        assert Place(place).read() == b"a"
     for _ in range(2):
-        stores.unsettle(source, place)
-        assert not stores.exists(place)
-        assert stores.read_file(source, 10) == b"a"
+        Place(place).settle(Place(source), undo=True)
+        assert not Place(place).exists()
+        assert Place(source).read() == b"a"
     for _ in range(2):
-        stores.remove(source)
-        stores.remove_directory(store.place("settled/orders-0"))
+        Place(source).remove()
+        Place(store.place("settled/orders-0")).remove(tree=True)
     with pytest.raises(FileNotFoundError, match="No such file or directory") as raised:
-        stores.settle(source, place)
+        Place(place).settle(Place(source))
     store.assert_clean(raised.value, store.uri("settled/staged/a.log"))
 
 
@@ -407,17 +409,17 @@ def test_a_staged_file_is_moved_once_and_missed_when_it_is_gone(store: Store) ->
 def test_a_file_of_several_parts_is_there_whole_or_not(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = random.Random(1).randbytes((17 << 20) + 5)
     (tmp_path / "large").write_bytes(content)
-    stores.put_file(str(tmp_path / "large"), store.place("parts/large"))
-    assert stores.read_file(store.place("parts/large"), 1 << 30) == content
+    Place(store.place("parts/large")).put_file(str(tmp_path / "large"))
+    assert Place(store.place("parts/large")).read() == content
     if store.gate is None:
         return
     # The second part is refused.
     sent: list[str] = []
     monkeypatch.setattr(store.gate, "refuses", lambda method, path: method == "PUT" and not sent.append(path) and len(set(sent)) == 2)
     with pytest.raises(PermissionError, match="the store refused the request") as raised:
-        stores.put_file(str(tmp_path / "large"), store.place("parts/refused"))
+        Place(store.place("parts/refused")).put_file(str(tmp_path / "large"))
     store.assert_clean(raised.value, store.uri("parts/refused"))
-    assert stores.names_in(store.place("parts")) == ["large"]
+    assert Place(store.place("parts")).names() == ["large"]
 
 
 def test_a_writer_goes_on_after_the_end_of_a_log(store: Store) -> None:
@@ -443,14 +445,13 @@ def test_an_abort_and_a_task_that_fails_leave_nothing(store: Store, monkeypatch:
     one = every_store.writer(store, "aborted")
     one.abort([every_store.attempt(one, "a"), None])
     assert every_store.files(store, "aborted") == []
-    put = stores.put_file
 
-    def fail(source: str, uri: str) -> None:
-        put(source, uri)
+    def fail(place: Place, source: str) -> None:
+        place.put_file(source)
         if source.endswith(".timeindex"):
-            raise PermissionError(13, "refused", uri)
+            raise PermissionError(13, "refused", place.path)
 
-    monkeypatch.setattr(task, "put_file", fail)
+    replace_methods(monkeypatch, task, put_file=fail)
     with pytest.raises(PermissionError):
         every_store.attempt(every_store.writer(store, "aborted"), "a")
     assert every_store.files(store, "aborted") == []
@@ -487,7 +488,7 @@ def test_a_commit_that_a_crash_interrupts_is_finished_by_the_next(store: Store, 
         with pytest.raises(KeyboardInterrupt):
             one.commit([message])
     one.abort([message])
-    left = stores.read_file(store.place(f"{key}/{journal.JOURNAL}"), 1 << 20)
+    left = Place(store.place(f"{key}/{journal.JOURNAL}")).read()
     assert left is not None
     store.assert_no_secret(left.decode(), *every_store.files(store, key))
     two = every_store.writer(store, key)

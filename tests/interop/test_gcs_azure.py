@@ -11,8 +11,8 @@ import azure_server
 import every_store
 import gcs_server
 from every_store import Store
-from logsegment import stores
-from logsegment.stores.uri import with_options
+from logsegment._core import Place
+from logsegment._places import with_options
 from loopback import free_port
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(120)]
@@ -30,7 +30,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
 @pytest.fixture(params=["gs", "az"])
 def store(request: pytest.FixtureRequest, started: Callable[[str], Store]) -> Store:
     found = started(request.param)
-    stores.put_bytes(found.place("a"), b"a")
+    Place(found.place("a")).put(b"a")
     return found
 
 
@@ -39,7 +39,7 @@ def test_a_token_is_not_shown(store: Store) -> None:
     options = {name: value for name, value in store.options.items() if not name.endswith("_key")} | {"azure_storage_sas_token": TOKEN}
     down = options | {"azure_endpoint": f"http://127.0.0.1:{free_port()}/{azure_server.ACCOUNT}"}
     for expected, given in ((PermissionError, options), (ConnectionError, down)):
-        for ask in (stores.entries, stores.open_file, lambda uri: stores.put_bytes(uri, b"b")):
+        for ask in (lambda uri: Place(uri).entries(), lambda uri: Place(uri).open(), lambda uri: Place(uri).put(b"b")):
             with pytest.raises(expected) as raised:
                 ask(with_options(store.uri("a"), given))
             store.assert_clean(raised.value, store.uri("a"))
@@ -49,19 +49,19 @@ def test_a_token_is_not_shown(store: Store) -> None:
 @pytest.mark.parametrize("store", ["gs"], indirect=True)
 def test_a_public_bucket_is_read_without_credentials(store: Store) -> None:
     options = {"google_base_url": store.options["google_base_url"], "google_skip_signature": "true"}
-    assert stores.read_file(with_options(store.uri("a"), options), 10) == b"a"
+    assert Place(with_options(store.uri("a"), options)).read() == b"a"
 
 
 def test_options_of_another_store_are_errors(store: Store) -> None:
     with pytest.raises(ValueError, match='unknown storage option "aws_secret_access_key"') as raised:
-        stores.entries(store.place(aws_secret_access_key="secret-of-the-tests"))
+        Place(store.place(aws_secret_access_key="secret-of-the-tests")).entries()
     store.assert_no_secret(str(raised.value))
     assert "secret-of-the-tests" not in str(raised.value)
 
 
 @pytest.mark.parametrize("store", ["az"], indirect=True)
 def test_an_endpoint_may_end_with_a_slash(store: Store) -> None:
-    assert stores.read_file(store.place("a", azure_endpoint=f"{store.options['azure_endpoint']}/"), 10) == b"a"
+    assert Place(store.place("a", azure_endpoint=f"{store.options['azure_endpoint']}/")).read() == b"a"
 
 
 def test_without_credentials_access_is_denied_soon(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,7 @@ def test_without_credentials_access_is_denied_soon(store: Store, monkeypatch: py
     options = {name: value for name, value in store.options.items() if not name.endswith("_key")}
     options |= {"azure_msi_endpoint": f"http://127.0.0.1:{free_port()}/token"} if store.name == "az" else {}
     with pytest.raises(PermissionError, match="no credentials"):
-        stores.entries(with_options(store.uri(), options))
+        Place(with_options(store.uri(), options)).entries()
 
 
 @pytest.mark.parametrize(
@@ -86,6 +86,6 @@ def test_without_credentials_access_is_denied_soon(store: Store, monkeypatch: py
 def test_a_malformed_key_is_an_error_that_names_the_option(store: Store, value: str) -> None:
     name = "google_service_account_key" if store.name == "gs" else "azure_storage_account_key"
     with pytest.raises(ValueError, match=name) as raised:
-        stores.entries(store.place(**{name: value}))
+        Place(store.place(**{name: value})).entries()
     assert "of the tests" not in str(raised.value)
     store.assert_no_secret(str(raised.value))

@@ -22,7 +22,7 @@ import eras
 import every_store
 import hdfs_server
 import logsegment as ls
-from logsegment import stores
+from logsegment._core import Place
 from logsegment.spark import register
 from loopback import free_port
 from spark_session import spark_session
@@ -69,14 +69,14 @@ def values(log: str) -> list[tuple[int, str]]:
 
 
 def names(uri: str) -> list[str]:
-    return [entry.name for entry in stores.entries(uri)]
+    return [entry.name for entry in Place(uri).entries()]
 
 
 def test_paths_count_from_the_root(server: hdfs_server.Server, here: Path, there: str) -> None:
     """And not from the directory of the user. Hadoop's shell sees each file where its URI says, and no others."""
     assert server.tree("/kafka") == sorted(f"/kafka/{path.relative_to(here)}" for path in here.rglob("*"))
     assert names(there) == sorted(NAMES)
-    assert "kafka" in names(server.uri()) == [entry.name for entry in stores.entries(server.uri().rstrip("/"))]
+    assert "kafka" in names(server.uri()) == [entry.name for entry in Place(server.uri().rstrip("/")).entries()]
     assert names(there.replace("//", "//another@")) == names(there)
 
 
@@ -127,12 +127,12 @@ def test_a_stream_of_spark_follows(spark: SparkSession, written: str, tmp_path: 
     assert batches == [150, 50]
 
 
-@pytest.mark.parametrize("ask", ["ls.Log", "stores.exists", "stores.open_file"])
+@pytest.mark.parametrize("ask", ["ls.Log({})", "Place({}).exists()", "Place({}).open()"])
 def test_a_name_node_that_is_gone_is_a_connection_error(ask: str) -> None:
     """Within two minutes. A writer that took it for an empty directory would begin a log anew."""
     uri = f"hdfs://127.0.0.1:{free_port()}/orders-0"
-    told = f"try: {ask}(sys.argv[1])\nexcept ConnectionError as error: print(error)"
-    told = f"import sys, logsegment as ls\nfrom logsegment import stores\n{told}"
+    told = f"try: {ask.format('sys.argv[1]')}\nexcept ConnectionError as error: print(error)"
+    told = f"import sys, logsegment as ls\nfrom logsegment._core import Place\n{told}"
     done = subprocess.run([sys.executable, "-c", told, uri], env=environment(), capture_output=True, text=True, timeout=120)
     assert done.stdout.strip().endswith(f"'{uri}'"), done.stderr[-4000:]
     assert "the store does not respond" in done.stdout

@@ -22,9 +22,9 @@ import corpus
 import eras
 import logsegment as ls
 from logsegment import _core, stores
+from logsegment._core import FoundSegments, Place
+from logsegment._places import with_options
 from logsegment.segment_files.discovery import find_segments, size_of
-from logsegment.stores.listing import matching
-from logsegment.stores.uri import with_options
 from s3_server import KEY, SECRET, Fetched, Server, assert_no_secret, serving, spark_workers
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def test_what_a_store_says_about_a_session_shows_no_token(server: Server, monkey
     if given == "in the environment":
         monkeypatch.setenv("AWS_SESSION_TOKEN", TOKEN)
     with pytest.raises(PermissionError, match="the store refused the request") as raised:
-        stores.put_bytes(uri, b"data")
+        Place(uri).put(b"data")
     assert_clean(raised.value, server.uri("refused"))
 
 
@@ -206,9 +206,9 @@ def test_a_uri_has_no_keys(server: Server, tmp_path: Path, keyed: str):
     """All that takes a URI refuses it before anything is asked of a store, and repeats neither key."""
     uri, listings = keyed.format(f"lake/kafka/codec-none-0/{FIRST}"), stores.io_stats()
     calls: tuple[Any, ...] = (
-        stores.placed,
+        Place,
         find_segments,
-        matching,
+        lambda uri: FoundSegments.expanded([uri], must_exist=True),
         ls.FileSource,
         ls.Segment,
         ls.Log,
@@ -248,10 +248,10 @@ def test_options_travel_with_a_uri(server: Server):
     here = ls.FileSource(DATA / "codec-zstd-0" / FIRST)
     for one in (source, pickle.loads(pickle.dumps(source))):
         assert rows_of(ls.decode(one)) == rows_of(ls.decode(here))
-    matched = matching(with_options(server.uri("kafka/codec-*"), server.options))
+    matched = FoundSegments.expanded([with_options(server.uri("kafka/codec-*"), server.options)], must_exist=True)
     for place in matched:
         (segment,) = find_segments(place)
-        assert size_of(segment) == len(stores.read_file(segment.path, 1 << 30) or b"")
+        assert size_of(segment) == len(Place(segment.path).read() or b"")
     assert len(matched) == len(CODECS)
 
 
@@ -269,14 +269,14 @@ def test_bytes_of_another_object_of_the_same_size_are_not_given(server: Server, 
 
     def put(letter: str, time: int) -> None:
         if has_tag:
-            stores.put_bytes(server.uri(key), letter.encode() * 100)
+            Place(server.uri(key)).put(letter.encode() * 100)
         else:
             (tmp_path / "object").write_text(letter * 100)
             server.put(tmp_path / "object", key)
         os.utime(place, (time, time))
 
     put("a", 1_700_000_000)
-    file = stores.open_file(server.uri(key))
+    file = Place(server.uri(key)).open()
     assert file.read_at(0, 10) == b"a" * 10
     put("b", 1_700_000_001)
     with pytest.raises(stores.ChangedError, match="was replaced") as raised:
@@ -304,7 +304,7 @@ def test_nothing_that_is_printed_has_a_secret(server: Server, caplog: pytest.Log
         segment.path,
         log,
         log.segments,
-        stores.entries(found.directory),
+        Place(found.directory).entries(),
     )
     for thing in shown:
         for text in (str(thing), repr(thing), f"{thing}"):
@@ -490,5 +490,5 @@ def test_a_listing_of_several_pages_is_complete(server: Server):
     (server.bucket / "pages").mkdir()
     for key in keys:
         (server.bucket / "pages" / key).touch()
-    assert stores.names_in(server.uri("pages")) == keys
-    assert [file.name for file in stores.walk(server.uri("pages"))] == keys
+    assert Place(server.uri("pages")).names() == keys
+    assert [file.name for file in Place(server.uri("pages")).files_below()] == keys

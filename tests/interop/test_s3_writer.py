@@ -18,14 +18,15 @@ from pyspark.sql.types import BinaryType, StructType
 
 import eras
 import logsegment as ls
-from logsegment import stores
+from faulty_place import replace_methods
+from logsegment._core import Place
+from logsegment._places import with_options
 from logsegment.segment_files.discovery import find_segments
 from logsegment.spark.write import SegmentStreamWriter, SegmentWriter, journal, places
 from logsegment.spark.write import task as tasks
 from logsegment.spark.write.journal import Mark
 from logsegment.spark.write.segments import StoredPart
 from logsegment.spark.write.task import StagedMessage
-from logsegment.stores.uri import with_options
 from s3_server import Server, assert_no_secret, serving, spark_workers
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark]
@@ -208,14 +209,13 @@ def test_other_formats_go_on_too(server: Server, monkeypatch: pytest.MonkeyPatch
 def test_a_task_that_sends_when_its_job_is_given_up_leaves_nothing(server: Server, monkeypatch: pytest.MonkeyPatch):
     """What is removed with the job is not what comes after it."""
     one = writer(server, "given-up")
-    put = stores.put_file
 
-    def late(source: str, uri: str) -> None:
+    def late(place: Place, source: str) -> None:
         if source.endswith(".log"):
             one.abort([])
-        put(source, uri)
+        place.put_file(source)
 
-    monkeypatch.setattr(tasks, "put_file", late)
+    replace_methods(monkeypatch, tasks, put_file=late)
     with pytest.raises(FileNotFoundError, match="the job was aborted"):
         attempt(one, 0, ["a"], monkeypatch)
     assert objects(server, "given-up") == []

@@ -27,9 +27,8 @@ import logsegment as ls
 import tiered_corpus as tiered
 from every_store import TRANSACTIONS, shape
 from faulty_server import Faults, FaultyServer, path_of
-from logsegment import stores
-from logsegment._core import forget_chunks
-from logsegment.stores.uri import with_options
+from logsegment._core import Place
+from logsegment._places import with_options
 from made_logs import START, index, make_partition
 from s3_server import NEEDED_COMMANDS, assert_no_secret
 
@@ -160,7 +159,7 @@ def server(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Iterator[F
         try:
             for path in filter(Path.is_file, files.place.rglob("*")):
                 # Uploads have tags of their version, which the server does not make of files.
-                stores.put_file(str(path), with_options(running.uri(str(path.relative_to(files.place))), running.options))
+                Place(with_options(running.uri(str(path.relative_to(files.place))), running.options)).put_file(str(path))
             yield running
         finally:
             running.close()
@@ -205,7 +204,7 @@ def _run(seed: int, server: FaultyServer, files: Files, expected: dict[str, tupl
     faults, name = Faults(seed), list(READS)[seed % len(READS)]
     read = READS[name]
     faults.other = files.replaced
-    forget_chunks()
+    Place.forget_chunks()
     options = server.options_of(faults)
     about = f"seed {seed}, {name}, {'+'.join(faults.kinds)} at {faults.rate:g}"
     try:

@@ -12,7 +12,7 @@ import pytest
 import corpus
 import object_store
 from cli_process import Done
-from logsegment._core import forget_chunks
+from logsegment._core import Place
 from tiered_leaders import two_leaders
 from watching import Watch, Watched
 
@@ -35,7 +35,7 @@ def codec_segments() -> dict[str, Path]:
 @pytest.fixture(autouse=True)
 def _nothing_is_known():
     """No chunk of an upload that another test read."""
-    forget_chunks()
+    Place.forget_chunks()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 import corpus
 import logsegment as ls
 import tiered_corpus as tiered
-from logsegment._core import forget_chunks
+from logsegment._core import Place
 from logsegment.analysis.find import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
 
@@ -174,7 +174,7 @@ def test_a_store_is_reported_without_its_secrets(partition: Path, as_bucket: Any
 
 @pytest.fixture
 def uploads(partition: Path) -> list[Path]:
-    forget_chunks()
+    Place.forget_chunks()
     return tiered.Uploader(partition.parent, compresses=True, key_id="key1").partition(partition)
 
 

@@ -87,6 +87,24 @@ fn arrows_point_down() {
     assert!(seen > 100, "only {seen} arrows seen");
 }
 
+/// What the core needs of the Python package, the package gives it: `src/py/given.rs`.
+#[test]
+fn nothing_imports_a_module_of_the_python_package() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut imports = 0;
+    for file in sources(&root) {
+        let text: String = fs::read_to_string(&file).unwrap().split_whitespace().collect();
+        for name in ["import(", "import_bound(", "from_code(", "py.run(", "get_module("] {
+            for called in text.split(name).skip(1) {
+                let argument = called.split(&[')', '?'][..]).next().unwrap();
+                assert!(!argument.contains("logsegment"), "{}: {name}{argument})", file.display());
+                imports += 1;
+            }
+        }
+    }
+    assert!(imports > 5, "only {imports} imports seen");
+}
+
 #[test]
 fn nothing_of_the_proposed_format_stands_in_other_formats_codecs_or_framing() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import corpus
 import logsegment as ls
+from logsegment._core import Place
 from logsegment.tiered.keys import KeyRing
 
 if TYPE_CHECKING:
@@ -65,6 +66,11 @@ def leaks(text: str, keys: Mapping[str, object] = KEYS) -> list[str]:
         if any(piece in text for piece in pieces) or (not isinstance(key, bytes) and str(key) in text):
             found.append(key_id)
     return found
+
+
+def uploaded(path: str | os.PathLike[str], keys: Mapping[str, str | os.PathLike[str] | bytes] | None = None) -> str:
+    """Return the URI of uploads as it travels inside the package."""
+    return Place(path).uploaded(None if keys is None else KeyRing(keys).to_text()).path
 
 
 def folder(mode: str) -> Path:

@@ -9,19 +9,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from logsegment._core import ChunkError, FileSource, Finding, ManifestError, RecordBatchError, SegmentFile, rebuild_indexes
+from logsegment._core import ChunkError, FileSource, Finding, ManifestError, Place, PlaceEntry, RecordBatchError, rebuild_indexes
 from logsegment._errors import renamed
-from logsegment._log_paths import object_name, place_of, snapshot_offset
+from logsegment._log_paths import snapshot_offset
 from logsegment._options import EVERY_FORMAT, OnError
 from logsegment._output import new_file, output_directory, write_file
+from logsegment._places import shown
 from logsegment._storage import Keys, StorageOptions, reached
 from logsegment._validate import TORN, damage_in, error_of, validated
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import find_segments, found_in, is_gap
-from logsegment.stores.files import open_file
-from logsegment.stores.listing import entries, is_directory
-from logsegment.stores.uri import shown, uncut_name, untiered
-from logsegment.tiered.uri import ring_of, tiered
 
 #: First and last offset of each log, by file name; None for a last offset that no manifest has.
 Offsets: TypeAlias = Mapping[str, tuple[int, int | None]]
@@ -113,39 +110,40 @@ def restore(
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error must be "raise" or "skip", not {on_error!r}')
-    source = tiered(reached(path, storage_options), decryption_keys)
-    if not is_directory(source):
-        find_segments(source)
-        raise ValueError(f"{shown(source)} is one file; pass a prefix or a directory of uploads")
-    files, left_out = found_in(source, selection=(topic, partition), has_patterns=False, options=None)
+    source = Place(reached(path, storage_options, decryption_keys)).uploaded()
+    if not source.is_directory():
+        find_segments(source.path)
+        raise ValueError(f"{source} is one file; pass a prefix or a directory of uploads")
+    files, left_out = found_in(source.path, selection=(topic, partition), has_patterns=False, options=None)
     target = os.fspath(directory)
     skipped = [f"{one.path.rpartition('@')[0]}: {one.message}" for one in left_out]
     done = Restored([], len(files), 0, skipped, has_gaps=any(map(is_gap, left_out)))
     with output_directory(directory, may_be_empty=True) as hidden:
-        owners: dict[str, str] = {}
+        owners: dict[str, Place] = {}
         for file in files:
-            place, name = untiered(tiered(file.directory)), _name(file)
+            place = Place(file.directory).uploaded().objects()
+            name = place.name if file.topic is None else f"{file.topic}-{file.partition}"
             if owners.get(name) == place:
                 continue
             if (other := owners.setdefault(name, place)) is not place:
-                raise ValueError(f"{shown(other)} and {shown(place)} would both become {name}; restore one of them at a time")
-            offsets = _partition(tiered(place, ring_of(source)), hidden / name, done, on_error)
-            if object_name(uncut_name(os.path.basename(file.path))) is not None:
-                done.gone.extend(_gone(hidden / name, offsets, [one for one in left_out if one.path.startswith(shown(place))]))
+                raise ValueError(f"{other} and {place} would both become {name}; restore one of them at a time")
+            offsets = _partition(place.uploaded(source.keys), hidden / name, done, on_error)
+            if Place(file.path).broker_name() is not None:
+                done.gone.extend(_gone(hidden / name, offsets, [one for one in left_out if one.path.startswith(str(place))]))
         written = sum(path.stat().st_size for path in hidden.rglob("*") if path.is_file())
     return replace(
         done, has_gaps=done.has_gaps or bool(done.gone), partitions=[os.path.join(target, name) for name in owners], bytes=written
     )
 
 
-def _partition(folder: str, target: Path, done: Restored, on_error: OnError) -> Offsets:
+def _partition(folder: Place, target: Path, done: Restored, on_error: OnError) -> Offsets:
     """Write the files of one partition, and add to `done` what differs from the upload; return the offsets of the logs."""
     target.mkdir(parents=True)
     names: dict[str, str] = {}
     offsets: dict[str, tuple[int, int | None]] = {}
     lost: dict[str, ChunkError] = {}
-    for entry in entries(folder):
-        name = _local_name(entry.name)
+    for entry in folder.entries():
+        name = _local_name(entry)
         if not entry.is_directory and name is not None and name not in names:
             names[name] = entry.path
             try:
@@ -158,7 +156,7 @@ def _partition(folder: str, target: Path, done: Restored, on_error: OnError) -> 
                 lost[name] = error
     damaged = (_damage_of(target / name, finding, shown(names[name])) for name, finding in _errors_in(target, offsets))
     done.damaged.extend(map(str, _raised(damaged) if on_error == "raise" else damaged))
-    topic_id = place_of(untiered(folder)[:]).topic_id
+    topic_id = folder.topic_id()
     if topic_id is not None and "partition.metadata" not in names:
         write_file(target / "partition.metadata", f"version: 0\ntopic_id: {topic_id}".encode())
     for name, reason in _rebuild_sidecars(target, lost).items() if lost else ():
@@ -184,10 +182,9 @@ def _gone(directory: Path, offsets: Offsets, left_out: list[Finding]) -> Iterato
             yield f"{directory.name}: offsets {first:,} to {last:,} are in no upload"
 
 
-def _local_name(name: str) -> str | None:
+def _local_name(entry: PlaceEntry) -> str | None:
     """Return the name of a file in the directory of a broker; None if it does not belong there."""
-    upload = object_name(uncut_name(name))
-    name = name if upload is None else f"{upload.base_offset:020d}.{upload.suffix}"
+    name = Place(entry.path).broker_name() or entry.name
     stem, suffix = os.path.splitext(name)
     is_numbered = suffix in _SUFFIXES and len(stem) == 20 and stem.isdecimal()
     return name if is_numbered or name in _OTHERS else None
@@ -195,7 +192,7 @@ def _local_name(name: str) -> str | None:
 
 def _copy(uri: str, path: Path) -> tuple[int, int | None] | None:
     """Copy a file; return the first and last offset of a log."""
-    source = open_file(uri)
+    source = Place(uri).open()
     with new_file(path) as file:
         at = 0
         while at < source.size:
@@ -214,12 +211,6 @@ def _read(source: Any, position: int, uri: str) -> bytes:
         # The text has the name of the object.
         error.path = shown(uri)
         raise
-
-
-def _name(file: SegmentFile) -> str:
-    if file.topic is not None:
-        return f"{file.topic}-{file.partition}"
-    return os.path.basename(untiered(tiered(file.directory))[:])
 
 
 def _rebuild_sidecars(directory: Path, names: Iterable[str]) -> dict[str, str | None]:

@@ -11,9 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
-from logsegment._core import CompactionRound, PartitionEnd, SegmentFile
+from logsegment._core import CompactionRound, PartitionEnd, Place, SegmentFile
 from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions, Timestamp, milliseconds
 from logsegment._output import PATHS, output_directory
+from logsegment._places import absolute
 from logsegment._rewrite.account import Rewrite, RewrittenFile
 from logsegment._rewrite.partitions import (
     RewriteOptions,
@@ -28,8 +29,6 @@ from logsegment._storage import StorageOptions, reached
 from logsegment.segment_files.discovery import find_segments
 from logsegment.segment_files.log_start import files_of_partitions
 from logsegment.segment_files.output_names import directory_name
-from logsegment.stores.listing import is_directory
-from logsegment.stores.uri import absolute
 
 #: Kafka's `log.cleaner.dedupe.buffer.size`.
 MEMORY = 128 << 20
@@ -111,7 +110,7 @@ def compact(
     Source: `Cleaner`, `CleanedTransactionMetadata` and `SkimpyOffsetMap` in Kafka; KIP-58, KIP-98, KIP-534.
     """
     source = reached(source, storage_options) if isinstance(source, PATHS) else source
-    if not isinstance(source, PATHS) or not is_directory(source):
+    if not isinstance(source, PATHS) or not Place(source).is_directory():
         raise TypeError("compact needs the path of a partition directory, or of a tree of them")
     if memory < 1 or delete_retention_ms < 0:
         raise ValueError("memory must be at least 1, and delete_retention_ms at least 0")

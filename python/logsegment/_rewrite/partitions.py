@@ -15,6 +15,7 @@ from logsegment._core import (
     FileSource,
     FoundSegments,
     PartitionEnd,
+    Place,
     RecordBatchError,
     SegmentFile,
     SegmentLookup,
@@ -26,15 +27,13 @@ from logsegment._core import rewrite as core_rewrite
 from logsegment._log_paths import snapshot_offset
 from logsegment._options import CompressionName, ReadOptions
 from logsegment._output import write_file
+from logsegment._places import absolute, is_tiered, join_path, shown
 from logsegment._rewrite.account import RewrittenFile
 from logsegment._rewrite.predicate import Predicate
 from logsegment._rewrite.selection import CoreSelection
 from logsegment.segment_files.discovery import size_of
 from logsegment.segment_files.output_names import directory_name, file_name
 from logsegment.segment_files.overflow import parts_of
-from logsegment.stores.files import read_file
-from logsegment.stores.listing import names_in
-from logsegment.stores.uri import absolute, is_tiered, join_path, shown
 
 #: Files of a partition directory that say the same of the output: offsets, producers and epochs stay.
 KEPT_FILES = ("partition.metadata", "leader-epoch-checkpoint")
@@ -211,7 +210,7 @@ def snapshot_before(file: SegmentFile) -> bytes | None:
 
 
 def _snapshot(directory: str, offset: int) -> bytes | None:
-    return read_file(join_path(directory, f"{offset:020d}.snapshot"), MOST_SIDECAR_BYTES)
+    return Place(join_path(directory, f"{offset:020d}.snapshot")).read()
 
 
 def _latest_snapshot(file: SegmentFile, after: int) -> bytes | None:
@@ -221,7 +220,7 @@ def _latest_snapshot(file: SegmentFile, after: int) -> bytes | None:
     with suppress(RecordBatchError):
         found = SegmentLookup(last).last_batch()
     end = last.base_offset or 0 if found is None else found[2] + 1
-    offsets = [offset for name in names_in(file.directory) if (offset := snapshot_offset(name)) is not None and after < offset <= end]
+    offsets = [offset for name in Place(file.directory).names() if (offset := snapshot_offset(name)) is not None and after < offset <= end]
     return _snapshot(file.directory, max(offsets)) if offsets else None
 
 
@@ -314,6 +313,6 @@ def write_sidecars(
         write_file(directory / f"{end.end_offset:020d}.snapshot", end.snapshots[-1])
     for name in KEPT_FILES:
         with suppress(FileNotFoundError):
-            data = None if is_tiered(first.path) else read_file(join_path(first.directory, name), 1 << 20)
+            data = None if is_tiered(first.path) else Place(join_path(first.directory, name)).read()
             if data is not None:
                 write_file(directory / name, data)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
 
-from logsegment._core import FileSource, PartitionEnd, SegmentFile, ensure_log_segment
+from logsegment._core import FileSource, PartitionEnd, Place, SegmentFile, ensure_log_segment
 from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._output import PATHS, ensure_apart, output_directory, staged_output
+from logsegment._places import is_stored, placed, shown
 from logsegment._rewrite.account import Rewrite
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, rewrite_partitions, snapshot_before, sources_of
 from logsegment._rewrite.selection import Keys, Selection, core_selection
 from logsegment._storage import StorageOptions, reached_source
 from logsegment.segment_files.log_start import files_of_partitions
-from logsegment.stores.listing import is_directory
-from logsegment.stores.uri import is_stored, placed, shown
 
 MaskWith: TypeAlias = Literal["null", "empty", "hash"]
 MASKS = ("null", "empty", "hash")
@@ -116,7 +115,7 @@ def rewrite(
     work = RewriteWork(ReadOptions.of(EntryKeywords, options), how, dry_run)
     partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
     source = reached_source(source, storage_options)
-    if isinstance(source, PATHS) and is_directory(source):
+    if isinstance(source, PATHS) and Place(source).is_directory():
         return _directory(source, out, work, partitions)
     return _file(source, out, work, overwrite=overwrite)
 

@@ -18,6 +18,7 @@ from logsegment._core import (
     Finding,
     FoundSegments,
     PartitionEnd,
+    Place,
     ReplicaChoice,
     SegmentFile,
     batch_headers,
@@ -26,6 +27,7 @@ from logsegment._core import (
 from logsegment._core import decode as core_decode
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions, Timestamp, ensure_offsets, milliseconds
 from logsegment._output import NamedFile, OutputFile, new_file, output_directory
+from logsegment._places import absolute, shown
 from logsegment._rewrite.partitions import cut_batch, ensure_own_directories, snapshot_before, sources_of, write_sidecars
 from logsegment._rewrite.rewrite import ensure_outside
 from logsegment._storage import StorageOptions, all_reached, reached_source
@@ -35,9 +37,6 @@ from logsegment.segment_files.discovery import found_in
 from logsegment.segment_files.log_start import files_of_partitions
 from logsegment.segment_files.output_names import directory_name
 from logsegment.segment_files.overflow import MOST, first_offset_of
-from logsegment.stores.files import open_file
-from logsegment.stores.listing import is_directory
-from logsegment.stores.uri import absolute, shown
 
 #: Bytes that are copied at once.
 _PIECE = 1 << 20
@@ -215,11 +214,11 @@ def join(
     read = ReadOptions.of(EntryKeywords, options)
     given = all_reached(sources, storage_options)
     partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
-    if len(given) == 1 and is_directory(given[0]):
+    if len(given) == 1 and Place(given[0]).is_directory():
         return _arranged(given[0], out, read, (lambda: lambda header, held: held + header.size > MOST, False, partitions))
     found = [found_in(path, has_patterns=False, options=None)[0] for path in given]
     files = [file for several in FoundSegments.without_links(found) for file in several]
-    if any(map(is_directory, given)):
+    if any(Place(path).is_directory() for path in given):
         files = ReplicaChoice(partitions).of(files)
     files.sort(key=lambda file: file.base_offset or 0)
     place = os.fspath(out)
@@ -259,7 +258,7 @@ class _Writer:
 
     def add(self, file: SegmentFile, headers: Iterator[BatchHeader], size: int) -> None:
         """Write the batches of an input segment, in runs that go to the same segment."""
-        raw = open_file(file.path)
+        raw = Place(file.path).open()
         self._input_hash = hashlib.sha256()
         headers, at, is_begun = self._past_deleted(raw, file, headers)
         begins = self.keeps_borders and not is_begun
@@ -423,7 +422,7 @@ def _arranged(
         how: makes what decides where a segment of a partition begins; whether the borders of the source stay; and how partitions are read.
     """
     place = os.fspath(out)
-    is_tree = is_directory(source)
+    is_tree = Place(source).is_directory()
     make_cut, keeps_borders, partitions = how
     files, findings = files_of_partitions(source, partitions)
     if is_tree:

@@ -8,8 +8,9 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from logsegment._core import BatchHeader, FileSource, compare_records, different_columns, equal_rows
+from logsegment._core import BatchHeader, BufferFile, FileSource, compare_records, different_columns, equal_rows
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
+from logsegment._places import absolute
 from logsegment._storage import Access, Keys, StorageOptions, reached
 from logsegment._validate import is_unopened
 from logsegment.analysis.diff_pairs import Pair, chosen_pairs, pairs_of
@@ -29,8 +30,6 @@ from logsegment.analysis.diff_sides import (
 )
 from logsegment.analysis.results import Results, place_of
 from logsegment.log.log import Log
-from logsegment.stores.files import MemoryFile
-from logsegment.stores.uri import absolute
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -104,7 +103,7 @@ def diff(
     return Diff(Comparison(pair, own, [*held, *other]) for pair in pairs)
 
 
-def _side(source: str | os.PathLike[str] | Log | FileSource | Buffer, access: Access) -> tuple[Any, list[MemoryFile]]:
+def _side(source: str | os.PathLike[str] | Log | FileSource | Buffer, access: Access) -> tuple[Any, list[BufferFile]]:
     """Return the path or the log of a side, and the file that must be kept while it is read."""
     if isinstance(source, Log):
         return source, []
@@ -124,7 +123,7 @@ class Comparison(Results[Difference]):
         totals (Totals): counts so far.
     """
 
-    def __init__(self, pair: Pair, options: DiffOptions, buffers: Sequence[MemoryFile] = ()) -> None:
+    def __init__(self, pair: Pair, options: DiffOptions, buffers: Sequence[BufferFile] = ()) -> None:
         # They can be read as long as the comparison has them.
         self._buffers = buffers
         self.totals = Totals()

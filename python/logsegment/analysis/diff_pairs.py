@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from logsegment._core import Finding, FoundSegments, SegmentFile
 from logsegment._options import PartitionOptions
+from logsegment._places import absolute, directory_of, is_tiered, placed, shown, untiered
 from logsegment._text import listed
 from logsegment._validate import ensure_segment
 from logsegment.log.log import Log
 from logsegment.segment_files.discovery import found_in
 from logsegment.segment_files.log_start import UNREADABLE
-from logsegment.stores.uri import absolute, directory_of, is_tiered, placed, shown, untiered
 
 
 @dataclass(slots=True)

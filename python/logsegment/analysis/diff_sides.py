@@ -23,10 +23,10 @@ from logsegment._core import (
 from logsegment._decode import decoded, with_findings
 from logsegment._errors import naming_file
 from logsegment._options import ReadOptions
+from logsegment._places import shown
 from logsegment._validate import TORN, is_damage, is_unreadable, validated
 from logsegment.analysis.counted_part import counted_part
 from logsegment.log.reader import arranged
-from logsegment.stores.uri import shown
 
 #: Columns of batches. Where two batches are equal in all of them, their records are the same: the checksum covers the records.
 SAME = ("baseOffset", "lastOffset", "count", "magic", "size", "crc", "isValid")

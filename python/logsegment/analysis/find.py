@@ -22,12 +22,12 @@ from logsegment._options import (
     milliseconds,
     time_bounds,
 )
+from logsegment._places import shown
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case
 from logsegment._validate import TORN, ensure_undamaged
 from logsegment.analysis.results import LogSource, Partitions, Results, partitions_of
 from logsegment.log.reader import Part, PartitionReader, arranged
-from logsegment.stores.uri import shown
 
 #: The Arrow columns of places.
 PLACE_COLUMNS = (

@@ -7,15 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
-from logsegment._core import FileSource, Finding, FoundSegments, ReplicaChoice, SegmentFile
+from logsegment._core import BufferFile, FileSource, Finding, FoundSegments, ReplicaChoice, SegmentFile
 from logsegment._options import PartitionOptions
+from logsegment._places import absolute
 from logsegment._storage import Access, reached
 from logsegment._validate import ensure_segment
 from logsegment.log.log import Log
 from logsegment.segment_files.discovery import ONE_REPLICA, found_in, is_noted
 from logsegment.segment_files.log_start import warn_of_log_starts, without_log_starts
-from logsegment.stores.files import MemoryFile, buffer_file
-from logsegment.stores.uri import absolute
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -88,11 +87,11 @@ class Partitions(list[tuple[str, list[SegmentFile]]]):
         findings: about log start offsets that do not count, or are not known.
     """
 
-    buffers: Sequence[MemoryFile] = ()
+    buffers: Sequence[BufferFile] = ()
     findings: Sequence[Finding] = ()
 
 
-def place_of(source: str | os.PathLike[str] | FileSource | Buffer) -> tuple[str | os.PathLike[str], list[MemoryFile]]:
+def place_of(source: str | os.PathLike[str] | FileSource | Buffer) -> tuple[str | os.PathLike[str], list[BufferFile]]:
     """Return the path or URI of one source, and the file that must be kept while it is read, if the source is a buffer.
 
     Raises:
@@ -106,10 +105,10 @@ def place_of(source: str | os.PathLike[str] | FileSource | Buffer) -> tuple[str 
             raise ValueError(f"{source.path} is to be read whole: pass a FileSource without start and end")
         return source.path, []
     try:
-        uri, file = buffer_file(source)
+        file = BufferFile(source)
     except TypeError:
         raise TypeError(f"a source must be a path, a URI, a Log, a FileSource or a buffer, not {type(source).__name__}") from None
-    return uri, [file]
+    return file.path, [file]
 
 
 def partitions_of(source: LogSource, access: Access = (None, None), options: PartitionOptions | None = None) -> Partitions:
@@ -128,7 +127,7 @@ def partitions_of(source: LogSource, access: Access = (None, None), options: Par
     """
     several: Sequence[OneSource] = source if isinstance(source, (list, tuple)) else [cast(OneSource, source)]
     found: list[list[SegmentFile]] = []
-    buffers: list[MemoryFile] = []
+    buffers: list[BufferFile] = []
     findings: list[Finding] = []
     skipped: list[Finding] = []
     for one in several:

@@ -12,6 +12,7 @@ from logsegment._core import batch_stream as core_batch_stream
 from logsegment._inspect import Field, inspect
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import CodecRegistry, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
+from logsegment._places import shown
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case, plain_values
 from logsegment._validate import UNOPENED, is_experimental, is_unreadable
@@ -23,7 +24,6 @@ from logsegment.analysis.series import Histogram, Series, histogram_of, series_o
 from logsegment.analysis.v3_savings import V3Savings, v3_savings
 from logsegment.log.reader import arranged
 from logsegment.plugins.registry import is_given
-from logsegment.stores.uri import shown
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry

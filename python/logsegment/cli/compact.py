@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import click
 
 from logsegment._core import RecordBatchError, SegmentKeyError
+from logsegment._places import shown
 from logsegment._rewrite.compact import DELETE_RETENTION_MS, MEMORY
 from logsegment._rewrite.compact import compact as compact_source
 from logsegment.cli.codec_types import CodecType
@@ -28,7 +29,6 @@ from logsegment.cli.options import (
     taking,
 )
 from logsegment.cli.output.files import say_inputs
-from logsegment.stores.uri import shown
 
 ADVICE = "nothing was written; `logsegment salvage` saves the valid batches, which can be compacted"
 

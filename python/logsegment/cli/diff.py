@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from logsegment._core import RecordBatchError, SegmentKeyError
+from logsegment._places import shown
 from logsegment._validate import is_unopened, is_unreadable
 from logsegment.analysis.diff import Comparison
 from logsegment.analysis.diff import diff as compare
@@ -33,7 +34,6 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.output.findings import more_like_it
 from logsegment.cli.store_options import key_file_option, keyed
-from logsegment.stores.uri import shown
 
 PATH = click.Path(exists=False, allow_dash=True)
 VERDICTS = {

@@ -15,6 +15,7 @@ import click
 from logsegment._core import Finding, FoundSegments, RecordBatchError, ReplicaChoice, SegmentFile, SegmentKeyError
 from logsegment._decode import decoded
 from logsegment._options import Framing, Integers, KeyValues, OnError, PartitionOptions, ReadOptions, Unreadable, Values
+from logsegment._places import directory_of, here, is_stored, shown
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
@@ -52,7 +53,6 @@ from logsegment.cli.output.records import Form, JsonForm, JsonLines, RowFilter, 
 from logsegment.cli.values import typed, unknown_schemas, values_options
 from logsegment.log.follow import Follower, Piece
 from logsegment.segment_files.discovery import found_in, is_gap, is_taken
-from logsegment.stores.uri import directory_of, here, is_stored, shown
 
 #: Seconds between two looks: at files of this machine, and at a store, which is asked for a listing.
 INTERVAL = 0.5

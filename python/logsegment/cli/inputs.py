@@ -19,6 +19,7 @@ import click
 from logsegment._core import FileSource, Finding, FoundSegments, RecordBatchError, ReplicaChoice, ReplicaError, SegmentFile, SegmentKeyError
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
+from logsegment._places import directory_of, is_stored, shown
 from logsegment._validate import ensure_segment
 from logsegment.cli.exit_codes import DamagedInput
 from logsegment.cli.messages import say
@@ -26,7 +27,6 @@ from logsegment.cli.options import LOG_START
 from logsegment.log.reader import PartitionReader, alone, arranged
 from logsegment.segment_files.discovery import found_in, is_noted, replica_text, size_of
 from logsegment.segment_files.log_start import RULES
-from logsegment.stores.uri import directory_of, is_stored, shown
 
 STDIN = "-"
 #: The keys of --topic and --partition in the context of a command.

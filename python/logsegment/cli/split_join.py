@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 from logsegment._core import RecordBatchError, SegmentKeyError
+from logsegment._places import shown
 from logsegment.cli.exit_codes import CLEAN, DamagedInput
 from logsegment.cli.inputs import STDIN, choosing_replicas, show_log_starts
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.output.files import say_inputs
-from logsegment.stores.uri import shown
 
 #: Most new segments that are listed.
 _MOST_SEGMENTS = 10

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from logsegment._core import Finding, UnsupportedError
+from logsegment._places import shown
 from logsegment.analysis.counted_part import counted_part
 from logsegment.analysis.stats import Collector, Stats, WhatIf
 from logsegment.cli.codec_types import WhatIfType
@@ -34,7 +35,6 @@ from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_page import page
 from logsegment.cli.output.stats_text import lines
 from logsegment.cli.plugin_registries import code_after, noting_errors
-from logsegment.stores.uri import shown
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from logsegment._places import placed
 from logsegment._storage import StorageOptions, reached
-from logsegment.stores.uri import placed
 from logsegment.tiered.keys import is_bare_key
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -12,6 +12,7 @@ import click
 
 from logsegment._core import Finding, LimitError, SegmentFile, UnsupportedError
 from logsegment._options import ReadOptions
+from logsegment._places import shown
 from logsegment.analysis.transactions import placed_transactions
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
@@ -34,7 +35,6 @@ from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_text import duration
 from logsegment.log.transactions import LONGEST_MS, Transaction
-from logsegment.stores.uri import shown
 
 #: Damaged places of a partition that are listed.
 SHOWN = 100

@@ -12,6 +12,7 @@ import click
 
 from logsegment._core import EarlierProducers, FileSource, Finding, FoundSegments, RecordedLogs, SegmentKeyError, validate_findings
 from logsegment._options import Depth, PartitionOptions, ReadOptions, Unreadable
+from logsegment._places import absolute, directory_of, shown
 from logsegment._survey import Survey
 from logsegment._validate import Report, is_unreadable, surveyed, validate_sidecars
 from logsegment.cli.borders import border_findings, previous_segments
@@ -32,7 +33,6 @@ from logsegment.cli.options import (
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.verdicts import FileVerdict, write_json, write_words
 from logsegment.segment_files.discovery import WORK
-from logsegment.stores.uri import absolute, directory_of, shown
 
 _NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflated": 0}
 

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 from logsegment._core import (
     Finding,
     FoundSegments,
+    Place,
     RecordStream,
     SegmentFile,
     SegmentLookup,
@@ -34,6 +35,7 @@ from logsegment._options import (
     partition_number,
     time_bounds,
 )
+from logsegment._places import absolute, directory_of
 from logsegment._storage import Keys, StorageOptions, all_reached, reached
 from logsegment._text import count, listed
 from logsegment._typed_values import planned
@@ -43,8 +45,6 @@ from logsegment.log.segment import Entries, Segment, aborted_transactions
 from logsegment.segment_files.discovery import Paths, Topics, found_in, is_noted
 from logsegment.segment_files.log_start import warn_of_log_starts, without_log_starts
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
-from logsegment.stores.listing import is_directory, names_in
-from logsegment.stores.uri import absolute, directory_of
 
 
 class Log(Entries):
@@ -207,7 +207,7 @@ class Log(Entries):
     def producer_snapshot(self) -> Rows[ProducerState]:
         """The newest producer snapshot of a log of one partition; none when there is no sound one."""
         directory = directory_of(self._one_partition()[0].path)
-        names = sorted((name for name in names_in(directory) if SNAPSHOT.fullmatch(name)), reverse=True)
+        names = sorted((name for name in Place(directory).names() if SNAPSHOT.fullmatch(name)), reverse=True)
         findings: list[Finding] = []
         for name in names:
             rows, wrong = read_producer_snapshot(os.path.join(directory, name), int(name[:20])) or ([], [])
@@ -239,7 +239,7 @@ class Log(Entries):
         return batch_files([source for source, _ in parts], options, self._gaps(options))
 
     def _validated(self, depth: Depth, options: ReadOptions) -> Report:
-        above = FoundSegments(self._files).log_directories([path for path in self.paths if is_directory(path)])
+        above = FoundSegments(self._files).log_directories([path for path in self.paths if Place(path).is_directory()])
         report = validate_segments(arranged(self._files, reports=True), above, depth, options)
         report.findings += [*self.left_out, *self._log_start_findings, *FoundSegments(self._files).deleted_records()]
         return report

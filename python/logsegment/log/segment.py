@@ -38,13 +38,13 @@ from logsegment._options import (
     milliseconds,
     time_bounds,
 )
+from logsegment._places import absolute, is_stored
 from logsegment._storage import Keys, StorageOptions, reached
 from logsegment._typed_values import planned
 from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, alone, committed_transactions
 from logsegment.segment_files.discovery import find_segments, size_of
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
-from logsegment.stores.uri import absolute, is_stored
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,10 +10,10 @@ from logsegment._core import BatchHeader, FileSource, Finding, SegmentFile, Tran
 from logsegment._decode import with_findings
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions, Timestamp, milliseconds
+from logsegment._places import shown
 from logsegment._text import camel_case
 from logsegment._validate import is_damage
 from logsegment.log.reader import arranged
-from logsegment.stores.uri import shown
 
 State = Literal["committed", "aborted", "open", "hanging", "unknown"]
 #: Called with a file and a finding of damage in it.

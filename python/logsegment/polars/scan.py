@@ -12,13 +12,13 @@ from logsegment._core import ArrowBatch, Finding, FoundSegments, SegmentLookup, 
 from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import COLUMNS, INTERNAL, Isolation, LogStartOffset, ReadKeywords, ReadOptions, ensure_one_of
+from logsegment._places import absolute, shown
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import listed
 from logsegment.log.log import Log
 from logsegment.log.reader import PartitionReader
 from logsegment.polars.predicates import ANYTHING, Bounds, condition_of
 from logsegment.segment_files.discovery import Paths, Topics, is_noted
-from logsegment.stores.uri import absolute, shown
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,9 +10,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from logsegment._core import Finding, FoundSegments, ReplicaError, SegmentFile, SegmentKeyError
+from logsegment._core import Finding, FoundSegments, Place, ReplicaError, SegmentFile, SegmentKeyError
 from logsegment._options import PartitionOptions
-from logsegment.stores.listing import entry_of
 
 #: The options of a reader to which nothing was said: a partition in several directories is an error.
 ONE_REPLICA = PartitionOptions()
@@ -114,7 +113,7 @@ def size_of(segment: SegmentFile) -> int:
     Raises:
         OSError: if there is no such file.
     """
-    return entry_of(segment.path).size if segment.known_size is None else segment.known_size
+    return Place(segment.path).entry().size if segment.known_size is None else segment.known_size
 
 
 def replica_text(error: ReplicaError, option: str) -> str:

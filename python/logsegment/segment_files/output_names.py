@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from logsegment._log_paths import SWAP
-from logsegment.stores.uri import absolute, is_tiered, shown
+from logsegment._places import absolute, is_tiered, shown
 
 
 class NamedSegment(Protocol):

@@ -13,8 +13,8 @@ from logsegment._core import BatchHeader, RecordBatchError, SegmentFile, Segment
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment._output import new_file
+from logsegment._places import is_tiered
 from logsegment.segment_files.discovery import size_of
-from logsegment.stores.uri import is_tiered
 
 #: The rule of such segments.
 RULE = "SEG-22"

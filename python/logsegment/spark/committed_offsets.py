@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
+from logsegment._places import absolute
 from logsegment.analysis.committed_offsets import TOPIC
 from logsegment.analysis.committed_offsets import committed_offsets as read
 from logsegment.analysis.results import partitions_of
-from logsegment.stores.uri import absolute
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 
 from logsegment._core import SegmentFile
 from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
+from logsegment._places import absolute, is_stored, shown
 from logsegment._rewrite.account import Rewrite, RewrittenFile
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, ensure_own_directories, rewrite_partition
 from logsegment._rewrite.rewrite import MaskWith, ensure_meant, ensure_outside
@@ -26,7 +27,6 @@ from logsegment.segment_files.output_names import directory_name
 from logsegment.spark.write import journal, places
 from logsegment.spark.write.journal import Move
 from logsegment.spark.write.writer import locked
-from logsegment.stores.uri import absolute, is_stored, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa

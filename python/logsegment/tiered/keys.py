@@ -14,9 +14,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from logsegment._core import SegmentKeyError
-from logsegment.stores.files import read_file
-from logsegment.stores.uri import is_stored, placed, shown
+from logsegment._core import Place, SegmentKeyError
+from logsegment._places import is_stored, shown
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -138,8 +137,7 @@ def _given(key_id: str, key: object) -> str | bytes:
     if isinstance(key, str) and is_bare_key(key):
         raise ValueError(f"the key {key_id!r} is not a path, and as PEM text it lacks the line -----BEGIN PRIVATE KEY-----")
     if isinstance(key, (str, os.PathLike)):
-        place = placed(key)
-        return place[:] if is_stored(place) else os.path.abspath(place)
+        return Place(key).absolute().path[:]
     raise TypeError(f"the key {key_id!r} must be a path, or the key as PEM text or bytes")
 
 
@@ -147,7 +145,7 @@ def _read(path: str) -> bytes:
     if not is_stored(path):
         with open(path, "rb") as file:
             return file.read(_MAX_BYTES)
-    data = read_file(path, _MAX_BYTES)
+    data = Place(path).read()
     if data is None:
         raise FileNotFoundError(2, os.strerror(2), shown(path))
     return bytes(data)

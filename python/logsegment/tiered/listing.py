@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from logsegment._core import Finding, lost_indexes
-from logsegment._core import uploads as core_uploads
-from logsegment._log_paths import object_name
-from logsegment.stores.uri import StorageOptions, directory_of, join_path, shown, untiered, with_options
-from logsegment.tiered.keys import Keys
-from logsegment.tiered.uri import tiered
+from logsegment._core import Finding, Place
+from logsegment._places import StorageOptions
+from logsegment.tiered.keys import KeyRing, Keys
 
 State: TypeAlias = Literal["finished", "duplicate", "superseded", "unfinished", "damaged"]
 
@@ -70,8 +67,8 @@ def uploads(
         >>> {upload.state for upload in ls.tiered.uploads("bucket")}
         {'finished'}
     """
-    uri = tiered(with_options(path, storage_options), decryption_keys)
-    return [Upload(*named, *found) for named, found in core_uploads(uri[:])]
+    place = Place(path, storage_options).uploaded(None if decryption_keys is None else KeyRing(decryption_keys).to_text())
+    return [Upload(*named, *found) for named, found in place.uploads()]
 
 
 def with_lost_indexes(findings: Sequence[Finding], logs: Sequence[str]) -> list[Finding]:
@@ -84,14 +81,7 @@ def with_lost_indexes(findings: Sequence[Finding], logs: Sequence[str]) -> list[
     Raises:
         OSError: if an object cannot be read.
     """
-    lost = [found for log in logs for found in lost_indexes(log[:])]
-    replaced = {path for path, _ in lost} | set(filter(None, map(_never_uploaded, logs)))
+    lost = [found for log in logs for found in Place(log).lost_indexes()]
+    replaced = {path for path, _ in lost}
     kept = [finding for finding in findings if finding.path.rpartition("@")[0] not in replaced]
-    return [*kept, *(finding for _, finding in lost)]
-
-
-def _never_uploaded(log: str) -> str | None:
-    """Return the path of the transaction index of a segment of Pinterest's uploader, which does not upload it (TS-82)."""
-    place = untiered(log)
-    name = os.path.basename(place[:])
-    return None if object_name(name) else shown(join_path(directory_of(place), f"{os.path.splitext(name)[0]}.txnindex"))
+    return [*kept, *(finding for _, finding in lost if finding is not None)]

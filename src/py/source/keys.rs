@@ -1,25 +1,12 @@
 //! The keys of encrypted uploads: a private key decrypts the data key of a segment in Python, by the package `cryptography`.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 
 use crate::py::errors::SegmentKeyError;
+use crate::py::given;
 use crate::tiered::{DataKey, Encryption, Keys, Result, TieredError, UnwrapKey};
-
-/// The function that decrypts data keys.
-static UNWRAP: OnceLock<Py<PyAny>> = OnceLock::new();
-
-/// Decrypt the data keys of uploads by a function. The package gives it once, when it is imported.
-///
-/// Args:
-///     unwrap: gets the text of a key ring, the id of a key, the wrapped key and the name of the segment, and returns the data key.
-#[pyfunction]
-pub fn use_key_ring(unwrap: Py<PyAny>) {
-    drop(UNWRAP.set(unwrap));
-}
 
 /// The keys in the text of a URI.
 pub fn of(text: &str) -> Keys {
@@ -31,11 +18,7 @@ struct KeyRing(String);
 
 impl UnwrapKey for KeyRing {
     fn unwrap_key(&self, encryption: &Encryption, name: &str) -> Result<DataKey> {
-        let unwrapped = Python::attach(|py| {
-            let unwrap = UNWRAP.get().ok_or_else(|| PyValueError::new_err("no key ring"))?;
-            let wrapped = PyBytes::new(py, &encryption.wrapped_key);
-            unwrap.call1(py, (&self.0, &encryption.key_id, wrapped, name))?.extract::<Vec<u8>>(py)
-        });
+        let unwrapped = Python::attach(|py| given::data_key(py, &self.0, &encryption.key_id, &encryption.wrapped_key, name));
         match unwrapped {
             Ok(key) => DataKey::new(&key).ok_or_else(|| TieredError::Key(format!("{name}: its data key is not of AES-256"))),
             Err(error) => Err(Python::attach(|py| {

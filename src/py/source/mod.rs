@@ -4,6 +4,7 @@ pub mod buffer;
 pub mod file_object;
 pub mod keys;
 pub mod local_paths;
+pub mod memory;
 pub mod paths;
 pub mod recorded;
 pub mod sidecars;
@@ -218,7 +219,7 @@ impl FileSource {
         storage_options: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let finding = finding.map(|finding| finding.get().clone());
-        let path = storage_options.map_or_else(|| store::placed(py, path.clone()), |options| store::reached(py, &path, &options))?;
+        let path = store::reached(py, &path, storage_options.as_ref())?;
         Ok(Self { path, start, end, offsets, finding, next_offset, is_inner })
     }
 
@@ -254,7 +255,7 @@ pub struct OpenedSource {
 /// A path as the `FileSource` of its file; everything else as it is.
 pub fn placed<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if object.is_instance_of::<PyString>() || object.hasattr("__fspath__")? {
-        let path = store::placed(object.py(), object.extract()?)?;
+        let path = store::placed(object.py(), &object.extract::<PathBuf>()?)?;
         return Ok(Bound::new(object.py(), FileSource::segment_of(path, None))?.into_any());
     }
     Ok(object.clone())

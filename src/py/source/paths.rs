@@ -188,7 +188,7 @@ pub fn ensure_segment(path: &Path) -> Result<()> {
 /// Raise `InvalidError` for a file or directory that is not a log segment, by its name and first bytes.
 #[pyfunction]
 pub fn ensure_log_segment(py: Python<'_>, path: PathBuf) -> PyResult<()> {
-    ensure_segment(&store::placed(py, path)?).map_err(|error| errors::to_py(py, &error))
+    ensure_segment(&store::placed(py, &path)?).map_err(|error| errors::to_py(py, &error))
 }
 
 /// The bytes of a file, up to 256 MiB of them; `None` when there is none.

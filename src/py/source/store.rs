@@ -1,5 +1,5 @@
-//! Files of a store: those of S3, GCS, Azure and HDFS, uploads of tiered storage, and buffers of this process, which Python keeps. The exception
-//! for an error is kept aside and raised again by the verb.
+//! Files of a store: those of S3, GCS, Azure and HDFS, uploads of tiered storage, and buffers of this process. The exception for an error is
+//! kept aside and raised again by the verb.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -7,21 +7,22 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use bytes::Bytes;
-use pyo3::intern;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyMapping;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::framing::{LostRanges, Source};
 use crate::limits::Limits;
 use crate::log::bounds::first_valid_entry;
 use crate::log::{ReadAt, RecordedHeaders, Recording};
 use crate::model::UploadOffsets;
-use crate::py::errors::{self, RecordBatchError};
+use crate::py::errors;
 use crate::py::finding;
+use crate::py::given;
 use crate::py::interrupt::{Signals, Upcoming};
-use crate::py::source::{keys, uris};
-use crate::stores::{self, Location, Place, PlaceEntry, StorageOptions, StoreError, StoreErrorKind, StoredFile};
+use crate::py::source::{keys, memory, uris};
+use crate::stores::{self, Location, Place, PlaceEntry, StorageOptions, StoreError, StoreErrorKind, StoredFile, UriParts};
 use crate::tiered::{self, Part, TieredFile, TieredRange, Uri};
 use crate::validate::lost_ranges;
 use crate::wire::as_u64;
@@ -51,7 +52,7 @@ struct Opened {
 enum Object {
     Stored(Box<StoredFile>),
     Uploaded(Box<TieredFile>),
-    Python(Py<PyAny>),
+    Memory(Bytes),
 }
 
 impl StoredLog {
@@ -73,11 +74,11 @@ impl StoredLog {
                 let size = opened.size();
                 (Object::Uploaded(Box::new(opened)), size, Some(offsets))
             }
-            None => kept(signals, uri, |py| {
-                let object = module(py)?.call_method1(intern!(py, "open_file"), (text(uri),))?;
-                let end = object.getattr(intern!(py, "size"))?.extract()?;
-                Ok((Object::Python(object.unbind()), end, None))
-            })?,
+            None => {
+                let bytes = memory::bytes_at(uri).ok_or(io::ErrorKind::NotFound)?;
+                let end = as_u64(bytes.len());
+                (Object::Memory(bytes), end, None)
+            }
         };
         Ok(Self::of(uri, object, end, upload, signals))
     }
@@ -120,33 +121,30 @@ impl StoredLog {
         match &self.opened.object {
             Object::Stored(file) => asked(&self.signals, || file.ensure_same(&self.signals.interrupt())),
             Object::Uploaded(file) => uploaded(&self.signals, &self.opened.uri, || file.ensure_same(&self.signals.interrupt())),
-            Object::Python(object) => {
-                kept(&self.signals, &self.opened.uri, |py| object.call_method0(py, intern!(py, "ensure_same")).map(drop))
-            }
+            Object::Memory(_) => Ok(()),
         }
     }
 
     /// Some bytes, and whether damaged ones are among them.
     fn fetch(&self, position: u64, len: u64) -> io::Result<(Bytes, bool)> {
-        let object = match &self.opened.object {
+        let wanted = position..position.saturating_add(len);
+        match &self.opened.object {
             Object::Stored(file) => {
-                let wanted = position..position.saturating_add(len);
                 let bytes = asked(&self.signals, || file.read(wanted, &self.signals.interrupt()))?;
                 self.signals.fetched(1, as_u64(bytes.len()));
-                return Ok((bytes, false));
+                Ok((bytes, false))
             }
             Object::Uploaded(file) => {
                 let (skips, interrupt) = (self.skips_damage(), self.signals.interrupt());
                 let part = uploaded(&self.signals, &self.opened.uri, || file.read(position, len, skips, &interrupt))?;
                 let is_damaged = !part.findings.is_empty();
-                return Ok((self.opened.counted(part, &self.signals), is_damaged));
+                Ok((self.opened.counted(part, &self.signals), is_damaged))
             }
-            Object::Python(object) => object,
-        };
-        kept(&self.signals, &self.opened.uri, |py| {
-            let bytes = object.call_method1(py, intern!(py, "read_at"), (position, len))?;
-            Ok((Bytes::from_owner(bytes.extract::<PyBackedBytes>(py)?), false))
-        })
+            Object::Memory(bytes) => {
+                let at = |position: u64| usize::try_from(position).unwrap_or(usize::MAX).min(bytes.len());
+                Ok((bytes.slice(at(wanted.start)..at(wanted.end)), false))
+            }
+        }
     }
 }
 
@@ -213,7 +211,7 @@ impl StoredRange {
                 let range = TieredRange::new(TieredFile::clone(file), start, end, signals.interrupt());
                 Ahead::Uploaded(Box::new(range))
             }
-            Object::Python(_) => Ahead::None,
+            Object::Memory(_) => Ahead::None,
         };
         let log = if let Some(end) = end { log.up_to(end) } else { log };
         Ok(Self { log, at: start, is_checked: false, ahead })
@@ -228,22 +226,18 @@ impl StoredRange {
         }
     }
 
-    /// The range as a source; only the thread that asks for records may call Python code.
+    /// The range as a source.
     pub fn into_source(self) -> Source {
         let (start, losses, upload) = (self.at, Arc::clone(&self.log.opened.losses), self.log.opened.upload);
-        let calls_python = matches!(self.ahead, Ahead::None);
-        let source = Source::reader(Box::new(self), start).with_lost_ranges(losses).of_upload(upload);
-        if calls_python { source.read_by_caller() } else { source }
+        Source::reader(Box::new(self), start).with_lost_ranges(losses).of_upload(upload)
     }
 
     /// The range as a source whose headers are kept, with what keeps them; at most `left` bytes.
     pub fn into_recorded(self, left: &Arc<AtomicUsize>) -> (Source, Arc<RecordedHeaders>) {
         let (start, losses, upload) = (self.at, Arc::clone(&self.log.opened.losses), self.log.opened.upload);
         let headers = Arc::new(RecordedHeaders::new(self.log.len(), left));
-        let calls_python = matches!(self.ahead, Ahead::None);
         let reader = Recording::new(self, Arc::clone(&headers));
-        let source = Source::reader(Box::new(reader), start).with_lost_ranges(losses).of_upload(upload);
-        (if calls_python { source.read_by_caller() } else { source }, headers)
+        (Source::reader(Box::new(reader), start).with_lost_ranges(losses).of_upload(upload), headers)
     }
 
     /// The same with other bytes in the place of damaged ones, whether or not who asks goes on past damage.
@@ -281,9 +275,9 @@ impl Read for StoredRange {
     }
 }
 
-/// True for a URI of a store. The Python layer brings all other URIs into this form or to a path of this machine.
+/// True for a URI of a store, an upload or a buffer; false for a path of this machine.
 pub fn is_stored(path: &Path) -> bool {
-    path.to_str().is_some_and(|text| text.contains("://"))
+    stores::scheme_of_uri(path).is_some()
 }
 
 /// True for a URI of tiered storage, to which nothing is uploaded before it is closed.
@@ -294,26 +288,45 @@ pub fn is_uploaded(path: &Path) -> bool {
 /// A path or URI in the form that is used inside.
 ///
 /// # Errors
-/// ValueError for a `file:` URI of another machine.
-pub fn placed(py: Python<'_>, path: PathBuf) -> PyResult<PathBuf> {
-    if !path.to_str().is_some_and(|text| text.contains(":/")) {
-        return Ok(path);
-    }
-    module(py)?.call_method1(intern!(py, "placed"), (text(&path),))?.extract()
+/// ValueError for a `file:` URI of another machine, and for a URI with keys or settings.
+pub fn placed(py: Python<'_>, path: &Path) -> PyResult<PathBuf> {
+    stores::placed(path).map_err(|error| errors::store_error(py, &error))
 }
 
-/// The same with options of its store.
+/// The same with options of its store. Those of a path of this machine do not matter.
 ///
 /// # Errors
-/// When the path or the options are invalid.
-pub fn reached(py: Python<'_>, path: &Path, options: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
-    let path = py.import("logsegment._storage")?.call_method1("reached", (text(path), options))?;
-    placed(py, path.extract()?)
+/// TypeError if they are not a mapping of text to text, and those of `placed`.
+pub fn reached(py: Python<'_>, path: &Path, options: Option<&Bound<'_, PyAny>>) -> PyResult<PathBuf> {
+    let options = options.map(options_of).transpose()?.unwrap_or_default();
+    let path = placed(py, path)?;
+    if options.is_empty() || !is_stored(&path) {
+        return Ok(path);
+    }
+    Ok(UriParts::parse(&text(&path)).with_options(&options).to_uri().into())
+}
+
+/// Options of a store. The message of an error has no value.
+fn options_of(given: &Bound<'_, PyAny>) -> PyResult<StorageOptions> {
+    let Ok(mapping) = given.cast::<PyMapping>() else {
+        let text = format!("storage_options must be a mapping of names to text, not {}", given.get_type().name()?);
+        return Err(PyTypeError::new_err(text));
+    };
+    let mut options = StorageOptions::new();
+    for pair in mapping.items()? {
+        let (name, value) = pair.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
+        let (Ok(name), Ok(value)) = (name.extract(), value.extract()) else {
+            let text = format!("storage_options must have text, but {} has {}", name.repr()?, value.get_type().name()?);
+            return Err(PyTypeError::new_err(text));
+        };
+        options.insert(name, value);
+    }
+    Ok(options)
 }
 
 /// A path or URI for a Python user, as an object that shows no secret: a `pathlib.Path` or a `StoreUri`.
 pub fn to_py<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
-    if is_stored(path) { module(py)?.call_method1(intern!(py, "StoreUri"), (text(path),)) } else { Ok(path.into_pyobject(py)?.into_any()) }
+    if is_stored(path) { given::store_uri(py, &text(path)) } else { Ok(path.into_pyobject(py)?.into_any()) }
 }
 
 /// A path or URI as text that shows no secret: a `str` or a `StoreUri`.
@@ -323,12 +336,7 @@ pub fn text_of<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>>
 
 /// A path or URI as people may see it.
 pub fn shown(path: &Path) -> String {
-    if !is_stored(path) {
-        return stores::escaped(path);
-    }
-    let text = path.to_string_lossy();
-    let shown = Python::attach(|py| module(py)?.call_method1(intern!(py, "shown"), (&*text,))?.extract::<String>());
-    shown.unwrap_or_else(|_| "a file of a store".to_owned())
+    stores::shown(&uris::untiered(path))
 }
 
 /// The bytes of a small file, up to `most` of them; `None` when there is none.
@@ -348,10 +356,7 @@ pub fn read(uri: &Path, most: u64, signals: &Arc<Signals>) -> io::Result<Option<
         let bytes = uploaded(signals, uri, || tiered::read(&upload_at(uri)?, most, &signals.interrupt()))?;
         return Ok(bytes.map(|bytes| bytes.to_vec()));
     }
-    kept(signals, uri, |py| {
-        let bytes: Option<PyBackedBytes> = module(py)?.call_method1(intern!(py, "read_file"), (text(uri), most))?.extract()?;
-        Ok(bytes.map(|bytes| bytes.to_vec()))
-    })
+    Ok(memory::bytes_at(uri).map(|bytes| bytes.to_vec()))
 }
 
 /// The content of a directory, by name.
@@ -384,7 +389,7 @@ pub fn entry(uri: &Path, signals: &Arc<Signals>) -> io::Result<PlaceEntry> {
 
 /// The URI of a file in a directory.
 pub fn joined(directory: &Path, name: &str) -> PathBuf {
-    tiered::joined_text(&text(directory), name).into()
+    stores::joined_text(&text(directory), name).into()
 }
 
 /// All files below a directory of a store, with their URIs, from one request; `None` where each directory is listed on its own.
@@ -398,13 +403,13 @@ pub fn tree(uri: &Path, signals: &Arc<Signals>) -> Option<io::Result<Vec<(PathBu
 
 /// The URI of uploads with the keys of another one.
 pub fn tiered_uri(objects: &Path, keys_of: Option<&Path>) -> PathBuf {
-    let keys = keys_of.and_then(|uri| upload_at(uri).ok()).map(|uri| uri.keys.text().to_string());
+    let keys = keys_of.map(uris::keys_of);
     tiered::uri_text(&text(objects), &keys.unwrap_or_default()).into()
 }
 
-/// The location of a file that `crate::stores` reads; `None` for those that Python implements.
+/// The location of a file that `crate::stores` reads; `None` for uploads and buffers.
 pub fn located(uri: &Path) -> Option<stores::Result<Location>> {
-    let uri = uri.to_str().filter(|uri| !uri.starts_with("tiered+") && !uri.starts_with("memory:"))?;
+    let uri = uri.to_str().filter(|uri| !uri.starts_with("tiered+") && !memory::is_buffer(Path::new(uri)))?;
     Some(Location::parse(uri, &StorageOptions::new()))
 }
 
@@ -447,34 +452,6 @@ fn raised_later(signals: &Signals, error: io::Error) -> io::Error {
         signals.keep(Python::attach(|py| errors::store_error(py, found)));
     }
     error
-}
-
-/// The same error for native code, with the exception kept for the verb.
-fn kept<T>(signals: &Signals, uri: &Path, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> io::Result<T> {
-    Python::attach(|py| {
-        call(py).map_err(|error| {
-            errors::set_path(py, &error, &shown(uri));
-            let as_io_error = as_io_error(&error, py);
-            signals.keep(error);
-            as_io_error
-        })
-    })
-}
-
-/// Converts an exception of Python code, with the lost bytes if it has them.
-fn as_io_error(error: &PyErr, py: Python<'_>) -> io::Error {
-    let value = error.value(py);
-    let number = |name: &str| value.getattr(name).and_then(|number| number.extract::<u64>()).ok();
-    let place = if error.is_instance_of::<RecordBatchError>(py) { number("position").zip(number("length")) } else { None };
-    let message = value.to_string();
-    match place {
-        Some((start, len)) => io::Error::other(Error::from(ErrorKind::LostBytes { bytes: start..start.saturating_add(len), message })),
-        None => io::Error::other(message),
-    }
-}
-
-fn module(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
-    py.import("logsegment.stores")
 }
 
 fn text(uri: &Path) -> std::borrow::Cow<'_, str> {

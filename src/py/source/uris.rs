@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::py::source::store::{is_uploaded, joined, located, upload_at};
+use crate::py::source::local_paths;
+use crate::py::source::store::{is_stored, is_uploaded, joined, located, upload_at};
 use crate::stores;
 use crate::tiered;
 
@@ -30,4 +31,32 @@ pub fn untiered(path: &Path) -> PathBuf {
 pub fn cut_as(uri: &Path, other: Option<&Path>) -> PathBuf {
     let before = other.and_then(|other| upload_at(other).ok()).and_then(|other| other.before);
     tiered::cut_text(&uri.to_string_lossy(), before).into()
+}
+
+/// The last part of a path or URI.
+pub fn name_of(path: &Path) -> String {
+    if is_stored(path) { names_of(path).1.pop().unwrap_or_default() } else { local_paths::name_of(path) }
+}
+
+/// The path or URI of the directory of a file.
+pub fn parent(path: &Path) -> PathBuf {
+    if is_stored(path) {
+        let text = path.to_string_lossy();
+        return text.rsplit_once('/').map_or(text.as_ref(), |(above, _)| above).into();
+    }
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new(".")).to_owned()
+}
+
+/// A path or URI that means the same in every directory.
+pub fn absolute(path: &Path) -> PathBuf {
+    match (is_uploaded(path), is_stored(path)) {
+        (true, _) => tiered::absolute_text(&path.to_string_lossy(), local_paths::absolute).into(),
+        (_, true) => path.to_owned(),
+        _ => local_paths::absolute(path),
+    }
+}
+
+/// The text of the key ring of uploads.
+pub fn keys_of(uri: &Path) -> String {
+    upload_at(uri).map(|uri| uri.keys.text().to_string()).unwrap_or_default()
 }

@@ -28,7 +28,10 @@ fn replica(options: &Borrowed<'_, '_, PyAny>) -> PyResult<Replica> {
         _ if value.is_none() => Replica::Unknown,
         Some("first") => Replica::First,
         Some("longest") => Replica::Longest,
-        _ => Replica::Below(store::placed(options.py(), option!(options, "replica"))?),
+        _ => Replica::Below(store::placed(options.py(), &{
+            let path: PathBuf = option!(options, "replica");
+            path
+        })?),
     })
 }
 
@@ -107,7 +110,7 @@ impl FoundSegments {
     /// Find the segments of one path, which is not a pattern, each as the path leads to it. See `search`.
     #[staticmethod]
     fn below(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let path = store::placed(py, path)?;
+        let path = store::placed(py, &path)?;
         Self::of(py, PyStorage::asked(py, |storage| core::discovery::find(&path, storage))?)
     }
 
@@ -301,7 +304,7 @@ impl ReplicaChoice {
 }
 
 fn placed(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<PathBuf>> {
-    paths.into_iter().map(|path| store::placed(py, path)).collect()
+    paths.into_iter().map(|path| store::placed(py, &path)).collect()
 }
 
 /// One name, or several.

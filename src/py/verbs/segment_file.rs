@@ -88,7 +88,7 @@ impl SegmentFile {
     /// Return a file as a segment, whatever its name. The file is not read.
     #[staticmethod]
     fn at(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let path = store::placed(py, path)?;
+        let path = store::placed(py, &path)?;
         PyStorage::asked(py, |storage| Ok(core::segment_at(&path, storage))).map(Self::from)
     }
 

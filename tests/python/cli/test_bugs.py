@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from cli_process import CODEC, CODEC_FILE, COMMAND, clean_environment, run
+from logsegment._core import Place
 from logsegment.cli import app
-from logsegment.stores.listing import walk
 
 DEPTH = 1200
 
@@ -56,7 +56,7 @@ def test_directories_come_before_those_in_them_and_no_link_leads_in_a_circle(tmp
     (tmp_path / "b/0.log").touch()
     (tmp_path / "b/c/up").symlink_to(tmp_path / "b")
     (tmp_path / "z").symlink_to(tmp_path / "a")
-    found = [os.path.dirname(os.path.relpath(file.path, tmp_path)) for file in walk(str(tmp_path))]
+    found = [os.path.dirname(os.path.relpath(file.path, tmp_path)) for file in Place(str(tmp_path)).files_below()]
     assert found == ["a", "b", "b/c", "z"]
 
 

@@ -16,7 +16,6 @@ from cli_process import run
 from growing import GrowingLog
 from logsegment import stores
 from logsegment.cli.exit_codes import DamagedInput
-from logsegment.tiered.uri import tiered as keyed
 from tiered_leaders import local_upload, upload
 from watching import Watch
 
@@ -61,7 +60,7 @@ def test_records_of_new_uploads_are_shown_once_and_in_order(
     parts = offsets_of(replicas[0])
     assert len(parts) > 4
     put(tmp_path, replicas[0], 0)
-    watched = watch(keyed("s3://bucket" if is_stored else tmp_path, tiered.KEYS if put is sealed else None), start)
+    watched = watch(tiered.uploaded("s3://bucket" if is_stored else tmp_path, tiered.KEYS if put is sealed else None), start)
     wanted = [offset for offset in parts[0] if start is not None and offset >= start]
     assert watched.look() == (wanted, "")
     for at, part in enumerate(parts[1:], 1):
@@ -80,7 +79,7 @@ def test_a_listing_that_did_not_change_opens_nothing(
         return counts.files_opened, counts.range_requests
 
     aiven(tmp_path, replicas[0], 0)
-    watched = watch(keyed("s3://bucket"))
+    watched = watch(tiered.uploaded("s3://bucket"))
     assert watched.look()[0]
     before = opened()
     assert watched.look() == ([], "")
@@ -95,7 +94,7 @@ def test_what_another_leader_uploads_again_is_not_shown_again(put: Any, replicas
     """TS-44: the new leader has other borders of segments; its uploads begin within one that was shown."""
     for at in range(3):
         put(tmp_path, replicas[0], at)
-    watched = watch(keyed(tmp_path, tiered.KEYS))
+    watched = watch(tiered.uploaded(tmp_path, tiered.KEYS))
     shown, said = watched.look()
     log = ls.Log(replicas[1])
     first = next(at for at, one in enumerate(log) if one.base_offset > shown[len(shown) // 2])
@@ -177,7 +176,7 @@ def test_damage_is_an_error_or_skipped_and_reported_once(broken: str, replicas: 
     data = bytearray(victim.read_bytes())
     data[20] ^= 1
     victim.write_bytes(data if broken == "chunk" else b"{")
-    place = keyed(tmp_path, tiered.KEYS)
+    place = tiered.uploaded(tmp_path, tiered.KEYS)
     with pytest.raises(Exception, match=victim.stem) as raised:
         watch(place).look()
     assert raised.type is DamagedInput
@@ -195,7 +194,7 @@ def test_an_upload_without_its_key_is_skipped_and_reported_once(replicas: tuple[
     parts = offsets_of(replicas[0])
     for at, key_id in enumerate(["key2", "key1", None, "key1"]):
         aiven(tmp_path, replicas[0], at, key_id=key_id)
-    place = keyed(tmp_path, {"key2": tiered.KEYS["key2"]})
+    place = tiered.uploaded(tmp_path, {"key2": tiered.KEYS["key2"]})
     with pytest.raises(ls.tiered.SegmentKeyError, match="key1"):
         watch(place).look()
     watched = watch(place, on_error="skip")

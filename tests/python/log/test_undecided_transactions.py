@@ -15,7 +15,7 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from damaged_marker import ABORTED, BORDERS, CERTAIN, COMMITTED, DAMAGE, GONE, LOST, OPEN_THERE, A, B, Written, case, entries, flip, written
-from logsegment._core import forget_chunks
+from logsegment._core import Place
 from logsegment.log.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
 
@@ -310,7 +310,7 @@ def test_a_preallocated_segment_that_another_follows_is_no_damage(tmp_path: Path
 @pytest.mark.parametrize("key_id", [None, "key1"])
 @pytest.mark.parametrize("border", ["inside", "last", "first"])
 def test_a_marker_in_a_lost_chunk_leaves_its_transaction_undecided_for_every_reader(border: str, key_id: str | None, tmp_path: Path):
-    forget_chunks()
+    Place.forget_chunks()
     found = entries()
     log = written(tmp_path, found, BORDERS[border], {})
     uploads = tiered.Uploader(tmp_path, chunk_size=78, key_id=key_id).partition(log.directory)
@@ -320,7 +320,7 @@ def test_a_marker_in_a_lost_chunk_leaves_its_transaction_undecided_for_every_rea
     data = bytearray(path.read_bytes())
     data[before // 78 * stored + (20 if key_id else before % 78 + 20)] ^= 1
     path.write_bytes(data)
-    forget_chunks()
+    Place.forget_chunks()
     there = ls.Log(path.parent, decryption_keys=tiered.KEYS)
     skipped = collected(iter([there.records(**OPTIONS, on_error="skip")]))
     assert skipped.error is None

@@ -11,10 +11,10 @@ import pytest
 import logsegment as ls
 from logsegment._core import SegmentFile
 from logsegment._log_paths import partition_of
+from logsegment._places import shown
 from logsegment.analysis.results import partitions_of
 from logsegment.cli.inputs import segments_of
 from logsegment.segment_files.discovery import find_segments, found_in
-from logsegment.stores import shown
 from made_logs import make_partition
 
 FIRST, SECOND = "00000000000000000000.log", "00000000000000000100.log"

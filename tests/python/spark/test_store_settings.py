@@ -17,10 +17,10 @@ from pyspark.sql import SparkSession
 import corpus
 import logsegment as ls
 import object_store
+from logsegment._places import with_options
 from logsegment.spark import LogSegmentSource
 from logsegment.spark.options.storage import store_defaults
 from logsegment.spark.write.options import parse_options
-from logsegment.stores.uri import with_options
 from spark_session import columnar_options
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"

@@ -15,7 +15,7 @@ import corpus
 import logsegment as ls
 import object_store
 from cli_process import run
-from logsegment.stores import ChangedError, StorageOptionError
+from logsegment._core import ChangedError, Place, StorageOptionError
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 NAME = "00000000000000000000.log"
@@ -107,7 +107,7 @@ def test_spark_takes_options_of_the_store(options: dict[str, str]) -> None:
 
 def test_a_replaced_object_is_an_error(here: Path, options: dict[str, str]) -> None:
     (here / "x.log").write_bytes(b"x" * 1000)
-    file = ls.stores.open_file(ls.FileSource("s3://bucket/x.log", storage_options=options).path[:])  # type: ignore[index]
+    file = Place("s3://bucket/x.log", options).open()
     (here / "x.log").write_bytes(b"y" * 1000)
     with pytest.raises(ChangedError, match="replaced"):
         file.read_at(0, 10)

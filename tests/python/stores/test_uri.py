@@ -14,9 +14,10 @@ import pytest
 import corpus
 import logsegment as ls
 from logsegment import stores
+from logsegment._core import Place
+from logsegment._given import StoreUri
+from logsegment._places import absolute, is_stored, join_path, placed, shown, with_options
 from logsegment.segment_files.discovery import find_segments, size_of
-from logsegment.stores import StoreUri, is_stored, placed, shown
-from logsegment.stores.uri import absolute, join_path, parts_of, with_options
 
 FIRST = "00000000000000000000.log"
 DATA = corpus.CORPUS / "modern-4.1.0/data"
@@ -40,7 +41,7 @@ def test_a_uri_is_whole_and_shows_no_secret(uri: str, seen: str):
     assert str(placed(uri)) == str(place) == f"{place}" == shown(uri) == seen
     assert repr(place) == repr(seen)
     assert placed(place)[:] == place[:], "the inner form is taken too, and stays"
-    assert parts_of(place) == parts_of(placed(place))
+    assert Place(place) == Place(placed(place))
     again = pickle.loads(pickle.dumps(place))
     assert (type(again), again[:]) == (StoreUri, place[:])
     source = ls.FileSource(place)
@@ -76,11 +77,11 @@ def test_a_setting_in_a_uri_is_an_error_that_names_the_option(setting: str, opti
 
 
 def test_options_stay_with_paths_that_are_made_of_theirs():
-    place = with_options("s3://bucket/a/orders-0", {"aws_region": "eu", "aws_secret_access_key": "a/b+c&d=e@f!g"})
+    options = {"aws_region": "eu", "aws_secret_access_key": "a/b+c&d=e@f!g"}
+    place = with_options("s3://bucket/a/orders-0", options)
     for path in (f"{place[:]}/{FIRST}", join_path(place, FIRST), os.path.join(place[:], FIRST)):
-        parts = parts_of(path)
-        assert parts.path == f"a/orders-0/{FIRST}"
-        assert parts.options == {"aws_region": "eu", "aws_secret_access_key": "a/b+c&d=e@f!g"}
+        assert Place(path).key == f"a/orders-0/{FIRST}"
+        assert Place(path) == Place(f"s3://bucket/a/orders-0/{FIRST}", options)
     assert os.path.dirname(f"{place[:]}/{FIRST}") == place[:]
     assert f"{place}" == "s3://bucket/a/orders-0"
     assert with_options(__file__, {"aws_region": "eu"}) == __file__
@@ -92,16 +93,16 @@ def test_another_environment_is_another_store(tmp_path: Path, as_bucket: Any):
         (tmp_path / name).mkdir()
         (tmp_path / name / name).write_bytes(b"x")
         as_bucket(tmp_path / name)
-        assert [entry.name for entry in stores.entries("s3://bucket")] == [name]
+        assert [entry.name for entry in Place("s3://bucket").entries()] == [name]
 
 
 def test_a_forked_process_reads_a_store_that_its_parent_has_read(bucket: Path):
     """PySpark forks its workers."""
     (bucket / "x.log").write_bytes(b"x" * 1000)
-    assert stores.read_file("s3://bucket/x.log", 10) == b"x" * 10
+    assert Place("s3://bucket/x.log").read() == b"x" * 1000
     child = os.fork()
     if child == 0:
-        os._exit(0 if stores.read_file("s3://bucket/x.log", 4) == b"x" * 4 else 1)
+        os._exit(0 if Place("s3://bucket/x.log").read() == b"x" * 1000 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
@@ -135,7 +136,7 @@ def bucket(tmp_path: Path, as_bucket: Any) -> Path:
 
 def test_a_file_that_is_cut_while_it_is_read_is_an_error(bucket: Path):
     (bucket / "x.log").write_bytes(b"x" * 1000)
-    file = stores.open_file("s3://bucket/x.log")
+    file = Place("s3://bucket/x.log").open()
     assert (file.size, bytes(file.read_at(990, 100))) == (1000, b"x" * 10)
     (bucket / "x.log").write_bytes(b"x" * 400)
     with pytest.raises(stores.ChangedError, match="replaced"):

@@ -5,35 +5,36 @@ from pathlib import Path
 
 import pytest
 
-from logsegment import stores
+from logsegment._core import Place
 
 
 def test_a_small_file_is_replaced_as_a_whole(tmp_path: Path):
     path = tmp_path / "journal"
     for data in (b"first", b"second"):
-        stores.put_bytes(str(path), data)
+        Place(str(path)).put(data)
         assert path.read_bytes() == data
     assert os.listdir(tmp_path) == ["journal"]
 
 
-def test_a_failed_write_leaves_the_old_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_failed_write_leaves_the_old_file_alone(tmp_path: Path):
     path = tmp_path / "journal"
-    stores.put_bytes(str(path), b"first")
-
-    def fail(source: str, place: str) -> None:
-        raise OSError("no space left")
-
-    monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="no space left"):
-        stores.put_bytes(str(path), b"second")
-    assert path.read_bytes() == b"first"
-    assert os.listdir(tmp_path) == ["journal"]
+    (path / "below").mkdir(parents=True)
+    with pytest.raises(IsADirectoryError, match="journal"):
+        Place(path).put(b"second")
+    assert [*tmp_path.rglob("*")] == [path, path / "below"]
+    full = Path("/dev/full")
+    if full.exists():
+        (tmp_path / "log.part").symlink_to(full)
+        with pytest.raises(OSError, match="No space left") as raised:
+            Place(tmp_path / "log").put(b"second")
+        assert (raised.value.errno, raised.value.filename) == (28, str(tmp_path / "log"))
+        assert sorted(os.listdir(tmp_path)) == ["journal"]
 
 
 def test_what_is_not_there_is_removed_without_an_error(tmp_path: Path):
     (tmp_path / "task" / "below").mkdir(parents=True)
     (tmp_path / "file").touch()
     for _ in range(2):
-        stores.remove(str(tmp_path / "file"))
-        stores.remove_directory(str(tmp_path / "task"))
+        Place(str(tmp_path / "file")).remove()
+        Place(str(tmp_path / "task")).remove(tree=True)
         assert os.listdir(tmp_path) == []

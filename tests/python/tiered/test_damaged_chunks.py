@@ -16,7 +16,7 @@ import logsegment as ls
 import object_store
 import tiered_corpus as tiered
 from cli_process import Done
-from logsegment._core import ChunkError, forget_chunks
+from logsegment._core import ChunkError, Place
 from logsegment.analysis.find import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
 from made_logs import START, make_partition
@@ -65,7 +65,7 @@ def damaged(bucket: Path, mode: str, chunk: int, form: str) -> Case:
     data = bytearray(log.read_bytes())
     data[at] ^= 0x40
     log.write_bytes(data[:at] if form == "cut" else data)
-    forget_chunks()
+    Place.forget_chunks()
     is_plain = mode == "plain"
     begin = at if is_plain else place.position
     end = 1 << 30 if form == "cut" else at + 1 if is_plain else place.position + place.size
@@ -116,11 +116,11 @@ def test_what_is_before_the_damage_comes_first(case: Case):
         lambda: ls.decode(source, columns=["offset"]),
     ]
     for number, reader in enumerate(readers):
-        forget_chunks()
+        Place.forget_chunks()
         found, error = given(reader())
         assert (found, type(error)) == (case.before, case.error), number
     if case.is_told_by_chunk:
-        forget_chunks()
+        Place.forget_chunks()
         bases, error = given(ls.batch_stream(source), "baseOffset")
         assert (bases, type(error)) == ([base for base in case.before if (base - 1234) % 5 == 0], ChunkError)
         words = rf"{re.escape(str(case.log))}: chunks? {case.chunk}( to 12)? \(bytes {case.first_byte} to \d+ of the segment, "
@@ -319,13 +319,13 @@ def test_behind_the_damage_all_entries_of_an_index_into_it_are_one(indexed: Inde
     behind = indexed.rows_in(indexed.position + indexed.size, 1 << 40)[0]
     offset = behind["baseOffset"]
     for options in ({}, {"on_error": "skip"}):
-        forget_chunks()
+        Place.forget_chunks()
         indexed.asked.clear()
         found = given(indexed.segment.records(columns=["offset"], start_offset=offset, end_offset=offset + 1, **options))
         assert found == ([offset], None)
         assert min(one.start for one in indexed.asked) >= indexed.stored.start - 3 * CHUNK_SIZE
     lost = max((row for row in indexed.rows if row["position"] < indexed.position + indexed.size), key=lambda row: row["position"])
-    forget_chunks()
+    Place.forget_chunks()
     indexed.asked.clear()
     assert type(given(indexed.segment.records(columns=["offset"], start_offset=lost["lastOffset"]))[1]) is ChunkError
     assert min(one.start for one in indexed.asked) >= indexed.stored.start - 3 * CHUNK_SIZE

@@ -17,8 +17,7 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
-from logsegment import stores
-from logsegment._core import ChunkError, ManifestError, forget_chunks
+from logsegment._core import ChunkError, ManifestError, Place
 from logsegment.spark.options.read import keys_option
 from logsegment.tiered.keys import KeyRing
 from made_logs import make_partition
@@ -48,7 +47,7 @@ def test_damaged_neighbours_are_looked_past(damaged: tuple[int, ...], bucket: Pa
     table = tiered.chunks_of(segment.path)
     for number in damaged:
         damage(Path(str(segment.path)), table[number].stored_position + 14)
-    forget_chunks()
+    Place.forget_chunks()
     intact = ls.batches(tiered.original("enc")).to_pylist()
     bounds = [(number * 1000, number * 1000 + 1000) for number in damaged]
     lost = [row for row in intact if any(row["position"] < end and row["position"] + row["size"] > start for start, end in bounds)]
@@ -67,9 +66,9 @@ def test_damaged_neighbours_are_looked_past(damaged: tuple[int, ...], bucket: Pa
 def test_threads_that_look_up_in_one_segment_do_not_take_each_others_damage(bucket: Path):
     """One goes on past damage for where to cut, the other must hear of it, whoever of them fetched the bytes."""
     segment = log_of("enc", bucket)
-    file = stores.open_file(segment.path)
+    file = Place(segment.path).open()
     damage(Path(str(segment.path)), tiered.chunks_of(segment.path)[3].stored_position + 14)
-    forget_chunks()
+    Place.forget_chunks()
     index = segment._lookup
     cuts = index.cuts(500, 0, file.size)
     (row, *_) = (row for row in ls.batches(tiered.original("enc")).to_pylist() if 3000 <= row["position"] < 4000)

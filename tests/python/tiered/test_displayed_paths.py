@@ -13,9 +13,8 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
+from logsegment._places import absolute, here, shown, untiered
 from logsegment.segment_files.discovery import find_segments
-from logsegment.stores.uri import absolute, here, shown, untiered
-from logsegment.tiered.uri import tiered as keyed
 from tiered_leaders import two_leaders, upload
 
 TRANSACTIONS = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
@@ -103,11 +102,11 @@ def test_a_log_stays_where_it_is_when_the_current_directory_is_another(place: Pa
 
 @pytest.mark.parametrize("path", ["bucket", "./a b/c%d?e", "../x", "/data/bucket", "."])
 def test_a_path_and_its_uri_lead_to_each_other(path: str):
-    uri: Any = keyed(path, {"key1": "key1"})
+    uri: Any = tiered.uploaded(path, {"key1": "key1"})
     assert untiered(uri) == path
     assert untiered(uri + "/0.log") == f"{path}/0.log"
     assert shown(uri) == path
-    assert untiered(keyed(uri)) == path
+    assert untiered(tiered.uploaded(uri)) == path
 
 
 @pytest.mark.spark

@@ -16,13 +16,11 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from logsegment import stores
-from logsegment._core import ChunkError, ManifestError, SegmentKeyError, forget_chunks
+from logsegment._core import ChunkError, ManifestError, Place, SegmentKeyError
 from logsegment._log_paths import object_name, place_of
+from logsegment._places import with_options
 from logsegment.segment_files.discovery import find_segments, found_in
-from logsegment.stores.uri import with_options
 from logsegment.tiered.keys import KeyRing
-from logsegment.tiered.uri import ring_of
-from logsegment.tiered.uri import tiered as placed
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 TRANSACTIONS = DATA / "transactions-multi-segment-0"
@@ -54,13 +52,13 @@ def test_a_thousand_ranges_are_those_of_the_original(mode: str):
     """TS-25 to TS-28, TS-42; each cell fetches the chunks that hold the range and nothing else."""
     data = tiered.original(mode)
     segment = log_of(mode)
-    file = stores.open_file(segment.path)
+    file = Place(segment.path).open()
     chance = random.Random(mode)
     assert (file.size, bytes(file.read_at(0, 1 << 30))) == (len(data), data)
     for _ in range(1000):
         start, length = chance.randrange(len(data) + 100), chance.randrange(3000)
         assert file.read_at(start, length) == data[start : start + length]
-    forget_chunks()
+    Place.forget_chunks()
     file.taken()
     file.read_at(1500, 700)
     holding = [chunk for chunk in tiered.chunks_of(segment.path) if chunk.position < 2200 and chunk.position + chunk.size > 1500]
@@ -81,9 +79,9 @@ def test_records_and_indexes_are_those_of_the_original(mode: str):
     assert segment.records(columns=["offset"], start_offset=1300, end_offset=1310).read_all().num_rows == 10
     names = {name: f"{tiered.STEM}{name}" for name in (".index", ".timeindex", ".txnindex")}
     names |= {".snapshot": "00000000000000001434.snapshot", "leader-epoch": "leader-epoch-checkpoint"}
-    there = {entry.name: entry.size for entry in stores.entries(segment._file.directory)}
+    there = {entry.name: entry.size for entry in Place(segment._file.directory).entries()}
     for suffix, name in names.items():
-        given = stores.read_file(f"{segment._file.directory[:]}/{name}", 1 << 20)
+        given = Place(f"{segment._file.directory[:]}/{name}").read()
         is_missing = suffix == ".txnindex" and mode.startswith("notxn")
         assert given == (None if is_missing else tiered.original(mode, suffix)), name
         assert is_missing or suffix in (".snapshot", "leader-epoch") or there[name] == len(given)
@@ -96,9 +94,7 @@ def test_local_tiered_storage():
     assert log.partitions == [("to-pic.a", 1)]
     assert log.records().read_all().num_rows == 200
     assert log.leader_epochs == [(0, 1234)]
-    assert stores.read_file(f"{log.segments[0]._file.directory[:]}/00000000000000001434.snapshot", 99) == tiered.original(
-        "plain", ".snapshot"
-    )
+    assert Place(f"{log.segments[0]._file.directory[:]}/00000000000000001434.snapshot").read() == tiered.original("plain", ".snapshot")
 
 
 @pytest.fixture(params=[(False, None), (True, None), (False, "key1"), (True, "key2")], ids=["plain", "zstd", "enc", "zstdenc"])
@@ -146,8 +142,8 @@ def test_a_look_up_fetches_the_chunks_that_it_needs(tmp_path: Path):
     assert stream.read_all().num_rows == 1
     assert len(tiered.chunks_of(there.path)) > 8
     assert stores.io_stats() == before, "a folder of this machine is no store"
-    assert 0 < forget_chunks() <= 3, "of the last chunks"
-    forget_chunks()
+    assert 0 < Place.forget_chunks() <= 3, "of the last chunks"
+    Place.forget_chunks()
     whole = there.records(columns=["offset"])
     whole.read_all()
     assert whole.io_stats.bytes_fetched == stored.stat().st_size
@@ -201,9 +197,9 @@ def test_keys_are_files_or_bytes_and_never_shown(tmp_path: Path):
     for wrong in ([1], {"": pem}, {"key1": 7}, {7: pem}):
         with pytest.raises(TypeError):
             ls.Log(folder, decryption_keys=wrong)
-    uri = placed(with_options("s3://bucket/a", {"aws_secret_access_key": "secret12"}), {"key1": pem})
-    assert (str(uri), ring_of(uri).ids) == ("s3://bucket/a", ["key1"])
-    assert placed(uri)[:] == uri[:] == placed(uri[:])[:]
+    uri = tiered.uploaded(with_options("s3://bucket/a", {"aws_secret_access_key": "secret12"}), {"key1": pem})
+    assert (str(uri), KeyRing.of_text(Place(uri).keys).ids) == ("s3://bucket/a", ["key1"])
+    assert tiered.uploaded(uri)[:] == uri[:] == tiered.uploaded(uri[:])[:]
 
 
 def damage(path: Path, position: int, *, cut: bool = False) -> None:
@@ -218,7 +214,7 @@ def test_damage_in_a_chunk_names_it_and_its_offsets(mode: str, bucket: Path):
     segment = log_of(mode, bucket)
     table = tiered.chunks_of(segment.path)
     damage(Path(str(segment.path)), table[5].stored_position + (14 if "enc" in mode else 2))
-    forget_chunks()
+    Place.forget_chunks()
     with pytest.raises(ChunkError, match=r"1234-.*\.log: chunk 5 .*bytes 5000 to 5999") as raised:
         segment.records(columns=["offset"]).read_all()
     error = raised.value
@@ -559,4 +555,4 @@ def test_the_command_line(bucket: Path, tmp_path: Path):
     assert done.err.count(f"{tiered.STEM}.log") == 1
     keys = {name: str(tmp_path / name) for name in tiered.KEYS}
     assert tiered.leaks(done.err, keys) == tiered.leaks(done.err) == []
-    assert tiered.leaks(f"cannot open {placed(there, keys)[:]}", keys) == [*keys], "as it would be seen"
+    assert tiered.leaks(f"cannot open {tiered.uploaded(there, keys)[:]}", keys) == [*keys], "as it would be seen"

@@ -17,11 +17,9 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
-from logsegment import stores
-from logsegment._core import forget_chunks
-from logsegment.stores.uri import join_path
+from logsegment._core import Place
+from logsegment._places import join_path
 from logsegment.tiered.keys import _data_key, _private_key
-from logsegment.tiered.uri import tiered as placed
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 TRANSACTIONS = DATA / "transactions-multi-segment-0"
@@ -95,9 +93,9 @@ def test_indexes_without_bytes_are_not_fetched(tmp_path: Path):
     manifest["segmentIndexes"] = {name: {"position": at, "size": size} for (name, size), at in zip(sizes.items(), positions, strict=True)}
     path.write_text(json.dumps(manifest))
     log.with_suffix(".indexes").write_bytes(b"ab")
-    directory = placed(log.parent)
+    directory = tiered.uploaded(log.parent)
     names = [f"{log.stem}.index", f"{log.stem}.timeindex", f"{log.stem}.txnindex", "leader-epoch-checkpoint"]
-    assert [stores.read_file(join_path(directory, name), 9) for name in names] == [b"", b"a", b"", b"b"]
+    assert [Place(join_path(directory, name)).read() for name in names] == [b"", b"a", b"", b"b"]
 
 
 def pinterest(root: Path) -> Path:
@@ -152,12 +150,12 @@ def test_a_look_up_by_time_fetches_the_chunks_that_it_needs(tmp_path: Path):
     rows = segment.records(columns=["offset", "timestampMs"]).read_all().to_pylist()
     wanted = rows[len(rows) // 2]["timestampMs"]
     there = ls.Segment(stored, decryption_keys=tiered.KEYS)
-    forget_chunks()
+    Place.forget_chunks()
     assert there.offset_for_timestamp(wanted) == segment.offset_for_timestamp(wanted)
-    fetched = forget_chunks()
+    fetched = Place.forget_chunks()
     assert 0 < fetched <= 4
     there.records(columns=[]).read_all()
-    assert forget_chunks() > 2 * fetched
+    assert Place.forget_chunks() > 2 * fetched
 
 
 def test_without_its_package_an_encrypted_segment_names_the_extra(monkeypatch: pytest.MonkeyPatch):
@@ -171,7 +169,7 @@ def test_without_its_package_an_encrypted_segment_names_the_extra(monkeypatch: p
     _private_key.cache_clear()
     _data_key.cache_clear()
     _data_key.cache_clear()
-    forget_chunks()
+    Place.forget_chunks()
     monkeypatch.setattr(builtins, "__import__", importing)
     with pytest.raises(ImportError, match=r'pip install "logsegment\[tiered\]"'):
         ls.Log(tiered.folder("enc"), decryption_keys=tiered.KEYS).records(columns=[]).read_all()

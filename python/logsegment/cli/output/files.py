@@ -10,15 +10,14 @@ from typing import Any, BinaryIO
 
 import click
 
-from logsegment._core import rebuild_indexes
+from logsegment._core import Place, rebuild_indexes
 from logsegment._output import OutputFile, ensure_writable, is_same, local_path, output_directory, write_file
+from logsegment._places import absolute, here, join_path
 from logsegment.cli.inputs import STDIN, InputSegment, choosing_replicas, replica_options, show_notes
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import Output
 from logsegment.segment_files.discovery import found_in, size_of
 from logsegment.segment_files.output_names import directory_name
-from logsegment.stores.files import read_file
-from logsegment.stores.uri import absolute, here, join_path
 
 #: How a caller of the command line allows to replace an existing file.
 HINT = "pass --overwrite to replace it"
@@ -203,6 +202,6 @@ def rebuild_sidecars(output: Path) -> None:
 
 def _keep(segment: InputSegment, name: str, target: Path) -> None:
     """Copy a small file of a segment's directory, if it exists."""
-    kept = read_file(join_path(segment.directory, name), 1 << 20)
+    kept = Place(join_path(segment.directory, name)).read()
     if kept is not None:
         write_file(target / name, kept)

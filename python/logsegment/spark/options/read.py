@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from logsegment._core import Limits
 from logsegment._options import LIMIT_NAMES, Depth, Isolation, LogStartOffset, OnError, PartitionOptions, ReadOptions, Unreadable
+from logsegment._places import absolute, is_stored, placed, shown
 from logsegment._storage import all_reached, reached
 from logsegment.spark.options.names import (
     BATCH,
@@ -40,7 +41,6 @@ from logsegment.spark.options.plugins import plugins_option
 from logsegment.spark.options.storage import storage_options
 from logsegment.spark.options.topics import TopicPartition, TopicSelection, parse_selection
 from logsegment.spark.options.values import schemas_options
-from logsegment.stores.uri import absolute, is_stored, placed, shown
 from logsegment.tiered.keys import is_bare_key
 
 Mode: TypeAlias = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]

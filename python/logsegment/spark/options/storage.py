@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Mapping
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from logsegment._core import Place
+from logsegment._places import with_options
 from logsegment.spark.options.names import STORAGE_PREFIX, lowered
-from logsegment.stores.uri import Parts, is_stored, parts_of, placed, with_options
 
 #: The option in which the jar sends the settings, as a JSON object.
 SETTINGS = "jvm.hadoop"
@@ -83,24 +84,24 @@ def store_defaults(path: str, settings: Mapping[str, str], explicit: Iterable[st
         >>> store_defaults("s3a://bucket/orders-0", {"fs.s3a.endpoint.region": "eu-west-1"}, ())
         {'aws_region': 'eu-west-1'}
     """
-    by_scheme: dict[str, Callable[[Parts, Mapping[str, str], Iterable[str]], dict[str, str]]] = {
+    by_scheme: dict[str, Callable[[Place, Mapping[str, str], Iterable[str]], dict[str, str]]] = {
         "s3": _of_s3,
         "abfs": _of_azure,
         "abfss": _of_azure,
         "hdfs": _of_hdfs,
         "viewfs": _of_hdfs,
     }
-    scheme = parts_of(path).scheme if is_stored(path) else ""
-    if scheme not in by_scheme:
+    place = Place(path)
+    if place.scheme not in by_scheme:
         return {}
     present = {name: value.strip() for name, value in settings.items() if value.strip()}
-    return by_scheme[scheme](parts_of(placed(path)), present, explicit)
+    return by_scheme[place.scheme](place, present, explicit)
 
 
-def _of_s3(parts: Parts, settings: Mapping[str, str], explicit: Iterable[str]) -> dict[str, str]:
+def _of_s3(place: Place, settings: Mapping[str, str], explicit: Iterable[str]) -> dict[str, str]:
     def setting(name: str) -> str | None:
         """Return a setting of the bucket, or of all buckets."""
-        return settings.get(f"fs.s3a.bucket.{parts.host}.{name}", settings.get(f"fs.s3a.{name}"))
+        return settings.get(f"fs.s3a.bucket.{place.host}.{name}", settings.get(f"fs.s3a.{name}"))
 
     names = {name.removeprefix("aws_") for name in explicit}
     found: dict[str, str | None] = {}
@@ -118,11 +119,11 @@ def _of_s3(parts: Parts, settings: Mapping[str, str], explicit: Iterable[str]) -
             endpoint = f"{'http' if is_plain else 'https'}://{endpoint}"
         style = setting("path.style.access") if _STYLE not in names else None
         if style is not None:
-            is_virtual = style.lower() != "true" and _has_names(endpoint) and "." not in parts.host
+            is_virtual = style.lower() != "true" and _has_names(endpoint) and "." not in place.host
             found[f"aws_{_STYLE}"] = str(is_virtual).lower()
             if endpoint and is_virtual:
                 # object_store expects the bucket in the endpoint then.
-                endpoint = endpoint.replace("://", f"://{parts.host}.", 1)
+                endpoint = endpoint.replace("://", f"://{place.host}.", 1)
         found["aws_endpoint"] = endpoint
     return {name: value for name, value in found.items() if value}
 
@@ -137,17 +138,17 @@ def _has_names(endpoint: str | None) -> bool:
     return False
 
 
-def _of_azure(parts: Parts, settings: Mapping[str, str], explicit: Iterable[str]) -> dict[str, str]:
+def _of_azure(place: Place, settings: Mapping[str, str], explicit: Iterable[str]) -> dict[str, str]:
     if any(word in name for name in explicit for word in _AZURE_KEYS):
         return {}
-    account, dot, domain = parts.host.partition(".")
+    account, dot, domain = place.host.partition(".")
     service, _, cloud = domain.partition(".")
-    hosts = [parts.host, *(f"{account}.{one}.{cloud}" for one in ("dfs", "blob") if dot and one != service)]
+    hosts = [place.host, *(f"{account}.{one}.{cloud}" for one in ("dfs", "blob") if dot and one != service)]
     key = next((settings[name] for name in (f"fs.azure.account.key.{host}" for host in hosts) if name in settings), None)
     return {"azure_storage_account_key": key} if key else {}
 
 
-def _of_hdfs(parts: Parts, settings: Mapping[str, str], explicit: Iterable[str]) -> dict[str, str]:
+def _of_hdfs(place: Place, settings: Mapping[str, str], explicit: Iterable[str]) -> dict[str, str]:
     node = settings.get("fs.defaultFS", "")
-    is_wanted = not parts.host and node.startswith(f"{parts.scheme}://") and "fs.defaultFS" not in explicit
+    is_wanted = not place.host and node.startswith(f"{place.scheme}://") and "fs.defaultFS" not in explicit
     return {"fs.defaultFS": node} if is_wanted else {}

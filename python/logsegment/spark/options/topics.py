@@ -12,10 +12,10 @@ from typing import NamedTuple
 from logsegment._core import Finding, FoundSegments, ReplicaChoice, ReplicaError, SegmentFile, is_internal_topic
 from logsegment._decode import other_topics
 from logsegment._options import INTERNAL, PartitionOptions
+from logsegment._places import absolute, directory_of
 from logsegment._text import listed
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import ONE_REPLICA, WORK, found_in, is_gap, is_taken, replica_text
-from logsegment.stores.uri import absolute, directory_of
 
 #: The options; at most one may be given.
 STRATEGIES = ("subscribe", "subscribePattern", "assign")

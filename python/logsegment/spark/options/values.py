@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from logsegment._options import INTERNAL, PRIMITIVES, Framing, Integers, KeyValues, Values, ensure_values, with_values
+from logsegment._places import placed
 from logsegment.schemas import SchemaSet, from_path
 from logsegment.spark.options.storage import storage_options
-from logsegment.stores.uri import placed
 
 T = TypeVar("T", bound=str)
 #: Options that mean nothing if neither keys nor values are decoded.

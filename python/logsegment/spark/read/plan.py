@@ -34,6 +34,7 @@ from logsegment._core import (
 )
 from logsegment._errors import without_file
 from logsegment._options import EVERY_FORMAT, milliseconds
+from logsegment._places import shown
 from logsegment._storage import with_own_key
 from logsegment.log.reader import Part, PartitionReader
 from logsegment.segment_files.discovery import is_gap
@@ -41,7 +42,6 @@ from logsegment.segment_files.log_start import warn_of_log_starts
 from logsegment.spark.options.read import BatchOptions
 from logsegment.spark.options.topics import NAMED, TopicPartition, discover, warn_of_gaps
 from logsegment.spark.read.bounds import LogRange, ranges_of
-from logsegment.stores.uri import shown
 
 T = TypeVar("T")
 #: Files of a task, unless there are very many; to open a file takes as long as to read many headers.

@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from logsegment._core import FileSource, Finding, RecordBatchError, decode_files
 from logsegment._options import ReadOptions
+from logsegment._places import is_stored
 from logsegment._text import count
 from logsegment.log.reader import Part
 from logsegment.log.segment import Segment
@@ -26,7 +27,6 @@ from logsegment.spark.read.decoding import Columns, with_schemas
 from logsegment.spark.read.plan import SegmentTask, WantedRows, plan_tasks, wanted_by
 from logsegment.spark.read.task_stats import TaskStats
 from logsegment.spark.task_errors import shown_alone
-from logsegment.stores.uri import is_stored
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,7 +16,7 @@ from typing import Any
 from pyspark import TaskContext
 
 from logsegment._core import RecordStream
-from logsegment.stores.uri import shown
+from logsegment._places import shown
 
 
 class TaskStats:

@@ -16,6 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from logsegment._core import FileSource, Finding, FoundSegments, RecordBatchError, SegmentFile, batch_stream, findings_table
 from logsegment._decode import batches
 from logsegment._options import PartitionOptions
+from logsegment._places import directory_of, shown
 from logsegment._validate import Surroundings, validate_segment, validated
 from logsegment.log.segment import Segment
 from logsegment.spark.options.names import VIEWS, View, warn_of_ignored
@@ -25,7 +26,6 @@ from logsegment.spark.read.damage import CorruptColumn, failed, split, widened
 from logsegment.spark.read.plan import grouped, task_files
 from logsegment.spark.read.task_stats import TaskStats
 from logsegment.spark.schema import chosen_of
-from logsegment.stores.uri import directory_of, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
-from logsegment._core import FoundSegments, RecordBatchError, SegmentFile
+from logsegment._core import ChangedError, FoundSegments, Place, RecordBatchError, SegmentFile
+from logsegment._places import is_stored
 from logsegment.log.log_end import GrowingLog
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import is_taken
@@ -20,9 +21,6 @@ from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import Discovered, TopicPartition
 from logsegment.spark.read.bounds import earliest
 from logsegment.spark.read.damage import failed
-from logsegment.stores.errors import ChangedError
-from logsegment.stores.files import version_of as stored_version
-from logsegment.stores.uri import is_stored
 
 Logs: TypeAlias = Mapping[TopicPartition, Sequence[SegmentFile]]
 Found = TypeVar("Found")
@@ -169,7 +167,7 @@ def version_of(segment: SegmentFile) -> object:
         FileNotFoundError: if the segment is gone.
     """
     if is_stored(segment.path):
-        return stored_version(segment.path)
+        return Place(segment.path).open().version
     status = os.stat(segment.path)
     return status.st_dev, status.st_ino
 

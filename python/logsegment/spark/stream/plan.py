@@ -14,6 +14,7 @@ from pyspark.sql.datasource import InputPartition
 
 from logsegment._core import Finding, SegmentFile
 from logsegment._options import ReadOptions
+from logsegment._places import directory_of, shown
 from logsegment.log.reader import PartitionReader
 from logsegment.segment_files.discovery import WORK, is_gap, size_of
 from logsegment.spark.options.offsets import Offsets
@@ -22,7 +23,6 @@ from logsegment.spark.options.topics import Discovered, TopicPartition
 from logsegment.spark.read.bounds import base_of, earliest
 from logsegment.spark.read.plan import OWN_TASKS, at_least, grouped, task_files
 from logsegment.spark.stream.partitions import Logs, settled_segments
-from logsegment.stores.uri import directory_of, shown
 
 
 class DataLossError(ValueError):

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from logsegment._core import FileSource, RecordBatchError, RecordStream, SegmentFile, Transactions
+from logsegment._core import FileSource, Place, RecordBatchError, RecordStream, SegmentFile, Transactions
 from logsegment._decode import decoded
+from logsegment._places import shown
 from logsegment.log.reader import PartitionReader, committed_transactions, lower_bounded
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.read.bounds import base_of
@@ -22,8 +23,6 @@ from logsegment.spark.read.decoding import Columns
 from logsegment.spark.read.task_stats import TaskStats
 from logsegment.spark.stream.partitions import ATTEMPTS, settled_segments, version_of
 from logsegment.spark.stream.plan import RangePart, report_loss
-from logsegment.stores.listing import is_directory
-from logsegment.stores.uri import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -132,7 +131,7 @@ class _RangeReader:
 
     def _ensure_replaced(self, error: FileNotFoundError) -> None:
         """Raise the error of a segment that did not come back, or report the loss of the partition."""
-        if is_directory(self._part.segment.directory):
+        if Place(self._part.segment.directory).is_directory():
             raise error
         report_loss(f"{self._part.name} was deleted, with offsets {self._at} to {self._part.end - 1}", fails=self._fails)
         self._at = self._part.end

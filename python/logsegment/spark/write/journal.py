@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from logsegment._core import Place
+from logsegment._places import directory_of, shown
 from logsegment.spark.write.places import below
-from logsegment.stores import exists, put_bytes, read_file, remove, settle, sync_directory, unsettle
-from logsegment.stores.uri import directory_of, shown
 
 JOURNAL = ".logsegment-commit"
 #: The last batch of each stream that was committed.
@@ -44,7 +44,7 @@ class Move:
         """
         source, place = below(target, self.source), below(target, self.place)
         if self.verb == "settle":
-            settle(source, place)
+            Place(place).settle(Place(source))
         elif self.verb == "link":
             _link(source, place)
         elif self.verb == "replace":
@@ -60,7 +60,7 @@ class Move:
         """Take the move back, if it was made."""
         source, place = below(target, self.source), below(target, self.place)
         if self.verb == "settle":
-            unsettle(source, place)
+            Place(place).settle(Place(source), undo=True)
         elif self.verb == "link" and os.path.lexists(source):
             if os.path.lexists(place) and os.path.samefile(source, place):
                 os.unlink(place)
@@ -91,13 +91,13 @@ def commit(target: str, job: str, moves: Iterable[Move], mark: Mark | None) -> N
         "moves": [[move.verb, move.source, move.place] for move in moves],
         "batch": mark and [mark.query, mark.batch],
     }
-    put_bytes(below(target, JOURNAL), json.dumps(written).encode())
+    Place(below(target, JOURNAL)).put(json.dumps(written).encode())
     try:
         _make(target, moves)
     except OSError:
         for move in reversed(moves):
             move.undo(target)
-        remove(below(target, JOURNAL))
+        Place(below(target, JOURNAL)).remove()
         raise
     _finish(target, mark)
 
@@ -129,7 +129,7 @@ def recover(target: str) -> str | None:
 
 def is_pending(target: str) -> bool:
     """Return True if a commit was interrupted, which still needs the staged files."""
-    return exists(below(target, JOURNAL))
+    return Place(below(target, JOURNAL)).exists()
 
 
 def is_committed(target: str, mark: Mark) -> bool:
@@ -141,14 +141,14 @@ def _make(target: str, moves: list[Move]) -> None:
     for move in moves:
         move.make(target)
     for directory in {directory_of(below(target, move.place)) for move in moves}:
-        sync_directory(directory)
+        Place(directory).sync()
 
 
 def _finish(target: str, mark: Mark | None) -> None:
     if mark is not None:
-        put_bytes(below(target, BATCHES), json.dumps(_batches(target) | {mark.query: mark.batch}).encode())
-    remove(below(target, JOURNAL))
-    sync_directory(target)
+        Place(below(target, BATCHES)).put(json.dumps(_batches(target) | {mark.query: mark.batch}).encode())
+    Place(below(target, JOURNAL)).remove()
+    Place(target).sync()
 
 
 def _batches(target: str) -> dict[str, int]:
@@ -190,7 +190,7 @@ def _install(source: str, place: str) -> None:
 
 def _read_whole(path: str) -> Any:
     """Return the JSON value of a small file."""
-    data = read_file(path, MOST)
+    data = Place(path).read()
     if data is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), shown(path))
     return json.loads(bytes(data))

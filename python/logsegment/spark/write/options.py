@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, cast, get_args
 from logsegment._core import encode
 from logsegment._encode import CompressionPolicy
 from logsegment._options import Compression, EncodeOptions, WrittenFormat
+from logsegment._places import absolute
 from logsegment._storage import reached
 from logsegment.spark.options.names import CORRUPT_RECORD, KAFKA_COMPRESSION, POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
 from logsegment.spark.options.plugins import plugins_option
 from logsegment.spark.options.storage import storage_options
-from logsegment.stores.uri import absolute
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

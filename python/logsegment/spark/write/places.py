@@ -13,9 +13,9 @@ from contextlib import suppress
 from functools import reduce
 from uuid import uuid4
 
+from logsegment._core import Place, PlaceEntry
 from logsegment._log_paths import partition_of
-from logsegment.stores import DirectoryEntry, entries, remove_directory, walk
-from logsegment.stores.uri import is_stored, join_path
+from logsegment._places import is_stored, join_path
 
 #: The directory of a job, with the files of its tasks and the segments that the commit makes of them.
 _STAGING = re.compile(r"_staging-0\.([0-9a-f]{32})-delete")
@@ -58,7 +58,7 @@ def replaced(number: int, job: str) -> str:
 def partitions_of(target: str) -> dict[str, tuple[str, int]]:
     """Return topic and partition of the partition directories in the target, by their names, without those that a broker gave up."""
     try:
-        names = [entry.name for entry in entries(target) if entry.is_directory]
+        names = [entry.name for entry in Place(target).entries() if entry.is_directory]
     except FileNotFoundError:
         return {}
     found = {name: partition_of(name) for name in names if not name.endswith(("-delete", "-stray", "-future"))}
@@ -82,15 +82,15 @@ def remove_staging(target: str, job: str) -> None:
         with suppress(OSError):
             os.rename(above, aside)
             above = aside
-        remove_directory(above)
+        Place(above).remove(tree=True)
         return
     # Claims first: a task that misses its claim takes back what it sent after the rest was listed.
     with suppress(OSError):
-        for entry in entries(above):
+        for entry in Place(above).entries():
             if entry.name.startswith(_CLAIMS):
-                remove_directory(entry.path)
+                Place(entry.path).remove(tree=True)
     with suppress(OSError):
-        remove_directory(above)
+        Place(above).remove(tree=True)
 
 
 def remove_leftovers(target: str, *jobs: str | None) -> None:
@@ -98,15 +98,15 @@ def remove_leftovers(target: str, *jobs: str | None) -> None:
     for job in filter(None, jobs):
         remove_staging(target, job)
     with suppress(OSError):
-        for entry in entries(target):
+        for entry in Place(target).entries():
             with suppress(OSError):
                 if entry.is_directory and (_REPLACED.fullmatch(entry.name) or _is_abandoned(entry)):
-                    remove_directory(entry.path)
+                    Place(entry.path).remove(tree=True)
 
 
-def _is_abandoned(entry: DirectoryEntry) -> bool:
+def _is_abandoned(entry: PlaceEntry) -> bool:
     """Return True for the directory of a dead job. The clock of a store may differ from ours, but not by a day."""
     if not _STAGING.fullmatch(entry.name):
         return False
-    times = [one.modified for one in (entry, *walk(entry.path)) if one.modified is not None]
+    times = [one.modified for one in (entry, *Place(entry.path).files_below()) if one.modified is not None]
     return bool(times) and max(times) < time.time() - ABANDONED_AFTER

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from logsegment._core import RecordBatchError, SegmentFile, SegmentLookup, place_staged, segment_end
 from logsegment._errors import in_file
 from logsegment._log_paths import is_of_0_7
+from logsegment._places import is_stored, shown
 from logsegment.log.reader import ensure_named
 from logsegment.segment_files.discovery import find_segments
 from logsegment.spark.write.options import WriteOptions
-from logsegment.stores.uri import is_stored, shown
 
 
 @dataclass(frozen=True)

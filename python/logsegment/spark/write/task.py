@@ -23,12 +23,11 @@ from typing import TYPE_CHECKING
 from pyspark import TaskContext
 from pyspark.sql.datasource import WriterCommitMessage
 
-from logsegment._core import StagedWriter
+from logsegment._core import Place, StagedWriter
+from logsegment._places import is_stored, shown
 from logsegment.spark.write import places
 from logsegment.spark.write.options import WriteOptions
 from logsegment.spark.write.segments import StagedPart, StoredPart, append_point, make_segments
-from logsegment.stores import exists, put_bytes, put_file, remove, remove_directory, walk
-from logsegment.stores.uri import is_stored, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -204,7 +203,7 @@ class Claims:
             for _ in threads.map(self._put, logs):
                 pass
         tasks: dict[str, set[int]] = {}
-        for entry in walk(self._above):
+        for entry in Place(self._above).files_below():
             log = os.path.basename(os.path.dirname(entry.path[:]))
             tasks.setdefault(log, set()).add(_task(entry.name))
         for log in self._own:
@@ -219,14 +218,14 @@ class Claims:
             FileNotFoundError: if the first claim is gone.
             OSError: if the store does not answer.
         """
-        if self._own and not exists(self._place(self._own[0])):
+        if self._own and not Place(self._place(self._own[0])).exists():
             raise FileNotFoundError(errno.ENOENT, "the job was aborted", shown(self._above))
 
     def withdraw(self) -> None:
         """Remove the claims, as far as the store does it: the next attempt may have other rows."""
         for log in self._own:
             with suppress(OSError):
-                remove(self._place(log))
+                Place(self._place(log)).remove()
 
     def _renew(self) -> None:
         if self._own and self._clock() - self._put_at >= RENEWED_AFTER:
@@ -241,7 +240,7 @@ class Claims:
                     raise
 
     def _put(self, log: str) -> None:
-        put_bytes(self._place(log), b"")
+        Place(self._place(log)).put(b"")
 
     def _place(self, log: str) -> str:
         return places.below(self._above, log, self._attempt)
@@ -291,7 +290,7 @@ def _stage_in_store(above: str, attempt: Attempt, staging: Staging, batches: Ite
             return replace(message, parts=parts)
         except BaseException:
             with suppress(OSError):
-                remove_directory(places.below(above, attempt.name))
+                Place(places.below(above, attempt.name)).remove(tree=True)
             claims.withdraw()
             raise
 
@@ -304,7 +303,7 @@ def _uploaded(options: WriteOptions, attempt: Attempt, part: StagedPart, here: s
     names = tuple(name for _, names in segments for name in names)
     target = places.below(places.staging(options.path, attempt.job), part.path)
     for name in names:
-        put_file(os.path.join(made, name), places.below(target, name))
+        Place(places.below(target, name)).put_file(os.path.join(made, name))
         os.unlink(os.path.join(made, name))
     os.rmdir(made)
     return StoredPart(part.topic, part.partition, part.path, part.records, part.bytes, base_offset, names)

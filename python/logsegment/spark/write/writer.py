@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
+from logsegment._core import Place
 from logsegment._log_paths import SEGMENT
+from logsegment._places import is_stored, shown
 from logsegment.spark.write import journal, places
 from logsegment.spark.write.journal import Mark, Move
 from logsegment.spark.write.options import WriteOptions, parse_options, written_columns
 from logsegment.spark.write.segments import Made, StagedPart, StoredPart, append_point, make_segments
 from logsegment.spark.write.task import ADVICE, StagedMessage, Staging, stage
-from logsegment.stores.listing import exists, is_directory, names_in
-from logsegment.stores.uri import is_stored, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -137,12 +137,12 @@ def _staging(given: Mapping[str, str], schema: StructType, overwrite: bool, *, i
 
 def _is_file(path: str) -> bool:
     if is_stored(path):
-        return exists(path) and not is_directory(path)
+        return Place(path).exists() and not Place(path).is_directory()
     return os.path.lexists(path) and not os.path.isdir(path)
 
 
 def _holds_segments(path: str) -> bool:
-    return is_directory(path) and any(SEGMENT.fullmatch(name) for name in names_in(path))
+    return Place(path).is_directory() and any(SEGMENT.fullmatch(name) for name in Place(path).names())
 
 
 def _refused(options: WriteOptions) -> tuple[tuple[str, str], ...]:

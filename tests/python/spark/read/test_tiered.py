@@ -15,7 +15,6 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from logsegment.segment_files.discovery import find_segments
-from logsegment.tiered.uri import tiered as placed
 
 pytestmark = pytest.mark.spark
 TRANSACTIONS = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
@@ -39,7 +38,9 @@ def test_every_mode_in_one_query(spark: SparkSession, keys: str, capsys: pytest.
     shown = [frame._jdf.queryExecution().toString(), capsys.readouterr().out, repr(frame)]
     assert not [text for text in shown if tiered.leaks(text, given) or ".der" in text]
     assert all("logsegment" in text for text in shown[:2]), "the source is in the plan"
-    assert tiered.leaks(f"{shown[0]} {find_segments(placed(tiered.BUCKET, given))[0].path[:]}", given) == [*given], "as it would be seen"
+    assert tiered.leaks(f"{shown[0]} {find_segments(tiered.uploaded(tiered.BUCKET, given))[0].path[:]}", given) == [*given], (
+        "as it would be seen"
+    )
 
 
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from logsegment.stores.uri import parts_of
+from faulty_place import replace_methods
+from logsegment._core import Place
 
 pytest.importorskip("pyspark.sql.datasource")
 
@@ -58,13 +59,12 @@ def test_a_store_that_does_not_answer_when_a_claim_is_renewed_is_asked_again(tmp
     put: list[str] = []
     for is_answering in (False, True):
 
-        def exists(uri: str, is_answering: bool = is_answering) -> bool:
+        def exists(place: Place, is_answering: bool = is_answering) -> bool:
             if not is_answering:
                 raise ConnectionError("nobody there")
             return True
 
-        monkeypatch.setattr(task, "exists", exists)
-        monkeypatch.setattr(task, "put_bytes", lambda uri, data: put.append(uri))
+        replace_methods(monkeypatch, task, exists=exists, put=lambda place, data: put.append(place.path))
         clock.now += RENEWED_AFTER
         claims.claim([])
         assert len(put) == is_answering
@@ -77,8 +77,9 @@ def test_what_is_sent_while_a_job_is_removed_is_removed_or_missed_by_its_task(la
     sent = tmp_path / places.staging_name(JOB) / ATTEMPT / "00000000000000000000.log"
     is_kept: list[bool] = []
 
-    def listed_and_removed(uri: str) -> None:
-        listed = [path for path in (tmp_path / parts_of(uri).path).rglob("*") if path.is_file()]
+    def listed_and_removed(place: Place, *, tree: bool) -> None:
+        assert tree
+        listed = [path for path in (tmp_path / place.key).rglob("*") if path.is_file()]
         if len(is_kept) == late:
             sent.parent.mkdir(parents=True, exist_ok=True)
             sent.write_bytes(b"a")
@@ -90,7 +91,7 @@ def test_what_is_sent_while_a_job_is_removed_is_removed_or_missed_by_its_task(la
         for path in listed:
             path.unlink()
 
-    monkeypatch.setattr(places, "remove_directory", listed_and_removed)
+    replace_methods(monkeypatch, places, remove=listed_and_removed)
     places.remove_staging(TARGET, JOB)
     assert is_kept == [True, False]
     # Behind the last listing it is for the task, which knows that the job was given up.

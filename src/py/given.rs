@@ -1,0 +1,73 @@
+//! What the Python package gives the core when it is imported: classes of which the core makes objects,
+//! and what reaches key rings and plugin registries.
+
+use std::sync::OnceLock;
+
+use pyo3::exceptions::PyImportError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+struct Given {
+    store_uri: Py<PyAny>,
+    io_stats: Py<PyAny>,
+    registry_error: Py<PyAny>,
+    data_key: Py<PyAny>,
+    resolver: Py<PyAny>,
+}
+
+static GIVEN: OnceLock<Given> = OnceLock::new();
+
+/// Give the core what it needs of the package. The package does it once, when it is imported.
+///
+/// Args:
+///     store_uri: the class of URIs, which shows no options.
+///     io_stats: the class of counters.
+///     registry_error: gets a text, and returns the error of a plugin registry.
+///     data_key: gets the text of a key ring, the id of a key, the wrapped key and the name of the segment, and returns the data key.
+///     resolver: gets a plugin registry, and returns what finds its codecs.
+#[pyfunction]
+pub fn give(store_uri: Py<PyAny>, io_stats: Py<PyAny>, registry_error: Py<PyAny>, data_key: Py<PyAny>, resolver: Py<PyAny>) {
+    drop(GIVEN.set(Given { store_uri, io_stats, registry_error, data_key, resolver }));
+}
+
+/// A URI as text that shows no options.
+///
+/// # Errors
+/// ImportError before the package was imported, as the others.
+pub fn store_uri<'py>(py: Python<'py>, uri: &str) -> PyResult<Bound<'py, PyAny>> {
+    given()?.store_uri.bind(py).call1((uri,))
+}
+
+/// Counters by name.
+///
+/// # Errors
+/// As `store_uri`.
+pub fn io_stats(counts: &Bound<'_, PyDict>) -> PyResult<Py<PyAny>> {
+    given()?.io_stats.call1(counts.py(), (counts,))
+}
+
+/// The error of a registry.
+pub fn registry_error(py: Python<'_>, text: String) -> PyErr {
+    let raised = given().and_then(|given| given.registry_error.bind(py).call1((text,)));
+    raised.map_or_else(|failed| failed, PyErr::from_value)
+}
+
+/// The data key of a segment.
+///
+/// # Errors
+/// As `store_uri`, and those of the key ring.
+pub fn data_key(py: Python<'_>, ring: &str, key_id: &str, wrapped: &[u8], name: &str) -> PyResult<Vec<u8>> {
+    given()?.data_key.call1(py, (ring, key_id, PyBytes::new(py, wrapped), name))?.extract(py)
+}
+
+/// What finds the codecs of a plugin registry.
+///
+/// # Errors
+/// As `store_uri`, and those of the registry.
+pub fn resolver(registry: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    given()?.resolver.call1(registry.py(), (registry,))
+}
+
+fn given() -> PyResult<&'static Given> {
+    GIVEN.get().ok_or_else(|| PyImportError::new_err("import logsegment first"))
+}
