@@ -40,7 +40,7 @@ from logsegment._lazy import lazily
 # Instead of the one of typing, which takes longer to load than all of the above.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from logsegment import broker, compat, plugins, polars, schemas, tiered
+    from logsegment import broker, compat, plugins, polars, schemas, stores, tiered
     from logsegment._arrays import batch_info_array, decode_array, explode_array, validate_array
     from logsegment._convert import ConversionLoss, Converted, StoppedAt, convert, convert_array
     from logsegment._decode import BatchTable, batch_stream, batches, decode
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 # `import logsegment` loads the native core alone. The rest is loaded when a name is first used.
 _MODULES = {
-    "logsegment": ("broker", "compat", "plugins", "polars", "schemas", "tiered"),
+    "logsegment": ("broker", "compat", "plugins", "polars", "schemas", "stores", "tiered"),
     "logsegment._arrays": ("batch_info_array", "decode_array", "explode_array", "validate_array"),
     "logsegment._convert": ("ConversionLoss", "Converted", "StoppedAt", "convert", "convert_array"),
     "logsegment._decode": ("BatchTable", "batch_stream", "batches", "decode"),
@@ -170,6 +170,7 @@ __all__ = [
     "schemas",
     "split",
     "stats",
+    "stores",
     "tiered",
     "train_dictionary",
     "transactions",

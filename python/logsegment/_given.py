@@ -1,4 +1,4 @@
-"""What the core needs of the package: classes of which it makes objects, and what reaches key rings and plugin registries."""
+"""Given to the core by the package: classes of which it makes objects, and what reaches key rings and plugin registries."""
 
 from __future__ import annotations
 

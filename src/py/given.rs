@@ -1,4 +1,4 @@
-//! What the Python package gives the core when it is imported: classes of which the core makes objects,
+//! Given by the Python package when it is imported: classes of which the core makes objects,
 //! and what reaches key rings and plugin registries.
 
 use std::sync::OnceLock;
@@ -60,7 +60,7 @@ pub fn data_key(py: Python<'_>, ring: &str, key_id: &str, wrapped: &[u8], name: 
     given()?.data_key.call1(py, (ring, key_id, PyBytes::new(py, wrapped), name))?.extract(py)
 }
 
-/// What finds the codecs of a plugin registry.
+/// The resolver of a plugin registry, which finds its codecs.
 ///
 /// # Errors
 /// As `store_uri`, and those of the registry.

@@ -87,8 +87,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::convert::convert_array, module)?)?;
     module.add_class::<verbs::places::Place>()?;
-    module.add_class::<verbs::places::PlaceEntry>()?;
-    module.add_class::<verbs::places::OpenFile>()?;
+    module.add_class::<verbs::open_file::PlaceEntry>()?;
+    module.add_class::<verbs::open_file::OpenFile>()?;
     module.add_class::<source::memory::BufferFile>()?;
     module.add_function(wrap_pyfunction!(given::give, module)?)?;
     module.add_class::<verbs::record_sections::RecordSections>()?;

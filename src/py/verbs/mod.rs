@@ -17,6 +17,7 @@ pub mod header_walk;
 pub mod inspect;
 pub mod key_set;
 pub mod lz4;
+pub mod open_file;
 pub mod partition_end;
 pub mod partition_piece;
 pub mod partition_reader;

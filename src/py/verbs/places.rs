@@ -1,7 +1,6 @@
 //! Paths and URIs for the Python package: their parts, and the files and directories at them.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use pyo3::exceptions::PyFileNotFoundError;
@@ -12,11 +11,11 @@ use crate::interrupt::Interrupt;
 use crate::partition::{Entry, Storage, Tree};
 use crate::py::errors;
 use crate::py::finding::Finding;
-use crate::py::interrupt::Signals;
 use crate::py::source::storage::PyStorage;
 use crate::py::source::{store, uris};
-use crate::stores::{self, Location, PlacedFile, StorageOptions, StoreErrorKind, UriParts};
-use crate::tiered::{self, ObjectName, PartitionName, TieredFile, Upload, Uri};
+use crate::py::verbs::open_file::{OpenFile, Opened, PlaceEntry, answered, answered_of_upload};
+use crate::stores::{self, Location, StorageOptions, UriParts};
+use crate::tiered::{self, ObjectName, PartitionName, Upload, Uri};
 
 /// Path, topic, its id, partition, base offset, segment id, end offset, bytes, state, reason, last offset that is read.
 type UploadRow =
@@ -414,136 +413,4 @@ fn missing_is_none<T>(py: Python<'_>, found: PyResult<T>) -> PyResult<Option<T>>
         Err(error) if error.is_instance_of::<PyFileNotFoundError>(py) => Ok(None),
         found => found.map(Some),
     }
-}
-
-/// A file or directory of a listing.
-///
-/// Attributes:
-///     path (str): its path or URI.
-///     name (str): the last part of it.
-///     is_directory (bool): True for a directory.
-///     size (int): bytes of a file.
-///     modified (float or None): the time of the last write in seconds since the epoch, where it is known.
-///     tag (str or None): the tag of the version, where a store has one.
-#[pyclass(frozen, module = "logsegment._core")]
-pub struct PlaceEntry(Entry);
-
-#[pymethods]
-impl PlaceEntry {
-    #[getter]
-    fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store::text_of(py, &self.0.path)
-    }
-
-    #[getter]
-    fn name(&self) -> &str {
-        &self.0.name
-    }
-
-    #[getter]
-    fn is_directory(&self) -> bool {
-        self.0.is_directory
-    }
-
-    #[getter]
-    fn size(&self) -> u64 {
-        self.0.size.unwrap_or(0)
-    }
-
-    #[getter]
-    fn modified(&self) -> Option<f64> {
-        #[expect(clippy::as_conversions, clippy::cast_precision_loss, reason = "a time in seconds has not all of its nanoseconds")]
-        self.0.modified_ns.map(|ns| ns as f64 / 1e9)
-    }
-
-    #[getter]
-    fn tag(&self) -> Option<&str> {
-        self.0.tag.as_deref()
-    }
-}
-
-/// A file as it was when it was opened. It may be read from several threads.
-///
-/// Attributes:
-///     size: bytes.
-///     version: the size, and a text that differs between files of the same size.
-#[pyclass(frozen, module = "logsegment._core")]
-pub struct OpenFile(Opened);
-
-enum Opened {
-    Placed(PlacedFile),
-    Uploaded(TieredFile),
-}
-
-#[pymethods]
-impl OpenFile {
-    #[getter]
-    fn size(&self) -> u64 {
-        match &self.0 {
-            Opened::Placed(file) => file.size(),
-            Opened::Uploaded(file) => file.size(),
-        }
-    }
-
-    #[getter]
-    fn version(&self) -> (u64, String) {
-        match &self.0 {
-            Opened::Placed(file) => file.version(),
-            Opened::Uploaded(file) => file.version(),
-        }
-    }
-
-    /// First and last offset of a segment of tiered storage, as far as they are known; None for another file.
-    #[getter]
-    fn offsets(&self) -> Option<(i64, Option<i64>)> {
-        match &self.0 {
-            Opened::Placed(_) => None,
-            Opened::Uploaded(file) => file.offsets.map(|offsets| (offsets.start, offsets.end)),
-        }
-    }
-
-    /// Return the bytes from `position` on: `length` of them, or fewer at the end of the file and before a damaged chunk.
-    ///
-    /// Raises:
-    ///     ChunkError: if the first of them is in a damaged chunk.
-    ///     ShortReadError: if there are fewer bytes.
-    ///     ChangedError: if the file was replaced since it was opened.
-    ///     OSError: if the store does not answer.
-    fn read_at<'py>(&self, py: Python<'py>, position: u64, length: u64) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = match &self.0 {
-            Opened::Placed(file) => answered(py, |interrupt| file.read(position..position.saturating_add(length), interrupt))?,
-            Opened::Uploaded(file) => answered_of_upload(py, |interrupt| file.read(position, length, false, interrupt))?.bytes,
-        };
-        Ok(PyBytes::new(py, &bytes))
-    }
-
-    /// Check that the file is still the one that was opened.
-    ///
-    /// Raises:
-    ///     ChangedError: if it is another file.
-    ///     OSError: if the file is gone, or the store does not answer.
-    fn ensure_same(&self, py: Python<'_>) -> PyResult<()> {
-        match &self.0 {
-            Opened::Placed(file) => answered(py, |interrupt| file.ensure_same(interrupt)),
-            Opened::Uploaded(file) => answered_of_upload(py, |interrupt| file.ensure_same(interrupt)),
-        }
-    }
-}
-
-/// Asks a store without the interpreter.
-fn answered<T: Send>(py: Python<'_>, ask: impl FnOnce(&Interrupt) -> stores::Result<T> + Send) -> PyResult<T> {
-    let (signals, interrupt): (Arc<Signals>, Interrupt) = Signals::new();
-    py.detach(|| ask(&interrupt)).map_err(|error| match signals.take() {
-        Some(raised) if error.kind == StoreErrorKind::Interrupted => raised,
-        _ => errors::store_error(py, &error),
-    })
-}
-
-/// Asks tiered storage without the interpreter.
-fn answered_of_upload<T: Send>(py: Python<'_>, ask: impl FnOnce(&Interrupt) -> tiered::Result<T> + Send) -> PyResult<T> {
-    let (signals, interrupt): (Arc<Signals>, Interrupt) = Signals::new();
-    py.detach(|| ask(&interrupt)).map_err(|error| match signals.take() {
-        Some(raised) if error.is_interrupted() => raised,
-        _ => errors::tiered_error(py, &error),
-    })
 }
