@@ -98,6 +98,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::uploads::lost_indexes, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::uploads::uploaded_max_timestamp, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::uploads::uploaded_data_key, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::uploads::absent_indexes, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::uploads::uploaded_name, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::uploads::layout_text, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::uploads::forget_chunks, module)?)?;
     module.add_class::<verbs::record_sections::RecordSections>()?;
     module.add_function(wrap_pyfunction!(verbs::torn_header::torn_offsets, module)?)?;

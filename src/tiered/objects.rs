@@ -74,7 +74,7 @@ impl SegmentObjects {
         manifest: Option<Arc<Manifest>>,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        let stem = name.stem();
+        let stem = name.stem.clone();
         let manifest = match manifest {
             Some(manifest) => manifest,
             None => {
@@ -175,7 +175,8 @@ impl SegmentObjects {
 
 /// The objects of the upload of a log; `None` if there is no valid manifest, or the name is not that of an upload.
 fn objects_of(log: &Uri, interrupt: &Interrupt) -> Result<Option<SegmentObjects>> {
-    let Some(name) = ObjectName::parse(&log.place.name()) else { return Ok(None) };
+    let name = log.layouts.object(&log.place.name()).filter(|_| log.layouts.has_manifests());
+    let Some(name) = name else { return Ok(None) };
     match SegmentObjects::open(&log.place.parent(), &name, &log.keys, None, interrupt) {
         Err(error) if error.is_missing() || matches!(error, TieredError::Manifest(_)) => Ok(None),
         found => found.map(Some),

@@ -12,7 +12,7 @@ use crate::py::interrupt::Signals;
 use crate::py::source::store::upload_at;
 use crate::py::verbs::stores::EntryRow;
 use crate::stores::PlaceEntry;
-use crate::tiered::{self, Upload, Uri};
+use crate::tiered::{self, Layouts, Upload, Uri};
 
 /// Path, topic, its id, partition, base offset, segment id, end offset, bytes, state, reason, last offset that is read.
 type UploadRow =
@@ -42,6 +42,15 @@ pub fn lost_indexes(py: Python<'_>, uri: &str) -> PyResult<Vec<(String, Finding)
     Ok(lost.iter().map(|(path, finding)| (path.clone(), Finding::from(finding))).collect())
 }
 
+/// Return the paths of the indexes of an upload that its manager need not store, and that are not there.
+///
+/// Raises:
+///     OSError: if the directory cannot be listed.
+#[pyfunction]
+pub fn absent_indexes(py: Python<'_>, uri: &str) -> PyResult<Vec<String>> {
+    asked(py, uri, tiered::absent_indexes)
+}
+
 /// Return the largest timestamp (ms) of the records of an upload, from its manifest; None if the manifest does not have it.
 ///
 /// Raises:
@@ -59,6 +68,26 @@ pub fn uploaded_max_timestamp(py: Python<'_>, uri: &str) -> PyResult<Option<i64>
 #[pyfunction]
 pub fn uploaded_data_key(py: Python<'_>, uri: &str) -> PyResult<Option<String>> {
     asked(py, uri, tiered::data_key_of)
+}
+
+/// Return the name that a broker gives a file of an upload, and the id of its topic or None; None for a file of no upload.
+///
+/// Raises:
+///     ValueError: if the layout in the URI is invalid.
+#[pyfunction]
+pub fn uploaded_name(py: Python<'_>, uri: &str) -> PyResult<Option<(String, Option<String>)>> {
+    let uri = upload_at(Path::new(uri)).map_err(|error| errors::tiered_error(py, &error))?;
+    Ok(tiered::local_name(&uri))
+}
+
+/// Return the text of a template that URIs of uploads carry.
+///
+/// Raises:
+///     ValueError: if the template is invalid; the error has the position.
+#[pyfunction]
+pub fn layout_text(py: Python<'_>, template: &str) -> PyResult<String> {
+    let layouts = Layouts::of_template(template).map_err(|error| errors::tiered_error(py, &error))?;
+    Ok(layouts.text().to_string())
 }
 
 /// Forget the chunks of uploads that this process keeps, and return their number.
