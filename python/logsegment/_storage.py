@@ -1,4 +1,4 @@
-"""Options of stores and keys of tiered storage, which go with a path or URI."""
+"""Options of stores, and keys and layout of tiered storage, which go with a path or URI."""
 
 from __future__ import annotations
 
@@ -11,29 +11,34 @@ from logsegment.stores.uri import StorageOptions, ensure_options, is_tiered, wit
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import ring_of, tiered, with_data_key
 
-__all__ = ["Access", "Keys", "StorageOptions", "all_reached", "reached", "reached_source", "with_own_key"]
+__all__ = ["NO_ACCESS", "Access", "Keys", "StorageOptions", "all_reached", "reached", "reached_source", "with_own_key"]
 
 #: What reaches the files of a source.
-Access: TypeAlias = tuple[StorageOptions | None, Keys | None]
+Access: TypeAlias = tuple[StorageOptions | None, Keys | None, str | None]
+NO_ACCESS: Access = (None, None, None)
 
 
 def reached(
-    path: str | os.PathLike[str], storage_options: StorageOptions | None = None, decryption_keys: Keys | None = None
+    path: str | os.PathLike[str],
+    storage_options: StorageOptions | None = None,
+    decryption_keys: Keys | None = None,
+    layout: str | None = None,
 ) -> str | os.PathLike[str]:
-    """Return a path or URI with the options and keys; without any as it was given.
+    """Return a path or URI with the options, keys and layout; without any as it was given.
 
     Args:
         path: a path of this machine or a URI. The options do not matter to a path of this machine.
         storage_options: options of the store.
         decryption_keys: private keys of tiered storage by their ids.
+        layout: template of the names of objects.
 
     Raises:
-        TypeError: if the options are not a mapping of text to text.
-        ValueError: if the path is a URI with a key, a password or settings.
+        TypeError: if the options are not a mapping of text to text, or the layout is not text.
+        ValueError: if the path is a URI with a key, a password or settings, or the layout is invalid.
     """
     ensure_options(storage_options)
     place = with_options(path, storage_options) if storage_options else path
-    return place if decryption_keys is None else tiered(place, decryption_keys)
+    return place if decryption_keys is None and layout is None else tiered(place, decryption_keys, layout)
 
 
 def all_reached(

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from logsegment._core import ChunkError, FileSource, Finding, ManifestError, RecordBatchError, SegmentFile, rebuild_indexes
+from logsegment._core import ChunkError, FileSource, Finding, ManifestError, RecordBatchError, SegmentFile, rebuild_indexes, uploaded_name
 from logsegment._errors import renamed
-from logsegment._log_paths import object_name, place_of, snapshot_offset
+from logsegment._log_paths import snapshot_offset
 from logsegment._options import EVERY_FORMAT, OnError
 from logsegment._output import new_file, output_directory, write_file
 from logsegment._storage import Keys, StorageOptions, reached
@@ -20,8 +20,8 @@ from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import find_segments, found_in, is_gap
 from logsegment.stores.files import open_file
 from logsegment.stores.listing import entries, is_directory
-from logsegment.stores.uri import shown, uncut_name, untiered
-from logsegment.tiered.uri import ring_of, tiered
+from logsegment.stores.uri import shown, untiered
+from logsegment.tiered.uri import tiered, with_settings_of
 
 #: First and last offset of each log, by file name; None for a last offset that no manifest has.
 Offsets: TypeAlias = Mapping[str, tuple[int, int | None]]
@@ -71,6 +71,7 @@ def restore(
     partition: int | None = None,
     decryption_keys: Keys | None = None,
     storage_options: StorageOptions | None = None,
+    layout: str | None = None,
     on_error: OnError = "raise",
 ) -> Restored:
     """Restore the log directories of a prefix, byte for byte: segments, indexes, snapshots, leader epochs.
@@ -87,6 +88,7 @@ def restore(
         partition: restore only partitions of this number.
         decryption_keys: see `logsegment.Segment`.
         storage_options: options of the store; see `logsegment.Log`.
+        layout: template of the names of objects; see `logsegment.Log`.
         on_error: "raise" at the first damaged segment, or "skip": restore damaged segments as they are, and report them. A chunk or a
             manifest that cannot be read is always an error.
 
@@ -99,8 +101,8 @@ def restore(
         SegmentKeyError: if a key is missing or wrong.
         RecordBatchError: if bytes of a segment cannot be read (`ChunkError`, `ManifestError`), or are damaged: the error of a read of the
             segment, and `TruncatedError` if its end is missing.
-        ValueError: if the path is one file, no partition has the topic and the number, or two partitions have one name, such as those of a
-            topic that was deleted and created again.
+        ValueError: if the path is one file, the layout is invalid, no partition has the topic and the number, or two partitions have one
+            name, such as those of a topic that was deleted and created again.
         OSError: if a file cannot be read or written.
 
     Example:
@@ -113,7 +115,7 @@ def restore(
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error must be "raise" or "skip", not {on_error!r}')
-    source = tiered(reached(path, storage_options), decryption_keys)
+    source = tiered(reached(path, storage_options), decryption_keys, layout)
     if not is_directory(source):
         find_segments(source)
         raise ValueError(f"{shown(source)} is one file; pass a prefix or a directory of uploads")
@@ -129,8 +131,8 @@ def restore(
                 continue
             if (other := owners.setdefault(name, place)) is not place:
                 raise ValueError(f"{shown(other)} and {shown(place)} would both become {name}; restore one of them at a time")
-            offsets = _partition(tiered(place, ring_of(source)), hidden / name, done, on_error)
-            if object_name(uncut_name(os.path.basename(file.path))) is not None:
+            offsets = _partition(with_settings_of(place, source), hidden / name, done, on_error)
+            if uploaded_name(file.path[:]) is not None:
                 done.gone.extend(_gone(hidden / name, offsets, [one for one in left_out if one.path.startswith(shown(place))]))
         written = sum(path.stat().st_size for path in hidden.rglob("*") if path.is_file())
     return replace(
@@ -142,10 +144,14 @@ def _partition(folder: str, target: Path, done: Restored, on_error: OnError) -> 
     """Write the files of one partition, and add to `done` what differs from the upload; return the offsets of the logs."""
     target.mkdir(parents=True)
     names: dict[str, str] = {}
+    topic_ids: set[str] = set()
     offsets: dict[str, tuple[int, int | None]] = {}
     lost: dict[str, ChunkError] = {}
     for entry in entries(folder):
-        name = _local_name(entry.name)
+        upload = uploaded_name(entry.path[:])
+        name = _local_name(entry.name if upload is None else upload[0])
+        if upload is not None and upload[1] is not None:
+            topic_ids.add(upload[1])
         if not entry.is_directory and name is not None and name not in names:
             names[name] = entry.path
             try:
@@ -158,9 +164,8 @@ def _partition(folder: str, target: Path, done: Restored, on_error: OnError) -> 
                 lost[name] = error
     damaged = (_damage_of(target / name, finding, shown(names[name])) for name, finding in _errors_in(target, offsets))
     done.damaged.extend(map(str, _raised(damaged) if on_error == "raise" else damaged))
-    topic_id = place_of(untiered(folder)[:]).topic_id
-    if topic_id is not None and "partition.metadata" not in names:
-        write_file(target / "partition.metadata", f"version: 0\ntopic_id: {topic_id}".encode())
+    if topic_ids and "partition.metadata" not in names:
+        write_file(target / "partition.metadata", f"version: 0\ntopic_id: {topic_ids.pop()}".encode())
     for name, reason in _rebuild_sidecars(target, lost).items() if lost else ():
         text = f"{target.name}/{name}: {lost[name]}"
         if reason is None:
@@ -186,8 +191,6 @@ def _gone(directory: Path, offsets: Offsets, left_out: list[Finding]) -> Iterato
 
 def _local_name(name: str) -> str | None:
     """Return the name of a file in the directory of a broker; None if it does not belong there."""
-    upload = object_name(uncut_name(name))
-    name = name if upload is None else f"{upload.base_offset:020d}.{upload.suffix}"
     stem, suffix = os.path.splitext(name)
     is_numbered = suffix in _SUFFIXES and len(stem) == 20 and stem.isdecimal()
     return name if is_numbered or name in _OTHERS else None

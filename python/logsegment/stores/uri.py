@@ -29,6 +29,10 @@ MEMORY = "memory://"
 _FROM_HERE = "here"
 #: In the name of an upload that is not read to its end: the first offset that is not read.
 _CUT = re.compile(rf"(?<=[0-9]{{20}}-{ID})-before-([0-9]{{20}})(?=\.[a-z_-]+\Z)")
+#: The same in a layout of the user.
+_CUT_OF_LAYOUT = re.compile(r"-before-([0-9]{20})(?=\.[a-z_-]+\Z)")
+#: Settings of tiered storage, which the URI of the objects does not have.
+_OF_TIERED = ("keys=", "layout=")
 #: Schemes with the name of a container as the user.
 _AZURE = ("abfs", "abfss")
 #: Settings that URIs once had, and the options for them.
@@ -181,13 +185,13 @@ def is_tiered(path: str) -> bool:
 
 @lru_cache(maxsize=_KEPT)
 def untiered(uri: str) -> str:
-    """Return the path or URI of uploaded objects, without the keys and without the offset at which a segment ends."""
+    """Return the path or URI of uploaded objects, without keys and layout and without the offset at which a segment ends."""
     parts = parts_of(uri)
-    parts = parts._replace(path=_CUT.sub("", parts.path))
+    parts = parts._replace(path=_cut_in(parts).sub("", parts.path))
     scheme = parts.scheme.removeprefix(TIERED)
     if scheme == "file":
         return parts.path if parts.host == _FROM_HERE else f"/{parts.path}"
-    query = "&".join(setting for setting in parts.query.split("&") if not setting.startswith("keys="))
+    query = "&".join(setting for setting in parts.query.split("&") if not setting.startswith(_OF_TIERED))
     return joined(parts._replace(scheme=scheme, query=query))
 
 
@@ -205,8 +209,12 @@ def uncut_name(name: str) -> str:
 
 def cut_of(uri: str) -> int | None:
     """Return the offset before which an uploaded segment ends; None if it is read whole."""
-    match = _CUT.search(parts_of(uri).path) if is_tiered(uri) else None
+    match = _cut_in(parts_of(uri)).search(parts_of(uri).path) if is_tiered(uri) else None
     return int(match[1]) if match else None
+
+
+def _cut_in(parts: Parts) -> re.Pattern[str]:
+    return _CUT_OF_LAYOUT if any(setting.startswith("layout=") for setting in parts.query.split("&")) else _CUT
 
 
 def absolute(path: str | os.PathLike[str]) -> str:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from logsegment._core import Finding, lost_indexes
+from logsegment._core import Finding, absent_indexes, lost_indexes
 from logsegment._core import uploads as core_uploads
-from logsegment._log_paths import object_name
-from logsegment.stores.uri import StorageOptions, directory_of, join_path, shown, untiered, with_options
+from logsegment.stores.uri import StorageOptions, with_options
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
 
@@ -48,7 +47,11 @@ class Upload:
 
 
 def uploads(
-    path: str | os.PathLike[str], *, decryption_keys: Keys | None = None, storage_options: StorageOptions | None = None
+    path: str | os.PathLike[str],
+    *,
+    decryption_keys: Keys | None = None,
+    storage_options: StorageOptions | None = None,
+    layout: str | None = None,
 ) -> list[Upload]:
     """Return all uploads below a path, those that are read and those that are not.
 
@@ -57,6 +60,7 @@ def uploads(
         decryption_keys: see `logsegment.Segment`. They are needed if uploads overlap and only their leader epochs decide between them.
             Without a key, `reason` of each upload names the key, and every read of it is a `SegmentKeyError`.
         storage_options: options of the store; see `logsegment.Log`.
+        layout: template of the names of objects; see `logsegment.Log`.
 
     Returns:
         An `Upload` for each, with its state and the reason, by directory and offset. The segments of
@@ -64,13 +68,14 @@ def uploads(
 
     Raises:
         OSError: if a directory cannot be listed or read.
+        ValueError: if the layout is invalid.
 
     Example:
         >>> import logsegment as ls
         >>> {upload.state for upload in ls.tiered.uploads("bucket")}
         {'finished'}
     """
-    uri = tiered(with_options(path, storage_options), decryption_keys)
+    uri = tiered(with_options(path, storage_options), decryption_keys, layout)
     return [Upload(*named, *found) for named, found in core_uploads(uri[:])]
 
 
@@ -85,13 +90,6 @@ def with_lost_indexes(findings: Sequence[Finding], logs: Sequence[str]) -> list[
         OSError: if an object cannot be read.
     """
     lost = [found for log in logs for found in lost_indexes(log[:])]
-    replaced = {path for path, _ in lost} | set(filter(None, map(_never_uploaded, logs)))
+    replaced = {path for path, _ in lost} | {path for log in logs for path in absent_indexes(log[:])}
     kept = [finding for finding in findings if finding.path.rpartition("@")[0] not in replaced]
     return [*kept, *(finding for _, finding in lost)]
-
-
-def _never_uploaded(log: str) -> str | None:
-    """Return the path of the transaction index of a segment of Pinterest's uploader, which does not upload it (TS-82)."""
-    place = untiered(log)
-    name = os.path.basename(place[:])
-    return None if object_name(name) else shown(join_path(directory_of(place), f"{os.path.splitext(name)[0]}.txnindex"))
