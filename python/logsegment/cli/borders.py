@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import pairwise
 
-from logsegment._core import Finding
-from logsegment._log_paths import object_name
+from logsegment._core import Finding, uploaded_name
 from logsegment._survey import UNFINISHED, Survey
 from logsegment.cli.inputs import InputSegment
-from logsegment.stores.uri import uncut_name
+from logsegment.stores.uri import is_tiered
 
 
 def previous_segments(segments: list[InputSegment]) -> dict[str, str]:
@@ -38,7 +36,7 @@ def border_findings(before: Survey | None, segment: InputSegment, own: Survey | 
     if first <= last:
         yield Finding("ORD-1", "warning", f"the previous segment ends at offset {last}", "baseOffset", 0, 0, base_offset=first)
     elif last + 1 < segment.base_offset:
-        is_upload = object_name(os.path.basename(uncut_name(segment.path))) is not None
+        is_upload = is_tiered(segment.path) and uploaded_name(segment.path[:]) is not None
         reason = "an upload is missing" if is_upload else "usual in a compacted topic, otherwise a segment is missing"
         text = f"offsets {last + 1} to {segment.base_offset - 1} are missing before the segment: {reason}"
         severity = "warning" if is_upload else "info"
