@@ -29,8 +29,10 @@ from logsegment.analysis.diff_sides import (
 )
 from logsegment.analysis.results import Results, place_of
 from logsegment.log.log import Log
+from logsegment.segment_files.discovery import find_segments
 from logsegment.stores.files import MemoryFile
 from logsegment.stores.uri import absolute
+from logsegment.tiered.uri import without_layout
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -79,7 +81,7 @@ def diff(
         check_crc: verify the checksums of both sides. Without it, records are read only where the stored checksums differ.
         decryption_keys: private keys of tiered storage by their ids, for both sides.
         storage_options: options of the store of URIs, for both sides; see `Log`.
-        layout: template of the names of objects in tiered storage; see `Log`.
+        layout: template of the names of objects in tiered storage; see `Log`. A side without such objects is read without it.
         log_start_offset: see `Log`, which has its own; for both sides.
         options: options of entries; see `decode`. Offsets of Kafka 0.7 are positions, which only the same batches share.
 
@@ -111,7 +113,18 @@ def _side(source: str | os.PathLike[str] | Log | FileSource | Buffer, access: Ac
     if isinstance(source, Log):
         return source, []
     place, held = place_of(source)
-    return place if held or access == NO_ACCESS else absolute(reached(place, *access)), held
+    return place if held else _fitting(os.fspath(place if access == NO_ACCESS else absolute(reached(place, *access)))), held
+
+
+def _fitting(place: str) -> str:
+    """Return a path with its layout if a name there fits it, else without: a replica of uploads may be a log directory."""
+    other = without_layout(place)
+    if other != place:
+        try:
+            find_segments(place)
+        except FileNotFoundError:
+            return other
+    return place
 
 
 class Comparison(Results[Difference]):

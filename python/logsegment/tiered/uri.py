@@ -51,6 +51,15 @@ def with_settings_of(path: str, uri: str) -> StoreUri:
     return joined(parts._replace(query="&".join(filter(None, [parts.query, *settings]))))
 
 
+def without_layout(uri: str) -> str:
+    """Return a path or URI without the layout that it may carry."""
+    if not is_tiered(uri):
+        return uri
+    parts = parts_of(uri)
+    settings = [setting for setting in parts.query.split("&") if not setting.startswith(f"{_LAYOUT}=")]
+    return joined(parts._replace(query="&".join(settings)))
+
+
 def with_data_key(uri: str) -> StoreUri:
     """Return the URI of an upload with the data key of its segment instead of private keys.
 

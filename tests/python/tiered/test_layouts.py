@@ -85,7 +85,9 @@ def test_the_other_functions_take_the_layout(prefix: str, template: str):
     assert [place.offset for place in ls.find(prefix, offset=50, **given)] == [place.offset for place in ls.find(TRANSACTIONS, offset=50)]
     assert len(list(ls.transactions(prefix, **given))) == len(list(ls.transactions(TRANSACTIONS))) > 0
     assert ls.stats(prefix, **given).to_dict()["records"] == ls.stats(TRANSACTIONS).to_dict()["records"]
-    assert [list(comparison) for comparison in ls.diff(prefix, prefix, **given)] == [[]]
+    directory = str(ls.Log(prefix, **given).segments[0].path).rpartition("/")[0]
+    for other in (directory, TRANSACTIONS):
+        assert [list(comparison) for comparison in ls.diff(directory, other, **given)] == [[]]
     uploads = ls.tiered.uploads(prefix, **given)
     assert {upload.state for upload in uploads} == {"finished"}
     has_id = "topic_id" in template
@@ -116,6 +118,9 @@ def test_the_command_line_takes_the_layout(prefix: str, template: str, here: Cal
     done = here("find", prefix, "--offset", "50", "--json", "--quiet", *given)
     assert done.code == 0
     assert json.loads(done.text.splitlines()[0])["offset"] == 50
+    assert here("diff", prefix, prefix, *given).code == 0
+    done = here("follow", prefix, "--columns", "offset", "--offset", "80", "--idle-exit", "0", *given)
+    assert [json.loads(line)["offset"] for line in done.text.splitlines()] == [80, 81, 84, 86]
     assert "--layout" in here("cat", prefix, "--layout", "{topic}/{ofset}.log").err
 
 
@@ -273,7 +278,7 @@ def test_any_text_is_a_layout_or_an_error(text: str):
         with suppress(ValueError):
             layout_text(text)
         return
-    with pytest.raises(ValueError, match="(?s)invalid layout .* at character [0-9]+: "):
+    with pytest.raises(ValueError, match=r"(?s)invalid layout .* at character [0-9]+: "):
         layout_text(text)
 
 
