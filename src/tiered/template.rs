@@ -220,7 +220,7 @@ impl Parser<'_> {
             let field = braced.strip_prefix('{').and_then(|inner| inner.split_once('}')).filter(|(field, _)| !field.contains('{'));
             let (field, after) = field.ok_or_else(|| self.error(position, "a brace without the other one", FIELDS))?;
             if matches!(parts.last(), Some(Part::Field(..))) {
-                return Err(self.error(position, "two fields without text between them", "their values could not be told apart"));
+                return Err(self.error(position, "two fields without text between them", "their values would be ambiguous"));
             }
             parts.push(self.field(field, position, is_file)?);
             rest = after;
@@ -269,7 +269,7 @@ mod tests {
         for other in ["/bucket/orders/x", "/bucket/orders/-1", "/bucket/orders/2147483648", "/7", "/", "/a b/7", "/bucket/ü/7"] {
             assert_eq!(template.fields_of(&place(other)), None, "{other}");
         }
-        let object = |name| template.object(name).map(|name| (name.base_offset, name.segment_id, name.suffix, name.stem));
+        let object = |name: &str| template.object(name).map(|name| (name.base_offset, name.segment_id, name.suffix, name.stem));
         for (stem, id) in [("00000000000000001234-a.b-5", "a.b-5"), ("00000000000000001234-ü", "ü")] {
             for suffix in ["log", "index", "timeindex", "txnindex", "snapshot", "producer_snapshot", "leader_epoch_checkpoint"] {
                 let expected = Some((1234, id.to_owned(), suffix.to_owned(), stem.to_owned()));
