@@ -202,17 +202,6 @@ def file_uri(path: str) -> StoreUri:
     return joined(Parts("file", "", "", _FROM_HERE, path))
 
 
-def uncut_name(name: str) -> str:
-    """Return the name of the object of a file."""
-    return _CUT.sub("", name)
-
-
-def cut_of(uri: str) -> int | None:
-    """Return the offset before which an uploaded segment ends; None if it is read whole."""
-    match = _cut_in(parts_of(uri)).search(parts_of(uri).path) if is_tiered(uri) else None
-    return int(match[1]) if match else None
-
-
 def _cut_in(parts: Parts) -> re.Pattern[str]:
     return _CUT_OF_LAYOUT if any(setting.startswith("layout=") for setting in parts.query.split("&")) else _CUT
 
