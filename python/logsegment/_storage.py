@@ -1,4 +1,4 @@
-"""Options of stores and keys of tiered storage, which go with a path or URI."""
+"""Options of stores, and keys and layout of tiered storage, which go with a path or URI."""
 
 from __future__ import annotations
 
@@ -10,30 +10,37 @@ from logsegment._core import FileSource, Place
 from logsegment._places import StorageOptions
 from logsegment.tiered.keys import KeyRing, Keys
 
-__all__ = ["Access", "Keys", "StorageOptions", "all_reached", "reached", "reached_source", "with_own_key"]
+__all__ = ["NO_ACCESS", "Access", "Keys", "StorageOptions", "all_reached", "reached", "reached_source", "with_own_key"]
 
 #: What reaches the files of a source.
-Access: TypeAlias = tuple[StorageOptions | None, Keys | None]
+Access: TypeAlias = tuple[StorageOptions | None, Keys | None, str | None]
+NO_ACCESS: Access = (None, None, None)
 
 
 def reached(
-    path: str | os.PathLike[str], storage_options: StorageOptions | None = None, decryption_keys: Keys | None = None
+    path: str | os.PathLike[str],
+    storage_options: StorageOptions | None = None,
+    decryption_keys: Keys | None = None,
+    layout: str | None = None,
 ) -> str | os.PathLike[str]:
-    """Return a path or URI with the options and keys; without any as it was given.
+    """Return a path or URI with the options, keys and layout; without any as it was given.
 
     Args:
         path: a path of this machine or a URI. The options do not matter to a path of this machine.
         storage_options: options of the store.
         decryption_keys: private keys of tiered storage by their ids.
+        layout: template of the names of objects.
 
     Raises:
-        TypeError: if the options are not a mapping of text to text.
-        ValueError: if the path is a URI with a key, a password or settings.
+        TypeError: if the options are not a mapping of text to text, or the layout is not text.
+        ValueError: if the path is a URI with a key, a password or settings, or the layout is invalid.
     """
-    if storage_options is None and decryption_keys is None:
+    if storage_options is None and decryption_keys is None and layout is None:
         return path
     place = Place(path, storage_options)
-    return (place if decryption_keys is None else place.uploaded(KeyRing(decryption_keys).to_text())).path
+    if decryption_keys is not None or layout is not None:
+        place = place.uploaded(None if decryption_keys is None else KeyRing(decryption_keys).to_text(), layout)
+    return place.path
 
 
 def all_reached(

@@ -120,12 +120,17 @@ fn only(files: Vec<SegmentFile>, kept: Vec<bool>) -> Vec<SegmentFile> {
 /// Find the segments of one path.
 ///
 /// # Errors
-/// `NotFound` if there is no such path, `Files` if no segment is in the directory and below, or if two uploads begin with the same offset.
+/// `NotFound` if there is no such path, `Files` if no segment is in the directory and below, if no name fits the layout of the path, or if
+/// two uploads begin with the same offset.
 pub fn find(path: &Path, storage: &dyn Storage) -> Result<Found> {
     let keys_of = Some(path).filter(|path| storage.is_uploaded(path));
+    let layout = storage.layout_of(path);
     let base = storage.entry(&storage.untiered(path))?;
     if !base.is_directory {
         let uploaded = upload_at(&base.path, keys_of, storage)?;
+        if let Some(layout) = layout.filter(|_| uploaded.is_none()) {
+            return Err(no_object(path, &layout, Some(&base.path), storage));
+        }
         let file = uploaded.unwrap_or_else(|| Folder::of_file(&base.path, storage).segment(&base));
         return Ok(Found { files: vec![file], findings: Vec::new() });
     }
@@ -133,13 +138,20 @@ pub fn find(path: &Path, storage: &dyn Storage) -> Result<Found> {
     // Without `.` and repeated slashes a directory has one text.
     let directory = if storage.is_stored(&base.path) { base.path } else { base.path.components().collect() };
     let mut tree = Tree::of(&directory, is_skipped, storage)?;
+    let mut example = None;
     while let Some((directory, listing)) = tree.next_directory()? {
         found.findings.extend(skipped_entries(&listing, storage));
-        segments_of(&directory, &listing, keys_of, storage, &mut found)?;
+        if layout.is_some() {
+            uploads_of(&directory, &listing.files, keys_of, storage, &mut found)?;
+            example = example.or_else(|| example_of(&listing));
+        } else {
+            segments_of(&directory, &listing, keys_of, storage, &mut found)?;
+        }
     }
     let Found { mut files, findings } = found;
     if files.is_empty() {
-        return Err(no_segments(path, &findings, storage));
+        let no_object = |layout: String| no_object(path, &layout, example.as_deref(), storage);
+        return Err(layout.map_or_else(|| no_segments(path, &findings, storage), no_object));
     }
     in_reading_order(&mut files, storage);
     files.iter_mut().for_each(|file| file.is_listed = true);
@@ -209,7 +221,11 @@ impl Selection {
         let has_topics = files.iter().any(|file| file.topic.is_some());
         let named = |file: &SegmentFile| match &file.topic {
             None if has_topics => None,
-            None => Some(SegmentFile { topic: topic.cloned(), partition: self.partition, ..file.clone() }),
+            None => {
+                let is_chosen = file.partition.is_none() || self.partition.is_none() || self.partition == file.partition;
+                let partition = self.partition.or(file.partition);
+                is_chosen.then(|| SegmentFile { topic: topic.cloned(), partition, ..file.clone() })
+            }
             Some(own) => {
                 let is_chosen = topic.is_none_or(|topic| topic == own) && (self.partition.is_none() || self.partition == file.partition);
                 is_chosen.then(|| file.clone())
@@ -332,10 +348,16 @@ fn segments_of(directory: &Path, listing: &Listing, keys_of: Option<&Path>, stor
     found.files.append(&mut files);
     if listing.files.iter().any(|file| is_upload(&file.name)) {
         let objects: Vec<_> = listing.files.iter().filter(|file| object_suffix(&file.name).is_some()).cloned().collect();
-        let (uploads, findings) = storage.uploads(directory, keys_of, &objects)?;
-        found.files.extend(uploads.into_iter().map(SegmentFile::from));
-        found.findings.extend(findings);
+        uploads_of(directory, &objects, keys_of, storage, found)?;
     }
+    Ok(())
+}
+
+/// Adds the uploads with their objects among the files of a directory.
+fn uploads_of(directory: &Path, files: &[Entry], keys_of: Option<&Path>, storage: &dyn Storage, found: &mut Found) -> Result<()> {
+    let (uploads, findings) = storage.uploads(directory, keys_of, files)?;
+    found.files.extend(uploads.into_iter().map(SegmentFile::from));
+    found.findings.extend(findings);
     Ok(())
 }
 
@@ -347,7 +369,7 @@ pub(super) fn is_segment(name: &str) -> bool {
 /// The upload with its log at a path; `None` for any other file.
 fn upload_at(path: &Path, keys_of: Option<&Path>, storage: &dyn Storage) -> Result<Option<SegmentFile>> {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    if object_suffix(&name) != Some("log") {
+    if object_suffix(&name) != Some("log") && keys_of.and_then(|uri| storage.layout_of(uri)).is_none() {
         return Ok(None);
     }
     Ok(storage.upload_at(path, keys_of)?.map(SegmentFile::from))
@@ -381,6 +403,22 @@ fn no_segments(path: &Path, findings: &[Finding], storage: &dyn Storage) -> Erro
     Error::from(ErrorKind::Files { os_code: ENOENT, problem }).in_file(&storage.shown(path).into())
 }
 
+/// The error of a path without an object of its layout. `example` is a file there.
+fn no_object(path: &Path, layout: &str, example: Option<&Path>, storage: &dyn Storage) -> Error {
+    let found = match example {
+        Some(example) => format!("a file there is {}", storage.shown(example)),
+        None => "there is no file".to_owned(),
+    };
+    let problem = format!("no object fits the layout '{layout}'; {found}");
+    Error::from(ErrorKind::Files { os_code: ENOENT, problem }).in_file(&storage.shown(path).into())
+}
+
+/// A file of a listing, best one with the suffix of a log.
+fn example_of(listing: &Listing) -> Option<PathBuf> {
+    let log = listing.files.iter().find(|file| file.name.ends_with(".log"));
+    log.or_else(|| listing.files.first()).map(|file| file.path.clone())
+}
+
 /// Fails if two uploads of a directory begin with the same offset: reading both would give records twice.
 fn ensure_single_uploads(segments: &[SegmentFile], storage: &dyn Storage) -> Result<()> {
     for pair in segments.windows(2) {
@@ -398,11 +436,9 @@ fn ensure_single_uploads(segments: &[SegmentFile], storage: &dyn Storage) -> Res
 /// True for an upload that gives records: one whose choice needs a missing key does not, so that it may begin with the same offset.
 fn is_whole_upload(segment: &SegmentFile, storage: &dyn Storage) -> bool {
     let name = segment.name();
-    let parsed = SegmentName::parse(&name).filter(|name| !name.is_swap && name.id.is_some());
-    parsed.is_some_and(|name| {
-        let before = name.before().filter(|_| storage.is_uploaded(&segment.path));
-        before.is_none() || before != segment.base_offset
-    })
+    let has_id = SegmentName::parse(&name).is_some_and(|name| !name.is_swap && name.id.is_some());
+    let before = storage.cut_of(&segment.path);
+    (has_id || storage.layout_of(&segment.path).is_some()) && (before.is_none() || before != segment.base_offset)
 }
 
 /// Sorts segments: partitions of a topic by number.
@@ -417,7 +453,8 @@ pub(super) fn in_reading_order(files: &mut [SegmentFile], storage: &dyn Storage)
             (above.to_owned(), name.to_owned())
         });
         let topic = file.topic.clone().unwrap_or_else(|| name.clone());
-        (above.clone(), topic, file.partition.unwrap_or(-1), file.path.as_os_str().to_owned())
+        // The names of a layout need not sort by offset.
+        (above.clone(), topic, file.partition.unwrap_or(-1), file.directory(), file.base(), file.path.as_os_str().to_owned())
     });
 }
 

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use super::arrange::{arranged, lower_bounded};
 use super::growing::EndOptions;
 use super::growing_log::{GrowingPartition, reader_of};
-use super::names::SegmentName;
 use super::piece::PartitionPiece;
 use super::storage::{AtDamage, Storage};
 use super::wanted::Wanted;
@@ -377,8 +376,7 @@ impl Follower {
     fn kept(&self, gone: &Shown, segments: &[SegmentFile], storage: &dyn Storage) -> Result<Option<Shown>> {
         let object = storage.untiered(&gone.path);
         for segment in segments {
-            let name = segment.name();
-            let before = SegmentName::parse(&name).and_then(|name| name.before());
+            let before = storage.cut_of(&segment.path);
             if before.is_some_and(|before| before <= gone.last.last_offset) && storage.untiered(&segment.path) == object {
                 let last = self.ends.last_valid(segment, storage)?.end.last;
                 return Ok(last.map(|last| Shown { path: segment.path.clone(), last }));

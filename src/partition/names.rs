@@ -4,8 +4,6 @@
 const OFFSET_LEN: usize = 20;
 /// Letters of the id of an upload.
 const ID_LEN: usize = 22;
-/// Before the offset in the name of an upload that is not read to its end.
-const BEFORE: &str = "-before-";
 /// The file of Pinterest's uploader next to the segments of a partition, which have the names of a broker (TS-83).
 pub const WATERMARK: &str = "offset.wm";
 /// Hexadecimal digits in the mark of a partition that is no longer one.
@@ -34,13 +32,6 @@ impl<'a> SegmentName<'a> {
         let id = rest.strip_prefix('-').filter(|id| !id.is_empty() && id.bytes().all(is_of_id));
         let base_offset = digits(offset)?.parse().ok().filter(|_| rest.is_empty() || id.is_some())?;
         Some(Self { base_offset, id, is_swap })
-    }
-
-    /// The offset before which an upload is read that is not read to its end.
-    pub fn before(&self) -> Option<i64> {
-        let (_, before) = self.id?.split_at_checked(ID_LEN)?;
-        let before = before.strip_prefix(BEFORE).filter(|before| before.len() == OFFSET_LEN)?;
-        digits(before)?.parse().ok()
     }
 }
 
@@ -134,8 +125,7 @@ mod tests {
         assert!(is_upload(&upload) && is_upload(&upload.replace(".log", ".rsm-manifest")) && !is_upload(&upload.replace(".log", ".kafka")));
         assert_eq!(object_suffix(&upload.replace(".log", ".indexes")), Some("indexes"));
         let cut = format!("00000000000000001234-{id}-before-00000000000000001300.log");
-        assert_eq!((SegmentName::parse(&cut).unwrap().before(), is_upload(&cut)), (Some(1300), false));
-        assert_eq!(SegmentName::parse(&upload).unwrap().before(), None);
+        assert!(SegmentName::parse(&cut).is_some() && !is_upload(&cut));
         for other in
             ["1234.log", "00000000000000001234", "00000000000000001234-.log", "99999999999999999999.log", "00000000000000001234.index"]
         {

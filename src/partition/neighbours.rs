@@ -39,6 +39,9 @@ pub fn segments_of_directory(segment: &SegmentFile, storage: &dyn Storage) -> Re
         return Ok(vec![segment.clone()]);
     }
     let directory = segment.directory();
+    if storage.layout_of(&segment.path).is_some() {
+        return uploads_of_directory(segment, &directory, storage);
+    }
     let folder = Folder::of(&directory, storage);
     let named = |listing: &Listing| {
         // A link without a target is a segment: whoever opens it raises the error.
@@ -53,6 +56,16 @@ pub fn segments_of_directory(segment: &SegmentFile, storage: &dyn Storage) -> Re
     }
     in_reading_order(&mut found, storage);
     Ok(with_offsets(found, storage))
+}
+
+/// All segments of a directory with the layout of a template.
+fn uploads_of_directory(segment: &SegmentFile, directory: &Path, storage: &dyn Storage) -> Result<Vec<SegmentFile>> {
+    let objects = storage.untiered(directory);
+    let (uploads, _) = storage.uploads(&objects, Some(&segment.path), &storage.list(&objects)?.files)?;
+    let mut found: Vec<SegmentFile> = uploads.into_iter().map(SegmentFile::from).collect();
+    found.iter_mut().for_each(|file| file.path = storage.joined(directory, &file.name()));
+    in_reading_order(&mut found, storage);
+    Ok(found)
 }
 
 /// A segment that was named itself, with the offsets that the names in its directory allow, and with the next segment. It stays as it is if

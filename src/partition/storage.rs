@@ -163,6 +163,12 @@ pub trait Storage: Send + Sync {
     /// True for a URI of a store or of tiered storage, where each question costs a request.
     fn is_stored(&self, path: &Path) -> bool;
 
+    /// The template of the layout in a URI of tiered storage, if it has one.
+    fn layout_of(&self, path: &Path) -> Option<String>;
+
+    /// The offset before which an upload is read that is not read to its end.
+    fn cut_of(&self, path: &Path) -> Option<i64>;
+
     /// True for a URI of tiered storage.
     fn is_uploaded(&self, path: &Path) -> bool;
 

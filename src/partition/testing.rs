@@ -196,6 +196,14 @@ impl Storage for Files {
         false
     }
 
+    fn layout_of(&self, _: &Path) -> Option<String> {
+        None
+    }
+
+    fn cut_of(&self, _: &Path) -> Option<i64> {
+        None
+    }
+
     fn is_uploaded(&self, _: &Path) -> bool {
         false
     }

@@ -179,6 +179,7 @@ pub fn tiered_error(py: Python<'_>, error: &TieredError) -> PyErr {
         TieredError::Store(error) => return store_error(py, error),
         TieredError::Log(error) => return to_py(py, error),
         TieredError::Key(_) => return SegmentKeyError::new_err(text),
+        TieredError::Layout(_) => return PyValueError::new_err(text),
         TieredError::Undecided { uri, .. } => return PyOSError::new_err((EEXIST, text, uri.clone())),
         TieredError::KeyRing(error) => {
             let raised = error.downcast_ref::<PyErr>().map(|raised| raised.clone_ref(py));

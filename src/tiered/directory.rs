@@ -12,7 +12,7 @@ use super::cache::Cache;
 use super::error::{ManifestError, Result, TieredError};
 use super::file::{Content, LostFile, TieredFile};
 use super::manifest::Index;
-use super::names::{CHECKPOINT, EPOCH_SUFFIXES, LOG, MANIFEST, ObjectName, PartitionName, broker_offset, cut_name, snapshot_offset};
+use super::names::{CHECKPOINT, EPOCH_SUFFIXES, LOG, MANIFEST, ObjectName, PartitionName, SNAPSHOT_SUFFIXES, cut_name, snapshot_offset};
 use super::objects::{MOST_INDEX, SegmentObjects};
 use super::upload::{FoundUpload, offsets_in};
 use super::uri::Uri;
@@ -52,9 +52,8 @@ pub fn open(uri: &Uri, interrupt: &Interrupt) -> Result<TieredFile> {
         return Ok(TieredFile::new(Content::Memory(bytes)));
     }
     let opened = TieredFile::new(Content::Plain(uri.place.open(interrupt)?));
-    Ok(match broker_offset(&file.name) {
-        // Pinterest's uploader keeps the names of the broker.
-        Some(start) => opened.with_offsets(UploadOffsets { start, end: None }),
+    Ok(match uri.layouts.segment(&file.name) {
+        Some(name) => opened.with_offsets(UploadOffsets { start: name.base_offset, end: None }),
         None => opened,
     })
 }
@@ -84,11 +83,11 @@ pub fn read(uri: &Uri, most: u64, interrupt: &Interrupt) -> Result<Option<Bytes>
 /// # Errors
 /// `Undecided` if two uploads overlap and have different records; those of the store.
 pub fn entries(uri: &Uri, interrupt: &Interrupt) -> Result<Vec<PlaceEntry>> {
-    let view = View::of(&uri.place, &uri.keys, None, false, interrupt)?;
+    let view = View::of(uri, None, false, interrupt)?;
     if let Some(known) = view.entries.get() {
         return Ok(known.clone());
     }
-    let others = view.listed.values().filter(|entry| entry.is_directory || ObjectName::parse(&entry.name).is_none());
+    let others = view.listed.values().filter(|entry| entry.is_directory || uri.layouts.object_in(&uri.place, &entry.name).is_none());
     let mut found: BTreeMap<String, PlaceEntry> = others.map(|entry| (entry.name.clone(), entry.clone())).collect();
     let mut add = |name: String, size: u64| {
         let entry = PlaceEntry::of_bytes(name.clone(), size);
@@ -137,7 +136,7 @@ pub fn segments_in(
     listed: Option<Vec<PlaceEntry>>,
     interrupt: &Interrupt,
 ) -> Result<(Vec<UploadedSegment>, Vec<Finding>)> {
-    let view = View::of(&directory.place, &directory.keys, listed, true, interrupt)?;
+    let view = View::of(directory, listed, true, interrupt)?;
     let segment = |candidate: &FoundUpload| {
         let PartitionName { topic, partition, .. } = candidate.upload.partition.clone();
         let (before, base_offset) = (candidate.before(), candidate.upload.base_offset);
@@ -145,6 +144,35 @@ pub fn segments_in(
         UploadedSegment { name: cut_name(&format!("{}.{LOG}", candidate.stem()), before), topic, partition, base_offset, size }
     };
     Ok((view.read()?.into_iter().map(segment).collect(), view.findings()))
+}
+
+/// Return the name that a broker gives a file of an upload, and the id of its topic if the name of a directory has it; `None` for any other
+/// file.
+pub fn local_name(file: &Uri) -> Option<(String, Option<String>)> {
+    let directory = file.place.parent();
+    let ObjectName { base_offset, suffix, .. } = file.layouts.object_in(&directory, &file.place.name())?;
+    Some((format!("{base_offset:020}.{suffix}"), file.layouts.partition(&directory).topic_id))
+}
+
+/// Return the paths of the indexes of a log that its manager need not store, and that are not there: Pinterest's uploader stores no transaction
+/// index (TS-82), and no index is required of a layout of the user (TS-85).
+///
+/// # Errors
+/// Those of the store.
+pub fn absent_indexes(log: &Uri, interrupt: &Interrupt) -> Result<Vec<String>> {
+    let file = File::of(log);
+    let path = |stem: &str, index: Index| file.directory.join(&format!("{stem}.{}", index.suffix())).to_string();
+    let Some(parts) = &file.parts else {
+        let name = log.layouts.segment(&file.name);
+        return Ok(name.map(|name| path(&name.stem, Index::Transaction)).into_iter().collect());
+    };
+    if log.layouts.has_manifests() {
+        return Ok(Vec::new());
+    }
+    let view = file.view(interrupt)?;
+    let is_absent = |index: &Index| !view.listed.contains_key(&format!("{}.{}", parts.stem, index.suffix()));
+    let indexes = [Index::Offset, Index::Timestamp, Index::Transaction].into_iter().filter(is_absent);
+    Ok(indexes.map(|index| path(&parts.stem, index)).collect())
 }
 
 /// Return the upload with its log at a path; `None` for any other file. An upload without a valid manifest fails when it is read.
@@ -155,19 +183,19 @@ pub fn segment_at(log: &Uri, interrupt: &Interrupt) -> Result<Option<UploadedSeg
     let file = File::of(log);
     let Some(parts) = file.parts.clone().filter(|parts| parts.suffix == LOG) else { return Ok(None) };
     let (name, base_offset, whole) = (cut_name(&file.name, log.before), parts.base_offset, log.before.is_none());
-    let named = PartitionName::of(&file.directory);
+    let named = log.layouts.partition(&file.directory);
     let of_directory =
         |size| UploadedSegment { name: name.clone(), topic: named.topic.clone(), partition: named.partition, base_offset, size };
-    match SegmentObjects::open(&file.directory, &parts, &log.keys, None, interrupt) {
-        Ok(objects) => {
+    match file.objects(interrupt) {
+        Ok(Some(objects)) => {
             let size = Some(objects.manifest.chunks.file_size).filter(|_| whole);
             let Some(segment) = &objects.manifest.segment else { return Ok(Some(of_directory(size))) };
             let (topic, partition) = (Some(segment.topic.clone()), Some(segment.partition));
             Ok(Some(UploadedSegment { name, topic, partition, base_offset, size }))
         }
         Err(TieredError::Manifest(_)) => Ok(Some(of_directory(None))),
-        // An object of LocalTieredStorage, or of an unfinished upload.
-        Err(error) if error.is_missing() => {
+        // An object of a layout without manifests, or of an unfinished upload.
+        Ok(None) => {
             let size = if whole { Some(log.place.entry(interrupt)?.size) } else { None };
             Ok(Some(of_directory(size)))
         }
@@ -186,7 +214,8 @@ struct File<'a> {
 impl<'a> File<'a> {
     fn of(uri: &'a Uri) -> Self {
         let name = uri.place.name();
-        Self { uri, directory: uri.place.parent(), parts: ObjectName::parse(&name), name }
+        let directory = uri.place.parent();
+        Self { uri, parts: uri.layouts.object_in(&directory, &name), directory, name }
     }
 
     fn is_log(&self) -> bool {
@@ -196,7 +225,8 @@ impl<'a> File<'a> {
     /// The objects of the upload of this file; `None` if it belongs to none, or to one without a manifest.
     fn objects(&self, interrupt: &Interrupt) -> Result<Option<SegmentObjects>> {
         let is_of_segment = |parts: &&ObjectName| parts.suffix == LOG || Index::of_suffix(&parts.suffix).is_some();
-        let Some(parts) = self.parts.as_ref().filter(is_of_segment) else { return Ok(None) };
+        let parts = self.parts.as_ref().filter(is_of_segment).filter(|_| self.uri.layouts.has_manifests());
+        let Some(parts) = parts else { return Ok(None) };
         match SegmentObjects::open(&self.directory, parts, &self.uri.keys, None, interrupt) {
             Err(error) if error.is_missing() => Ok(None),
             found => found.map(Some),
@@ -204,7 +234,7 @@ impl<'a> File<'a> {
     }
 
     fn view(&self, interrupt: &Interrupt) -> Result<Arc<View>> {
-        View::of(&self.directory, &self.uri.keys, None, false, interrupt)
+        View::of(&self.uri.at(self.directory.clone()), None, false, interrupt)
     }
 
     /// Opens a log, up to its cut.
@@ -316,7 +346,7 @@ impl<'a> File<'a> {
                 None => Ok(None),
             },
             Some(offset) => match view.snapshots()?.get(&offset) {
-                Some(candidate) => self.index_of(candidate, Index::ProducerSnapshot, &["snapshot"], interrupt),
+                Some(candidate) => self.index_of(candidate, Index::ProducerSnapshot, &SNAPSHOT_SUFFIXES, interrupt),
                 None => Ok(None),
             },
         }
@@ -338,7 +368,7 @@ impl<'a> File<'a> {
     }
 
     fn sidecar_named(&self, suffix: &str) -> Place {
-        let stem = self.parts.as_ref().map(ObjectName::stem).unwrap_or_default();
+        let stem = self.parts.as_ref().map_or("", |parts| parts.stem.as_str());
         self.directory.join(&format!("{stem}.{suffix}"))
     }
 }

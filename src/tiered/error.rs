@@ -20,6 +20,8 @@ pub enum TieredError {
     Chunk(Box<ChunkError>),
     /// An encrypted segment cannot be decrypted. The text names the segment and the id of the key, and contains no part of a key.
     Key(String),
+    /// The template of a layout is invalid.
+    Layout(String),
     /// Two uploads overlap, and no metadata decides which of them counts.
     Undecided {
         /// One sentence.
@@ -105,7 +107,7 @@ impl fmt::Display for TieredError {
         match self {
             Self::Manifest(error) => f.write_str(&error.text),
             Self::Chunk(error) => f.write_str(&error.text),
-            Self::Key(text) | Self::Undecided { text, .. } => f.write_str(text),
+            Self::Key(text) | Self::Layout(text) | Self::Undecided { text, .. } => f.write_str(text),
             Self::Store(error) => write!(f, "{error}"),
             Self::Log(error) => write!(f, "{error}"),
             Self::KeyRing(error) => write!(f, "{error}"),

@@ -1,4 +1,5 @@
-//! Uploads of tiered storage as log directories: Aiven's remote storage manager, Kafka's `LocalTieredStorage`, Pinterest's uploader.
+//! Uploads of tiered storage as log directories: Aiven's remote storage manager, Kafka's `LocalTieredStorage`, Pinterest's uploader,
+//! and plain segments with the names of a template.
 //!
 //! A directory of objects goes in; segments with their indexes, producer snapshots and leader epochs come out, chunks decrypted and
 //! decompressed. The rules are those with the ids TS.
@@ -11,22 +12,25 @@ mod directory;
 mod error;
 mod file;
 mod keys;
+mod layout;
 mod lost;
 mod manifest;
 mod names;
 mod objects;
 mod overlaps;
 mod range;
+mod template;
 mod upload;
 mod uri;
 mod valid_batches;
 mod view;
 
 pub use chunks::{cached_chunks, forget_chunks};
-pub use directory::{entries, entry, open, read, segment_at, segments_in};
+pub use directory::{absent_indexes, entries, entry, local_name, open, read, segment_at, segments_in};
 pub use error::{ChunkError, ManifestError, Result, TieredError};
 pub use file::{Part, TieredFile};
 pub use keys::{DataKey, Keys, UnwrapKey};
+pub use layout::Layouts;
 pub use manifest::{Encryption, Manifest};
 pub use names::{ObjectName, PartitionName};
 pub use objects::{SegmentObjects, data_key_of, lost_indexes, max_timestamp};

@@ -3,12 +3,12 @@
 use crate::stores::Place;
 
 /// Letters of an id: 16 bytes as base64url without padding. They may contain a `-`, so a name is split by length, never at a `-` (TS-4).
-const ID_LEN: usize = 22;
+pub(super) const ID_LEN: usize = 22;
 /// Digits of an offset in a name.
 const OFFSET_LEN: usize = 20;
 /// Before the offset in the name of an upload that is not read to its end.
 const BEFORE: &str = "-before-";
-const MOST_TOPIC: usize = 249;
+pub(super) const MOST_TOPIC: usize = 249;
 
 pub(super) const LOG: &str = "log";
 pub(super) const MANIFEST: &str = "rsm-manifest";
@@ -16,6 +16,8 @@ pub(super) const MANIFEST: &str = "rsm-manifest";
 pub(super) const INDEXES: &str = "indexes";
 /// Suffixes of `LocalTieredStorage`, and of Aiven's plug-in before October 2023 (TS-52, TS-61).
 pub(super) const EPOCH_SUFFIXES: [&str; 2] = ["leader_epoch_checkpoint", "leader-epoch-checkpoint"];
+/// Suffixes of the producer snapshot at the end of a segment.
+pub(super) const SNAPSHOT_SUFFIXES: [&str; 2] = ["snapshot", "producer_snapshot"];
 /// The file of Pinterest's uploader next to the segments of a partition, which have the names of a broker (TS-83).
 pub(super) const WATERMARK: &str = "offset.wm";
 /// The file with the leader epochs of a partition.
@@ -30,6 +32,8 @@ pub struct ObjectName {
     pub segment_id: String,
     /// `log`, `rsm-manifest` and so on.
     pub suffix: String,
+    /// The common part of the names of one upload.
+    pub stem: String,
 }
 
 impl ObjectName {
@@ -40,17 +44,14 @@ impl ObjectName {
         let segment_id = id.strip_prefix('-').filter(|id| is_id(id))?;
         let is_suffix = !suffix.is_empty() && suffix.bytes().all(|byte| byte.is_ascii_lowercase() || b"_-".contains(&byte));
         let base_offset = digits(offset)?.parse().ok().filter(|_| is_suffix)?;
-        Some(Self { base_offset, segment_id: segment_id.to_owned(), suffix: suffix.to_owned() })
+        Some(Self { base_offset, segment_id: segment_id.to_owned(), suffix: suffix.to_owned(), stem: stem.to_owned() })
     }
 
-    /// The common part of the names of one upload.
-    pub fn stem(&self) -> String {
-        format!("{:020}-{}", self.base_offset, self.segment_id)
-    }
-
-    /// The name that a broker gives the file.
-    pub fn broker_name(&self) -> String {
-        format!("{:020}.{}", self.base_offset, self.suffix)
+    /// Parse the name of a segment that has the name of a broker; `None` for any other name.
+    pub(super) fn of_broker(name: &str) -> Option<Self> {
+        let (stem, suffix) = name.split_once('.').filter(|(_, suffix)| *suffix == LOG || *suffix == "kafka")?;
+        let base_offset = broker_stem(stem)?;
+        Some(Self { base_offset, segment_id: String::new(), suffix: suffix.to_owned(), stem: stem.to_owned() })
     }
 
     /// True for the log or the manifest of an upload, which mark a directory of uploads.
@@ -61,28 +62,32 @@ impl ObjectName {
 
 /// The name of a file of an upload that is read before an offset only.
 pub(super) fn cut_name(name: &str, before: Option<i64>) -> String {
-    match (before, name.split_once('.')) {
+    match (before, name.rsplit_once('.')) {
         (Some(before), Some((stem, suffix))) => format!("{stem}{BEFORE}{before:020}.{suffix}"),
         _ => name.to_owned(),
     }
 }
 
-/// The name of the object of a file, and the offset before which it is read.
-pub(super) fn uncut_name(name: &str) -> (String, Option<i64>) {
+/// The name of the object of a file, and the offset before which it is read. `is_object` is true for the names of objects.
+pub(super) fn uncut_name(name: &str, is_object: impl Fn(&str) -> bool) -> (String, Option<i64>) {
     let uncut = || {
-        let (stem, suffix) = name.split_once('.')?;
-        let (stem, before) = stem.split_once(BEFORE).filter(|(stem, _)| stem.len() == OFFSET_LEN + 1 + ID_LEN)?;
-        let before = digits(before).filter(|digits| digits.len() == OFFSET_LEN)?.parse().ok()?;
+        let (stem, suffix) = name.rsplit_once('.')?;
+        let (stem, before) = split_cut(stem)?;
         let name = format!("{stem}.{suffix}");
-        ObjectName::parse(&name).map(|_| (name, Some(before)))
+        is_object(&name).then_some((name, Some(before)))
     };
     uncut().unwrap_or_else(|| (name.to_owned(), None))
 }
 
-/// The first offset of a segment by the name that a broker gives it; `None` for any other name.
-pub(super) fn broker_offset(name: &str) -> Option<i64> {
-    let (offset, suffix) = name.split_once('.')?;
-    digits(offset).filter(|digits| digits.len() == OFFSET_LEN && (suffix == LOG || suffix == "kafka"))?.parse().ok()
+/// The stem of an object, and the offset before which it is read; `None` for a stem without such an offset.
+pub(super) fn split_cut(stem: &str) -> Option<(&str, i64)> {
+    let (stem, before) = stem.rsplit_once(BEFORE)?;
+    Some((stem, broker_stem(before)?))
+}
+
+/// The offset in twenty digits, as a broker names the files of a segment.
+pub(super) fn broker_stem(text: &str) -> Option<i64> {
+    digits(text).filter(|digits| digits.len() == OFFSET_LEN)?.parse().ok()
 }
 
 /// Topic and partition of the name that a broker gives a directory; `None` for any other name.
@@ -93,7 +98,7 @@ pub(super) fn broker_partition(name: &str) -> Option<(String, i32)> {
 
 /// The offset in the name of a producer snapshot.
 pub(super) fn snapshot_offset(name: &str) -> Option<i64> {
-    digits(name.strip_suffix(".snapshot")?).filter(|digits| digits.len() == OFFSET_LEN)?.parse().ok()
+    broker_stem(name.strip_suffix(".snapshot")?)
 }
 
 /// Topic, topic id and partition of a directory of uploads; `None` for what is unknown.
@@ -141,7 +146,8 @@ fn topic_and_id(name: &str) -> Option<(&str, &str)> {
     front.strip_suffix('-').filter(|topic| is_topic(topic) && is_id(id)).map(|topic| (topic, id))
 }
 
-fn is_id(text: &str) -> bool {
+/// True for 16 bytes as base64url.
+pub(super) fn is_id(text: &str) -> bool {
     text.len() == ID_LEN && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
 
@@ -149,7 +155,7 @@ fn partition(text: &str) -> Option<i32> {
     digits(text)?.parse().ok()
 }
 
-fn digits(text: &str) -> Option<&str> {
+pub(super) fn digits(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
@@ -171,7 +177,7 @@ mod tests {
     fn names_are_split_by_length() {
         let name = ObjectName::parse("00000000000000001234-AAAAAAAAAAAAAAAAAAAAAA.log").unwrap();
         assert_eq!((name.base_offset, name.segment_id.as_str(), name.suffix.as_str()), (1234, "AAAAAAAAAAAAAAAAAAAAAA", "log"));
-        assert_eq!(name.stem(), "00000000000000001234-AAAAAAAAAAAAAAAAAAAAAA");
+        assert_eq!(name.stem, "00000000000000001234-AAAAAAAAAAAAAAAAAAAAAA");
         assert_eq!(named("prefix/topic-AAAAAAAAAAAAAAAAAAAAAQ/7"), known("topic", "AAAAAAAAAAAAAAAAAAAAAQ", 7));
         assert_eq!(named("x/a-b--AAAAAAAAAAAAAAAAAAA-Q/0"), known("a-b", "-AAAAAAAAAAAAAAAAAAA-Q", 0));
         assert_eq!(named("kafka-tiered-storage/a-1-3-AAAAAAAAAAAAAAAAAAAAAQ"), known("a-1", "AAAAAAAAAAAAAAAAAAAAAQ", 3));
@@ -188,13 +194,14 @@ mod tests {
     #[test]
     fn the_end_of_an_upload_is_in_its_name() {
         let name = "00000000000000001234-AAAAAAAAAAAAAAAAAAAAAA.log";
-        let cut = cut_name(name, Some(1300));
+        let (cut, is_object) = (cut_name(name, Some(1300)), |name: &str| ObjectName::parse(name).is_some());
         assert_eq!(cut, "00000000000000001234-AAAAAAAAAAAAAAAAAAAAAA-before-00000000000000001300.log");
-        assert_eq!(uncut_name(&cut), (name.to_owned(), Some(1300)));
+        assert_eq!(uncut_name(&cut, is_object), (name.to_owned(), Some(1300)));
         for whole in [name, "orders-before-00000000000000001300.log", "00000000000000001300.snapshot"] {
-            assert_eq!((uncut_name(whole), cut_name(whole, None)), ((whole.to_owned(), None), whole.to_owned()));
+            assert_eq!((uncut_name(whole, is_object), cut_name(whole, None)), ((whole.to_owned(), None), whole.to_owned()));
         }
         assert_eq!((snapshot_offset("00000000000000001300.snapshot"), snapshot_offset("1300.snapshot")), (Some(1300), None));
-        assert_eq!((broker_offset("00000000000000001300.kafka"), broker_offset(name)), (Some(1300), None));
+        let offset_of = |name| ObjectName::of_broker(name).map(|name| name.base_offset);
+        assert_eq!((offset_of("00000000000000001300.kafka"), offset_of(name)), (Some(1300), None));
     }
 }

@@ -74,7 +74,7 @@ impl SegmentObjects {
         manifest: Option<Arc<Manifest>>,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        let stem = name.stem();
+        let stem = name.stem.clone();
         let manifest = match manifest {
             Some(manifest) => manifest,
             None => {
@@ -175,31 +175,26 @@ impl SegmentObjects {
 
 /// The objects of the upload of a log; `None` if there is no valid manifest, or the name is not that of an upload.
 fn objects_of(log: &Uri, interrupt: &Interrupt) -> Result<Option<SegmentObjects>> {
-    let Some(name) = ObjectName::parse(&log.place.name()) else { return Ok(None) };
+    let name = log.layouts.object(&log.place.name()).filter(|_| log.layouts.has_manifests());
+    let Some(name) = name else { return Ok(None) };
     match SegmentObjects::open(&log.place.parent(), &name, &log.keys, None, interrupt) {
         Err(error) if error.is_missing() || matches!(error, TieredError::Manifest(_)) => Ok(None),
         found => found.map(Some),
     }
 }
 
-/// Return the indexes of an upload that cannot be read: the path that each would have as a file of a log directory, and a finding. That of
-/// an index that is never uploaded is `None` (TS-82).
+/// Return the indexes of an upload that cannot be read: the path that each would have as a file of a log directory, and a finding.
 ///
 /// The list is empty if the manifest or a key is wrong: a read of the log reports that.
 ///
 /// # Errors
 /// Those of the store.
-pub fn lost_indexes(log: &Uri, interrupt: &Interrupt) -> Result<Vec<(String, Option<Finding>)>> {
-    let name = log.place.name();
-    if ObjectName::parse(&name).is_none() {
-        let stem = name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem);
-        return Ok(vec![(log.place.parent().join(&format!("{stem}.txnindex")).to_string(), None)]);
-    }
+pub fn lost_indexes(log: &Uri, interrupt: &Interrupt) -> Result<Vec<(String, Finding)>> {
     let Some(objects) = objects_of(log, interrupt)? else { return Ok(Vec::new()) };
     let mut lost = Vec::new();
     for index in Index::ALL {
         match objects.lost_index(index, interrupt) {
-            Ok(found) => lost.extend(found.map(|finding| (objects.place(index.suffix()).to_string(), Some(finding)))),
+            Ok(found) => lost.extend(found.map(|finding| (objects.place(index.suffix()).to_string(), finding))),
             Err(error) if error.is_missing() || matches!(error, TieredError::Key(_)) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         }

@@ -10,8 +10,9 @@ use std::time::Duration;
 use super::cache::Cache;
 use super::error::{Result, TieredError};
 use super::file::{Content, TieredFile};
+use super::layout::Layouts;
 use super::manifest::{Index, Manifest};
-use super::names::{EPOCH_SUFFIXES, INDEXES, LOG, MANIFEST, ObjectName, PartitionName, is_of_aiven};
+use super::names::{EPOCH_SUFFIXES, INDEXES, LOG, MANIFEST, ObjectName, PartitionName};
 use super::objects::{MOST_INDEX, read_manifest};
 use super::valid_batches::{SegmentEnd, valid_end};
 use crate::interrupt::Interrupt;
@@ -27,8 +28,8 @@ const MOST_CHECKPOINT: u64 = 1 << 24;
 /// Spans that are kept.
 const MOST_KEPT: u64 = 4096;
 
-/// The object, and its version.
-type Version = (Place, (u64, String));
+/// The object, its version, and the offset of its name.
+type Version = (Place, (u64, String), i64);
 static SPANS: Cache<Version, (Span, SegmentEnd)> = Cache::new(MOST_KEPT, |_| 1);
 
 /// What is done with an upload.
@@ -125,7 +126,7 @@ pub struct FoundUpload {
 
 impl FoundUpload {
     pub(super) fn stem(&self) -> String {
-        self.name.stem()
+        self.name.stem.clone()
     }
 
     /// True if it is a segment of the log.
@@ -148,29 +149,29 @@ impl FoundUpload {
 ///
 /// # Errors
 /// Those of the store.
-pub(super) fn uploads_in(directory: &Place, entries: &[PlaceEntry], interrupt: &Interrupt) -> Result<Vec<FoundUpload>> {
-    let mut objects: BTreeMap<String, (ObjectName, BTreeMap<String, PlaceEntry>)> = BTreeMap::new();
+pub(super) fn uploads_in(directory: &Place, entries: &[PlaceEntry], layouts: &Layouts, interrupt: &Interrupt) -> Result<Vec<FoundUpload>> {
+    let mut objects: BTreeMap<(i64, String), (ObjectName, BTreeMap<String, PlaceEntry>)> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| !entry.is_directory) {
-        if let Some(name) = ObjectName::parse(&entry.name) {
-            let (stem, suffix) = (name.stem(), name.suffix.clone());
-            objects.entry(stem).or_insert_with(|| (name, BTreeMap::new())).1.insert(suffix, entry.clone());
+        if let Some(name) = layouts.object_in(directory, &entry.name) {
+            let (key, suffix) = ((name.base_offset, name.stem.clone()), name.suffix.clone());
+            objects.entry(key).or_insert_with(|| (name, BTreeMap::new())).1.insert(suffix, entry.clone());
         }
     }
     let own: Vec<_> = objects.into_values().collect();
     let manifests = asked(directory, &own, interrupt, |(_, own), interrupt| {
-        let Some(entry) = own.get(MANIFEST) else { return Ok(None) };
+        let Some(entry) = own.get(MANIFEST).filter(|_| layouts.has_manifests()) else { return Ok(None) };
         match read_manifest(&directory.join(&entry.name), entry, interrupt) {
             Ok(manifest) => Ok(Some(Ok(manifest))),
             Err(TieredError::Manifest(error)) => Ok(Some(Err(error))),
             Err(error) => Err(error),
         }
     })?;
-    let found = own.iter().zip(manifests).filter_map(|((name, own), manifest)| found(directory, name, own, manifest));
+    let found = own.iter().zip(manifests).filter_map(|((name, own), manifest)| found(directory, layouts, (name, own), manifest));
     let mut found: Vec<FoundUpload> = found.collect();
-    // Those of Kafka's LocalTieredStorage have no manifest with offsets (TS-62).
+    // Those of Kafka's LocalTieredStorage (TS-62) and of a template have no manifest with offsets.
     let spans = asked(directory, &found, interrupt, |candidate, interrupt| {
         let is_plain = candidate.upload.state == UploadState::Finished && candidate.manifest.is_none();
-        let entry = own.iter().find(|(name, _)| is_plain && name.stem() == candidate.stem()).and_then(|(_, own)| own.get(LOG));
+        let entry = own.iter().find(|(name, _)| is_plain && name.stem == candidate.name.stem).and_then(|(_, own)| own.get(LOG));
         entry.map(|entry| local_span(directory, candidate, entry, interrupt)).transpose()
     })?;
     let mut bases: Vec<i64> = found.iter().map(|candidate| candidate.upload.base_offset).collect();
@@ -253,15 +254,16 @@ fn asked<T: Sync, U: Send>(
 
 type MaybeManifest = Option<std::result::Result<Arc<Manifest>, Box<super::error::ManifestError>>>;
 
-fn found(directory: &Place, name: &ObjectName, own: &BTreeMap<String, PlaceEntry>, manifest: MaybeManifest) -> Option<FoundUpload> {
-    let is_aiven = is_of_aiven(directory);
-    if !own.contains_key(LOG) && !own.contains_key(MANIFEST) && !is_aiven {
-        return None;
-    }
+fn found(
+    directory: &Place,
+    layouts: &Layouts,
+    (name, own): (&ObjectName, &BTreeMap<String, PlaceEntry>),
+    manifest: MaybeManifest,
+) -> Option<FoundUpload> {
+    let layout = layouts.of_upload(directory, &|suffix| own.contains_key(suffix))?;
     let (is_read, known) = (manifest.is_some(), manifest.as_ref().and_then(|manifest| manifest.as_ref().ok()).cloned());
-    let mut upload = described(directory, name, known.as_deref());
-    let is_needed = |suffix: &&str| !own.contains_key(*suffix) && (is_aiven || own.contains_key(MANIFEST));
-    let mut missing: Vec<&str> = [LOG, MANIFEST].into_iter().filter(is_needed).collect();
+    let mut upload = described(directory, name, known.as_deref(), || layout.partition(directory));
+    let mut missing: Vec<&str> = layout.needed().iter().copied().filter(|suffix| !own.contains_key(*suffix)).collect();
     let parts = known.as_ref().and_then(|manifest| manifest.parts.as_ref());
     if parts.is_some_and(|parts| parts.values().any(|part| part.size > 0)) && !own.contains_key(INDEXES) {
         missing.push(INDEXES);
@@ -282,18 +284,15 @@ fn found(directory: &Place, name: &ObjectName, own: &BTreeMap<String, PlaceEntry
     Some(FoundUpload { upload, name: name.clone(), manifest: known, suffixes, span, rule, is_lost, is_closed, rival, finding })
 }
 
-fn described(directory: &Place, name: &ObjectName, manifest: Option<&Manifest>) -> Upload {
+fn described(directory: &Place, name: &ObjectName, manifest: Option<&Manifest>, named: impl FnOnce() -> PartitionName) -> Upload {
     let segment = manifest.and_then(|manifest| manifest.segment.as_ref());
-    let partition = segment.map_or_else(
-        || PartitionName::of(directory),
-        |segment| PartitionName {
-            topic: Some(segment.topic.clone()),
-            topic_id: Some(segment.topic_id.clone()),
-            partition: Some(segment.partition),
-        },
-    );
+    let partition = segment.map_or_else(named, |segment| PartitionName {
+        topic: Some(segment.topic.clone()),
+        topic_id: Some(segment.topic_id.clone()),
+        partition: Some(segment.partition),
+    });
     Upload {
-        path: directory.join(&format!("{}.{LOG}", name.stem())).to_string(),
+        path: directory.join(&format!("{}.{LOG}", name.stem)).to_string(),
         partition,
         base_offset: name.base_offset,
         segment_id: name.segment_id.clone(),
@@ -316,11 +315,11 @@ fn span(manifest: &Manifest) -> Option<Span> {
 /// A log without a valid batch has its first offset only, so that another upload with this offset is read in its place.
 fn local_span(directory: &Place, candidate: &FoundUpload, entry: &PlaceEntry, interrupt: &Interrupt) -> Result<(Span, SegmentEnd)> {
     let place = directory.join(&entry.name);
-    let version = (place.clone(), entry.version());
+    let base_offset = candidate.upload.base_offset;
+    let version = (place.clone(), entry.version(), base_offset);
     if let Some(known) = SPANS.get(&version) {
         return Ok(known);
     }
-    let base_offset = candidate.upload.base_offset;
     let index = directory.join(&format!("{}.{}", candidate.stem(), Index::Offset.suffix())).read(MOST_INDEX, interrupt)?;
     let log = TieredFile::new(Content::Plain(place.open(interrupt)?));
     let end = valid_end(&log, &offsets_in(&index.unwrap_or_default(), base_offset), interrupt)?;

@@ -1,4 +1,4 @@
-//! URIs of uploaded segments: `tiered+` before the URI of the objects, and the keys in an option, which is never shown.
+//! URIs of uploaded segments: `tiered+` before the URI of the objects, and keys and layout in options, which are never shown.
 //!
 //! `tiered+s3://!aws_region=eu&keys=...@bucket/prefix/...` reads the objects of `s3://bucket/prefix/...` as log directories,
 //! `tiered+file:///data/...` those of a directory of this machine, and `tiered+file://here/...` those of a relative path.
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::Result;
 use super::keys::Keys;
+use super::layout::Layouts;
 use super::names::{cut_name, uncut_name};
 use crate::stores::{Location, Place, StorageOptions, UriParts, scheme_of_uri};
 
@@ -15,6 +16,7 @@ const FILE: &str = "file";
 /// The host of a path that is relative to the current directory.
 const FROM_HERE: &str = "here";
 const KEYS: &str = "keys";
+const LAYOUT: &str = "layout";
 
 /// A file or directory of uploaded segments.
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ pub struct Uri {
     pub place: Place,
     /// Keys of encrypted segments.
     pub keys: Keys,
+    /// The layouts of its objects.
+    pub layouts: Layouts,
     /// The first offset that is not read of an upload that is not read to its end.
     pub before: Option<i64>,
 }
@@ -36,23 +40,25 @@ impl Uri {
     /// Parse a URI; `keys` makes keys of the text in it.
     ///
     /// # Errors
-    /// `Store` for a URI of objects that is invalid.
+    /// `Store` for a URI of objects that is invalid, `Layout` for a template that is invalid.
     pub fn parse(text: &str, keys: impl FnOnce(&str) -> Keys) -> Result<Self> {
         let parts = objects_of(UriParts::parse(text));
-        let keys = keys(parts.options().get(KEYS).map_or("", String::as_str));
+        let options = parts.options();
         let place = match file_of(&parts) {
             Some(path) => Place::Local(path),
-            None => Place::Stored(Location::of(without_keys(parts), &StorageOptions::new())?),
+            None => Place::Stored(Location::of(without_settings(parts), &StorageOptions::new())?),
         };
-        let (name, before) = uncut_name(&place.name());
+        let option = |name| options.get(name).map_or("", String::as_str);
+        let layouts = Layouts::of_text(option(LAYOUT))?;
+        let (name, before) = uncut_name(&place.name(), |name| layouts.object(name).is_some());
         let place = if before.is_some() { place.parent().join(&name) } else { place };
-        Ok(Self { place, keys, before })
+        Ok(Self { place, keys: keys(option(KEYS)), layouts, before })
     }
 
-    /// Another file or directory with the same keys.
+    /// Another file or directory with the same keys and layouts.
     #[must_use]
     pub fn at(&self, place: Place) -> Self {
-        Self { place, keys: self.keys.clone(), before: None }
+        Self { place, keys: self.keys.clone(), layouts: self.layouts.clone(), before: None }
     }
 
     /// The same, read before an offset only.
@@ -62,26 +68,29 @@ impl Uri {
     }
 }
 
-/// The URI of uploaded segments for a path or URI of their objects, with the text of keys. A path that is relative stays relative.
-pub fn uri_text(objects: &str, keys: &str) -> String {
+/// The URI of uploaded segments for a path or URI of their objects, with the texts of keys and layouts. A path that is relative stays
+/// relative.
+pub fn uri_text(objects: &str, keys: &str, layouts: &str) -> String {
     let parts = match (scheme_of_uri(Path::new(objects)), objects.strip_prefix('/')) {
         (Some(_), _) => objects_of(UriParts::parse(objects)),
         (None, Some(path)) => UriParts { scheme: FILE.to_owned(), path: path.to_owned(), ..UriParts::default() },
         (None, None) => UriParts { scheme: FILE.to_owned(), host: FROM_HERE.to_owned(), path: objects.to_owned(), ..UriParts::default() },
     };
-    let parts = without_keys(parts);
-    let keys = (!keys.is_empty()).then(|| (KEYS.to_owned(), keys.to_owned()));
-    let parts = UriParts { scheme: format!("{SCHEME}{}", parts.scheme), ..parts };
-    parts.with_options(&keys.into_iter().collect()).to_uri()
+    let parts = without_settings(parts);
+    let settings = [(KEYS, keys), (LAYOUT, layouts)].into_iter().filter(|(_, text)| !text.is_empty());
+    let settings = settings.map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
+    UriParts { scheme: format!("{SCHEME}{}", parts.scheme), ..parts }.with_options(&settings).to_uri()
 }
 
 /// The path or URI of the objects of a URI of uploaded segments, without keys and without the end of an upload that is read in part.
 pub fn objects_text(uri: &str) -> String {
     let parts = objects_of(UriParts::parse(uri));
+    // Whoever reads the file reports an invalid template.
+    let layouts = parts.options().get(LAYOUT).and_then(|text| Layouts::of_text(text).ok()).unwrap_or_default();
     let (above, name) = parts.path.rsplit_once('/').map_or(("", parts.path.as_str()), |(above, name)| (above, name));
-    let (name, _) = uncut_name(name);
+    let (name, _) = uncut_name(name, |name| layouts.object(name).is_some());
     let path = if above.is_empty() { name } else { format!("{above}/{name}") };
-    let parts = without_keys(UriParts { path, ..parts });
+    let parts = without_settings(UriParts { path, ..parts });
     file_of(&parts).map_or_else(|| parts.to_uri(), |path| path.to_string_lossy().into_owned())
 }
 
@@ -107,8 +116,10 @@ fn file_of(parts: &UriParts) -> Option<PathBuf> {
     (parts.scheme == FILE).then(|| path.into())
 }
 
-fn without_keys(parts: UriParts) -> UriParts {
-    let kept = parts.query.split('&').filter(|pair| !pair.is_empty() && !pair.starts_with(&format!("{KEYS}=")));
+/// The parts without keys and layouts.
+fn without_settings(parts: UriParts) -> UriParts {
+    let is_setting = |pair: &str| pair.split_once('=').is_some_and(|(name, _)| name == KEYS || name == LAYOUT);
+    let kept = parts.query.split('&').filter(|pair| !pair.is_empty() && !is_setting(pair));
     let query = kept.collect::<Vec<_>>().join("&");
     UriParts { query, ..parts }
 }
@@ -147,6 +158,23 @@ mod tests {
     }
 
     #[test]
+    fn a_uri_of_uploads_carries_their_layout() {
+        let layouts = Layouts::of_template("{topic}/{partition}/{offset}_{id}.log").unwrap();
+        for objects in ["s3://!aws_region=eu@bucket/orders/7", "/orders/7", "orders/7"] {
+            let directory = uri_text(objects, "abc", layouts.text());
+            let parsed = Uri::parse(&directory, |text| Keys::new(text, Arc::new(NoKeys))).unwrap();
+            assert_eq!((parsed.layouts.template(), &**parsed.keys.text()), (Some("{topic}/{partition}/{offset}_{id}.log"), "abc"));
+            assert_eq!(objects_text(&directory), objects);
+            let cut = cut_text(&crate::stores::joined_text(&directory, "5_a b.log"), Some(9));
+            let parsed = Uri::parse(&cut, |text| Keys::new(text, Arc::new(NoKeys))).unwrap();
+            assert_eq!((parsed.place.name(), parsed.before), ("5_a b.log".to_owned(), Some(9)));
+            assert!(objects_text(&cut).ends_with("/5_a b.log"), "{}", objects_text(&cut));
+            assert_eq!(uri_text(&directory, "", ""), uri_text(objects, "", ""));
+        }
+        assert!(Uri::parse("tiered+s3://!layout=%2B@bucket/x", |text| Keys::new(text, Arc::new(NoKeys))).is_err());
+    }
+
+    #[test]
     fn the_uri_of_uploads_has_their_keys() {
         for (objects, keys, uri) in [
             ("/data/a b%", "", "tiered+file:///data/a b%25"),
@@ -155,7 +183,7 @@ mod tests {
             ("tiered+s3://!keys=old@bucket/x", "", "tiered+s3://bucket/x"),
             ("abfss://box@one.host/x", "abc", "tiered+abfss://box!keys=abc@one.host/x"),
         ] {
-            assert_eq!(uri_text(objects, keys), uri);
+            assert_eq!(uri_text(objects, keys, ""), uri);
         }
         let absolute = |uri: &str| absolute_text(uri, |path| Path::new("/data").join(path));
         assert_eq!(absolute("tiered+file://!keys=abc@here/a%25"), "tiered+file://!keys=abc@/data/a%25");

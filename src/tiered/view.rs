@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::cache::Cache;
 use super::error::Result;
-use super::keys::Keys;
-use super::names::{ObjectName, WATERMARK, broker_offset, broker_partition};
+use super::layout::Layout;
+use super::names::SNAPSHOT_SUFFIXES;
 use super::overlaps::{ensure_decided, with_states};
 use super::upload::{FoundUpload, Upload, UploadState, uploads_in};
 use super::uri::Uri;
@@ -20,8 +20,8 @@ const KEPT_TIMES: u32 = 10;
 /// Views that are kept.
 const MOST_KEPT: u64 = 16;
 
-/// The directory, and the text of the keys.
-type Key = (Place, Arc<str>);
+/// The directory, and the texts of the keys and of the layouts.
+type Key = (Place, Arc<str>, Arc<str>);
 static VIEWS: Cache<Key, (Instant, Arc<View>)> = Cache::new(MOST_KEPT, |_| 1);
 
 /// An uploaded segment: the name under which it is read, topic, partition, offset and size.
@@ -50,16 +50,11 @@ pub(super) struct View {
 }
 
 impl View {
-    /// Returns the content of a directory. A reader of a partition opens many of its files, so a view is kept for a short time, unless the
+    /// Returns the content of the directory of a URI. A reader of a partition opens many of its files, so a view is kept for a short time, unless the
     /// directory `is_anew` to be looked at, as at the beginning of a read. `listed` are its files, if it was listed just now.
-    pub(super) fn of(
-        directory: &Place,
-        keys: &Keys,
-        listed: Option<Vec<PlaceEntry>>,
-        is_anew: bool,
-        interrupt: &Interrupt,
-    ) -> Result<Arc<Self>> {
-        let key = (directory.clone(), Arc::clone(keys.text()));
+    pub(super) fn of(uri: &Uri, listed: Option<Vec<PlaceEntry>>, is_anew: bool, interrupt: &Interrupt) -> Result<Arc<Self>> {
+        let Uri { place: directory, keys, layouts, .. } = uri;
+        let key = (directory.clone(), Arc::clone(keys.text()), Arc::clone(layouts.text()));
         if let Some((until, view)) = VIEWS.get(&key).filter(|_| listed.is_none() && !is_anew)
             && Instant::now() < until
         {
@@ -67,8 +62,8 @@ impl View {
         }
         let (begun, is_listed) = (Instant::now(), listed.is_some());
         let content = listed.map_or_else(|| directory.entries(interrupt), Ok)?;
-        let is_uploaded = content.iter().any(|entry| ObjectName::parse(&entry.name).is_some_and(|name| name.is_upload()));
-        let found = if is_uploaded { uploads_in(directory, &content, interrupt)? } else { Vec::new() };
+        let is_uploaded = content.iter().any(|entry| layouts.object_in(directory, &entry.name).is_some_and(|name| name.is_upload()));
+        let found = if is_uploaded { uploads_in(directory, &content, layouts, interrupt)? } else { Vec::new() };
         let found = with_states(directory, found, keys, interrupt)?;
         let listed = content.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
         let view = Arc::new(Self { listed, found, entries: OnceLock::new() });
@@ -92,7 +87,7 @@ impl View {
         let read = self.read()?;
         let mut offsets = BTreeMap::new();
         for (at, candidate) in read.iter().enumerate() {
-            let has_snapshot = candidate.manifest.is_some() || candidate.suffixes.contains("snapshot");
+            let has_snapshot = candidate.manifest.is_some() || SNAPSHOT_SUFFIXES.iter().any(|suffix| candidate.suffixes.contains(*suffix));
             if candidate.is_lost || candidate.before().is_some() || !has_snapshot {
                 continue;
             }
@@ -127,19 +122,29 @@ pub fn uploads(base: &Uri, interrupt: &Interrupt) -> Result<Vec<Upload>> {
     let mut uploads = Vec::new();
     for (directory, entries) in base.place.walk(interrupt)? {
         let files: Vec<PlaceEntry> = entries.into_iter().filter(|entry| !entry.is_directory).collect();
-        let is_watched = files.iter().any(|file| file.name == WATERMARK);
-        let (topic, partition) = broker_partition(&directory.name()).unzip();
-        for file in files.iter().filter(|_| is_watched) {
-            let Some(base_offset) = broker_offset(&file.name) else { continue };
-            let partition = super::names::PartitionName { topic: topic.clone(), topic_id: None, partition };
-            let (path, size, state) = (directory.join(&file.name).to_string(), Some(file.size), UploadState::Finished);
-            let (segment_id, end_offset, reason, last_read) = (String::new(), None, String::new(), None);
-            uploads.push(Upload { path, partition, base_offset, segment_id, end_offset, size, state, reason, last_read });
+        for layout in base.layouts.uploaded_once().filter(|layout| layout.is_in(&directory, &files)) {
+            uploads.extend(files.iter().filter_map(|file| named_upload(&directory, file, layout)));
         }
-        if files.iter().any(|file| ObjectName::parse(&file.name).is_some()) {
-            let view = View::of(&directory, &base.keys, Some(files), true, interrupt)?;
+        if files.iter().any(|file| base.layouts.object_in(&directory, &file.name).is_some()) {
+            let view = View::of(&base.at(directory), Some(files), true, interrupt)?;
             uploads.extend(view.found.iter().map(|candidate| candidate.upload.clone()));
         }
     }
     Ok(uploads)
+}
+
+/// The upload of a segment of which only the name is known.
+fn named_upload(directory: &Place, file: &PlaceEntry, layout: &dyn Layout) -> Option<Upload> {
+    let name = layout.object(&file.name)?;
+    Some(Upload {
+        path: directory.join(&file.name).to_string(),
+        partition: layout.partition(directory),
+        base_offset: name.base_offset,
+        segment_id: name.segment_id,
+        end_offset: None,
+        size: Some(file.size),
+        state: UploadState::Finished,
+        reason: String::new(),
+        last_read: None,
+    })
 }

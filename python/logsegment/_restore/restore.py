@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from logsegment._core import ChunkError, FileSource, Finding, ManifestError, Place, PlaceEntry, RecordBatchError, rebuild_indexes
+from logsegment._core import ChunkError, FileSource, Finding, ManifestError, Place, RecordBatchError, rebuild_indexes
 from logsegment._errors import renamed
 from logsegment._log_paths import snapshot_offset
 from logsegment._options import EVERY_FORMAT, OnError
@@ -68,6 +68,7 @@ def restore(
     partition: int | None = None,
     decryption_keys: Keys | None = None,
     storage_options: StorageOptions | None = None,
+    layout: str | None = None,
     on_error: OnError = "raise",
 ) -> Restored:
     """Restore the log directories of a prefix, byte for byte: segments, indexes, snapshots, leader epochs.
@@ -84,6 +85,7 @@ def restore(
         partition: restore only partitions of this number.
         decryption_keys: see `logsegment.Segment`.
         storage_options: options of the store; see `logsegment.Log`.
+        layout: template of the names of objects; see `logsegment.Log`.
         on_error: "raise" at the first damaged segment, or "skip": restore damaged segments as they are, and report them. A chunk or a
             manifest that cannot be read is always an error.
 
@@ -96,8 +98,8 @@ def restore(
         SegmentKeyError: if a key is missing or wrong.
         RecordBatchError: if bytes of a segment cannot be read (`ChunkError`, `ManifestError`), or are damaged: the error of a read of the
             segment, and `TruncatedError` if its end is missing.
-        ValueError: if the path is one file, no partition has the topic and the number, or two partitions have one name, such as those of a
-            topic that was deleted and created again.
+        ValueError: if the path is one file, the layout is invalid, no partition has the topic and the number, or two partitions have one
+            name, such as those of a topic that was deleted and created again.
         OSError: if a file cannot be read or written.
 
     Example:
@@ -110,7 +112,7 @@ def restore(
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error must be "raise" or "skip", not {on_error!r}')
-    source = Place(reached(path, storage_options, decryption_keys)).uploaded()
+    source = Place(reached(path, storage_options, decryption_keys, layout)).uploaded()
     if not source.is_directory():
         find_segments(source.path)
         raise ValueError(f"{source} is one file; pass a prefix or a directory of uploads")
@@ -127,8 +129,8 @@ def restore(
                 continue
             if (other := owners.setdefault(name, place)) is not place:
                 raise ValueError(f"{other} and {place} would both become {name}; restore one of them at a time")
-            offsets = _partition(place.uploaded(source.keys), hidden / name, done, on_error)
-            if Place(file.path).broker_name() is not None:
+            offsets = _partition(place.uploaded_like(source), hidden / name, done, on_error)
+            if Place(file.path).uploaded_name() is not None:
                 done.gone.extend(_gone(hidden / name, offsets, [one for one in left_out if one.path.startswith(str(place))]))
         written = sum(path.stat().st_size for path in hidden.rglob("*") if path.is_file())
     return replace(
@@ -140,10 +142,14 @@ def _partition(folder: Place, target: Path, done: Restored, on_error: OnError) -
     """Write the files of one partition, and add to `done` what differs from the upload; return the offsets of the logs."""
     target.mkdir(parents=True)
     names: dict[str, str] = {}
+    topic_ids: set[str] = set()
     offsets: dict[str, tuple[int, int | None]] = {}
     lost: dict[str, ChunkError] = {}
     for entry in folder.entries():
-        name = _local_name(entry)
+        upload = Place(entry.path).uploaded_name()
+        name = _local_name(entry.name if upload is None else upload[0])
+        if upload is not None and upload[1] is not None:
+            topic_ids.add(upload[1])
         if not entry.is_directory and name is not None and name not in names:
             names[name] = entry.path
             try:
@@ -156,9 +162,8 @@ def _partition(folder: Place, target: Path, done: Restored, on_error: OnError) -
                 lost[name] = error
     damaged = (_damage_of(target / name, finding, shown(names[name])) for name, finding in _errors_in(target, offsets))
     done.damaged.extend(map(str, _raised(damaged) if on_error == "raise" else damaged))
-    topic_id = folder.topic_id()
-    if topic_id is not None and "partition.metadata" not in names:
-        write_file(target / "partition.metadata", f"version: 0\ntopic_id: {topic_id}".encode())
+    if topic_ids and "partition.metadata" not in names:
+        write_file(target / "partition.metadata", f"version: 0\ntopic_id: {topic_ids.pop()}".encode())
     for name, reason in _rebuild_sidecars(target, lost).items() if lost else ():
         text = f"{target.name}/{name}: {lost[name]}"
         if reason is None:
@@ -182,9 +187,8 @@ def _gone(directory: Path, offsets: Offsets, left_out: list[Finding]) -> Iterato
             yield f"{directory.name}: offsets {first:,} to {last:,} are in no upload"
 
 
-def _local_name(entry: PlaceEntry) -> str | None:
+def _local_name(name: str) -> str | None:
     """Return the name of a file in the directory of a broker; None if it does not belong there."""
-    name = Place(entry.path).broker_name() or entry.name
     stem, suffix = os.path.splitext(name)
     is_numbered = suffix in _SUFFIXES and len(stem) == 20 and stem.isdecimal()
     return name if is_numbered or name in _OTHERS else None

@@ -67,6 +67,7 @@ def committed_offsets(
     on_error: OnError = "raise",
     decryption_keys: Keys | None = None,
     storage_options: StorageOptions | None = None,
+    layout: str | None = None,
     **options: Unpack[EntryKeywords],
 ) -> CommittedOffsetList:
     """Replay logs of `__consumer_offsets`: return the offsets that a group coordinator would give its groups.
@@ -81,6 +82,7 @@ def committed_offsets(
             markers may be missing.
         decryption_keys: private keys of tiered storage by their ids.
         storage_options: options of the store of URIs; see `Log`.
+        layout: template of the names of objects in tiered storage; see `Log`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -101,7 +103,7 @@ def committed_offsets(
     Source: KIP-98; `OffsetMetadataManager.replay` in Kafka.
     """
     read = ReadOptions.of(EntryKeywords, options, on_error=on_error, columns=_COLUMNS, binary="binary", control=True)
-    partitions = partitions_of(source, (storage_options, decryption_keys), PartitionOptions())
+    partitions = partitions_of(source, (storage_options, decryption_keys, layout), PartitionOptions())
     logs = [(name, files) for name, files in partitions if files[0].topic in (TOPIC, None)]
     if not logs:
         others = ", ".join(dict.fromkeys(str(files[0].topic) for _, files in partitions[:3]))

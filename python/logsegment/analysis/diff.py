@@ -8,10 +8,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from logsegment._core import BatchHeader, BufferFile, FileSource, compare_records, different_columns, equal_rows
+from logsegment._core import BatchHeader, BufferFile, FileSource, Place, compare_records, different_columns, equal_rows
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._places import absolute
-from logsegment._storage import Access, Keys, StorageOptions, reached
+from logsegment._storage import NO_ACCESS, Access, Keys, StorageOptions, reached
 from logsegment._validate import is_unopened
 from logsegment.analysis.diff_pairs import Pair, chosen_pairs, pairs_of
 from logsegment.analysis.diff_sides import (
@@ -30,6 +30,7 @@ from logsegment.analysis.diff_sides import (
 )
 from logsegment.analysis.results import Results, place_of
 from logsegment.log.log import Log
+from logsegment.segment_files.discovery import find_segments
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -56,6 +57,7 @@ def diff(
     check_crc: bool = True,
     decryption_keys: Keys | None = None,
     storage_options: StorageOptions | None = None,
+    layout: str | None = None,
     log_start_offset: LogStartOffset = "honour",
     **options: Unpack[EntryKeywords],
 ) -> Diff:
@@ -77,6 +79,7 @@ def diff(
         check_crc: verify the checksums of both sides. Without it, records are read only where the stored checksums differ.
         decryption_keys: private keys of tiered storage by their ids, for both sides.
         storage_options: options of the store of URIs, for both sides; see `Log`.
+        layout: template of the names of objects in tiered storage; see `Log`. A side without such objects is read without it.
         log_start_offset: see `Log`, which has its own; for both sides.
         options: options of entries; see `decode`. Offsets of Kafka 0.7 are positions, which only the same batches share.
 
@@ -98,7 +101,7 @@ def diff(
     Source: KIP-98 for what a checksum covers; `ReplicaVerificationTool` in Kafka.
     """
     own = DiffOptions(ReadOptions.of(EntryKeywords, options, check_crc=check_crc), with_batches=batches, is_deep=deep)
-    (ours, held), (theirs, other) = (_side(one, (storage_options, decryption_keys)) for one in (a, b))
+    (ours, held), (theirs, other) = (_side(one, (storage_options, decryption_keys, layout)) for one in (a, b))
     pairs = chosen_pairs(pairs_of(ours, theirs, PartitionOptions(log_start_offset=log_start_offset)), topic, partition)
     return Diff(Comparison(pair, own, [*held, *other]) for pair in pairs)
 
@@ -108,7 +111,18 @@ def _side(source: str | os.PathLike[str] | Log | FileSource | Buffer, access: Ac
     if isinstance(source, Log):
         return source, []
     place, held = place_of(source)
-    return place if held or access == (None, None) else absolute(reached(place, *access)), held
+    return place if held else _fitting(os.fspath(place if access == NO_ACCESS else absolute(reached(place, *access)))), held
+
+
+def _fitting(place: str) -> str:
+    """Return a path with its layout if a name there fits it, else without: a replica of uploads may be a log directory."""
+    other = Place(place).without_layout().path
+    if other != place:
+        try:
+            find_segments(place)
+        except FileNotFoundError:
+            return other
+    return place
 
 
 class Comparison(Results[Difference]):

@@ -66,6 +66,7 @@ def find(
     replica: str | os.PathLike[str] | None = None,
     decryption_keys: Keys | None = None,
     storage_options: StorageOptions | None = None,
+    layout: str | None = None,
     log_start_offset: LogStartOffset = "honour",
     **options: Unpack[SkippingKeywords],
 ) -> Places:
@@ -89,6 +90,7 @@ def find(
         replica: which directory is read of a partition that is in several; see `Log`.
         decryption_keys: private keys of tiered storage by their ids.
         storage_options: options of the store of URIs; see `Log`.
+        layout: template of the names of objects in tiered storage; see `Log`.
         log_start_offset: see `Log`, which has its own.
         options: options of entries; see `decode`.
 
@@ -123,7 +125,7 @@ def find(
         raise ValueError("timestamp cannot be combined with other conditions; pass start_timestamp")
     search = Search(wanted, ReadOptions.of(SkippingKeywords, options, on_error=on_error))
     partitions = partitions_of(
-        source, (storage_options, decryption_keys), PartitionOptions(log_start_offset=log_start_offset, replica=replica)
+        source, (storage_options, decryption_keys, layout), PartitionOptions(log_start_offset=log_start_offset, replica=replica)
     )
     return Places(search, partitions, limit)
 

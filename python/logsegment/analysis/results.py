@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 from logsegment._core import BufferFile, FileSource, Finding, FoundSegments, ReplicaChoice, SegmentFile
 from logsegment._options import PartitionOptions
 from logsegment._places import absolute
-from logsegment._storage import Access, reached
+from logsegment._storage import NO_ACCESS, Access, reached
 from logsegment._validate import ensure_segment
 from logsegment.log.log import Log
 from logsegment.segment_files.discovery import ONE_REPLICA, found_in, is_noted
@@ -111,12 +111,12 @@ def place_of(source: str | os.PathLike[str] | FileSource | Buffer) -> tuple[str 
     return file.path, [file]
 
 
-def partitions_of(source: LogSource, access: Access = (None, None), options: PartitionOptions | None = None) -> Partitions:
+def partitions_of(source: LogSource, access: Access = NO_ACCESS, options: PartitionOptions | None = None) -> Partitions:
     """Return the name and the segments of each partition of a source, as `by_partition` does.
 
     Args:
         source: paths, URIs, patterns, logs, files and buffers.
-        access: options of the store of URIs, and private keys of tiered storage by their ids.
+        access: options of the store of URIs, and keys and layout of tiered storage.
         options: how partitions are read; None to read also records below a log start offset. A `Log` has its own options.
 
     Raises:
@@ -137,7 +137,7 @@ def partitions_of(source: LogSource, access: Access = (None, None), options: Par
             continue
         place, held = place_of(one)
         buffers += held
-        files, left_out = found_in(place if held or access == (None, None) else absolute(reached(place, *access)), options=None)
+        files, left_out = found_in(place if held or access == NO_ACCESS else absolute(reached(place, *access)), options=None)
         for file in files:
             if not file.is_listed:
                 ensure_segment(file)

@@ -43,6 +43,7 @@ def stats(
     replica: str | os.PathLike[str] | None = None,
     decryption_keys: Keys | None = None,
     storage_options: StorageOptions | None = None,
+    layout: str | None = None,
     log_start_offset: LogStartOffset = "honour",
     **options: Unpack[EntryKeywords],
 ) -> Stats:
@@ -59,6 +60,7 @@ def stats(
         replica: which directory is read of a partition that is in several; see `Log`.
         decryption_keys: private keys of tiered storage by their ids.
         storage_options: options of the store of URIs; see `Log`.
+        layout: template of the names of objects in tiered storage; see `Log`.
         log_start_offset: see `Log`, which has its own. A batch around a log start offset counts with the records from there on, and with
             all its bytes.
         options: options of entries; see `decode`.
@@ -81,7 +83,7 @@ def stats(
     codecs = [what_if] if isinstance(what_if, str) else what_if or ()
     collector = Collector(is_sampling=ratios, what_if=codecs, sample=sample, codecs=options.get("codecs"))
     partitions = partitions_of(
-        source, (storage_options, decryption_keys), PartitionOptions(log_start_offset=log_start_offset, replica=replica)
+        source, (storage_options, decryption_keys, layout), PartitionOptions(log_start_offset=log_start_offset, replica=replica)
     )
     collector.partition_findings += partitions.findings
     for name, files in partitions:

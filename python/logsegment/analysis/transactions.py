@@ -27,6 +27,7 @@ def transactions(
     replica: str | os.PathLike[str] | None = None,
     decryption_keys: Keys | None = None,
     storage_options: StorageOptions | None = None,
+    layout: str | None = None,
     **options: Unpack[EntryKeywords],
 ) -> TransactionList:
     """Follow the transactions of every partition; nothing is decompressed.
@@ -39,6 +40,7 @@ def transactions(
         replica: which directory is read of a partition that is in several; see `Log`.
         decryption_keys: private keys of tiered storage by their ids.
         storage_options: options of the store of URIs; see `Log`.
+        layout: template of the names of objects in tiered storage; see `Log`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -62,7 +64,7 @@ def transactions(
     findings: list[Finding] = []
     how: dict[str, Any] = {"longest_ms": hanging_after, "now": until, "on_damage": lambda _, finding: findings.append(finding)}
 
-    partitions = partitions_of(source, (storage_options, decryption_keys), PartitionOptions(replica=replica))
+    partitions = partitions_of(source, (storage_options, decryption_keys, layout), PartitionOptions(replica=replica))
 
     def found() -> Iterator[Transaction]:
         for name, files in partitions:

@@ -35,7 +35,7 @@ def border_findings(before: Survey | None, segment: InputSegment, own: Survey | 
     if first <= last:
         yield Finding("ORD-1", "warning", f"the previous segment ends at offset {last}", "baseOffset", 0, 0, base_offset=first)
     elif last + 1 < segment.base_offset:
-        is_upload = Place(segment.path).broker_name() is not None
+        is_upload = Place(segment.path).uploaded_name() is not None
         reason = "an upload is missing" if is_upload else "usual in a compacted topic, otherwise a segment is missing"
         text = f"offsets {last + 1} to {segment.base_offset - 1} are missing before the segment: {reason}"
         severity = "warning" if is_upload else "info"

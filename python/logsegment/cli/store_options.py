@@ -1,4 +1,4 @@
-"""Define --storage-option and --key-file: the options of stores, and the keys of tiered storage."""
+"""Define --storage-option, --key-file and --layout: the options of stores, and the keys and the layout of tiered storage."""
 
 from __future__ import annotations
 
@@ -8,21 +8,30 @@ from typing import Any, TypeVar
 
 import click
 
+from logsegment._core import Place
 from logsegment._places import placed
 from logsegment._storage import StorageOptions, reached
 from logsegment.tiered.keys import is_bare_key
 
 F = TypeVar("F", bound=Callable[..., Any])
-#: The keys of --key-file and --storage-option in the context of a command.
+#: The keys of --key-file, --storage-option and --layout in the context of a command.
 _KEYS = "logsegment.keys"
 _STORAGE = "logsegment.storage"
+_LAYOUT = "logsegment.layout"
 
 
 def key_file_option(function: F) -> F:
-    """Add --key-file and --storage-option. Their values stay in the context, where `keyed` takes them."""
+    """Add --key-file, --layout and --storage-option. Their values stay in the context, where `keyed` takes them."""
     text = "Decrypt with the RSA private key of this id (PKCS#8, PEM or DER); repeatable."
     kept: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _kept_keys}
-    return click.option("--key-file", metavar="ID=FILE", multiple=True, help=text, **kept)(storage_option(function))
+    return click.option("--key-file", metavar="ID=FILE", multiple=True, help=text, **kept)(_layout_option(storage_option(function)))
+
+
+def _layout_option(function: F) -> F:
+    """Add --layout. Its value stays in the context, where `keyed` takes it."""
+    text = "Read plain segments with other names, such as '{topic}/{partition}/{offset:020}-{id}.log'."
+    kept: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _kept_layout}
+    return click.option("--layout", metavar="TEMPLATE", help=text, **kept)(function)
 
 
 def storage_option(function: F) -> F:
@@ -39,7 +48,7 @@ def storage_options() -> StorageOptions | None:
 
 
 def keyed(ctx: click.Context, path: str) -> str:
-    """Return a path with the keys and options of its store that were given.
+    """Return a path with the keys, the layout and the options of its store that were given.
 
     Raises:
         click.UsageError: for a URI with a key, a password or settings.
@@ -47,7 +56,7 @@ def keyed(ctx: click.Context, path: str) -> str:
     if path == "-":
         return path
     try:
-        place = os.fspath(reached(path, ctx.meta.get(_STORAGE), ctx.meta.get(_KEYS) or None))
+        place = os.fspath(reached(path, ctx.meta.get(_STORAGE), ctx.meta.get(_KEYS) or None, ctx.meta.get(_LAYOUT)))
         placed(place)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
@@ -65,6 +74,15 @@ def _kept_storage(ctx: click.Context, param: click.Parameter, given: tuple[str, 
         # The text may be a secret.
         raise click.BadParameter("an option is KEY=VALUE, such as aws_region=eu-west-1", ctx, param)
     ctx.meta[_STORAGE] = {name: value for name, _, value in pairs}
+
+
+def _kept_layout(ctx: click.Context, param: click.Parameter, given: str | None) -> None:
+    ctx.meta[_LAYOUT] = given
+    try:
+        if given is not None:
+            Place("").uploaded(None, given)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from None
 
 
 def _kept_keys(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> None:

@@ -66,6 +66,10 @@ class Log(Entries):
         decryption_keys: see `Segment`.
         storage_options: options of the store of URIs, by the names of object_store, as in Polars and delta-rs: `{"aws_region": ...}`. They
             take precedence over the environment, and are never shown. Pickled tasks carry them.
+        layout: how a remote storage manager without an entry of its own names plain segments:
+            `"{topic}/{partition}/{offset:020}-{id}.log"`. The template is compared with the end of each path. Its fields are `{topic}`,
+            `{topic_id}` and `{partition}` in names of directories, `{offset}` (the base offset) and `{id}` in the name of the file.
+            Objects that do not fit are ignored. The guide's page on tiered storage has an example.
         log_start_offset: "honour" starts each partition at the log start offset in `log-start-offset-checkpoint`, in the directory above:
             a broker deleted the records below it. "ignore" reads them. `batches` and `validate` read them in any case.
 
@@ -77,7 +81,8 @@ class Log(Entries):
 
     Raises:
         FileNotFoundError: if there is no such path, or no segment in it.
-        ValueError: if there is no such topic or partition, or a partition is in several directories and `replica` chooses none of them.
+        ValueError: if there is no such topic or partition, a partition is in several directories and `replica` chooses none of them, or
+            the layout is invalid.
         OSError: if a directory cannot be listed.
 
     Example:
@@ -99,13 +104,14 @@ class Log(Entries):
         mmap: bool = False,
         decryption_keys: Keys | None = None,
         storage_options: StorageOptions | None = None,
+        layout: str | None = None,
         log_start_offset: LogStartOffset = "honour",
     ) -> None:
         if more:
             raise TypeError(f"Log takes one path, or a list of paths: write Log([{', '.join(map(repr, (path, *more)))}])")
         number = partition_number(partition)
         places = FoundSegments.expanded(all_reached(path, storage_options))
-        self.paths = [absolute(reached(place, None, decryption_keys)) for place in places]
+        self.paths = [absolute(reached(place, None, decryption_keys, layout)) for place in places]
         options = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
         files, self.left_out = found_in(self.paths, selection=(topic, number), has_patterns=False, options=options)
         self._files, self._log_start_findings = FoundSegments(files).with_log_starts(options)

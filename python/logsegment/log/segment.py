@@ -170,6 +170,7 @@ class Segment(Entries):
         decryption_keys: the RSA private keys of encrypted segments in tiered storage, by their ids; each a file (PKCS#8, PEM or DER)
             or the key itself (PEM text, bytes). They are never shown.
         storage_options: options of the store of a URI; see `Log`.
+        layout: template of the names of objects in tiered storage; see `Log`.
 
     Attributes:
         path (str): absolute path of the file.
@@ -195,10 +196,14 @@ class Segment(Entries):
         mmap: bool = False,
         decryption_keys: Keys | None = None,
         storage_options: StorageOptions | None = None,
+        layout: str | None = None,
     ) -> None:
         if not isinstance(mmap, bool):
             raise ValueError(f"mmap must be True or False, not {mmap!r}")
-        (self._file,) = [path] if isinstance(path, SegmentFile) else find_segments(_file(reached(path, storage_options), decryption_keys))
+        if isinstance(path, SegmentFile):
+            self._file = path
+        else:
+            (self._file,) = find_segments(_file(reached(path, storage_options), decryption_keys, layout))
         self._lookup = SegmentLookup(self._file)
         self._mmap = mmap
 
@@ -433,8 +438,8 @@ def sidecar(path: str, suffix: str) -> str:
     return os.path.splitext(path.removesuffix(mark))[0] + suffix + mark
 
 
-def _file(path: str | os.PathLike[str], keys: Keys | None) -> str:
+def _file(path: str | os.PathLike[str], keys: Keys | None, layout: str | None) -> str:
     place = absolute(path)
     if not is_stored(place) and os.path.isdir(place):
         ensure_log_segment(place)
-    return absolute(reached(place, None, keys))
+    return absolute(reached(place, None, keys, layout))

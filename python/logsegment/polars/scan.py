@@ -32,6 +32,7 @@ def scan(
     replica: str | os.PathLike[str] | None = None,
     decryption_keys: Keys | None = None,
     storage_options: StorageOptions | None = None,
+    layout: str | None = None,
     log_start_offset: LogStartOffset = "honour",
     isolation: Isolation = "read_uncommitted",
     io_stats: dict[str, int] | None = None,
@@ -53,6 +54,7 @@ def scan(
         replica: see `Log`.
         decryption_keys: see `Segment`.
         storage_options: options of the store of URIs; see `Log`.
+        layout: template of the names of objects in tiered storage; see `Log`.
         log_start_offset: see `Log`.
         isolation: see `Log.records`.
         io_stats: counters that each read increases; see `RecordStream.io_stats`.
@@ -84,7 +86,7 @@ def scan(
     read = ReadOptions.of(ReadKeywords, {"binary": "binary_view", "columns": COLUMNS, **options}, isolation=isolation)
     ensure_one_of("log_start_offset", log_start_offset, get_args(LogStartOffset))
     chosen: dict[str, Any] = {"topic": topic, "partition": partition, "replica": replica, "log_start_offset": log_start_offset}
-    log = partial(Log, places, decryption_keys=decryption_keys, storage_options=storage_options, **chosen)
+    log = partial(Log, places, decryption_keys=decryption_keys, storage_options=storage_options, layout=layout, **chosen)
     if read.is_typed:
         read = log()._planned(read)
     source = _Source(log, read, {} if io_stats is None else io_stats, [] if findings is None else findings)

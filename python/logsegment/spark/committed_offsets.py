@@ -44,11 +44,8 @@ def committed_offsets(spark: SparkSession, path: str | os.PathLike[str] | Sequen
         Row(group='corpus-group-classic', committedOffset=9)
     """
     places = [absolute(one) for one in _several(path)]
-    logs = [
-        [file.path for file in files]
-        for _, files in partitions_of(places, (options.get("storage_options"), options.get("decryption_keys")))
-        if files[0].topic in (TOPIC, None)
-    ]
+    access = (options.get("storage_options"), options.get("decryption_keys"), options.get("layout"))
+    logs = [[file.path for file in files] for _, files in partitions_of(places, access) if files[0].topic in (TOPIC, None)]
     if not logs:
         raise ValueError(f"the path has no log of {TOPIC}")
     return spark.range(0, len(logs), 1, len(logs)).mapInArrow(_OffsetsTask(logs, options).run, SCHEMA)

@@ -45,7 +45,11 @@ class Upload:
 
 
 def uploads(
-    path: str | os.PathLike[str], *, decryption_keys: Keys | None = None, storage_options: StorageOptions | None = None
+    path: str | os.PathLike[str],
+    *,
+    decryption_keys: Keys | None = None,
+    storage_options: StorageOptions | None = None,
+    layout: str | None = None,
 ) -> list[Upload]:
     """Return all uploads below a path, those that are read and those that are not.
 
@@ -54,6 +58,7 @@ def uploads(
         decryption_keys: see `logsegment.Segment`. They are needed if uploads overlap and only their leader epochs decide between them.
             Without a key, `reason` of each upload names the key, and every read of it is a `SegmentKeyError`.
         storage_options: options of the store; see `logsegment.Log`.
+        layout: template of the names of objects; see `logsegment.Log`.
 
     Returns:
         An `Upload` for each, with its state and the reason, by directory and offset. The segments of
@@ -61,13 +66,14 @@ def uploads(
 
     Raises:
         OSError: if a directory cannot be listed or read.
+        ValueError: if the layout is invalid.
 
     Example:
         >>> import logsegment as ls
         >>> {upload.state for upload in ls.tiered.uploads("bucket")}
         {'finished'}
     """
-    place = Place(path, storage_options).uploaded(None if decryption_keys is None else KeyRing(decryption_keys).to_text())
+    place = Place(path, storage_options).uploaded(None if decryption_keys is None else KeyRing(decryption_keys).to_text(), layout)
     return [Upload(*named, *found) for named, found in place.uploads()]
 
 

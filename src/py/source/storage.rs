@@ -207,6 +207,15 @@ impl Storage for PyStorage {
         store::is_stored(path)
     }
 
+    fn layout_of(&self, path: &Path) -> Option<String> {
+        let uri = Some(path).filter(|path| store::is_uploaded(path)).and_then(|path| store::upload_at(path).ok())?;
+        uri.layouts.template().map(str::to_owned)
+    }
+
+    fn cut_of(&self, path: &Path) -> Option<i64> {
+        Some(path).filter(|path| store::is_uploaded(path)).and_then(|path| store::upload_at(path).ok())?.before
+    }
+
     fn is_uploaded(&self, path: &Path) -> bool {
         store::is_uploaded(path)
     }

@@ -401,10 +401,11 @@ pub fn tree(uri: &Path, signals: &Arc<Signals>) -> Option<io::Result<Vec<(PathBu
     Some(found.map(|found| found.into_iter().map(placed).collect()))
 }
 
-/// The URI of uploads with the keys of another one.
+/// The URI of uploads with the keys and layouts of another one.
 pub fn tiered_uri(objects: &Path, keys_of: Option<&Path>) -> PathBuf {
-    let keys = keys_of.map(uris::keys_of);
-    tiered::uri_text(&text(objects), &keys.unwrap_or_default()).into()
+    let other = keys_of.and_then(|uri| upload_at(uri).ok());
+    let (keys, layouts) = other.as_ref().map_or(("", ""), |uri| (uri.keys.text(), uri.layouts.text()));
+    tiered::uri_text(&text(objects), keys, layouts).into()
 }
 
 /// The location of a file that `crate::stores` reads; `None` for uploads and buffers.

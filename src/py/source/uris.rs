@@ -55,8 +55,3 @@ pub fn absolute(path: &Path) -> PathBuf {
         _ => local_paths::absolute(path),
     }
 }
-
-/// The text of the key ring of uploads.
-pub fn keys_of(uri: &Path) -> String {
-    upload_at(uri).map(|uri| uri.keys.text().to_string()).unwrap_or_default()
-}

@@ -15,7 +15,7 @@ use crate::py::source::storage::PyStorage;
 use crate::py::source::{store, uris};
 use crate::py::verbs::open_file::{OpenFile, Opened, PlaceEntry, answered, answered_of_upload};
 use crate::stores::{self, Location, StorageOptions, UriParts};
-use crate::tiered::{self, ObjectName, PartitionName, Upload, Uri};
+use crate::tiered::{self, Layouts, Upload, Uri};
 
 /// Path, topic, its id, partition, base offset, segment id, end offset, bytes, state, reason, last offset that is read.
 type UploadRow =
@@ -108,7 +108,7 @@ impl Place {
 
     #[getter]
     fn keys(&self) -> String {
-        if store::is_uploaded(&self.path) { uris::keys_of(&self.path) } else { String::new() }
+        self.settings().0
     }
 
     fn __str__(&self) -> String {
@@ -158,10 +158,26 @@ impl Place {
     ///
     /// Args:
     ///     keys: the text of a key ring; None for the keys that it has.
-    #[pyo3(signature = (keys=None))]
-    fn uploaded(&self, keys: Option<&str>) -> Self {
-        let keys = keys.map_or_else(|| self.keys(), str::to_owned);
-        Self { path: tiered::uri_text(&self.path.to_string_lossy(), &keys).into() }
+    ///     layout: template of the names of objects; None for the layout that it has.
+    ///
+    /// Raises:
+    ///     ValueError: if the layout is invalid; the error has the position.
+    #[pyo3(signature = (keys=None, layout=None))]
+    fn uploaded(&self, py: Python<'_>, keys: Option<&str>, layout: Option<&str>) -> PyResult<Self> {
+        let (own_keys, own_layout) = self.settings();
+        let layout = layout.map(|layout| layout_text(py, layout)).transpose()?;
+        Ok(self.with_settings(keys.unwrap_or(&own_keys), &layout.unwrap_or(own_layout)))
+    }
+
+    /// Return these objects as uploads with the keys and the layout of other ones.
+    fn uploaded_like(&self, other: &Self) -> Self {
+        let (keys, layout) = other.settings();
+        self.with_settings(&keys, &layout)
+    }
+
+    /// Return uploads without the layout that they may have; any other path as it is.
+    fn without_layout(&self) -> Self {
+        if self.is_uploaded() { self.with_settings(&self.settings().0, "") } else { self.clone() }
     }
 
     /// Return an upload with the data key of its segment instead of private keys.
@@ -171,19 +187,19 @@ impl Place {
     ///     OSError: if the store does not answer.
     fn with_data_key(&self, py: Python<'_>) -> PyResult<Self> {
         let key = self.asked_of_upload(py, tiered::data_key_of)?;
-        Ok(self.uploaded(Some(&key.unwrap_or_default())))
+        Ok(self.with_settings(&key.unwrap_or_default(), &self.settings().1))
     }
 
-    /// Return the name of an object of an upload on the disk of a broker; None for any other file.
-    fn broker_name(&self) -> Option<String> {
-        let name = uris::name_of(&uris::untiered(&self.path));
-        ObjectName::parse(&name).map(|object| object.broker_name())
-    }
-
-    /// Return the id of the topic in the names of a directory of uploads, or None.
-    fn topic_id(&self, py: Python<'_>) -> PyResult<Option<String>> {
+    /// Return the name that a broker gives a file of an upload, and the id of its topic or None; None for a file of no upload.
+    ///
+    /// Raises:
+    ///     ValueError: if the layout is invalid.
+    fn uploaded_name(&self, py: Python<'_>) -> PyResult<Option<(String, Option<String>)>> {
+        if !self.is_uploaded() {
+            return Ok(None);
+        }
         let uri = store::upload_at(&self.path).map_err(|error| errors::tiered_error(py, &error))?;
-        Ok(PartitionName::of(&uri.place).topic_id)
+        Ok(tiered::local_name(&uri))
     }
 
     /// Return the entry of this file or directory.
@@ -345,13 +361,15 @@ impl Place {
     }
 
     /// Return the indexes of this upload that cannot be read: the path that each would have next to a log, and a finding. For an index that
-    /// is never uploaded (TS-82) the finding is None.
+    /// need not be uploaded, and is not there, the finding is None.
     ///
     /// Raises:
     ///     OSError: if an object cannot be read.
     fn lost_indexes(&self, py: Python<'_>) -> PyResult<Vec<(String, Option<Finding>)>> {
-        let lost = self.asked_of_upload(py, tiered::lost_indexes)?;
-        Ok(lost.into_iter().map(|(path, finding)| (path, finding.as_ref().map(Finding::from))).collect())
+        let (lost, absent) = self
+            .asked_of_upload(py, |uri, interrupt| Ok((tiered::lost_indexes(uri, interrupt)?, tiered::absent_indexes(uri, interrupt)?)))?;
+        let lost = lost.into_iter().map(|(path, finding)| (path, Some(Finding::from(&finding))));
+        Ok(lost.chain(absent.into_iter().map(|path| (path, None))).collect())
     }
 
     /// Return the requests of this process to stores by name.
@@ -376,6 +394,16 @@ impl Place {
 }
 
 impl Place {
+    /// The texts of its keys and of its layout.
+    fn settings(&self) -> (String, String) {
+        let uri = Some(&self.path).filter(|path| store::is_uploaded(path)).and_then(|path| store::upload_at(path).ok());
+        uri.map(|uri| (uri.keys.text().to_string(), uri.layouts.text().to_string())).unwrap_or_default()
+    }
+
+    fn with_settings(&self, keys: &str, layout: &str) -> Self {
+        Self { path: tiered::uri_text(&self.path.to_string_lossy(), keys, layout).into() }
+    }
+
     fn parts(&self) -> UriParts {
         if store::is_stored(&self.path) { UriParts::parse(&self.path.to_string_lossy()) } else { UriParts::default() }
     }
@@ -400,6 +428,12 @@ impl Place {
         let uri = store::upload_at(&self.path).map_err(|error| errors::tiered_error(py, &error))?;
         answered_of_upload(py, |interrupt| ask(&uri, interrupt))
     }
+}
+
+/// The text of a template in a URI of uploads.
+fn layout_text(py: Python<'_>, template: &str) -> PyResult<String> {
+    let layouts = Layouts::of_template(template).map_err(|error| errors::tiered_error(py, &error))?;
+    Ok(layouts.text().to_string())
 }
 
 /// The same with sizes, without files that were removed meanwhile.

@@ -17,7 +17,6 @@ import tiered_corpus as tiered
 from cli_process import run
 from logsegment import stores
 from logsegment._core import ChunkError, ManifestError, Place, SegmentKeyError
-from logsegment._log_paths import object_name, place_of
 from logsegment._places import with_options
 from logsegment.segment_files.discovery import find_segments, found_in
 from logsegment.tiered.keys import KeyRing
@@ -35,16 +34,6 @@ def bucket(tmp_path: Path) -> Path:
 def log_of(mode: str, root: Path = tiered.BUCKET, **options: object) -> ls.Segment:
     (segment,) = ls.Log(root / tiered.folder(mode).relative_to(tiered.BUCKET), decryption_keys=tiered.KEYS, **options).segments
     return segment
-
-
-def test_names_are_split_by_length():
-    """TS-3, TS-4: the values of Aiven's ObjectKeyFactoryTest."""
-    name = object_name("00000000000000001234-AAAAAAAAAAAAAAAAAAAAAA.log")
-    assert name == (1234, "AAAAAAAAAAAAAAAAAAAAAA", "log")
-    assert place_of("prefix/topic-AAAAAAAAAAAAAAAAAAAAAQ/7") == ("topic", "AAAAAAAAAAAAAAAAAAAAAQ", 7)
-    assert place_of("x/a-b--AAAAAAAAAAAAAAAAAAA-Q/0") == ("a-b", "-AAAAAAAAAAAAAAAAAAA-Q", 0)
-    assert place_of("kafka-tiered-storage/a-1-3-AAAAAAAAAAAAAAAAAAAAAQ") == ("a-1", "AAAAAAAAAAAAAAAAAAAAAQ", 3)
-    assert place_of("cluster/orders-7") == (None, None, None)
 
 
 @pytest.mark.parametrize("mode", tiered.MODES)

@@ -31,9 +31,11 @@ NO_TABLES = (
 )
 #: Private keys of tiered storage.
 KEYS = "keys"
+#: The template of the names of objects in tiered storage.
+LAYOUT = "layout"
 #: Options of the store, by the names of object_store.
 STORAGE_PREFIX = "storage."
-PATHS = ("path", "paths", KEYS)
+PATHS = ("path", "paths", KEYS, LAYOUT)
 #: Directory for the counters of tasks.
 IO_STATS = "ioStats"
 #: What the columnar reader asks for; see `jvm.planning`.

@@ -22,6 +22,7 @@ from logsegment.spark.options.names import (
     IO_STATS,
     KAFKA_ISOLATION,
     KEYS,
+    LAYOUT,
     LIMIT_PREFIX,
     LOG_START,
     NO_TABLES,
@@ -286,20 +287,22 @@ def parse_mode(options: Mapping[str, str]) -> ReadMode:
 
 
 def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the paths of a read, with the keys of tiered storage if the option `keys` names any.
+    """Return the paths of a read, with keys and layout of tiered storage if the options `keys` and `layout` have them.
 
     Spark passes one path as `path`, several as a JSON array in `paths`.
 
     Raises:
-        ValueError: if there is no path.
+        ValueError: if there is no path, or the layout is invalid.
     """
     paths = [options["path"]] if "path" in options else []
     paths += json.loads(options.get("paths", "[]"))
     if not paths:
         raise ValueError(f'no path; pass one to load() or save(), or as option "path". {NO_TABLES}')
-    keys = keys_option(options)
+    keys, layout = keys_option(options), options.get(LAYOUT)
     found = [placed(path) if is_stored(path) else path for path in all_reached(paths, storage_options(options))]
-    return tuple(os.fspath(path if keys is None else reached(absolute(path), None, keys)) for path in found)
+    if keys is None and layout is None:
+        return tuple(os.fspath(path) for path in found)
+    return tuple(os.fspath(reached(absolute(path), None, keys, layout)) for path in found)
 
 
 def keys_option(options: Mapping[str, str]) -> dict[str, str] | None:
