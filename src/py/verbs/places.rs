@@ -410,7 +410,8 @@ fn with_sizes(storage: &PyStorage, entries: impl IntoIterator<Item = Entry>) -> 
 
 fn missing_is_none<T>(py: Python<'_>, found: PyResult<T>) -> PyResult<Option<T>> {
     match found {
-        Err(error) if error.is_instance_of::<PyFileNotFoundError>(py) => Ok(None),
+        // Python chooses the class of an OSError by its number.
+        Err(error) if error.value(py).is_instance_of::<PyFileNotFoundError>() => Ok(None),
         found => found.map(Some),
     }
 }

@@ -31,6 +31,12 @@ def test_a_failed_write_leaves_the_old_file_alone(tmp_path: Path):
         assert sorted(os.listdir(tmp_path)) == ["journal"]
 
 
+def test_what_is_not_there_does_not_exist(tmp_path: Path):
+    assert not Place(tmp_path / "nothing").exists()
+    assert Place(tmp_path).exists()
+    assert Place(tmp_path / "nothing").read() is None
+
+
 def test_what_is_not_there_is_removed_without_an_error(tmp_path: Path):
     (tmp_path / "task" / "below").mkdir(parents=True)
     (tmp_path / "file").touch()
