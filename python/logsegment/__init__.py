@@ -55,13 +55,14 @@ if TYPE_CHECKING:
     from logsegment._rewrite.split_join import Arrangement, SegmentPart, join, split
     from logsegment._salvage import KeptRange, Salvage, salvage
     from logsegment._survey import LostRange, SafeRange
-    from logsegment._validate import Report, validate
+    from logsegment._validate import Report
     from logsegment.analysis.committed_offsets import CommittedOffset, committed_offsets
     from logsegment.analysis.diff import diff
     from logsegment.analysis.find import find
     from logsegment.analysis.stats import stats
     from logsegment.analysis.train_dictionary import train_dictionary
     from logsegment.analysis.transactions import transactions
+    from logsegment.analysis.validation import validate
     from logsegment.log.log import Log
     from logsegment.log.reader import scan_transactions
     from logsegment.log.segment import Segment
@@ -83,13 +84,14 @@ _MODULES = {
     "logsegment._rewrite.selection": ("Selection",),
     "logsegment._salvage": ("KeptRange", "Salvage", "salvage"),
     "logsegment._survey": ("LostRange", "SafeRange"),
-    "logsegment._validate": ("Report", "validate"),
+    "logsegment._validate": ("Report",),
     "logsegment.analysis.committed_offsets": ("CommittedOffset", "committed_offsets"),
     "logsegment.analysis.diff": ("diff",),
     "logsegment.analysis.find": ("find",),
     "logsegment.analysis.stats": ("stats",),
     "logsegment.analysis.train_dictionary": ("train_dictionary",),
     "logsegment.analysis.transactions": ("transactions",),
+    "logsegment.analysis.validation": ("validate",),
     "logsegment.log.log": ("Log",),
     "logsegment.log.reader": ("scan_transactions",),
     "logsegment.log.segment": ("Segment",),

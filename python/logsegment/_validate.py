@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, Literal, TypeAlias
 
 from logsegment._core import (
     ArrowTable,
@@ -29,10 +28,10 @@ from logsegment._core import (
     validate_log,
 )
 from logsegment._errors import in_file
+from logsegment._given import IoStats
 from logsegment._log_paths import is_of_0_7
-from logsegment._options import Depth, EntryKeywords, ReadOptions, SkippingKeywords
+from logsegment._options import Depth, EntryKeywords, ReadOptions
 from logsegment._places import is_tiered, shown
-from logsegment._storage import StorageOptions, reached_source
 from logsegment._survey import SWALLOWED, UNFINISHED, LostRange, SafeRange, Survey, Totals, survey, surveyed_source
 from logsegment._text import count
 from logsegment.tiered.listing import with_lost_indexes
@@ -76,6 +75,11 @@ class Report:
         counts (dict[str, int]): findings by severity: "error", "warning", "info".
         lost (list[LostRange]): bytes that cannot be read, with the offsets around them. Batches that were not decompressed are not in it.
         safe_offsets (list[SafeRange]): the offsets of the valid batches; a range for each run of batches without damage between them.
+        path (str or None): the file or directory, without secrets; None for a buffer and for several files.
+        files (list[Report]): of several files a report for each, and for each directory with findings; else the report itself.
+        state (str): "clean", "readable" (warnings), "unopened" (no damage, but batches that were not opened) or "damaged" (errors).
+        batches (int): batches that are intact.
+        records (int or None): their records; None if they were not counted.
         unopened (list[Finding]): findings about batches that are not damaged and were not opened: of missing plugins (S-P19, S-P20) or
             failed plugins (S-P6), over a limit (COD-6), without their zstd dictionary (COD-Z5), of magic 3 without `experimental` (MAP-3).
         io_stats: counters of the read.
@@ -93,15 +97,80 @@ class Report:
         surveys: Sequence[Survey] = (),
         *,
         has_checksums: bool = True,
+        path: str | None = None,
     ) -> None:
         self.findings = findings
         self.io_stats = io_stats
+        self.path = path
+        #: Of the files of a directory: what they are, and the findings are about.
+        self.is_of_directory = False
+        self.title: str | None = None
+        self._files: list[Report] = []
         self.lost: list[LostRange] = [place for one in surveys for place in one.lost]
         self.safe_offsets: list[SafeRange] = [run for one in surveys for run in one.valid]
-        # The ranges of each source, for the command line.
         self._surveys = list(surveys)
         # Without checksums, a plugin may have failed on damaged bytes.
         self._has_checksums = has_checksums
+
+    @classmethod
+    def of_files(cls, reports: Iterable[Report]) -> Report:
+        """Return the report of several files."""
+        files = list(reports)
+        io_stats: Counter[str] = Counter()
+        for report in files:
+            io_stats.update(report.io_stats)
+        surveys = [survey.in_file(report.path or "") for report in files for survey in report._surveys]
+        whole = cls([_in_file(finding, report.path) for report in files for finding in report.findings], IoStats(io_stats), surveys)
+        whole._has_checksums = all(report._has_checksums for report in files)
+        whole._files = files
+        return whole
+
+    def of_directory(self, path: str, title: str | None = None) -> Report:
+        """Return the same report as one about the files of a directory that are no logs."""
+        self.path, self.title, self.is_of_directory = path, title, True
+        return self
+
+    def forget_survey(self) -> None:
+        """Forget the ranges of valid batches, which are not known."""
+        self._surveys = []
+
+    @property
+    def files(self) -> list[Report]:
+        """Return the reports of several files, or of one the report itself."""
+        return self._files or [self]
+
+    @property
+    def survey(self) -> Survey | None:
+        """Return the ranges of one file; None if nobody looked for them."""
+        return self._surveys[0] if len(self._surveys) == 1 else None
+
+    @property
+    def state(self) -> Literal["clean", "readable", "unopened", "damaged"]:
+        """Return what is wrong at worst."""
+        if self.errors:
+            return "damaged"
+        return "unopened" if self.unopened else "readable" if self.counts["warning"] else "clean"
+
+    @property
+    def errors(self) -> int:
+        """Return the number of errors that are damage."""
+        return sum(finding.severity == "error" and not self._is_unopened(finding) for finding in self.findings)
+
+    @property
+    def batches(self) -> int:
+        """Return the number of batches that are intact."""
+        if self._files:
+            return sum(report.batches for report in self._files)
+        return self.survey.batches if self.survey and self.survey.is_complete else self.io_stats["entries_read"]
+
+    @property
+    def records(self) -> int | None:
+        """Return the number of records of these; None if they were not counted."""
+        if self._files:
+            return sum(report.records or 0 for report in self._files)
+        if self.survey and self.survey.is_complete:
+            return self.survey.records
+        return self.io_stats["records"] or None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -141,6 +210,8 @@ class Report:
             "unopened": len(self.unopened),
             "lost": [place.to_dict() for place in self.lost],
             "safe_offsets": [run.to_dict() for run in self.safe_offsets],
+            **({"path": self.path} if self.path is not None else {}),
+            **({"files": [report.to_dict() for report in self._files]} if self._files else {}),
             "findings": [finding.to_dict() for finding in self.findings],
             "io_stats": dict(self.io_stats),
         }
@@ -173,6 +244,15 @@ class Report:
         return f"Report({verdict}: {counts}; {count(self.io_stats['entries_read'], 'entry')}, {count(self.io_stats['records'], 'record')})"
 
 
+def _in_file(finding: Finding, path: str | None) -> Finding:
+    """Return a finding of a file with the name of the file before its place."""
+    if path is None or finding.path.startswith(path):
+        return finding
+    one = finding
+    place = (one.position, one.length, one.base_offset, one.last_offset, one.record_index, one.field)
+    return Finding(one.rule, one.severity, one.message, f"{path}/{one.path}", *place)
+
+
 def is_unopened(finding: Finding) -> bool:
     """Return True for the error of a batch that was not decompressed; if its checksum was verified, the batch is not damaged."""
     return is_unreadable(finding) or (finding.severity == "error" and finding.rule == FAILED)
@@ -202,51 +282,11 @@ def limit_of(finding: Finding) -> str:
     return f"{found[1]} {int(found[2]):,}" if found else finding.message
 
 
-def validate(
-    source: Any,
-    *,
-    depth: Depth = "full",
-    check_crc: bool = True,
-    strict_tail: bool = False,
-    storage_options: StorageOptions | None = None,
-    **options: Unpack[SkippingKeywords],
-) -> Report:
-    """Validate everything in a source, past damage. Never raises on invalid bytes.
-
-    Args:
-        source: see `decode`.
-        depth: "headers" checks framing, headers and checksums, decompresses nothing and needs no plugin. "metadata" also checks offsets,
-            timestamps and lengths of the records. "full" checks everything. In batches of magic 3 with the metadata first, "metadata"
-            decompresses only the metadata; then only "full" finds damage in keys, values, headers and the rest of the stream.
-        check_crc: verify the checksum of every entry.
-        strict_tail: report a source that ends inside an entry as an error, not as an information.
-        storage_options: options of the store of a URI; see `Log`.
-        options: options of entries; see `decode`. With `unreadable="skip"` a valid batch that cannot be read here is a warning.
-
-    Returns:
-        A `Report`. At full depth it has a finding of severity "error" if and only if `decode` with the same options raises.
-
-    Raises:
-        OSError: if the file cannot be read.
-        ValueError, TypeError: if an argument is invalid.
-
-    Example:
-        >>> import logsegment as ls
-        >>> ls.validate(ls.FileSource("00000000000000000000.log")).ok
-        True
-
-    Source: docs/reference/findings.md; `LogValidator` and `DumpLogSegments` in Kafka.
-    """
-    place = reached_source(source, storage_options)
-    opened = FileSource(place) if isinstance(place, str | os.PathLike) else place
-    return validated(opened, depth, ReadOptions.of(SkippingKeywords, options, check_crc=check_crc, strict_tail=strict_tail))
-
-
 def validated(source: Any, depth: Depth, options: ReadOptions, *, file: FileSource | None = None, is_surveyed: bool = True) -> Report:
     """Validate a source with built options.
 
     Args:
-        source: see `validate`.
+        source: see `decode`.
         depth: see `validate`.
         options: options of the read.
         file: the file of the source, with the offsets that it may contain. Its headers are read again for the ranges of the report.
@@ -261,13 +301,20 @@ def validated(source: Any, depth: Depth, options: ReadOptions, *, file: FileSour
     return surveyed(source if file is None else file, (depth, options), checked)
 
 
-def surveyed(source: Any, how: tuple[Depth, ReadOptions], checked: tuple[list[Finding], dict[str, int], Totals | None]) -> Report:
+def surveyed(
+    source: Any,
+    how: tuple[Depth, ReadOptions],
+    checked: tuple[list[Finding], dict[str, int], Totals | None],
+    *,
+    path: str | None = None,
+) -> Report:
     """Return the report of a source that was validated, with its lost and its safe ranges.
 
     Args:
         source: the source, or its file, which is read again.
         how: depth and options of the validation.
         checked: the result of `validate_findings`.
+        path: the name of the file for the report.
 
     Raises:
         OSError: if the file cannot be read.
@@ -275,7 +322,7 @@ def surveyed(source: Any, how: tuple[Depth, ReadOptions], checked: tuple[list[Fi
     findings, stats, totals = checked
     has_checksums = how[1].check_crc
     found = _surveyed(source, how, Report(findings, stats, has_checksums=has_checksums), totals)
-    return Report(findings, stats, [found], has_checksums=has_checksums)
+    return Report(findings, stats, [found], has_checksums=has_checksums, path=path)
 
 
 def _surveyed(source: Any, how: tuple[Depth, ReadOptions], report: Report, totals: Totals | None) -> Survey:

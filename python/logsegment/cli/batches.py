@@ -12,9 +12,10 @@ import click
 
 from logsegment._core import ArrowBatch, RecordBatchError, RecordStream, batch_headers
 from logsegment._decode import batch_stream
+from logsegment.analysis.inputs import InputSegment, in_range, opened
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending, worst
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import InputSegment, in_range, opened, segments_of
+from logsegment.cli.inputs import segments_of
 from logsegment.cli.messages import Paper, count, instant, say, show_json_lines
 from logsegment.cli.options import (
     Output,

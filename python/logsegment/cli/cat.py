@@ -13,10 +13,11 @@ import click
 from logsegment._core import RecordBatchError, RecordStream, SegmentKeyError, Transactions, scan_transactions
 from logsegment._decode import decoded
 from logsegment._options import COLUMNS, Framing, Integers, Isolation, KeyValues, OnError, ReadOptions, Unreadable, Values, with_values
+from logsegment.analysis.inputs import InputSegment, in_range, opened, partitions
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import InputSegment, in_range, opened, partitions, segments_of
+from logsegment.cli.inputs import segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (

@@ -20,10 +20,11 @@ from logsegment._core import Finding, LossError, RecordBatchError, SegmentKeyErr
 from logsegment._options import ReadOptions
 from logsegment._output import new_file
 from logsegment._rewrite.partitions import parts_from_log_start
+from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.cli.codec_types import CodecType, LevelType
 from logsegment.cli.exit_codes import CLEAN, LOST, DamagedInput, ending
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
+from logsegment.cli.inputs import STDIN, segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (

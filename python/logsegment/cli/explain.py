@@ -12,10 +12,11 @@ import click
 from logsegment._core import BatchHeader, FileSource, Finding, RecordBatchError, SegmentKeyError, valid_batches
 from logsegment._inspect import RECORDS, VALUE_BYTES, Field, html_page, inspect, text_lines
 from logsegment._options import Depth, ReadOptions
+from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.analysis.redaction import Redactor, begins_entry, is_proven, is_valid_entry, redacted
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, InputSegment, ensure_segments, opened, segments_of
+from logsegment.cli.inputs import STDIN, ensure_segments, segments_of
 from logsegment.cli.messages import Paper, count, say, show_json
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (

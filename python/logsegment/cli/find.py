@@ -15,10 +15,11 @@ import click
 from logsegment._core import RecordBatchError
 from logsegment._options import OnError, ReadOptions, Unreadable
 from logsegment.analysis.find import Conditions, Counters, RecordPlace, Search
+from logsegment.analysis.inputs import InputSegment, found_of
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import InputSegment, found_of, segments_of
+from logsegment.cli.inputs import segments_of
 from logsegment.cli.messages import count, instant, say, show_json, show_wrapped, with_iso_times
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (

@@ -16,6 +16,7 @@ from logsegment._core import Finding, FoundSegments, RecordBatchError, ReplicaCh
 from logsegment._decode import decoded
 from logsegment._options import Framing, Integers, KeyValues, OnError, PartitionOptions, ReadOptions, Unreadable, Values
 from logsegment._places import directory_of, here, is_stored, shown
+from logsegment.analysis.inputs import input_of
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
@@ -23,7 +24,6 @@ from logsegment.cli.inputs import (
     STDIN,
     choosing_replicas,
     ensure_segments,
-    input_of,
     partition_options_of,
     replica_options,
     selection,

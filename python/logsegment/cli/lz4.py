@@ -11,9 +11,10 @@ import click
 
 from logsegment._core import Limits, Lz4Rewriter, RecordBatchError
 from logsegment._lz4 import Lz4Frames, check_lz4
+from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
 from logsegment.cli.help import VerbGroup
-from logsegment.cli.inputs import InputSegment, opened, segments_of
+from logsegment.cli.inputs import segments_of
 from logsegment.cli.messages import Paper, count, say
 from logsegment.cli.options import examples, limits_option, overwrite_option, path_argument, paths_argument, quiet_option, taking
 from logsegment.cli.output.files import ensure_output, whole_file

@@ -12,10 +12,11 @@ from typing import Any
 import click
 
 from logsegment._core import Limits, RecordBatchError, SegmentKeyError
+from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.analysis.train_dictionary import LEAST_SAMPLES, LEAST_SIZE, TrainedDictionary, train_dictionary
 from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
+from logsegment.cli.inputs import STDIN, segments_of
 from logsegment.cli.messages import Paper, count, say
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (

@@ -17,11 +17,12 @@ from logsegment._rewrite.account import RewrittenFile
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, rewrite_partitions
 from logsegment._rewrite.rewrite import MASKS, ensure_meant, ensure_outside
 from logsegment._rewrite.selection import Selection, core_selection, joined_keys
+from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.codec_types import CodecType
 from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, InputSegment, below_text, ensure_segments, opened, segments_of
+from logsegment.cli.inputs import STDIN, below_text, ensure_segments, segments_of
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.options import (
     InstantType,

@@ -18,9 +18,10 @@ from logsegment._output import naming, new_file
 from logsegment._salvage import NAME_RULE, Order, OutputPlace, Salvage, output_places
 from logsegment._salvage import salvage as salvage_source
 from logsegment._survey import LostRange
+from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, DamagedInput, ending, words_of
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, InputSegment, ensure_segments, opened, segments_of
+from logsegment.cli.inputs import STDIN, ensure_segments, segments_of
 from logsegment.cli.messages import count, say, show_json, show_json_lines
 from logsegment.cli.options import (
     Reading,

@@ -10,11 +10,12 @@ import click
 from logsegment._core import Finding, UnsupportedError
 from logsegment._places import shown
 from logsegment.analysis.counted_part import counted_part
+from logsegment.analysis.inputs import InputSegment, in_range, opened
 from logsegment.analysis.stats import Collector, Stats, WhatIf
 from logsegment.cli.codec_types import WhatIfType
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import InputSegment, ensure_segments, in_range, opened, segments_of
+from logsegment.cli.inputs import ensure_segments, segments_of
 from logsegment.cli.messages import count, printable, say, show, show_json, with_iso_times
 from logsegment.cli.options import (
     Reading,

@@ -13,10 +13,11 @@ import click
 from logsegment._core import Finding, LimitError, SegmentFile, UnsupportedError
 from logsegment._options import ReadOptions
 from logsegment._places import shown
+from logsegment.analysis.inputs import found_of
 from logsegment.analysis.transactions import placed_transactions
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import ensure_segments, found_of, segments_of
+from logsegment.cli.inputs import ensure_segments, segments_of
 from logsegment.cli.messages import instant, say, show, show_json, with_iso_times
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from logsegment.cli.inputs import InputSegment
+from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.cli.messages import printable
 
 
@@ -41,6 +41,10 @@ class Progress:
         self._size = segment.size
         if self._bar:
             self._bar.update(self._task, completed=self._before, name=printable(segment.name))
+
+    def opened(self, segment: InputSegment) -> AbstractContextManager[Any]:
+        """Open the bytes of a segment; with a bar, front to back."""
+        return opened(segment, seen=self.seen if self.is_shown else None)
 
     def seen(self, position: int) -> None:
         """Show that this many bytes of the segment were read."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from logsegment._core import Finding
-from logsegment._survey import SWALLOWED, UNFINISHED, LostRange, SafeRange, Survey
+from logsegment._survey import SWALLOWED, UNFINISHED, LostRange, SafeRange
 from logsegment._validate import TORN, Report, Why, is_unopened, limit_of, why
 from logsegment.cli.messages import Paper, count, show_json, show_json_lines
 from logsegment.cli.output.findings import folded, more_like_it
@@ -29,116 +27,71 @@ TIERED = "TS-"
 STYLES = {"clean": "green", "readable": "yellow", "unopened": "yellow", "damaged": "bold red"}
 
 
-@dataclass(frozen=True)
-class FileVerdict:
-    """A validated file. The survey is None for a stream, which can be read once, and for sidecar files; these may have a title."""
-
-    name: str
-    report: Report
-    survey: Survey | None
-    is_of_directory: bool = False
-    title: str | None = None
-
-    @cached_property
-    def counts(self) -> dict[str, int]:
-        """Findings by severity."""
-        return self.report.counts
-
-    @cached_property
-    def unopened(self) -> int:
-        """Batches that were not opened, and have no known damage."""
-        return len(self.report.unopened)
-
-    @property
-    def state(self) -> str:
-        """`clean`, `readable` (warnings), `unopened` (no damage, but batches that were not opened) or `damaged` (errors)."""
-        if self.errors:
-            return "damaged"
-        return "unopened" if self.unopened else "readable" if self.counts["warning"] else "clean"
-
-    @cached_property
-    def errors(self) -> int:
-        """Errors that are damage."""
-        return sum(one.severity == "error" and not self.report._is_unopened(one) for one in self.report.findings)
-
-    @property
-    def batches(self) -> int:
-        """Batches that are intact."""
-        return self.survey.batches if self.survey and self.survey.is_complete else self.report.io_stats["entries_read"]
-
-    @property
-    def records(self) -> int | None:
-        """Records of these; None when nobody counted them."""
-        if self.survey and self.survey.is_complete:
-            return self.survey.records
-        return self.report.io_stats["records"] or None
-
-
-def write_words(verdict: FileVerdict, paper: Paper) -> None:
+def write_words(report: Report, paper: Paper) -> None:
     """Say it in words; findings follow as a table."""
-    paper.line(f"{verdict.name}: {_headline(verdict)}", STYLES[verdict.state])
-    if verdict.state == "damaged" or (verdict.survey and verdict.survey.lost):
-        for line in _damage(verdict):
+    paper.line(f"{report.path}: {_headline(report)}", STYLES[report.state])
+    if report.state == "damaged" or (report.survey and report.survey.lost):
+        for line in _damage(report):
             paper.line(f"  {line}")
-    for line in _ends(verdict.report.findings):
+    for line in _ends(report.findings):
         paper.line(f"  {line}")
-    findings = folded(verdict.report.findings)
+    findings = folded(report.findings)
     if findings:
         paper.table(("severity", "rule", "byte", "offset", "what"), [_row(*finding) for finding in findings[:SHOWN]])
     if len(findings) > SHOWN:
         paper.line(f"  and {count(len(findings) - SHOWN, 'finding')} more; --json has all of them")
 
 
-def write_json(verdict: FileVerdict) -> None:
+def write_json(report: Report) -> None:
     """Write a line for each finding, then one for the file."""
-    constants = [("type", "finding"), ("file", verdict.name)]
-    for batch in verdict.report.to_arrow().to_batches():
+    constants = [("type", "finding"), ("file", report.path or "")]
+    for batch in report.to_arrow().to_batches():
         show_json_lines(batch.to_jsonl(constants=constants))
-    show_json(_summary(verdict))
+    show_json(_summary(report))
 
 
-def _summary(verdict: FileVerdict) -> dict[str, Any]:
-    survey = verdict.survey
+def _summary(report: Report) -> dict[str, Any]:
+    survey = report.survey
     is_known = survey is not None and survey.is_complete
     return {
         "type": "summary",
-        "file": verdict.name,
-        "state": verdict.state,
-        "ok": verdict.report.ok,
-        **{f"{severity}s" if severity != "info" else "infos": number for severity, number in verdict.counts.items()},
-        "unopened": verdict.unopened,
-        "batches": verdict.batches,
-        "records": verdict.records,
-        "bytesRead": verdict.report.io_stats["bytes_read"],
-        "bytesInflated": verdict.report.io_stats["bytes_inflated"],
+        "file": report.path,
+        "state": report.state,
+        "ok": report.ok,
+        **{f"{severity}s" if severity != "info" else "infos": number for severity, number in report.counts.items()},
+        "unopened": len(report.unopened),
+        "batches": report.batches,
+        "records": report.records,
+        "bytesRead": report.io_stats["bytes_read"],
+        "bytesInflated": report.io_stats["bytes_inflated"],
         "safe": [run.to_dict() for run in survey.valid] if survey and is_known else None,
-        "lost": [place.to_dict() for place in verdict.report.lost],
+        "lost": [place.to_dict() for place in report.lost],
     }
 
 
-def _headline(verdict: FileVerdict) -> str:
-    if verdict.is_of_directory:
-        return verdict.title or f"sidecar files, {count(len(verdict.report.findings), 'finding')}"
-    whole = count(verdict.batches, "batch")
-    whole += f" with {count(verdict.records, 'record')}" if verdict.records is not None else ""
-    whole += _offsets(verdict.survey.valid) if verdict.survey and verdict.survey.valid else ""
-    if _is_foreign(verdict):
+def _headline(report: Report) -> str:
+    if report.is_of_directory:
+        return report.title or f"sidecar files, {count(len(report.findings), 'finding')}"
+    whole = count(report.batches, "batch")
+    whole += f" with {count(report.records, 'record')}" if report.records is not None else ""
+    whole += _offsets(report.survey.valid) if report.survey and report.survey.valid else ""
+    if _is_foreign(report):
         return "NOT A LOG SEGMENT"
-    if verdict.state == "damaged":
-        unread = f"; {_unopened(verdict.report.unopened)}" if verdict.unopened else ""
-        return f"DAMAGED, {count(verdict.errors, 'error')}{unread}. Valid: {whole}"
-    if verdict.state == "unopened":
-        return f"{_unopened(verdict.report.unopened)}; no damage found. Valid: {whole}"
-    if verdict.state == "readable" and verdict.survey and verdict.survey.lost:
-        return f"HIDES DATA, {count(verdict.counts['warning'], 'warning')}. Valid: {whole}"
-    if verdict.state == "readable":
-        return f"readable, {count(verdict.counts['warning'], 'warning')}. {whole}"
+    if report.state == "damaged":
+        unread = f"; {_unopened(report.unopened)}" if len(report.unopened) else ""
+        return f"DAMAGED, {count(report.errors, 'error')}{unread}. Valid: {whole}"
+    if report.state == "unopened":
+        return f"{_unopened(report.unopened)}; no damage found. Valid: {whole}"
+    if report.state == "readable" and report.survey and report.survey.lost:
+        return f"HIDES DATA, {count(report.counts['warning'], 'warning')}. Valid: {whole}"
+    if report.state == "readable":
+        return f"readable, {count(report.counts['warning'], 'warning')}. {whole}"
     return f"clean. {whole}"
 
 
-def _is_foreign(verdict: FileVerdict) -> bool:
+def _is_foreign(report: Report) -> bool:
     """Return True for a file that looks like another kind of file."""
-    return any(finding.rule == "SEG-16" for finding in verdict.report.findings)
+    return any(finding.rule == "SEG-16" for finding in report.findings)
 
 
 def _unopened(findings: Sequence[Finding]) -> str:
@@ -157,14 +110,14 @@ def _offsets(runs: list[SafeRange]) -> str:
     return f", offsets {first:,} to {last:,}" if len(runs) == 1 else f", offsets between {first:,} and {last:,}"
 
 
-def _damage(verdict: FileVerdict) -> Iterable[str]:
-    survey = verdict.survey
-    if _is_foreign(verdict) or verdict.is_of_directory:
+def _damage(report: Report) -> Iterable[str]:
+    survey = report.survey
+    if _is_foreign(report) or report.is_of_directory:
         return
     if survey is None:
         yield "Safe offsets are listed for files only; this input was a stream."
         return
-    doubtful = sum(map(is_unopened, verdict.report.findings)) - verdict.unopened
+    doubtful = sum(map(is_unopened, report.findings)) - len(report.unopened)
     if doubtful:
         yield f"The plugin failed for {count(doubtful, 'batch')}; --no-crc skipped their checksums, so they may be damaged."
     if survey.lost:
@@ -175,7 +128,7 @@ def _damage(verdict: FileVerdict) -> Iterable[str]:
     elif survey.valid:
         yield "Safe offsets:"
         yield from _shown([f"{run.first_offset:,} to {run.last_offset:,} ({count(run.batches, 'batch')})" for run in survey.valid], "run")
-    elif not doubtful and not any(one.rule.startswith(TIERED) for one in verdict.report.findings):
+    elif not doubtful and not any(one.rule.startswith(TIERED) for one in report.findings):
         yield "No batch is valid. Is this a log segment?"
 
 

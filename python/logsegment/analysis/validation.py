@@ -1,0 +1,318 @@
+"""Validate files, partitions and trees, every file past its damage: `validate`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from itertools import chain, groupby, pairwise
+from typing import Any, Protocol, TypeAlias, Unpack
+
+from logsegment._core import EarlierProducers, FileSource, Finding, FoundSegments, Place, RecordedLogs, SegmentKeyError, validate_findings
+from logsegment._options import Depth, PartitionOptions, ReadOptions, SkippingKeywords
+from logsegment._places import absolute, directory_of, shown
+from logsegment._storage import Keys, StorageOptions, reached, reached_source
+from logsegment._survey import UNFINISHED, Survey
+from logsegment._text import count
+from logsegment._validate import Report, surveyed, validate_sidecars, validated
+from logsegment.analysis.inputs import InputSegment, found_of, in_range, input_of, opened
+from logsegment.log.log import Log
+from logsegment.log.segment import Segment
+from logsegment.segment_files.discovery import WORK, Topics, found_in
+
+#: Gets an error, and what cannot be read because of it.
+Failed: TypeAlias = Callable[[OSError | SegmentKeyError, str], object]
+_NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflated": 0}
+
+
+def _raise(error: OSError | SegmentKeyError, _name: str) -> object:
+    """Raise the error itself."""
+    raise error
+
+
+class Watcher(Protocol):
+    """Follows the progress of a validation."""
+
+    def begin(self, segment: InputSegment, /) -> object:
+        """Called before a segment is read."""
+
+    def opened(self, segment: InputSegment, /) -> AbstractContextManager[Any]:
+        """Open the bytes of a segment."""
+
+
+class _Unwatched:
+    def begin(self, segment: InputSegment, /) -> None:
+        pass
+
+    def opened(self, segment: InputSegment, /) -> AbstractContextManager[Any]:
+        return opened(segment)
+
+
+def validate(
+    source: Any,
+    *,
+    depth: Depth = "full",
+    check_crc: bool = True,
+    strict_tail: bool = False,
+    topic: Topics = None,
+    partition: int | None = None,
+    decryption_keys: Keys | None = None,
+    storage_options: StorageOptions | None = None,
+    layout: str | None = None,
+    **options: Unpack[SkippingKeywords],
+) -> Report:
+    """Validate everything in a source, past damage. Never raises on invalid bytes.
+
+    Args:
+        source: one source as `decode` takes it, a `Segment`, or what the command `verify` takes: the directory of a partition, a tree, a
+            pattern (`orders-*`), a `Log`, or a list of these and of files. Of directories, the names and the order of segments and the
+            sidecar files are validated too (rules SEG, IDX and others).
+        depth: "headers" checks framing, headers and checksums, decompresses nothing and needs no plugin. "metadata" also checks offsets,
+            timestamps and lengths of the records. "full" checks everything. In batches of magic 3 with the metadata first, "metadata"
+            decompresses only the metadata; then only "full" finds damage in keys, values, headers and the rest of the stream.
+        check_crc: verify the checksum of every entry.
+        strict_tail: report a source that ends inside an entry as an error, not as an information.
+        topic: of a directory only the partitions of this topic, or of these.
+        partition: of a directory only partitions of this number.
+        decryption_keys: see `Segment`.
+        storage_options: options of the store of URIs; see `Log`.
+        layout: template of the names of objects of tiered storage; see `Log`.
+        options: options of entries; see `decode`. With `unreadable="skip"` a valid batch that cannot be read here is a warning.
+
+    Returns:
+        A `Report`; of several files with a report for each in `files`. At full depth the report of one file or buffer has a finding of
+        severity "error" if and only if `decode` with the same options raises.
+
+    Raises:
+        OSError: if a file cannot be read.
+        ValueError, TypeError: if an argument is invalid.
+
+    Example:
+        >>> import logsegment as ls
+        >>> ls.validate(ls.FileSource("00000000000000000000.log")).ok
+        True
+        >>> report = ls.validate("payments-0")
+        >>> len(report.files), report.ok, report.safe_offsets[0].first_offset
+        (6, True, 0)
+
+    Source: docs/reference/findings.md; `LogValidator` and `DumpLogSegments` in Kafka.
+    """
+    read = ReadOptions.of(SkippingKeywords, options, check_crc=check_crc, strict_tail=strict_tail)
+    if isinstance(source, Log):
+        return source._validated(depth, read)
+    if isinstance(source, Segment):
+        return source._validated(depth, read)
+    several = source if isinstance(source, (list, tuple)) else [source]
+    if several is not source and layout is None and not _is_of_files(source):
+        place = reached_source(source, storage_options)
+        return validated(FileSource(place) if isinstance(place, str | os.PathLike) else place, depth, read)
+    paths = [os.fspath(path) for path in (reached(one, storage_options, decryption_keys, layout) for one in several)]
+    selection = topic, None if partition is None else int(partition)
+    return Report.of_files(LogValidation(paths, depth, read, selection=selection).reports())
+
+
+def _is_of_files(source: Any) -> bool:
+    """Return True for a path or URI of a directory, and for a pattern."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    place = Place(source)
+    return place.is_directory() or (any(sign in os.fspath(source) for sign in "*?[") and not place.exists())
+
+
+class LogValidation:
+    """A validation of files, directories and streams, which gives a report after the other.
+
+    Args:
+        paths: of files, directories and trees; patterns.
+        depth: see `validate`.
+        options: of the read.
+        selection: only partitions of this topic, or of these, and of this number.
+        found: the inputs of the paths and the findings about files that are not read, if the caller has them.
+        failed: called for a file that cannot be read, instead of raising the error.
+        unchecked: called for a directory whose other files cannot be read, likewise.
+
+    Attributes:
+        segments: what is read, those of a directory in the order of their offsets.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        depth: Depth,
+        options: ReadOptions,
+        *,
+        selection: tuple[Topics, int | None] = (None, None),
+        found: tuple[Sequence[InputSegment], Sequence[Finding]] | None = None,
+        failed: Failed = _raise,
+        unchecked: Failed = _raise,
+    ) -> None:
+        if found is None:
+            files, left_out = found_in(list(paths), selection=selection, options=None)
+            found = list(map(input_of, files)), left_out
+        self.segments = in_range(found[0], None, None)
+        self._left_out = found[1]
+        self._paths = paths
+        self._how = depth, options
+        self._failed = failed
+        self._unchecked = unchecked
+        self._before = previous_segments(self.segments)
+        self._followed = frozenset(self._before.values())
+        self._surveys: dict[str, Survey | None] = {}
+        self._producers: dict[str, EarlierProducers] = {}
+        self._recorded = RecordedLogs()
+
+    def reports(self, watcher: Watcher | None = None) -> Iterator[Report]:
+        """Yield a report for each file, and then one for the other files of each directory in which something was found."""
+        beside: list[Report] = []
+        yield from self._of_logs(watcher or _Unwatched(), beside)
+        yield from beside
+        starts = _by_directory([*self._left_out, *_log_starts(self.segments)])
+        yield from chain(self._of_log_directories(), starts, _of_replicas(self.segments))
+
+    def _of_logs(self, watcher: Watcher, beside: list[Report]) -> Iterator[Report]:
+        """Yield the reports of logs, and add those of the files next to them to `beside`."""
+        following = iter([*self.segments[1:], None])
+        for directory, group in groupby(self.segments, _listed_in):
+            segments = list(group)
+            for segment in segments:
+                watcher.begin(segment)
+                next_segment = next(following)
+                try:
+                    report = self._of_log(segment, next_segment, watcher)
+                except (OSError, SegmentKeyError) as error:
+                    self._failed(error, segment.name)
+                else:
+                    yield report
+            if directory is not None:
+                # The headers of the logs are kept until now.
+                beside += self._of_sidecars(directory, segments)
+
+    def _of_log(self, segment: InputSegment, following: InputSegment | None, watcher: Watcher) -> Report:
+        earlier = self._producers.pop(self._before.get(segment.path, ""), EarlierProducers())
+        depth, options = self._how
+        if segment.is_of_0_7 and options.format == "auto":
+            # A file that is read front to back has no name that says so.
+            options = replace(options, format="0.7", base_position=segment.base_offset)
+        file = _source(segment)
+        with watcher.opened(_unfound(segment)) as source:
+            checked = validate_findings(
+                source,
+                depth,
+                options,
+                file=file,
+                is_followed=segment.path in self._followed,
+                earlier=earlier,
+                recorded=self._recorded if segment.is_listed else None,
+                next_file=None if following is None or not following.is_listed else _source(following),
+            )
+        report = surveyed(file if segment.is_regular else source, (depth, options), checked, path=segment.name)
+        if not segment.is_regular:
+            # Headers are looked at a second time, which a stream does not allow.
+            report.forget_survey()
+        own = report.survey
+        self._surveys[segment.path] = own
+        self._producers[segment.path] = earlier
+        if segment.file is not None and segment.file.finding is not None:
+            report.findings.append(segment.file.finding)
+        report.findings.extend(border_findings(self._surveys.get(self._before.get(segment.path, "")), segment, own))
+        return report
+
+    def _of_sidecars(self, directory: str, segments: list[InputSegment]) -> Iterator[Report]:
+        files = [segment.file for segment in segments if segment.file]
+        try:
+            report = validate_sidecars(files, recorded=self._recorded)
+        except SegmentKeyError:
+            # The log was reported already.
+            return
+        except OSError as error:
+            self._unchecked(error, f"{shown(directory)}: sidecar files not checked")
+            return
+        if report.findings:
+            yield report.of_directory(shown(directory))
+
+    def _of_log_directories(self) -> Iterator[Report]:
+        """Yield the reports of the files in log directories, which contain the directories of partitions."""
+        for directory in found_of(self.segments).log_directories([absolute(path) for path in self._paths]):
+            try:
+                report = validate_sidecars([], [directory])
+            except OSError as error:
+                self._unchecked(error, f"{shown(directory)}: checkpoint files not checked")
+                continue
+            if report.findings:
+                yield report.of_directory(shown(directory))
+
+
+def previous_segments(segments: Sequence[InputSegment]) -> dict[str, str]:
+    """Return the path of the segment before each segment that follows another one in its directory."""
+    ordered = sorted(
+        (segment for segment in segments if segment.base_offset is not None), key=lambda segment: (segment.directory, segment.base_offset)
+    )
+    return {
+        later.path: earlier.path
+        for earlier, later in pairwise(ordered)
+        if (earlier.partition is not None or earlier.is_listed)
+        and (earlier.directory, earlier.partition) == (later.directory, later.partition)
+    }
+
+
+def border_findings(before: Survey | None, segment: InputSegment, own: Survey | None) -> Iterator[Finding]:
+    """Yield the findings between a segment and the one before it, if both are valid there.
+
+    Kafka uploads no segment of a compacted topic, so that offsets which are missing between two uploads are a warning. Offsets of Kafka 0.7
+    are positions, which follow from the names.
+    """
+    if before is None or own is None or segment.is_of_0_7 or segment.base_offset is None or not before.valid or not own.valid:
+        return
+    is_damaged = any(place.before_offset is None or place.rule == UNFINISHED for place in before.lost)
+    if is_damaged or (own.lost and own.lost[0].position == 0):
+        return
+    last, first = before.valid[-1].last_offset, own.valid[0].first_offset
+    if first <= last:
+        yield Finding("ORD-1", "warning", f"the previous segment ends at offset {last}", "baseOffset", 0, 0, base_offset=first)
+    elif last + 1 < segment.base_offset:
+        is_upload = Place(segment.path).uploaded_name() is not None
+        reason = "an upload is missing" if is_upload else "usual in a compacted topic, otherwise a segment is missing"
+        text = f"offsets {last + 1} to {segment.base_offset - 1} are missing before the segment: {reason}"
+        severity = "warning" if is_upload else "info"
+        yield Finding("ORD-3", severity, text, "baseOffset", 0, 0, base_offset=last + 1, last_offset=segment.base_offset - 1)
+
+
+def _listed_in(segment: InputSegment) -> str | None:
+    """Return the directory in which a segment was found; None for a file that was named."""
+    return segment.file.directory if segment.file is not None and segment.file.is_listed else None
+
+
+def _unfound(segment: InputSegment) -> InputSegment:
+    """Return a segment without the finding that it contradicts its name. Its batches are valid: the finding comes after their survey."""
+    return segment if segment.file is None else replace(segment, file=segment.file.replaced(finding=None))
+
+
+def _source(segment: InputSegment) -> FileSource | None:
+    """Return the file of a segment; None for a stream."""
+    file = _unfound(segment).file
+    return None if file is None else file.source()
+
+
+def _log_starts(segments: Sequence[InputSegment]) -> list[Finding]:
+    """Return the findings about the log start offsets of partitions, below which readers read nothing."""
+    files, findings = found_of(segments).with_log_starts(PartitionOptions())
+    try:
+        return [*findings, *FoundSegments(files).deleted_records()]
+    except (OSError, SegmentKeyError):
+        # The log was reported already.
+        return findings
+
+
+def _by_directory(found: Sequence[Finding]) -> Iterator[Report]:
+    """Yield findings about files that are not read, or not whole, by directory."""
+    for (directory, rule), group in groupby(found, lambda finding: (directory_of(finding.path), WORK if finding.rule == WORK else None)):
+        yield Report([*group], dict(_NOTHING_READ)).of_directory(directory, rule and "interrupted work of a broker")
+
+
+def _of_replicas(segments: Sequence[InputSegment]) -> Iterator[Report]:
+    """Yield the findings about partitions in several directories, all of which were validated."""
+    name, findings = found_of(segments).replicas()
+    if findings:
+        title = f"{count(len(findings), 'partition')} in several directories"
+        yield Report(findings, dict(_NOTHING_READ)).of_directory(name, title)

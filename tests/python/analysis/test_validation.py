@@ -1,0 +1,100 @@
+"""`validate` of directories, trees, patterns and lists: the same reports as those of `logsegment verify`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import corpus
+import logsegment as ls
+from cli_process import CODEC_FILE, DAMAGED, MODERN, run
+
+TRANSACTIONS = MODERN / "transactions-multi-segment-0"
+
+
+def summaries(*paths: object) -> list[dict[str, Any]]:
+    return [line for line in run("verify", "--json", *paths).lines if line["type"] == "summary"]
+
+
+def summary_of(report: ls.Report) -> dict[str, Any]:
+    survey = report.survey
+    return {
+        "file": report.path,
+        "state": report.state,
+        "errors": report.counts["error"],
+        "warnings": report.counts["warning"],
+        "batches": report.batches,
+        "records": report.records,
+        "safe": [run.to_dict() for run in survey.valid] if survey and survey.is_complete else None,
+        "lost": [place.to_dict() for place in report.lost],
+    }
+
+
+def damaged_tree(root: Path) -> Path:
+    """Two partitions: a segment with a flipped bit, one that is cut before another one, and an index of other bytes."""
+    for name in ("codec-gzip-0", "transactions-multi-segment-0"):
+        shutil.copytree(MODERN / name, root / name)
+    log = root / "codec-gzip-0/00000000000000000000.log"
+    data = bytearray(log.read_bytes())
+    data[len(data) // 2] ^= 1
+    log.write_bytes(data)
+    first = min((root / "transactions-multi-segment-0").glob("*.log"))
+    first.write_bytes(first.read_bytes()[:-7])
+    first.with_suffix(".index").write_bytes(b"\xff" * 16)
+    return root
+
+
+@pytest.mark.parametrize(
+    "path", [TRANSACTIONS, corpus.CORPUS / "legacy-0.10.2.2/data", corpus.CORPUS / "tiered"], ids=lambda path: path.name
+)
+def test_a_directory_has_the_reports_of_the_command(path: Path):
+    report = ls.validate(path)
+    expected = summaries(path)
+    assert [summary_of(one) for one in report.files] == [{name: line[name] for name in summary_of(report)} for line in expected]
+    assert len(expected) > 3
+
+
+def test_a_damaged_tree_has_the_reports_of_the_command(tmp_path: Path):
+    tree = damaged_tree(tmp_path)
+    report = ls.validate(tree)
+    assert [summary_of(one) for one in report.files] == [{name: line[name] for name in summary_of(report)} for line in summaries(tree)]
+    assert (report.ok, report.state) == (False, "damaged")
+    assert {place.path for place in report.lost} == {one.path for one in report.files if one.lost}
+    assert len({place.path for place in report.lost}) == 2
+    assert {"V2-31", "SEG-23"} <= {finding.rule for finding in report.findings}
+    assert all(str(tree) in finding.path for finding in report.findings), "of several files each finding names its own"
+    assert report.to_dict()["files"][0]["path"] == report.files[0].path
+    assert sum(report.counts.values()) == len(report.findings)
+
+
+def test_patterns_lists_and_selections_are_read_like_trees(tmp_path: Path):
+    tree = damaged_tree(tmp_path)
+    both = [one.path for one in ls.validate(tree).files]
+    assert [one.path for one in ls.validate(tree / "*-0").files] == both
+    assert sorted(
+        filter(None, (one.path for one in ls.validate([tree / "codec-gzip-0", tree / "transactions-multi-segment-0"]).files))
+    ) == sorted(filter(None, both))
+    assert {Path(one.path or "").parent.name for one in ls.validate(tree, topic="codec-gzip").files} == {"codec-gzip-0", "."} - {"."}
+    assert ls.validate([CODEC_FILE, DAMAGED]).state == "damaged"
+    assert [one.state for one in ls.validate([CODEC_FILE, DAMAGED]).files] == ["clean", "damaged"]
+    with pytest.raises(FileNotFoundError):
+        ls.validate([CODEC_FILE, tmp_path / "missing"])
+    with pytest.raises(ValueError, match="nothing"):
+        ls.validate(tree, topic="nothing")
+
+
+def test_logs_and_segments_are_sources():
+    log = ls.Log(TRANSACTIONS)
+    assert ls.validate(log).findings == log.validate().findings
+    assert ls.validate(log.segments[0]).findings == log.segments[0].validate().findings
+
+
+def test_a_file_is_a_single_source():
+    """Rules about names and neighbours of segments belong to directories."""
+    report = ls.validate(CODEC_FILE)
+    assert report.files == [report]
+    assert report.findings == ls.validate(CODEC_FILE.read_bytes()).findings
+    assert (report.state, report.batches, report.records) == ("clean", 15, 240)
