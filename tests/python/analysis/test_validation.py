@@ -10,6 +10,7 @@ import pytest
 
 import corpus
 import logsegment as ls
+import tiered_corpus as tiered
 from cli_process import CODEC_FILE, DAMAGED, MODERN, run
 
 TRANSACTIONS = MODERN / "transactions-multi-segment-0"
@@ -47,7 +48,7 @@ def damaged_tree(root: Path) -> Path:
     return root
 
 
-@pytest.mark.parametrize("path", [TRANSACTIONS, corpus.CORPUS / "legacy-0.10.2.2/data", corpus.CORPUS / "tiered"], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [TRANSACTIONS, MODERN, corpus.CORPUS / "legacy-0.10.2.2/data", corpus.CORPUS / "legacy-0.7.2/data"])
 def test_a_directory_has_the_reports_of_the_command(path: Path):
     report = ls.validate(path)
     expected = summaries(path)
@@ -58,9 +59,7 @@ def test_a_directory_has_the_reports_of_the_command(path: Path):
 def test_a_damaged_tree_has_the_reports_of_the_command(tmp_path: Path):
     tree = damaged_tree(tmp_path)
     report = ls.validate(tree)
-    assert [summary_of(one) for one in report.files] == [
-        {name: line[name] for name in summary_of(report)} for line in summaries(tree)
-    ]
+    assert [summary_of(one) for one in report.files] == [{name: line[name] for name in summary_of(report)} for line in summaries(tree)]
     assert (report.ok, report.state) == (False, "damaged")
     assert {place.path for place in report.lost} == {one.path for one in report.files if one.lost}
     assert len({place.path for place in report.lost}) == 2
@@ -70,13 +69,23 @@ def test_a_damaged_tree_has_the_reports_of_the_command(tmp_path: Path):
     assert sum(report.counts.values()) == len(report.findings)
 
 
+def test_uploads_have_the_reports_of_the_command(tmp_path: Path):
+    report = ls.validate(tiered.BUCKET, decryption_keys=tiered.KEYS)
+    assert report.ok
+    keys = []
+    for name, key in tiered.KEYS.items():
+        (tmp_path / name).write_bytes(key)
+        keys += ["--key-file", f"{name}={tmp_path / name}"]
+    assert [one.path for one in report.files] == [line["file"] for line in summaries(*keys, tiered.BUCKET)]
+
+
 def test_patterns_lists_and_selections_are_read_like_trees(tmp_path: Path):
     tree = damaged_tree(tmp_path)
     both = [one.path for one in ls.validate(tree).files]
     assert [one.path for one in ls.validate(tree / "*-0").files] == both
-    assert sorted(filter(None, (one.path for one in ls.validate([tree / "codec-gzip-0", tree / "transactions-multi-segment-0"]).files))) == sorted(
-        filter(None, both)
-    )
+    assert sorted(
+        filter(None, (one.path for one in ls.validate([tree / "codec-gzip-0", tree / "transactions-multi-segment-0"]).files))
+    ) == sorted(filter(None, both))
     assert {Path(one.path or "").parent.name for one in ls.validate(tree, topic="codec-gzip").files} == {"codec-gzip-0", "."} - {"."}
     assert ls.validate([CODEC_FILE, DAMAGED]).state == "damaged"
     assert [one.state for one in ls.validate([CODEC_FILE, DAMAGED]).files] == ["clean", "damaged"]
