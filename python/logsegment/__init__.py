@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from logsegment._encode import CompressionPolicy, encode, encode_array
     from logsegment._inspect import Field, Problem, inspect
     from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
+    from logsegment._report import Report
     from logsegment._restore.restore import restore
     from logsegment._rewrite.account import Rewrite, RewriteRange, RewrittenFile
     from logsegment._rewrite.compact import compact
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from logsegment._rewrite.split_join import Arrangement, SegmentPart, join, split
     from logsegment._salvage import KeptRange, Salvage, salvage
     from logsegment._survey import LostRange, SafeRange
-    from logsegment._validate import Report
     from logsegment.analysis.committed_offsets import CommittedOffset, committed_offsets
     from logsegment.analysis.diff import diff
     from logsegment.analysis.find import find
@@ -84,7 +84,7 @@ _MODULES = {
     "logsegment._rewrite.selection": ("Selection",),
     "logsegment._salvage": ("KeptRange", "Salvage", "salvage"),
     "logsegment._survey": ("LostRange", "SafeRange"),
-    "logsegment._validate": ("Report",),
+    "logsegment._report": ("Report",),
     "logsegment.analysis.committed_offsets": ("CommittedOffset", "committed_offsets"),
     "logsegment.analysis.diff": ("diff",),
     "logsegment.analysis.find": ("find",),

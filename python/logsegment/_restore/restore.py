@@ -15,8 +15,9 @@ from logsegment._log_paths import snapshot_offset
 from logsegment._options import EVERY_FORMAT, OnError
 from logsegment._output import new_file, output_directory, write_file
 from logsegment._places import shown
+from logsegment._report import TORN
 from logsegment._storage import Keys, StorageOptions, reached
-from logsegment._validate import TORN, damage_in, error_of, validated
+from logsegment._validate import damage_in, error_of, validated
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import find_segments, found_in, is_gap
 

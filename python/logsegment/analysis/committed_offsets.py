@@ -9,9 +9,9 @@ from typing import Any, Unpack
 from logsegment._core import CommittedOffsets, Finding, SegmentFile, decode_files
 from logsegment._decode import with_findings
 from logsegment._options import EntryKeywords, OnError, PartitionOptions, ReadOptions
+from logsegment._report import is_damage
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case
-from logsegment._validate import is_damage
 from logsegment.analysis.results import LogSource, Results, partitions_of
 from logsegment.log.reader import PartitionReader, arranged
 

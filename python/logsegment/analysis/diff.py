@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from logsegment._core import BatchHeader, BufferFile, FileSource, Place, compare_records, different_columns, equal_rows
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._places import absolute
+from logsegment._report import is_unopened
 from logsegment._storage import NO_ACCESS, Access, Keys, StorageOptions, reached
-from logsegment._validate import is_unopened
 from logsegment.analysis.diff_pairs import Pair, chosen_pairs, pairs_of
 from logsegment.analysis.diff_sides import (
     BATCHING,

@@ -24,7 +24,8 @@ from logsegment._decode import decoded, with_findings
 from logsegment._errors import naming_file
 from logsegment._options import ReadOptions
 from logsegment._places import shown
-from logsegment._validate import TORN, is_damage, is_unreadable, validated
+from logsegment._report import TORN, is_damage, is_unreadable
+from logsegment._validate import validated
 from logsegment.analysis.counted_part import counted_part
 from logsegment.log.reader import arranged
 

@@ -23,9 +23,10 @@ from logsegment._options import (
     time_bounds,
 )
 from logsegment._places import shown
+from logsegment._report import TORN
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case
-from logsegment._validate import TORN, ensure_undamaged
+from logsegment._validate import ensure_undamaged
 from logsegment.analysis.results import LogSource, Partitions, Results, partitions_of
 from logsegment.log.reader import Part, PartitionReader, arranged
 

@@ -13,9 +13,9 @@ from logsegment._inspect import Field, inspect
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import CodecRegistry, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._places import shown
+from logsegment._report import UNOPENED, is_experimental, is_unreadable
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case, plain_values
-from logsegment._validate import UNOPENED, is_experimental, is_unreadable
 from logsegment.analysis.counted_part import counted_part, finding_row, records_below
 from logsegment.analysis.opened_batches import control_type_at, first_time_at
 from logsegment.analysis.recompression import Recompression, Recompressor

@@ -12,21 +12,22 @@ from typing import Any, Protocol, TypeAlias, Unpack
 from logsegment._core import EarlierProducers, FileSource, Finding, FoundSegments, Place, RecordedLogs, SegmentKeyError, validate_findings
 from logsegment._options import Depth, PartitionOptions, ReadOptions, SkippingKeywords
 from logsegment._places import absolute, directory_of, shown
+from logsegment._report import Report
 from logsegment._storage import Keys, StorageOptions, reached, reached_source
 from logsegment._survey import UNFINISHED, Survey
 from logsegment._text import count
-from logsegment._validate import Report, surveyed, validate_sidecars, validated
+from logsegment._validate import surveyed, validate_sidecars, validated
 from logsegment.analysis.inputs import InputSegment, found_of, in_range, input_of, opened
 from logsegment.log.log import Log
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import WORK, Topics, found_in
 
-#: Gets an error, and what cannot be read because of it.
-Failed: TypeAlias = Callable[[OSError | SegmentKeyError, str], object]
+#: Gets an error, and the log that cannot be read because of it, or the text of what is not checked.
+Failed: TypeAlias = Callable[[OSError | SegmentKeyError, InputSegment | str], object]
 _NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflated": 0}
 
 
-def _raise(error: OSError | SegmentKeyError, _name: str) -> object:
+def _raise(error: OSError | SegmentKeyError, _what: InputSegment | str) -> object:
     """Raise the error itself."""
     raise error
 
@@ -109,7 +110,8 @@ def validate(
         return validated(FileSource(place) if isinstance(place, str | os.PathLike) else place, depth, read)
     paths = [os.fspath(path) for path in (reached(one, storage_options, decryption_keys, layout) for one in several)]
     selection = topic, None if partition is None else int(partition)
-    return Report.of_files(LogValidation(paths, depth, read, selection=selection).reports())
+    files, left_out = found_in(paths, selection=selection, options=None)
+    return Report.of_files(LogValidation(paths, (list(map(input_of, files)), left_out), (depth, read)).reports())
 
 
 def _is_of_files(source: Any) -> bool:
@@ -125,12 +127,9 @@ class LogValidation:
 
     Args:
         paths: of files, directories and trees; patterns.
-        depth: see `validate`.
-        options: of the read.
-        selection: only partitions of this topic, or of these, and of this number.
-        found: the inputs of the paths and the findings about files that are not read, if the caller has them.
-        failed: called for a file that cannot be read, instead of raising the error.
-        unchecked: called for a directory whose other files cannot be read, likewise.
+        found: the inputs of the paths, and the findings about files that are not read.
+        how: the depth, and the options of the read.
+        failed: called for a log that cannot be read, and for a directory whose other files cannot be read, instead of raising the error.
 
     Attributes:
         segments: what is read, those of a directory in the order of their offsets.
@@ -139,23 +138,15 @@ class LogValidation:
     def __init__(
         self,
         paths: Sequence[str],
-        depth: Depth,
-        options: ReadOptions,
-        *,
-        selection: tuple[Topics, int | None] = (None, None),
-        found: tuple[Sequence[InputSegment], Sequence[Finding]] | None = None,
+        found: tuple[Sequence[InputSegment], Sequence[Finding]],
+        how: tuple[Depth, ReadOptions],
         failed: Failed = _raise,
-        unchecked: Failed = _raise,
     ) -> None:
-        if found is None:
-            files, left_out = found_in(list(paths), selection=selection, options=None)
-            found = list(map(input_of, files)), left_out
         self.segments = in_range(found[0], None, None)
         self._left_out = found[1]
         self._paths = paths
-        self._how = depth, options
+        self._how = how
         self._failed = failed
-        self._unchecked = unchecked
         self._before = previous_segments(self.segments)
         self._followed = frozenset(self._before.values())
         self._surveys: dict[str, Survey | None] = {}
@@ -181,7 +172,7 @@ class LogValidation:
                 try:
                     report = self._of_log(segment, next_segment, watcher)
                 except (OSError, SegmentKeyError) as error:
-                    self._failed(error, segment.name)
+                    self._failed(error, segment)
                 else:
                     yield report
             if directory is not None:
@@ -226,7 +217,7 @@ class LogValidation:
             # The log was reported already.
             return
         except OSError as error:
-            self._unchecked(error, f"{shown(directory)}: sidecar files not checked")
+            self._failed(error, f"{shown(directory)}: sidecar files not checked")
             return
         if report.findings:
             yield report.of_directory(shown(directory))
@@ -237,7 +228,7 @@ class LogValidation:
             try:
                 report = validate_sidecars([], [directory])
             except OSError as error:
-                self._unchecked(error, f"{shown(directory)}: checkpoint files not checked")
+                self._failed(error, f"{shown(directory)}: checkpoint files not checked")
                 continue
             if report.findings:
                 yield report.of_directory(shown(directory))

@@ -10,7 +10,7 @@ import click
 
 from logsegment._core import RecordBatchError, SegmentKeyError
 from logsegment._places import shown
-from logsegment._validate import is_unopened, is_unreadable
+from logsegment._report import is_unopened, is_unreadable
 from logsegment.analysis.diff import Comparison
 from logsegment.analysis.diff import diff as compare
 from logsegment.analysis.diff_sides import Difference

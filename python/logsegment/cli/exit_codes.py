@@ -15,8 +15,8 @@ import click
 
 from logsegment._core import InternalError, ManifestError, RecordBatchError, SegmentKeyError, StorageOptionError
 from logsegment._errors import without_file
+from logsegment._report import LIMIT, MISSING_PLUGIN, NO_DICTIONARY, is_unreadable
 from logsegment._survey import SWALLOWED
-from logsegment._validate import LIMIT, MISSING_PLUGIN, NO_DICTIONARY, is_unreadable
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.messages import say
 

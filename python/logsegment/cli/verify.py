@@ -12,7 +12,7 @@ import click
 from logsegment._core import Finding, SegmentKeyError
 from logsegment._options import Depth, ReadOptions, Unreadable
 from logsegment._places import shown
-from logsegment._validate import Report, is_unreadable
+from logsegment._report import Report, is_unreadable
 from logsegment.analysis.inputs import InputSegment
 from logsegment.analysis.validation import LogValidation
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, ending, words_of
@@ -93,17 +93,13 @@ def verify(options: VerifyArguments) -> int:
     read = ReadOptions(check_crc=not options.no_crc, strict_tail=options.strict_tail, unreadable=options.unreadable, **options.reading)
     with Progress(found[0], is_wanted=not options.quiet) as progress:
 
-        def failed(error: OSError | SegmentKeyError, name: str) -> None:
-            seen["unreadable"] += 1
+        def failed(error: OSError | SegmentKeyError, what: InputSegment | str) -> None:
+            seen["unreadable"] += isinstance(what, InputSegment)
             with progress.aside():
-                say(_unreadable(name, error))
-
-        def unchecked(error: OSError | SegmentKeyError, name: str) -> None:
-            with progress.aside():
-                say(f"{name}: {words_of(error)}")
+                say(f"{what}: {words_of(error)}" if isinstance(what, str) else _unreadable(what.name, error))
 
         paths = [path for path in options.paths if path != STDIN]
-        validation = LogValidation(paths, options.depth, read, found=found, failed=failed, unchecked=unchecked)
+        validation = LogValidation(paths, found, (options.depth, read), failed)
         indexes = MissingIndexes(validation.segments)
         for report in validation.reports(progress):
             seen.update(report.counts)

@@ -36,10 +36,11 @@ from logsegment._options import (
     time_bounds,
 )
 from logsegment._places import absolute, directory_of
+from logsegment._report import Report
 from logsegment._storage import Keys, StorageOptions, all_reached, reached
 from logsegment._text import count, listed
 from logsegment._typed_values import planned
-from logsegment._validate import Report, validate_segments
+from logsegment._validate import validate_segments
 from logsegment.log.reader import PartitionReader, arranged, committed_transactions
 from logsegment.log.segment import Entries, Segment, aborted_transactions
 from logsegment.segment_files.discovery import Paths, Topics, found_in, is_noted

@@ -39,9 +39,10 @@ from logsegment._options import (
     time_bounds,
 )
 from logsegment._places import absolute, is_stored
+from logsegment._report import Report
 from logsegment._storage import Keys, StorageOptions, reached
 from logsegment._typed_values import planned
-from logsegment._validate import Report, validate_segments
+from logsegment._validate import validate_segments
 from logsegment.log.reader import PartitionReader, alone, committed_transactions
 from logsegment.segment_files.discovery import find_segments, size_of
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry

@@ -11,8 +11,8 @@ from logsegment._decode import with_findings
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions, Timestamp, milliseconds
 from logsegment._places import shown
+from logsegment._report import is_damage
 from logsegment._text import camel_case
-from logsegment._validate import is_damage
 from logsegment.log.reader import arranged
 
 State = Literal["committed", "aborted", "open", "hanging", "unknown"]

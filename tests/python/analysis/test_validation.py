@@ -10,6 +10,7 @@ import pytest
 
 import corpus
 import logsegment as ls
+import tiered_corpus as tiered
 from cli_process import CODEC_FILE, DAMAGED, MODERN, run
 
 TRANSACTIONS = MODERN / "transactions-multi-segment-0"
@@ -47,9 +48,7 @@ def damaged_tree(root: Path) -> Path:
     return root
 
 
-@pytest.mark.parametrize(
-    "path", [TRANSACTIONS, corpus.CORPUS / "legacy-0.10.2.2/data", corpus.CORPUS / "tiered"], ids=lambda path: path.name
-)
+@pytest.mark.parametrize("path", [TRANSACTIONS, MODERN, corpus.CORPUS / "legacy-0.10.2.2/data", corpus.CORPUS / "legacy-0.7.2/data"])
 def test_a_directory_has_the_reports_of_the_command(path: Path):
     report = ls.validate(path)
     expected = summaries(path)
@@ -68,6 +67,16 @@ def test_a_damaged_tree_has_the_reports_of_the_command(tmp_path: Path):
     assert all(str(tree) in finding.path for finding in report.findings), "of several files each finding names its own"
     assert report.to_dict()["files"][0]["path"] == report.files[0].path
     assert sum(report.counts.values()) == len(report.findings)
+
+
+def test_uploads_have_the_reports_of_the_command(tmp_path: Path):
+    report = ls.validate(tiered.BUCKET, decryption_keys=tiered.KEYS)
+    assert report.ok
+    keys = []
+    for name, key in tiered.KEYS.items():
+        (tmp_path / name).write_bytes(key)
+        keys += ["--key-file", f"{name}={tmp_path / name}"]
+    assert [one.path for one in report.files] == [line["file"] for line in summaries(*keys, tiered.BUCKET)]
 
 
 def test_patterns_lists_and_selections_are_read_like_trees(tmp_path: Path):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from logsegment._core import Finding
-from logsegment._validate import is_damage, is_unopened, is_unreadable
+from logsegment._report import is_damage, is_unopened, is_unreadable
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, worst
 from logsegment.cli.messages import count, say

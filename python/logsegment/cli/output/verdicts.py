@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from logsegment._core import Finding
+from logsegment._report import TORN, Report, Why, is_unopened, limit_of, why
 from logsegment._survey import SWALLOWED, UNFINISHED, LostRange, SafeRange
-from logsegment._validate import TORN, Report, Why, is_unopened, limit_of, why
 from logsegment.cli.messages import Paper, count, show_json, show_json_lines
 from logsegment.cli.output.findings import folded, more_like_it
 

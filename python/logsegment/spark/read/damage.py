@@ -24,8 +24,8 @@ from logsegment._core import ArrowBatch, FileSource, Finding, InternalError, Rec
 from logsegment._decode import with_findings
 from logsegment._errors import hinting, in_file
 from logsegment._options import ReadOptions
+from logsegment._report import FAILED, is_unreadable
 from logsegment._text import count
-from logsegment._validate import FAILED, is_unreadable
 from logsegment.spark.options.read import ReadMode, SourceOptions, StreamOptions
 from logsegment.spark.task_errors import shown_alone
 
