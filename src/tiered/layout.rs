@@ -57,7 +57,7 @@ pub(super) trait Layout: fmt::Debug + Send + Sync {
 /// The known layouts. The first that has an upload counts.
 static KNOWN: [&dyn Layout; 3] = [&Aiven, &LocalTieredStorage, &Pinterest];
 
-/// Aiven's remote storage manager (TS-1 to TS-8).
+/// Aiven's remote storage manager (TS-1 to TS-5, TS-7, TS-8).
 #[derive(Debug)]
 struct Aiven;
 
