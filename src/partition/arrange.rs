@@ -8,6 +8,9 @@ use crate::log::{BatchTrust, Batches};
 use crate::model::RecordFormat;
 use crate::validate::Finding;
 
+/// Segments about which a store is asked at once.
+const MOST_AHEAD: usize = 16;
+
 /// Return the segments of partitions in the order of the offsets that they hold.
 ///
 /// A segment that contradicts its name gets the first offset of its batches as `base_offset`. Without `reports` it keeps the offsets that its
@@ -31,8 +34,9 @@ pub fn arranged(files: &[SegmentFile], reports: bool, storage: &dyn Storage) -> 
 /// # Errors
 /// As `arranged`.
 pub fn proven(file: SegmentFile, storage: &dyn Storage) -> Result<SegmentFile> {
-    let first = first_offset(&file, storage)?;
-    Ok(match misnamed(&file, first, None, storage)? {
+    let lookup = alone(&file);
+    let first = first_offset(&lookup, storage)?;
+    Ok(match misnamed(&lookup, first, None, storage)? {
         Some(finding) => placed(file, first, Some(finding), true),
         None => file,
     })
@@ -55,19 +59,23 @@ fn arranged_in_directory(files: &[SegmentFile], reports: bool, storage: &dyn Sto
             file.offsets = None;
         }
     }
-    let mut firsts = Vec::with_capacity(asked.len());
-    for file in &asked {
-        firsts.push(first_offset(file, storage)?);
+    let mut found = Vec::with_capacity(asked.len());
+    for (number, file) in asked.iter().enumerate() {
+        let upcoming = if number == 0 { 0..MOST_AHEAD } else { number + MOST_AHEAD - 1..number + MOST_AHEAD };
+        asked.iter().enumerate().skip(upcoming.start).take(upcoming.len()).for_each(|(_, next)| expect(next, storage));
+        let lookup = alone(file);
+        let first = first_offset(&lookup, storage)?;
+        found.push((first, misnamed(&lookup, first, files.get(number + 1), storage)?));
     }
-    if contradictions(&asked, &firsts, files, storage)?.iter().all(Option::is_none) {
+    if found.iter().all(|(_, finding)| finding.is_none()) {
         return Ok(files.to_vec());
     }
-    for (file, first) in asked.iter().zip(&mut firsts) {
+    for ((file, following), (first, finding)) in asked.iter().zip(files.iter().skip(1).map(Some).chain([None])).zip(&mut found) {
         *first = first_message(file, *first, storage)?;
+        *finding = misnamed(&alone(file), *first, following, storage)?;
     }
-    let found = contradictions(&asked, &firsts, files, storage)?;
-    let each = files.iter().zip(firsts).zip(found);
-    let mut placed: Vec<SegmentFile> = each.map(|((file, first), finding)| placed(file.clone(), first, finding, reports)).collect();
+    let each = files.iter().zip(found);
+    let mut placed: Vec<SegmentFile> = each.map(|(file, (first, finding))| placed(file.clone(), first, finding, reports)).collect();
     placed.sort_by_key(SegmentFile::base);
     let following: Vec<Option<i64>> = placed.iter().skip(1).map(|file| file.base_offset).collect();
     for (file, end) in placed.iter_mut().zip(&following) {
@@ -79,15 +87,12 @@ fn arranged_in_directory(files: &[SegmentFile], reports: bool, storage: &dyn Sto
     Ok(placed)
 }
 
-/// The finding of each segment that contradicts its name.
-fn contradictions(
-    asked: &[SegmentFile],
-    firsts: &[Option<i64>],
-    files: &[SegmentFile],
-    storage: &dyn Storage,
-) -> Result<Vec<Option<Finding>>> {
-    let following = files.iter().skip(1).map(Some).chain([None]);
-    asked.iter().zip(firsts).zip(following).map(|((file, first), following)| misnamed(file, *first, following, storage)).collect()
+/// Begins to fetch what is asked about a segment.
+fn expect(file: &SegmentFile, storage: &dyn Storage) {
+    if let Some(allowed) = file.offsets {
+        // The end of the last segment is not asked for.
+        storage.expect_ends(&file.path, file.known_size.filter(|_| allowed.end.is_some()));
+    }
 }
 
 /// A segment of a partition in which one contradicts its name.
@@ -104,12 +109,17 @@ fn placed(file: SegmentFile, first: Option<i64>, finding: Option<Finding>, repor
 }
 
 /// The finding of a segment that contradicts its name.
-fn misnamed(file: &SegmentFile, first: Option<i64>, following: Option<&SegmentFile>, storage: &dyn Storage) -> Result<Option<Finding>> {
+fn misnamed(
+    lookup: &SegmentLookup,
+    first: Option<i64>,
+    following: Option<&SegmentFile>,
+    storage: &dyn Storage,
+) -> Result<Option<Finding>> {
+    let file = &lookup.file;
     let (Some(allowed), Some(first)) = (file.offsets, first) else { return Ok(None) };
     if first >= allowed.start && allowed.end.is_none() {
         return Ok(None);
     }
-    let lookup = alone(file);
     let finding = unless_unreadable(lookup.misnamed(first, &allowed, storage))?.flatten();
     // The cleaner of a broker has merged the next segment into this one since the directory was listed.
     let is_gone = |following: &SegmentFile| !storage.is_there(&following.path);
@@ -129,9 +139,8 @@ fn first_message(file: &SegmentFile, first: Option<i64>, storage: &dyn Storage) 
 }
 
 /// Where the segment begins. A file that cannot be opened is for its reader to report.
-fn first_offset(file: &SegmentFile, storage: &dyn Storage) -> Result<Option<i64>> {
-    let Some(allowed) = file.offsets else { return Ok(None) };
-    let lookup = alone(file);
+fn first_offset(lookup: &SegmentLookup, storage: &dyn Storage) -> Result<Option<i64>> {
+    let Some(allowed) = lookup.file.offsets else { return Ok(None) };
     Ok(unless_unreadable(lookup.first_offset(&allowed, storage))?.flatten())
 }
 

@@ -89,6 +89,12 @@ pub trait Storage: Send + Sync {
         self.open(path, at_damage)
     }
 
+    /// Begin to fetch what look-ups of the front of a log ask for, and with its size those of its end: the last bytes and the `.index`. An error
+    /// is that of the question that follows. Only a storage where each question costs a request does so.
+    fn expect_ends(&self, path: &Path, size: Option<u64>) {
+        let _ = (path, size);
+    }
+
     /// The bytes from `start` to `end` (exclusive), or to the end of the file, to be read front to back.
     ///
     /// # Errors

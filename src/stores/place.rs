@@ -355,6 +355,11 @@ impl PlacedFile {
         }
     }
 
+    /// True if each request names the version of the file, so that no later question is needed.
+    pub fn is_checked_by_requests(&self) -> bool {
+        matches!(self, Self::Stored(file) if file.has_tag())
+    }
+
     /// Check that the file is still the one that was opened.
     ///
     /// # Errors

@@ -12,9 +12,13 @@ const LEAST: u64 = 64 << 10;
 /// Largest request: above this size, the latency of a request no longer matters.
 const MOST: u64 = 8 << 20;
 
-/// The bytes that were fetched last. Any thread may read them.
+/// The bytes that were fetched last, and those that were fetched ahead. Any thread may read them.
 #[derive(Debug)]
-pub struct Window(Mutex<Inner>);
+pub struct Window {
+    inner: Mutex<Inner>,
+    /// Bytes with their positions.
+    ahead: Vec<(u64, Bytes)>,
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -28,11 +32,16 @@ struct Inner {
 
 impl Default for Window {
     fn default() -> Self {
-        Self(Mutex::new(Inner { position: 0, bytes: Bytes::new(), size: LEAST / 2, is_damaged: false }))
+        Self::with(Vec::new())
     }
 }
 
 impl Window {
+    /// A window of a file of which some bytes are there already, each piece with its position.
+    pub fn with(ahead: Vec<(u64, Bytes)>) -> Self {
+        Self { inner: Mutex::new(Inner { position: 0, bytes: Bytes::new(), size: LEAST / 2, is_damaged: false }), ahead }
+    }
+
     /// Makes the next request a large one: what is wanted is known.
     pub fn expect_all(&self) {
         self.inner().size = MOST;
@@ -54,6 +63,9 @@ impl Window {
         if position >= end || to.is_empty() {
             return Ok(0);
         }
+        if let Some(bytes) = self.ahead.iter().map(|(start, bytes)| bytes_from(bytes, *start, position)).find(|bytes| !bytes.is_empty()) {
+            return Ok(copied(bytes, to));
+        }
         let mut window = self.inner();
         if window.from(position).is_empty() || (window.is_damaged && !skips_damage) {
             let size = window.next_size(position).max(as_u64(to.len()).min(MOST));
@@ -61,24 +73,18 @@ impl Window {
             let (bytes, is_damaged) = fetch(position, stop.saturating_sub(position))?;
             *window = Inner { position, bytes, size, is_damaged };
         }
-        let given = window.from(position);
-        let len = given.len().min(to.len());
-        if let (Some(to), Some(given)) = (to.get_mut(..len), given.get(..len)) {
-            to.copy_from_slice(given);
-        }
-        Ok(len)
+        Ok(copied(window.from(position), to))
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Inner {
     /// Returns the fetched bytes from a position on.
     fn from(&self, position: u64) -> &[u8] {
-        let Some(at) = position.checked_sub(self.position).and_then(|at| usize::try_from(at).ok()) else { return &[] };
-        self.bytes.get(at..).unwrap_or_default()
+        bytes_from(&self.bytes, self.position, position)
     }
 
     /// Returns the size of the next request: after the window twice the last size, elsewhere the smallest.
@@ -87,6 +93,21 @@ impl Inner {
         let is_near = self.bytes.is_empty() || (position >= end && position - end <= self.size);
         if is_near { self.size.saturating_mul(2).clamp(LEAST, MOST) } else { LEAST }
     }
+}
+
+/// Returns the bytes from `position` on of those that begin at `start`.
+fn bytes_from(bytes: &[u8], start: u64, position: u64) -> &[u8] {
+    let Some(at) = position.checked_sub(start).and_then(|at| usize::try_from(at).ok()) else { return &[] };
+    bytes.get(at..).unwrap_or_default()
+}
+
+/// Copies as many bytes as fit, and returns their number.
+fn copied(from: &[u8], to: &mut [u8]) -> usize {
+    let len = from.len().min(to.len());
+    if let (Some(to), Some(from)) = (to.get_mut(..len), from.get(..len)) {
+        to.copy_from_slice(from);
+    }
+    len
 }
 
 /// The end of a request of about `size` bytes, where requests of that size would meet.

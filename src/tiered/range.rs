@@ -9,10 +9,12 @@ use bytes::{Buf, Bytes};
 
 use super::chunk_table::Chunk;
 use super::chunks::{ChunkedFile, MOST_CHUNKS, MOST_FETCHED};
+use super::directory::open;
 use super::error::{Result, TieredError};
 use super::file::{Content, Part, TieredFile};
+use super::uri::Uri;
 use crate::interrupt::Interrupt;
-use crate::stores::{Pending, PlacedFile, StoredFile, StoredRange};
+use crate::stores::{Pending, PlacedFile, StoredFile, StoredRange, in_background};
 use crate::wire::as_u64;
 
 /// Bytes of the segment in a request, unless one chunk has more.
@@ -63,6 +65,41 @@ impl TieredRange {
         Self { file, interrupt, at: start, end, current: Bytes::new(), ahead, is_checked: false }
     }
 
+    /// Begin to open a file in a store and to fetch its first chunks: all of the range is wanted.
+    ///
+    /// # Errors
+    /// `Other`, if the system gives no threads.
+    pub fn begin(uri: Uri, start: u64, end: Option<u64>) -> crate::stores::Result<Pending<Result<Self>>> {
+        in_background(&uri.place.to_string(), move |interrupt| {
+            // The reader that takes the range has its own interrupt.
+            let mut range = Self::new(open(&uri, interrupt)?, start, end, Interrupt::default());
+            range.ahead = match range.ahead {
+                Ahead::Plain(stored, stop, counted) => Ahead::Plain(Box::new(stored.in_flight()?), stop, counted),
+                Ahead::Chunks(mut chunks) => {
+                    chunks.begin_all()?;
+                    Ahead::Chunks(chunks)
+                }
+                Ahead::None => Ahead::None,
+            };
+            Ok(range)
+        })
+    }
+
+    /// The same, which ends when it is not wanted any more.
+    #[must_use]
+    pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
+        let ahead = match self.ahead {
+            Ahead::Plain(stored, stop, counted) => Ahead::Plain(Box::new(stored.with_interrupt(interrupt.clone())), stop, counted),
+            ahead => ahead,
+        };
+        Self { interrupt, ahead, ..self }
+    }
+
+    /// The open file.
+    pub fn file(&self) -> &TieredFile {
+        &self.file
+    }
+
     /// Reads some bytes, as `Read::read` does, and what fetching them took. A reader that skips damage gets other bytes for those of a damaged
     /// chunk, and a finding.
     ///
@@ -100,7 +137,9 @@ impl TieredRange {
         }
         if len == 0 && !to.is_empty() && !self.is_checked {
             self.is_checked = true;
-            self.file.ensure_same(&self.interrupt)?;
+            if !self.file.is_checked_by_requests() {
+                self.file.ensure_same(&self.interrupt)?;
+            }
         }
         Ok((len, part))
     }
@@ -163,6 +202,12 @@ impl ChunksAhead {
             part.fetched += fetched;
             self.taken += 1;
         }
+        self.begin()
+    }
+
+    /// Begins to fetch as many chunks as are fetched ahead at most.
+    fn begin_all(&mut self) -> Result<()> {
+        self.taken = MOST_PENDING - 1;
         self.begin()
     }
 

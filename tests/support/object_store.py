@@ -63,6 +63,9 @@ class Handler(BaseHTTPRequestHandler):
     root: Path
     is_one: bool
     protocol_version = "HTTP/1.1"
+    # Without these an answer in two packets takes 40 ms: the second one waits until the client confirms the first one.
+    wbufsize = 64 << 10
+    disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
         bucket, key = self._place(self.path)

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from itertools import chain, groupby, takewhile
 
 import click
 
@@ -34,6 +34,8 @@ from logsegment.cli.output.verdicts import FileVerdict, write_json, write_words
 from logsegment.segment_files.discovery import WORK
 from logsegment.stores.uri import absolute, directory_of, shown
 
+#: Segments that the core may open before they are read.
+MOST_AHEAD = 4
 _NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflated": 0}
 
 
@@ -140,13 +142,14 @@ class _Logs:
 
     def verdicts(self, seen: Counter[str]) -> Iterator[FileVerdict]:
         """Yield the verdicts about logs that can be read; count the others."""
-        following = iter([*self._segments[1:], None])
+        number = 0
         for directory, group in groupby(self._segments, _listed_in):
             segments = list(group)
             for segment in segments:
                 self._progress.begin(segment)
+                number += 1
                 try:
-                    verdict = self._verdict(segment, next(following))
+                    verdict = self._verdict(segment, self._segments[number : number + MOST_AHEAD])
                 except UNREADABLES as error:
                     seen["unreadable"] += 1
                     with self._progress.aside():
@@ -157,7 +160,7 @@ class _Logs:
                 # The headers of the logs are kept until now.
                 self.beside += _beside(directory, segments, self._recorded, self._progress)
 
-    def _verdict(self, segment: InputSegment, following: InputSegment | None) -> FileVerdict:
+    def _verdict(self, segment: InputSegment, following: Sequence[InputSegment]) -> FileVerdict:
         earlier = self._producers.pop(self._before.get(segment.path, ""), EarlierProducers())
         verdict = self._validated(segment, following, earlier)
         self._surveys[segment.path] = verdict.survey
@@ -166,7 +169,7 @@ class _Logs:
         verdict.report.findings.extend(border_findings(before, segment, verdict.survey))
         return verdict
 
-    def _validated(self, segment: InputSegment, following: InputSegment | None, earlier: EarlierProducers) -> FileVerdict:
+    def _validated(self, segment: InputSegment, following: Sequence[InputSegment], earlier: EarlierProducers) -> FileVerdict:
         options, reading = self._options, self._options.reading
         if segment.is_of_0_7 and reading["format"] == "auto":
             # Read front to back for its progress, a source has no name that says so.
@@ -182,7 +185,7 @@ class _Logs:
                 is_followed=segment.path in self._followed,
                 earlier=earlier,
                 recorded=self._recorded if segment.is_listed else None,
-                next_file=None if following is None or not following.is_listed else _source(following),
+                next_files=[source for one in takewhile(lambda one: one.is_listed, following) if (source := _source(one))],
             )
         report = surveyed(file if segment.is_regular else source, (options.depth, read), checked)
         if segment.file is not None and segment.file.finding is not None:

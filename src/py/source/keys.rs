@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::py::errors::SegmentKeyError;
+use crate::stores::{StoreError, StoreErrorKind};
 use crate::tiered::{DataKey, Encryption, Keys, Result, TieredError, UnwrapKey};
 
 /// The function that decrypts data keys.
@@ -31,11 +32,15 @@ struct KeyRing(String);
 
 impl UnwrapKey for KeyRing {
     fn unwrap_key(&self, encryption: &Encryption, name: &str) -> Result<DataKey> {
-        let unwrapped = Python::attach(|py| {
+        // A file may be opened ahead in another thread, while Python ends.
+        let unwrapped = Python::try_attach(|py| {
             let unwrap = UNWRAP.get().ok_or_else(|| PyValueError::new_err("no key ring"))?;
             let wrapped = PyBytes::new(py, &encryption.wrapped_key);
             unwrap.call1(py, (&self.0, &encryption.key_id, wrapped, name))?.extract::<Vec<u8>>(py)
         });
+        let Some(unwrapped) = unwrapped else {
+            return Err(StoreError::new(StoreErrorKind::Interrupted, name, "interrupted").into());
+        };
         match unwrapped {
             Ok(key) => DataKey::new(&key).ok_or_else(|| TieredError::Key(format!("{name}: its data key is not of AES-256"))),
             Err(error) => Err(Python::attach(|py| {

@@ -4,11 +4,13 @@ pub mod buffer;
 pub mod file_object;
 pub mod keys;
 pub mod local_paths;
+pub mod lookups_ahead;
 pub mod paths;
 pub mod recorded;
 pub mod sidecars;
 pub mod storage;
 pub mod store;
+pub mod upcoming;
 pub mod uris;
 
 use std::path::PathBuf;
@@ -113,10 +115,10 @@ impl FileSource {
         OpenedSource { source, is_repeatable: true, kafka_07, segment }
     }
 
-    /// Begin to open the file, which is read after the one that was opened last.
-    pub fn expect(&self, signals: &Arc<Signals>) {
-        if store::is_stored(&self.path) {
-            store::StoredRange::expect(&self.path, self.start, self.end, signals);
+    /// Begin to open the first of these files, which are read next in this order.
+    pub fn expect<'a>(files: impl IntoIterator<Item = &'a Self>, signals: &Signals) {
+        for file in files.into_iter().take(upcoming::MOST_AHEAD).take_while(|file| store::is_stored(&file.path)) {
+            signals.upcoming().begin(&file.path, (file.start, file.end));
         }
     }
 

@@ -13,15 +13,17 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{LostRanges, Source};
+use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::log::bounds::first_valid_entry;
 use crate::log::{ReadAt, RecordedHeaders, Recording};
 use crate::model::UploadOffsets;
 use crate::py::errors::{self, RecordBatchError};
 use crate::py::finding;
-use crate::py::interrupt::{Signals, Upcoming};
+use crate::py::interrupt::Signals;
+use crate::py::source::upcoming::UpcomingRange;
 use crate::py::source::{keys, uris};
-use crate::stores::{self, Location, Place, PlaceEntry, StorageOptions, StoreError, StoreErrorKind, StoredFile};
+use crate::stores::{self, FileEnds, Location, Place, PlaceEntry, StorageOptions, StoreError, StoreErrorKind, StoredFile};
 use crate::tiered::{self, Part, TieredFile, TieredRange, Uri};
 use crate::validate::lost_ranges;
 use crate::wire::as_u64;
@@ -68,10 +70,7 @@ impl StoredLog {
             }
             None if is_uploaded(uri) => {
                 let opened = uploaded(signals, uri, || tiered::open(&upload_at(uri)?, &signals.interrupt()))?;
-                // What a broker wrote is in order all the same.
-                let offsets = opened.offsets.unwrap_or(UploadOffsets { start: i64::MIN, end: None });
-                let size = opened.size();
-                (Object::Uploaded(Box::new(opened)), size, Some(offsets))
+                return Ok(Self::of_upload(uri, opened, signals));
             }
             None => kept(signals, uri, |py| {
                 let object = module(py)?.call_method1(intern!(py, "open_file"), (text(uri),))?;
@@ -80,6 +79,21 @@ impl StoredLog {
             })?,
         };
         Ok(Self::of(uri, object, end, upload, signals))
+    }
+
+    /// A file of which some bytes are there already.
+    pub fn of_ends(uri: &Path, FileEnds { file, pieces }: FileEnds, signals: &Arc<Signals>) -> Self {
+        let (end, window) = (file.size(), stores::Window::with(pieces));
+        let (object, losses) = (Object::Stored(Box::new(file)), Arc::default());
+        let opened = Arc::new(Opened { object, losses, upload: None, uri: uri.to_owned(), window });
+        Self { opened, end, signals: Arc::clone(signals), is_recovering: false }
+    }
+
+    fn of_upload(uri: &Path, file: TieredFile, signals: &Arc<Signals>) -> Self {
+        // What a broker wrote is in order all the same.
+        let offsets = file.offsets.unwrap_or(UploadOffsets { start: i64::MIN, end: None });
+        let size = file.size();
+        Self::of(uri, Object::Uploaded(Box::new(file)), size, Some(offsets), signals)
     }
 
     fn of(uri: &Path, object: Object, end: u64, upload: Option<UploadOffsets>, signals: &Arc<Signals>) -> Self {
@@ -196,36 +210,35 @@ impl StoredRange {
     /// # Errors
     /// When the store does not give the file.
     pub fn open(uri: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>) -> io::Result<Self> {
-        if let Some(range) = signals.expected(uri, (start, end)) {
-            let range = asked(signals, || range.answer(&shown(uri), &signals.interrupt()))?.with_interrupt(signals.interrupt());
-            let file = range.file().clone();
-            let log = StoredLog::of(uri, Object::Stored(Box::new(file.clone())), file.size(), None, signals);
-            let log = if let Some(end) = end { log.up_to(end) } else { log };
-            return Ok(Self { log, at: start, is_checked: false, ahead: Ahead::Stored(Box::new(range), (0, 0)) });
-        }
-        let log = StoredLog::open(uri, signals)?;
-        let ahead = match &log.opened.object {
-            Object::Stored(file) => {
-                let range = stores::StoredRange::new(StoredFile::clone(file), start, end, signals.interrupt());
-                Ahead::Stored(Box::new(range), (0, 0))
+        let interrupt = signals.interrupt();
+        let (log, ahead) = match signals.upcoming().take(uri, (start, end)) {
+            Some(UpcomingRange::Stored(range)) => {
+                let range = asked(signals, || range.answer(&shown(uri), &interrupt))?.with_interrupt(interrupt);
+                let file = range.file().clone();
+                let log = StoredLog::of(uri, Object::Stored(Box::new(file.clone())), file.size(), None, signals);
+                (log, Ahead::Stored(Box::new(range), (0, 0)))
             }
-            Object::Uploaded(file) => {
-                let range = TieredRange::new(TieredFile::clone(file), start, end, signals.interrupt());
-                Ahead::Uploaded(Box::new(range))
+            Some(UpcomingRange::Uploaded(range)) => {
+                let range = uploaded(signals, uri, || range.answer(&shown(uri), &interrupt)?)?.with_interrupt(interrupt);
+                (StoredLog::of_upload(uri, range.file().clone(), signals), Ahead::Uploaded(Box::new(range)))
             }
-            Object::Python(_) => Ahead::None,
+            None => {
+                let log = StoredLog::open(uri, signals)?;
+                let ahead = match &log.opened.object {
+                    Object::Stored(file) => {
+                        let range = stores::StoredRange::new(StoredFile::clone(file), start, end, interrupt);
+                        Ahead::Stored(Box::new(range), (0, 0))
+                    }
+                    Object::Uploaded(file) => {
+                        Ahead::Uploaded(Box::new(TieredRange::new(TieredFile::clone(file), start, end, interrupt)))
+                    }
+                    Object::Python(_) => Ahead::None,
+                };
+                (log, ahead)
+            }
         };
         let log = if let Some(end) = end { log.up_to(end) } else { log };
         Ok(Self { log, at: start, is_checked: false, ahead })
-    }
-
-    /// Begins to open a range that is read next, and to fetch its first bytes. A failure is met again when it is opened.
-    pub fn expect(uri: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>) {
-        if let Some(Ok(location)) = located(uri).filter(|_| is_stored(uri))
-            && let Ok(range) = stores::StoredRange::begin(&location, start, end, &signals.interrupt())
-        {
-            signals.expect(Upcoming { path: uri.to_owned(), bounds: (start, end), range });
-        }
     }
 
     /// The range as a source; only the thread that asks for records may call Python code.
@@ -279,6 +292,16 @@ impl Read for StoredRange {
         }
         Ok(len)
     }
+}
+
+/// Begins to open a range that is read next, and to fetch its first bytes; `None` where that is not possible, or costs no request.
+pub(super) fn begin_range(uri: &Path, (start, end): (u64, Option<u64>)) -> Option<UpcomingRange> {
+    if is_uploaded(uri) {
+        let upload = upload_at(uri).ok().filter(|upload| upload.place.is_stored())?;
+        return TieredRange::begin(upload, start, end).ok().map(UpcomingRange::Uploaded);
+    }
+    let location = located(uri).filter(|_| is_stored(uri))?.ok()?;
+    stores::StoredRange::begin(&location, start, end, &Interrupt::default()).ok().map(UpcomingRange::Stored)
 }
 
 /// True for a URI of a store. The Python layer brings all other URIs into this form or to a path of this machine.

@@ -1,0 +1,57 @@
+//! Files of stores that a call reads next. They are opened, and their first bytes fetched, while another file is read.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::store;
+use crate::stores::{self, Pending};
+use crate::tiered::{self, TieredRange};
+
+/// Files that are opened ahead. Each has at most 64 MiB in flight, or fetched and not read.
+pub const MOST_AHEAD: usize = 4;
+
+/// A range of a file that is being opened.
+pub enum UpcomingRange {
+    /// Of a store.
+    Stored(Pending<stores::StoredRange>),
+    /// Of an upload.
+    Uploaded(Pending<tiered::Result<TieredRange>>),
+}
+
+/// Path, first byte and end (exclusive) of a range.
+type Key = (PathBuf, (u64, Option<u64>));
+
+/// The files that are read next, in their order.
+#[derive(Default)]
+pub struct UpcomingFiles(Mutex<VecDeque<(Key, UpcomingRange)>>);
+
+impl UpcomingFiles {
+    /// Begin to open a range, unless it was begun. The error of a file that cannot be opened is raised when the file is read.
+    pub fn begin(&self, path: &Path, bounds: (u64, Option<u64>)) {
+        let mut files = self.files();
+        if files.iter().any(|((known, own), _)| known == path && *own == bounds) {
+            return;
+        }
+        if let Some(range) = store::begin_range(path, bounds) {
+            files.push_back(((path.to_owned(), bounds), range));
+        }
+    }
+
+    /// Take a range that was begun. Those before it are not read any more.
+    pub fn take(&self, path: &Path, bounds: (u64, Option<u64>)) -> Option<UpcomingRange> {
+        let mut files = self.files();
+        let at = files.iter().position(|((known, own), _)| known == path && *own == bounds)?;
+        files.drain(..=at).next_back().map(|(_, range)| range)
+    }
+
+    /// Take the files of another call.
+    pub fn take_all(&self, other: &Self) {
+        let taken = std::mem::take(&mut *other.files());
+        *self.files() = taken;
+    }
+
+    fn files(&self) -> MutexGuard<'_, VecDeque<(Key, UpcomingRange)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
