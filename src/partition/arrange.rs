@@ -109,12 +109,7 @@ fn placed(file: SegmentFile, first: Option<i64>, finding: Option<Finding>, repor
 }
 
 /// The finding of a segment that contradicts its name.
-fn misnamed(
-    lookup: &SegmentLookup,
-    first: Option<i64>,
-    following: Option<&SegmentFile>,
-    storage: &dyn Storage,
-) -> Result<Option<Finding>> {
+fn misnamed(lookup: &SegmentLookup, first: Option<i64>, following: Option<&SegmentFile>, storage: &dyn Storage) -> Result<Option<Finding>> {
     let file = &lookup.file;
     let (Some(allowed), Some(first)) = (file.offsets, first) else { return Ok(None) };
     if first >= allowed.start && allowed.end.is_none() {

@@ -56,7 +56,16 @@ impl StoredFile {
     /// `NotFound`, `ShortRead`, and those of the store.
     pub fn read_small(location: &Location, most: u64, interrupt: &Interrupt) -> Result<Bytes, StoreError> {
         let store = open(location, interrupt)?;
-        wait(&location.to_string(), interrupt, Self::read_whole(store, location.clone(), most))
+        wait(&location.to_string(), interrupt, Self::range_of(store, location.clone(), 0..most))
+    }
+
+    /// Return the bytes of a range of a file, fewer only at the end of the file, with one request.
+    ///
+    /// # Errors
+    /// `NotFound`, `ShortRead`, and those of the store.
+    pub fn read_range(location: &Location, range: Range<u64>, interrupt: &Interrupt) -> Result<Bytes, StoreError> {
+        let store = open(location, interrupt)?;
+        wait(&location.to_string(), interrupt, Self::range_of(store, location.clone(), range))
     }
 
     /// Begin to read a small file; see `read_small`.
@@ -65,27 +74,27 @@ impl StoredFile {
     /// `Invalid`, and those of opening the store.
     pub fn begin_small(location: &Location, most: u64, interrupt: &Interrupt) -> Result<Pending<Bytes>, StoreError> {
         let store = open(location, interrupt)?;
-        Ok(Pending::begin(&handle(&location.to_string())?, Self::read_whole(store, location.clone(), most)))
+        Ok(Pending::begin(&handle(&location.to_string())?, Self::range_of(store, location.clone(), 0..most)))
     }
 
-    async fn read_whole(store: Store, location: Location, most: u64) -> Result<Bytes, StoreError> {
+    async fn range_of(store: Store, location: Location, range: Range<u64>) -> Result<Bytes, StoreError> {
         // HDFS has no range that ends after the end of a file.
         if store.hdfs.is_none() {
-            match ranged(&store, &path_of(&location)?, 0..most).await.map_err(|error| store.error(&error, &location)) {
+            match ranged(&store, &path_of(&location)?, range.clone()).await.map_err(|error| store.error(&error, &location)) {
                 Ok(answer) => {
-                    let wanted = answer.meta.size.min(most);
+                    let wanted = answer.meta.size.min(range.end).saturating_sub(range.start);
                     let bytes = answer.bytes().await.map_err(|error| store.error(&error, &location))?;
                     count_range(as_u64(bytes.len()));
-                    return if as_u64(bytes.len()) == wanted { Ok(bytes) } else { Err(short(&location, wanted, 0)) };
+                    return if as_u64(bytes.len()) == wanted { Ok(bytes) } else { Err(short(&location, wanted, range.start)) };
                 }
-                // Of an empty file there is no range.
+                // After the end of a file there is no range.
                 Err(error) if error.kind == StoreErrorKind::Other => {}
                 Err(error) => return Err(error),
             }
         }
         let file = Self::asked(store, location).await?;
-        let end = file.size.min(most);
-        file.fetch(0..end).await
+        let range = range.start.min(file.size)..range.end.min(file.size);
+        file.fetch(range).await
     }
 
     /// Opens a file and fetches its first bytes, at most `most` of them, with one request.

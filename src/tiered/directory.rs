@@ -14,6 +14,7 @@ use super::file::{Content, LostFile, TieredFile};
 use super::manifest::Index;
 use super::names::{CHECKPOINT, EPOCH_SUFFIXES, LOG, MANIFEST, ObjectName, PartitionName, broker_offset, cut_name, snapshot_offset};
 use super::objects::{MOST_INDEX, SegmentObjects};
+use super::sidecars::{KnownManifest, Sidecars};
 use super::upload::{FoundUpload, offsets_in};
 use super::uri::Uri;
 use super::valid_batches::first_reaching;
@@ -65,7 +66,12 @@ pub fn open(uri: &Uri, interrupt: &Interrupt) -> Result<TieredFile> {
 /// # Errors
 /// As `open`.
 pub fn read(uri: &Uri, most: u64, interrupt: &Interrupt) -> Result<Option<Bytes>> {
-    let file = File::of(uri);
+    read_within(&File::of(uri), most, interrupt)
+}
+
+/// Reads a small file; see `read`.
+pub(super) fn read_within(file: &File<'_>, most: u64, interrupt: &Interrupt) -> Result<Option<Bytes>> {
+    let uri = file.uri;
     if file.is_log() {
         return file.log(interrupt)?.read(0, most, false, interrupt).map(|part| Some(part.bytes));
     }
@@ -84,7 +90,11 @@ pub fn read(uri: &Uri, most: u64, interrupt: &Interrupt) -> Result<Option<Bytes>
 /// # Errors
 /// `Undecided` if two uploads overlap and have different records; those of the store.
 pub fn entries(uri: &Uri, interrupt: &Interrupt) -> Result<Vec<PlaceEntry>> {
-    let view = View::of(&uri.place, &uri.keys, None, false, interrupt)?;
+    entries_of(&*View::of(&uri.place, &uri.keys, None, false, interrupt)?, uri, interrupt)
+}
+
+/// Returns the content of a directory by its view; see `entries`.
+pub(super) fn entries_of(view: &View, uri: &Uri, interrupt: &Interrupt) -> Result<Vec<PlaceEntry>> {
     if let Some(known) = view.entries.get() {
         return Ok(known.clone());
     }
@@ -96,7 +106,7 @@ pub fn entries(uri: &Uri, interrupt: &Interrupt) -> Result<Vec<PlaceEntry>> {
     };
     if !view.found.is_empty() {
         for candidate in view.read()? {
-            sizes(uri, candidate, &view, interrupt)?.into_iter().for_each(|(name, size)| add(name, size));
+            sizes(uri, candidate, view, interrupt)?.into_iter().for_each(|(name, size)| add(name, size));
         }
         view.snapshots()?.keys().for_each(|offset| add(format!("{offset:020}.snapshot"), 0));
         let has_epochs = |candidate: &FoundUpload| {
@@ -176,17 +186,24 @@ pub fn segment_at(log: &Uri, interrupt: &Interrupt) -> Result<Option<UploadedSeg
 }
 
 /// A file of a log directory, and the object that it is read from.
-struct File<'a> {
+pub(super) struct File<'a> {
     uri: &'a Uri,
     directory: Place,
     name: String,
     parts: Option<ObjectName>,
+    /// What was read of the directory, if it is not looked at again.
+    known: Option<&'a Sidecars>,
 }
 
 impl<'a> File<'a> {
     fn of(uri: &'a Uri) -> Self {
         let name = uri.place.name();
-        Self { uri, directory: uri.place.parent(), parts: ObjectName::parse(&name), name }
+        Self { uri, directory: uri.place.parent(), parts: ObjectName::parse(&name), name, known: None }
+    }
+
+    /// The file of a directory of which the listing and the manifests were read.
+    pub(super) fn known(uri: &'a Uri, sidecars: &'a Sidecars) -> Self {
+        Self { known: Some(sidecars), ..Self::of(uri) }
     }
 
     fn is_log(&self) -> bool {
@@ -197,14 +214,22 @@ impl<'a> File<'a> {
     fn objects(&self, interrupt: &Interrupt) -> Result<Option<SegmentObjects>> {
         let is_of_segment = |parts: &&ObjectName| parts.suffix == LOG || Index::of_suffix(&parts.suffix).is_some();
         let Some(parts) = self.parts.as_ref().filter(is_of_segment) else { return Ok(None) };
-        match SegmentObjects::open(&self.directory, parts, &self.uri.keys, None, interrupt) {
+        let manifest = match self.known.map(|known| known.manifest_of(parts)) {
+            Some(KnownManifest::Missing) => return Ok(None),
+            Some(KnownManifest::Valid(manifest)) => Some(manifest),
+            Some(KnownManifest::Unread) | None => None,
+        };
+        match SegmentObjects::open(&self.directory, parts, &self.uri.keys, manifest, interrupt) {
             Err(error) if error.is_missing() => Ok(None),
             found => found.map(Some),
         }
     }
 
     fn view(&self, interrupt: &Interrupt) -> Result<Arc<View>> {
-        View::of(&self.directory, &self.uri.keys, None, false, interrupt)
+        match self.known {
+            Some(known) => Ok(Arc::clone(&known.view)),
+            None => View::of(&self.directory, &self.uri.keys, None, false, interrupt),
+        }
     }
 
     /// Opens a log, up to its cut.

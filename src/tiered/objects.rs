@@ -11,6 +11,7 @@ use super::error::{ManifestError, Result, TieredError};
 use super::keys::{DataKey, Keys};
 use super::manifest::{Index, IndexRange, Manifest};
 use super::names::{INDEXES, LOG, MANIFEST, ObjectName};
+use super::several::asked;
 use super::uri::Uri;
 use crate::interrupt::Interrupt;
 use crate::stores::{Place, PlaceEntry, StoreError, StoreErrorKind};
@@ -139,7 +140,7 @@ impl SegmentObjects {
         if size == 0 {
             return Ok((place, Some(Bytes::new())));
         }
-        let stored = place.open(interrupt)?.read(position..position.saturating_add(size), interrupt)?;
+        let stored = place.read_range(position..position.saturating_add(size), interrupt)?;
         if as_u64(stored.len()) < size {
             let text = format!("{place}: the {} index is lost: the object ends before its end", index.member());
             return Err(TieredError::chunk(text));
@@ -182,13 +183,21 @@ fn objects_of(log: &Uri, interrupt: &Interrupt) -> Result<Option<SegmentObjects>
     }
 }
 
-/// Return the indexes of an upload that cannot be read: the path that each would have as a file of a log directory, and a finding.
+/// Return the indexes of uploads that cannot be read: the path that each would have as a file of a log directory, and a finding.
 ///
-/// The list is empty if the manifest or a key is wrong: a read of the log reports that.
+/// There are none of an upload with a wrong manifest or key: a read of the log reports that.
 ///
 /// # Errors
 /// Those of the store.
-pub fn lost_indexes(log: &Uri, interrupt: &Interrupt) -> Result<Vec<(String, Finding)>> {
+pub fn lost_indexes(logs: &[Uri], interrupt: &Interrupt) -> Result<Vec<(String, Finding)>> {
+    let is_stored = logs.iter().any(|log| log.place.is_stored());
+    // The error of the first upload counts, whichever comes first.
+    let found = asked(is_stored, logs, interrupt, |log, interrupt| Ok(lost_indexes_of(log, interrupt)))?;
+    let found: Result<Vec<_>> = found.into_iter().collect();
+    Ok(found?.into_iter().flatten().collect())
+}
+
+fn lost_indexes_of(log: &Uri, interrupt: &Interrupt) -> Result<Vec<(String, Finding)>> {
     let Some(objects) = objects_of(log, interrupt)? else { return Ok(Vec::new()) };
     let mut lost = Vec::new();
     for index in Index::ALL {

@@ -84,7 +84,7 @@ def with_lost_indexes(findings: Sequence[Finding], logs: Sequence[str]) -> list[
     Raises:
         OSError: if an object cannot be read.
     """
-    lost = [found for log in logs for found in lost_indexes(log[:])]
+    lost = lost_indexes([log[:] for log in logs])
     replaced = {path for path, _ in lost} | set(filter(None, map(_never_uploaded, logs)))
     kept = [finding for finding in findings if finding.path.rpartition("@")[0] not in replaced]
     return [*kept, *(finding for _, finding in lost)]

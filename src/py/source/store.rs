@@ -229,9 +229,7 @@ impl StoredRange {
                         let range = stores::StoredRange::new(StoredFile::clone(file), start, end, interrupt);
                         Ahead::Stored(Box::new(range), (0, 0))
                     }
-                    Object::Uploaded(file) => {
-                        Ahead::Uploaded(Box::new(TieredRange::new(TieredFile::clone(file), start, end, interrupt)))
-                    }
+                    Object::Uploaded(file) => Ahead::Uploaded(Box::new(TieredRange::new(TieredFile::clone(file), start, end, interrupt))),
                     Object::Python(_) => Ahead::None,
                 };
                 (log, ahead)

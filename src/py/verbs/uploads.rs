@@ -32,13 +32,15 @@ pub fn uploads(py: Python<'_>, uri: &str) -> PyResult<Vec<UploadRow>> {
     Ok(asked(py, uri, tiered::uploads)?.into_iter().map(row).collect())
 }
 
-/// Return the indexes of an upload that cannot be read: the path that each would have next to a log, and a finding.
+/// Return the indexes of uploads that cannot be read: the path that each would have next to a log, and a finding.
 ///
 /// Raises:
 ///     OSError: if an object cannot be read.
 #[pyfunction]
-pub fn lost_indexes(py: Python<'_>, uri: &str) -> PyResult<Vec<(String, Finding)>> {
-    let lost = asked(py, uri, tiered::lost_indexes)?;
+pub fn lost_indexes(py: Python<'_>, uris: Vec<String>) -> PyResult<Vec<(String, Finding)>> {
+    let logs: tiered::Result<Vec<Uri>> = uris.iter().map(|uri| upload_at(Path::new(uri))).collect();
+    let logs = logs.map_err(|error| errors::tiered_error(py, &error))?;
+    let lost = answered(py, |interrupt| tiered::lost_indexes(&logs, interrupt))?;
     Ok(lost.iter().map(|(path, finding)| (path.clone(), Finding::from(finding))).collect())
 }
 

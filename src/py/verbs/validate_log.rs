@@ -67,7 +67,8 @@ pub fn validate_log(
             let goes_on = base.is_some() && next.is_some_and(|(_, base, ..)| base.is_some());
             let is_followed = next.is_some() || (is_followed && index + 1 == files.len());
             let file = FileSource::segment_of(path.clone(), *segment).followed_by(*next_offset);
-            let ahead: Vec<_> = files.iter().skip(index + 1).take(MOST_AHEAD).map(|(path, ..)| FileSource::segment_of(path.clone(), None)).collect();
+            let ahead: Vec<_> =
+                files.iter().skip(index + 1).take(MOST_AHEAD).map(|(path, ..)| FileSource::segment_of(path.clone(), None)).collect();
             py.detach(|| FileSource::expect(&ahead, &signals));
             let mut opened = recorded.open(&file, &signals).map_err(|error| paths::raised(py, &error, path, &signals))?;
             let mut own_decode = decode.clone();
