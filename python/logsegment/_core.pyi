@@ -68,6 +68,7 @@ __all__ = [
     "encode",
     "EarlierProducers",
     "RecordedLogs",
+    "UpcomingFiles",
     "validate_findings",
     "findings_table",
     "header_totals",
@@ -901,7 +902,7 @@ class PartitionReader:
     def read(self, notes: Sequence[Finding] = ...) -> RecordStream: ...
 
 def arranged(files: Sequence[SegmentFile], *, reports: bool, alone: bool = False) -> list[SegmentFile]: ...
-def decode(source: Any, options: ReadOptions, *, file: FileSource | None = None) -> RecordStream: ...
+def decode(source: Any, options: ReadOptions, *, file: FileSource | None = None, upcoming: UpcomingFiles | None = None) -> RecordStream: ...
 def batch_stream(source: Any, options: ReadOptions, *, file: FileSource | None = None) -> RecordStream: ...
 def encode(
     table: Any,
@@ -919,6 +920,11 @@ class EarlierProducers:
 @final
 class RecordedLogs:
     def __new__(cls) -> Self: ...
+
+@final
+class UpcomingFiles:
+    def __new__(cls) -> Self: ...
+    def expect(self, files: Sequence[FileSource]) -> None: ...
 
 def validate_findings(
     source: Any,

@@ -1,15 +1,12 @@
 //! The order of the segments of a partition by the offsets that they hold (SEG-1).
 
-use super::storage::{AtDamage, Storage};
+use super::storage::{AtDamage, Ends, Storage, newly_near};
 use super::{SegmentFile, SegmentLookup};
 use crate::decode::OffsetRange;
 use crate::error::Result;
 use crate::log::{BatchTrust, Batches};
 use crate::model::RecordFormat;
 use crate::validate::Finding;
-
-/// Segments about which a store is asked at once.
-const MOST_AHEAD: usize = 16;
 
 /// Return the segments of partitions in the order of the offsets that they hold.
 ///
@@ -61,8 +58,7 @@ fn arranged_in_directory(files: &[SegmentFile], reports: bool, storage: &dyn Sto
     }
     let mut found = Vec::with_capacity(asked.len());
     for (number, file) in asked.iter().enumerate() {
-        let upcoming = if number == 0 { 0..MOST_AHEAD } else { number + MOST_AHEAD - 1..number + MOST_AHEAD };
-        asked.iter().enumerate().skip(upcoming.start).take(upcoming.len()).for_each(|(_, next)| expect(next, storage));
+        newly_near(&asked, number).iter().for_each(|next| expect(next, storage));
         let lookup = alone(file);
         let first = first_offset(&lookup, storage)?;
         found.push((first, misnamed(&lookup, first, files.get(number + 1), storage)?));
@@ -91,7 +87,7 @@ fn arranged_in_directory(files: &[SegmentFile], reports: bool, storage: &dyn Sto
 fn expect(file: &SegmentFile, storage: &dyn Storage) {
     if let Some(allowed) = file.offsets {
         // The end of the last segment is not asked for.
-        storage.expect_ends(&file.path, file.known_size.filter(|_| allowed.end.is_some()));
+        storage.expect(&file.path, Ends { has_front: true, size: file.known_size.filter(|_| allowed.end.is_some()) });
     }
 }
 

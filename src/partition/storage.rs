@@ -66,6 +66,18 @@ pub enum AtDamage {
     GoOn,
 }
 
+/// Logs about which a store is asked at once.
+const MOST_AHEAD: usize = 16;
+
+/// The ends of a log that look-ups ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// The first bytes are asked for.
+    pub has_front: bool,
+    /// Bytes of the log, if the last ones are asked for, and the `.index`.
+    pub size: Option<u64>,
+}
+
 /// A log that is asked several questions: what its storage knows of it since the first one.
 pub type Kept = OnceLock<Box<dyn Any + Send + Sync>>;
 
@@ -89,10 +101,10 @@ pub trait Storage: Send + Sync {
         self.open(path, at_damage)
     }
 
-    /// Begin to fetch what look-ups of the front of a log ask for, and with its size those of its end: the last bytes and the `.index`. An error
-    /// is that of the question that follows. Only a storage where each question costs a request does so.
-    fn expect_ends(&self, path: &Path, size: Option<u64>) {
-        let _ = (path, size);
+    /// Begin to fetch what look-ups in a log ask for. An error is that of the question that follows. Only a storage where each question costs a
+    /// request does so.
+    fn expect(&self, path: &Path, ends: Ends) {
+        let _ = (path, ends);
     }
 
     /// The bytes from `start` to `end` (exclusive), or to the end of the file, to be read front to back.
@@ -202,6 +214,13 @@ pub trait Storage: Send + Sync {
 
     /// Asked between batches.
     fn interrupt(&self) -> Interrupt;
+}
+
+/// The items that are to be requested when the work comes to the item at `number`, so that `MOST_AHEAD` of them are in flight.
+pub(super) fn newly_near<T>(items: &[T], number: usize) -> &[T] {
+    let end = number.saturating_add(MOST_AHEAD).min(items.len());
+    let start = if number == 0 { 0 } else { number.saturating_add(MOST_AHEAD - 1).min(end) };
+    items.get(start..end).unwrap_or_default()
 }
 
 /// The path of a file next to a log.

@@ -21,18 +21,19 @@ const END: u64 = 32 << 10;
 pub struct FileEnds {
     /// The file.
     pub file: StoredFile,
-    /// Bytes at its beginning, and at its end if they were wanted.
+    /// Bytes at its beginning and at its end, as they were wanted.
     pub pieces: Vec<(u64, Bytes)>,
 }
 
 impl FileEnds {
-    /// Begin to open a file and to fetch its first bytes, and if its size is known its last bytes.
+    /// Begin to open a file and to fetch its first bytes if they are wanted, and if its size is known its last bytes.
     ///
     /// # Errors
     /// `Invalid`, and those of opening the store.
-    pub fn begin(location: &Location, size: Option<u64>, interrupt: &Interrupt) -> Result<Pending<Self>, StoreError> {
+    pub fn begin(location: &Location, has_front: bool, size: Option<u64>, interrupt: &Interrupt) -> Result<Pending<Self>, StoreError> {
         let (store, place) = (open(location, interrupt)?, location.clone());
-        let end = size.filter(|size| *size > FRONT).map(|size| size.saturating_sub(END).max(FRONT)..size);
+        let least = if has_front { FRONT } else { 0 };
+        let end = size.filter(|size| *size > least).map(|size| size.saturating_sub(END).max(least)..size);
         Ok(Pending::begin(&handle(&location.to_string())?, async move {
             let wanted = end.clone();
             let (other, at) = (store.clone(), place.clone());
@@ -42,6 +43,12 @@ impl FileEnds {
                     None => None,
                 }
             };
+            if !has_front {
+                return Ok(match end_part.await.zip(end) {
+                    Some(((file, bytes), range)) if file.size() == range.end => Self { file, pieces: vec![(range.start, bytes)] },
+                    _ => Self { file: StoredFile::asked(store, place).await?, pieces: Vec::new() },
+                });
+            }
             let (front, end_part) = future::join(StoredFile::front(store, place, FRONT), end_part).await;
             let (file, bytes) = front?;
             let mut pieces = vec![(0, bytes)];

@@ -125,11 +125,12 @@ impl StoredFile {
     /// Fetches a range of a file that is not open yet; `None` if the store does not give it. With the file as it is in the answer.
     pub(super) async fn part(store: Store, location: Location, range: Range<u64>) -> Option<(Self, Bytes)> {
         let path = path_of(&location).ok()?;
-        let answer = ranged(&store, &path, range).await.ok()?;
+        let answer = ranged(&store, &path, range.clone()).await.ok()?;
         let file = Self::of(store, location, path, &answer.meta);
         let bytes = answer.bytes().await.ok()?;
         count_range(as_u64(bytes.len()));
-        Some((file, bytes))
+        let wanted = range.end.min(file.size).saturating_sub(range.start);
+        (as_u64(bytes.len()) == wanted).then_some((file, bytes))
     }
 
     fn of(store: Store, location: Location, path: Path, meta: &ObjectMeta) -> Self {

@@ -22,7 +22,7 @@ use super::view::{UploadedSegment, View};
 use crate::interrupt::Interrupt;
 use crate::model::UploadOffsets;
 use crate::sidecar::{offset_index, time_index, txn_index};
-use crate::stores::{Place, PlaceEntry, StoreError, StoreErrorKind};
+use crate::stores::{Pending, Place, PlaceEntry, StoreError, StoreErrorKind, in_background};
 use crate::validate::Finding;
 use crate::wire::as_u64;
 
@@ -58,6 +58,27 @@ pub fn open(uri: &Uri, interrupt: &Interrupt) -> Result<TieredFile> {
         Some(start) => opened.with_offsets(UploadOffsets { start, end: None }),
         None => opened,
     })
+}
+
+/// Begin to open a log in a store, and to fetch the chunk at its end.
+///
+/// # Errors
+/// `Other`, if the system gives no threads.
+pub fn begin_end(uri: Uri) -> crate::stores::Result<Pending<Result<TieredFile>>> {
+    in_background(&uri.place.to_string(), move |interrupt| {
+        let file = open(&uri, interrupt)?;
+        // The error of a damaged chunk is that of the look-up that reads it.
+        let _ = file.read(file.size().saturating_sub(1), 1, false, interrupt);
+        Ok(file)
+    })
+}
+
+/// Begin to read a small file of a store; see `read`.
+///
+/// # Errors
+/// `Other`, if the system gives no threads.
+pub fn begin_read(uri: Uri, most: u64) -> crate::stores::Result<Pending<Result<Option<Bytes>>>> {
+    in_background(&uri.place.to_string(), move |interrupt| read(&uri, most, interrupt))
 }
 
 /// Return the bytes of a small file, at most `most` of them; `None` if there is no such file. An index that cannot be decrypted counts as

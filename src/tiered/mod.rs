@@ -25,7 +25,7 @@ mod valid_batches;
 mod view;
 
 pub use chunks::{cached_chunks, forget_chunks};
-pub use directory::{entries, entry, open, read, segment_at, segments_in};
+pub use directory::{begin_end, begin_read, entries, entry, open, read, segment_at, segments_in};
 pub use error::{ChunkError, ManifestError, Result, TieredError};
 pub use file::{Part, TieredFile};
 pub use keys::{DataKey, Keys, UnwrapKey};

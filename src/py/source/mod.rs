@@ -115,11 +115,9 @@ impl FileSource {
         OpenedSource { source, is_repeatable: true, kafka_07, segment }
     }
 
-    /// Begin to open the first of these files, which are read next in this order.
-    pub fn expect<'a>(files: impl IntoIterator<Item = &'a Self>, signals: &Signals) {
-        for file in files.into_iter().take(upcoming::MOST_AHEAD).take_while(|file| store::is_stored(&file.path)) {
-            signals.upcoming().begin(&file.path, (file.start, file.end));
-        }
+    /// The first byte and the end of the range.
+    pub fn bounds(&self) -> (u64, Option<u64>) {
+        (self.start, self.end)
     }
 
     /// Check that a read from the first byte on reads a log segment.

@@ -14,7 +14,7 @@ use crate::framing::Source;
 use crate::interrupt::Interrupt;
 use crate::log::ReadAt;
 use crate::partition::storage::Kept;
-use crate::partition::{AtDamage, Entry, Listing, Storage, Uploaded};
+use crate::partition::{AtDamage, Ends, Entry, Listing, Storage, Uploaded};
 use crate::py::errors::SegmentKeyError;
 use crate::py::interrupt::Signals;
 use crate::py::source::lookups_ahead::LookupsAhead;
@@ -116,8 +116,8 @@ impl Storage for PyStorage {
         Ok((Box::new(recovering(log, at_damage)), len))
     }
 
-    fn expect_ends(&self, path: &Path, size: Option<u64>) {
-        self.ahead.begin(path, size);
+    fn expect(&self, path: &Path, ends: Ends) {
+        self.ahead.begin(path, ends);
     }
 
     fn source(&self, path: &Path, start: u64, end: Option<u64>, at_damage: AtDamage) -> Result<Source> {
@@ -129,7 +129,7 @@ impl Storage for PyStorage {
     }
 
     fn read(&self, path: &Path) -> Result<Option<Vec<u8>>> {
-        self.kept_as(paths::read(path, &self.signals), path)
+        self.kept_as(self.ahead.bytes(path, &self.signals).unwrap_or_else(|| paths::read(path, &self.signals)), path)
     }
 
     fn tail(&self, path: &Path, most: u64) -> Result<Vec<u8>> {

@@ -89,7 +89,8 @@ impl StoredLog {
         Self { opened, end, signals: Arc::clone(signals), is_recovering: false }
     }
 
-    fn of_upload(uri: &Path, file: TieredFile, signals: &Arc<Signals>) -> Self {
+    /// An upload that was opened.
+    pub fn of_upload(uri: &Path, file: TieredFile, signals: &Arc<Signals>) -> Self {
         // What a broker wrote is in order all the same.
         let offsets = file.offsets.unwrap_or(UploadOffsets { start: i64::MIN, end: None });
         let size = file.size();

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::store;
+use pyo3::prelude::*;
+
+use super::{FileSource, store};
 use crate::stores::{self, Pending};
 use crate::tiered::{self, TieredRange};
 
@@ -22,13 +24,35 @@ pub enum UpcomingRange {
 /// Path, first byte and end (exclusive) of a range.
 type Key = (PathBuf, (u64, Option<u64>));
 
-/// The files that are read next, in their order.
+/// The files that are read next, in their order. Calls that read one file each share them.
+#[pyclass(frozen, module = "logsegment._core")]
 #[derive(Default)]
 pub struct UpcomingFiles(Mutex<VecDeque<(Key, UpcomingRange)>>);
 
+#[pymethods]
 impl UpcomingFiles {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Begin to open the first of these files, which are read next in this order.
+    fn expect(&self, py: Python<'_>, files: Vec<Bound<'_, FileSource>>) {
+        let files: Vec<FileSource> = files.iter().map(|file| file.get().clone()).collect();
+        py.detach(|| self.begin_files(&files));
+    }
+}
+
+impl UpcomingFiles {
+    /// Begin to open the first of these files, which are read next in this order.
+    pub fn begin_files<'a>(&self, files: impl IntoIterator<Item = &'a FileSource>) {
+        for file in files.into_iter().take(MOST_AHEAD).take_while(|file| store::is_stored(&file.path)) {
+            self.begin(&file.path, file.bounds());
+        }
+    }
+
     /// Begin to open a range, unless it was begun. The error of a file that cannot be opened is raised when the file is read.
-    pub fn begin(&self, path: &Path, bounds: (u64, Option<u64>)) {
+    fn begin(&self, path: &Path, bounds: (u64, Option<u64>)) {
         let mut files = self.files();
         if files.iter().any(|((known, own), _)| known == path && *own == bounds) {
             return;

@@ -60,11 +60,11 @@ pub fn decode_files(
         file.expect_to_wait(&signals);
         let name = Arc::from(store::shown(&file.path));
         // A reader that has come to the second file reads on, as a rule. One that looks at the first has fetched little.
-        let (all, after) = (Arc::clone(&all), if number == 0 { usize::MAX } else { number + 1 });
+        let (all, from) = (Arc::clone(&all), if number == 0 { usize::MAX } else { number });
         waiting.push((
             name,
             Box::new(move || {
-                FileSource::expect(all.get(after..).unwrap_or_default(), &signals);
+                signals.upcoming().begin_files(all.get(from..).unwrap_or_default());
                 let source = open(&file, &signals, &reading, &mut stream.decode)?;
                 value_schemas::open(source, stream, typed.as_ref())
             }),

@@ -100,7 +100,7 @@ fn opened(
     let (py, file) = (source.py(), file.get());
     recorded.resume(signals);
     let next: Vec<FileSource> = next_files.iter().map(|next| next.get().clone()).collect();
-    py.detach(|| FileSource::expect(&next, signals));
+    py.detach(|| signals.upcoming().begin_files(&next));
     let opened = recorded.open(file, signals).map_err(|error| paths::raised(py, &error, &file.path, signals));
     recorded.suspend(signals);
     opened

@@ -69,7 +69,7 @@ pub fn validate_log(
             let file = FileSource::segment_of(path.clone(), *segment).followed_by(*next_offset);
             let ahead: Vec<_> =
                 files.iter().skip(index + 1).take(MOST_AHEAD).map(|(path, ..)| FileSource::segment_of(path.clone(), None)).collect();
-            py.detach(|| FileSource::expect(&ahead, &signals));
+            py.detach(|| signals.upcoming().begin_files(&ahead));
             let mut opened = recorded.open(&file, &signals).map_err(|error| paths::raised(py, &error, path, &signals))?;
             let mut own_decode = decode.clone();
             let name: Arc<str> = Arc::from(store::shown(path));
