@@ -21,6 +21,8 @@ use crate::wire::as_u64;
 const REQUEST_LEN: u64 = 4 << 20;
 /// Requests that are in flight, or answered and not read.
 const MOST_PENDING: usize = 8;
+/// Requests of a file that is opened ahead: several such files are in memory.
+const FIRST_PENDING: usize = 4;
 /// Bytes of the segment in them, or of the object if those are more.
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -205,9 +207,9 @@ impl ChunksAhead {
         self.begin()
     }
 
-    /// Begins to fetch as many chunks as are fetched ahead at most.
+    /// Begins to fetch the first chunks, all of which are wanted.
     fn begin_all(&mut self) -> Result<()> {
-        self.taken = MOST_PENDING - 1;
+        self.taken = FIRST_PENDING - 1;
         self.begin()
     }
 

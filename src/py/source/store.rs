@@ -13,7 +13,6 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{LostRanges, Source};
-use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::log::bounds::first_valid_entry;
 use crate::log::{ReadAt, RecordedHeaders, Recording};
@@ -291,16 +290,6 @@ impl Read for StoredRange {
         }
         Ok(len)
     }
-}
-
-/// Begins to open a range that is read next, and to fetch its first bytes; `None` where that is not possible, or costs no request.
-pub(super) fn begin_range(uri: &Path, (start, end): (u64, Option<u64>)) -> Option<UpcomingRange> {
-    if is_uploaded(uri) {
-        let upload = upload_at(uri).ok().filter(|upload| upload.place.is_stored())?;
-        return TieredRange::begin(upload, start, end).ok().map(UpcomingRange::Uploaded);
-    }
-    let location = located(uri).filter(|_| is_stored(uri))?.ok()?;
-    stores::StoredRange::begin(&location, start, end, &Interrupt::default()).ok().map(UpcomingRange::Stored)
 }
 
 /// True for a URI of a store. The Python layer brings all other URIs into this form or to a path of this machine.

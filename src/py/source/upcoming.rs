@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 
 use super::{FileSource, store};
+use crate::interrupt::Interrupt;
 use crate::stores::{self, Pending};
 use crate::tiered::{self, TieredRange};
 
@@ -57,7 +58,7 @@ impl UpcomingFiles {
         if files.iter().any(|((known, own), _)| known == path && *own == bounds) {
             return;
         }
-        if let Some(range) = store::begin_range(path, bounds) {
+        if let Some(range) = begin_range(path, bounds) {
             files.push_back(((path.to_owned(), bounds), range));
         }
     }
@@ -78,4 +79,14 @@ impl UpcomingFiles {
     fn files(&self) -> MutexGuard<'_, VecDeque<(Key, UpcomingRange)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Begins to open a range and to fetch its first bytes; `None` if that is not possible, or costs no request.
+fn begin_range(uri: &Path, (start, end): (u64, Option<u64>)) -> Option<UpcomingRange> {
+    if store::is_uploaded(uri) {
+        let upload = store::upload_at(uri).ok().filter(|upload| upload.place.is_stored())?;
+        return TieredRange::begin(upload, start, end).ok().map(UpcomingRange::Uploaded);
+    }
+    let location = store::located(uri).filter(|_| store::is_stored(uri))?.ok()?;
+    stores::StoredRange::begin(&location, start, end, &Interrupt::default()).ok().map(UpcomingRange::Stored)
 }
