@@ -245,3 +245,21 @@ pub(super) fn is_io(error: &Error) -> bool {
 pub(super) fn in_file(error: Error, path: &Path, storage: &dyn Storage) -> Error {
     error.in_file(&storage.shown(path).into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_item_is_near_once() {
+        for len in [0, 1, 15, 16, 17, 40] {
+            let items: Vec<usize> = (0..len).collect();
+            let mut near = Vec::new();
+            for number in 0..len {
+                near.extend_from_slice(newly_near(&items, number));
+                assert_eq!(near.len(), (number + MOST_AHEAD).min(len));
+            }
+            assert_eq!(near, items);
+        }
+    }
+}

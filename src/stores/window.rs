@@ -115,3 +115,31 @@ fn aligned(position: u64, size: u64) -> u64 {
     let half = size / 2;
     position.saturating_add(half).div_euclid(size).saturating_add(1).saturating_mul(size).max(position.saturating_add(half))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_were_fetched_ahead_are_not_requested() {
+        let data: Vec<u8> = (0..200).collect();
+        let window = Window::with(vec![(0, Bytes::copy_from_slice(&data[..50])), (150, Bytes::copy_from_slice(&data[150..]))]);
+        let mut requested = Vec::new();
+        let mut read = |position: u64, len: usize| {
+            let mut to = vec![0; len];
+            let fetch = |start: u64, len: u64| {
+                requested.push(start);
+                let (start, len) = (usize::try_from(start).unwrap(), usize::try_from(len).unwrap());
+                Ok((Bytes::copy_from_slice(&data[start..(start + len).min(data.len())]), false))
+            };
+            let len = window.read(&mut to, position, 200, false, fetch).unwrap();
+            to.truncate(len);
+            to
+        };
+        assert_eq!(read(10, 20), data[10..30]);
+        assert_eq!(read(40, 20), data[40..50]);
+        assert_eq!(read(190, 20), data[190..]);
+        assert_eq!(read(60, 20), data[60..80]);
+        assert_eq!(requested, [60]);
+    }
+}

@@ -13,7 +13,7 @@ use super::error::{ManifestError, Result, TieredError};
 use super::file::{Content, LostFile, TieredFile};
 use super::manifest::Index;
 use super::names::{CHECKPOINT, EPOCH_SUFFIXES, LOG, MANIFEST, ObjectName, PartitionName, broker_offset, cut_name, snapshot_offset};
-use super::objects::{MOST_INDEX, SegmentObjects};
+use super::objects::{MOST_INDEX, SegmentObjects, without_ring};
 use super::sidecars::{KnownManifest, Sidecars};
 use super::upload::{FoundUpload, offsets_in};
 use super::uri::Uri;
@@ -60,25 +60,37 @@ pub fn open(uri: &Uri, interrupt: &Interrupt) -> Result<TieredFile> {
     })
 }
 
+/// Opens a file without a key ring. All uploads of the directory decide what is read of a damaged one, which may need the ring.
+///
+/// # Errors
+/// As `open`, and `Key` for a segment with a damaged manifest.
+pub(super) fn open_ahead(uri: &Uri, interrupt: &Interrupt) -> Result<TieredFile> {
+    let file = open(uri, interrupt)?;
+    if matches!(file.content(), Content::Lost(_)) { Err(TieredError::Key(uri.place.to_string())) } else { Ok(file) }
+}
+
 /// Begin to open a log in a store, and to fetch the chunk at its end.
 ///
 /// # Errors
-/// `Other`, if the system gives no threads.
-pub fn begin_end(uri: Uri) -> crate::stores::Result<Pending<Result<TieredFile>>> {
-    in_background(&uri.place.to_string(), move |interrupt| {
-        let file = open(&uri, interrupt)?;
+/// Those of the key ring. An error of the answer may be one of a key that only the caller has.
+pub fn begin_end(uri: &Uri) -> Result<Pending<Result<TieredFile>>> {
+    let uri = without_ring(uri)?;
+    let pending = in_background(&uri.place.to_string(), move |interrupt| {
+        let file = open_ahead(&uri, interrupt)?;
         // The error of a damaged chunk is that of the look-up that reads it.
         let _ = file.read(file.size().saturating_sub(1), 1, false, interrupt);
         Ok(file)
-    })
+    });
+    Ok(pending?)
 }
 
 /// Begin to read a small file of a store; see `read`.
 ///
 /// # Errors
-/// `Other`, if the system gives no threads.
-pub fn begin_read(uri: Uri, most: u64) -> crate::stores::Result<Pending<Result<Option<Bytes>>>> {
-    in_background(&uri.place.to_string(), move |interrupt| read(&uri, most, interrupt))
+/// As `begin_end`.
+pub fn begin_read(uri: &Uri, most: u64) -> Result<Pending<Result<Option<Bytes>>>> {
+    let uri = without_ring(uri)?;
+    Ok(in_background(&uri.place.to_string(), move |interrupt| read(&uri, most, interrupt))?)
 }
 
 /// Return the bytes of a small file, at most `most` of them; `None` if there is no such file. An index that cannot be decrypted counts as

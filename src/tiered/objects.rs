@@ -29,6 +29,8 @@ const MOST_KEPT: u64 = 4096;
 /// The object, and its version.
 type Version = (Place, (u64, String));
 static MANIFESTS: Cache<Version, Arc<Manifest>> = Cache::new(MOST_KEPT, |_| 1);
+/// The manifest of each place that was read last, for its data key.
+static LATEST: Cache<Place, Arc<Manifest>> = Cache::new(MOST_KEPT, |_| 1);
 
 /// Reads and parses the manifest of an entry of a directory.
 ///
@@ -37,12 +39,12 @@ static MANIFESTS: Cache<Version, Arc<Manifest>> = Cache::new(MOST_KEPT, |_| 1);
 pub(super) fn read_manifest(place: &Place, entry: &PlaceEntry, interrupt: &Interrupt) -> Result<Arc<Manifest>> {
     let version = (place.clone(), entry.version());
     if let Some(known) = MANIFESTS.get(&version) {
-        return Ok(known);
+        return Ok(LATEST.put(place.clone(), known));
     }
     let data = place.read(MOST_MANIFEST, interrupt)?;
     let data = data.ok_or_else(|| StoreError::new(StoreErrorKind::NotFound, place.to_string(), "the manifest was removed"))?;
     match Manifest::parse(&data) {
-        Ok(manifest) => Ok(MANIFESTS.put(version, Arc::new(manifest))),
+        Ok(manifest) => Ok(LATEST.put(place.clone(), MANIFESTS.put(version, Arc::new(manifest)))),
         Err(TieredError::Manifest(error)) => {
             let text = format!("{place}: {}", error.text);
             Err(TieredError::Manifest(Box::new(ManifestError { text, ..*error })))
@@ -172,6 +174,20 @@ impl SegmentObjects {
         let finding = Finding::of_files("TS-37", Severity::Warning, text, position, size);
         Ok(Some(finding.in_file(&path.as_str().into())))
     }
+}
+
+/// Returns a file of an upload for another thread, which cannot ask a key ring: with the data key of its manifest, if that was read before.
+///
+/// # Errors
+/// Those of the key ring.
+pub(super) fn without_ring(file: &Uri) -> Result<Uri> {
+    let manifest = ObjectName::parse(&file.place.name()).and_then(|name| {
+        let place = file.place.parent().join(&format!("{}.{MANIFEST}", name.stem()));
+        LATEST.get(&place)
+    });
+    let encryption = manifest.as_ref().and_then(|manifest| manifest.encryption.as_ref());
+    let keys = file.keys.without_ring(encryption, &file.place.to_string())?;
+    Ok(Uri { keys, ..file.clone() })
 }
 
 /// The objects of the upload of a log; `None` if there is no valid manifest, or the name is not that of an upload.

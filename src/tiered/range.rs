@@ -9,9 +9,10 @@ use bytes::{Buf, Bytes};
 
 use super::chunk_table::Chunk;
 use super::chunks::{ChunkedFile, MOST_CHUNKS, MOST_FETCHED};
-use super::directory::open;
+use super::directory::open_ahead;
 use super::error::{Result, TieredError};
 use super::file::{Content, Part, TieredFile};
+use super::objects::without_ring;
 use super::uri::Uri;
 use crate::interrupt::Interrupt;
 use crate::stores::{Pending, PlacedFile, StoredFile, StoredRange, in_background};
@@ -70,11 +71,12 @@ impl TieredRange {
     /// Begin to open a file in a store and to fetch its first chunks: all of the range is wanted.
     ///
     /// # Errors
-    /// `Other`, if the system gives no threads.
-    pub fn begin(uri: Uri, start: u64, end: Option<u64>) -> crate::stores::Result<Pending<Result<Self>>> {
-        in_background(&uri.place.to_string(), move |interrupt| {
+    /// Those of the key ring. An error of the answer may be one of a key that only the caller has.
+    pub fn begin(uri: &Uri, start: u64, end: Option<u64>) -> Result<Pending<Result<Self>>> {
+        let uri = without_ring(uri)?;
+        let pending = in_background(&uri.place.to_string(), move |interrupt| {
             // The reader that takes the range has its own interrupt.
-            let mut range = Self::new(open(&uri, interrupt)?, start, end, Interrupt::default());
+            let mut range = Self::new(open_ahead(&uri, interrupt)?, start, end, Interrupt::default());
             range.ahead = match range.ahead {
                 Ahead::Plain(stored, stop, counted) => Ahead::Plain(Box::new(stored.in_flight()?), stop, counted),
                 Ahead::Chunks(mut chunks) => {
@@ -84,7 +86,8 @@ impl TieredRange {
                 Ahead::None => Ahead::None,
             };
             Ok(range)
-        })
+        });
+        Ok(pending?)
     }
 
     /// The same, which ends when it is not wanted any more.

@@ -8,7 +8,8 @@ use bytes::Bytes;
 use super::directory::{File, entries_of, read_within};
 use super::error::Result;
 use super::manifest::Manifest;
-use super::names::{MANIFEST, ObjectName};
+use super::names::{CHECKPOINT, MANIFEST, ObjectName, snapshot_offset};
+use super::upload::FoundUpload;
 use super::uri::Uri;
 use super::view::View;
 use crate::interrupt::Interrupt;
@@ -61,10 +62,23 @@ impl Sidecars {
     /// Begin to read a small file; see `read`.
     ///
     /// # Errors
-    /// `Other`, if the system gives no threads.
-    pub fn begin(self: &Arc<Self>, file: Uri, most: u64) -> crate::stores::Result<Pending<Result<Option<Bytes>>>> {
-        let own = Arc::clone(self);
-        in_background(&file.place.to_string(), move |interrupt| own.read(&file, most, interrupt))
+    /// Those of the key ring. An error of the answer may be one of a key that only the caller has.
+    pub fn begin(self: &Arc<Self>, file: &Uri, most: u64) -> Result<Pending<Result<Option<Bytes>>>> {
+        let manifest = self.manifest_behind(&file.place.name())?;
+        let keys = file.keys.without_ring(manifest.and_then(|manifest| manifest.encryption.as_ref()), &file.place.to_string())?;
+        let (own, file) = (Arc::clone(self), Uri { keys, ..file.clone() });
+        Ok(in_background(&file.place.to_string(), move |interrupt| own.read(&file, most, interrupt))?)
+    }
+
+    /// The manifest of the upload that a file is read from.
+    fn manifest_behind(&self, name: &str) -> Result<Option<&Manifest>> {
+        let stem = match (ObjectName::parse(name), snapshot_offset(name)) {
+            (Some(name), _) => Some(name.stem()),
+            (None, Some(offset)) => self.view.snapshots()?.get(&offset).map(|upload| upload.stem()),
+            (None, None) if name == CHECKPOINT => self.view.newest()?.map(FoundUpload::stem),
+            (None, None) => None,
+        };
+        Ok(stem.and_then(|stem| self.manifests.get(&stem)).map(|manifest| &**manifest))
     }
 
     pub(super) fn manifest_of(&self, name: &ObjectName) -> KnownManifest {

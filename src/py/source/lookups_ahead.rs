@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
+use super::keys;
 use super::paths::MOST;
 use super::store::{self, StoredLog};
 use crate::interrupt::Interrupt;
@@ -53,9 +54,12 @@ impl LookupsAhead {
             PendingLog::Stored(pending) => {
                 store::asked(signals, || pending.answer(&shown, &interrupt)).map(|ends| StoredLog::of_ends(path, ends, signals))
             }
-            PendingLog::Uploaded(pending) => {
-                store::uploaded(signals, path, || pending.answer(&shown, &interrupt)?).map(|file| StoredLog::of_upload(path, file, signals))
-            }
+            PendingLog::Uploaded(pending) => match store::released(|| pending.answer(&shown, &interrupt)) {
+                Ok(Ok(file)) => Ok(StoredLog::of_upload(path, file, signals)),
+                Err(error) if error.kind == StoreErrorKind::Interrupted => Err(error.into()),
+                // The error is that of the question, or of a key that only this thread has.
+                _ => return None,
+            },
         })
     }
 
@@ -68,7 +72,11 @@ impl LookupsAhead {
                 Err(error) if error.kind == StoreErrorKind::NotFound => Ok(None),
                 answer => answer.map(Some),
             }),
-            PendingIndex::Uploaded(pending) => store::uploaded(signals, path, || pending.answer(&shown, &interrupt)?),
+            PendingIndex::Uploaded(pending) => match store::released(|| pending.answer(&shown, &interrupt)) {
+                Ok(Ok(bytes)) => Ok(bytes),
+                Err(error) if error.kind == StoreErrorKind::Interrupted => Err(error.into()),
+                _ => return None,
+            },
         };
         Some(bytes.map(|bytes| bytes.map(|bytes| bytes.to_vec())))
     }
@@ -84,7 +92,7 @@ fn stored(path: &Path, ends: Ends, index: &Path) -> (Option<PendingLog>, Option<
 
 fn upload(path: &Path, index: &Path) -> (Option<PendingLog>, Option<PendingIndex>) {
     let place_of = |path: &Path| store::upload_at(path).ok().filter(|upload| upload.place.is_stored());
-    let log = place_of(path).and_then(|place| tiered::begin_end(place).ok());
-    let in_index = place_of(index).and_then(|place| tiered::begin_read(place, MOST).ok());
+    let log = place_of(path).and_then(|place| keys::begun(tiered::begin_end(&place)));
+    let in_index = place_of(index).and_then(|place| keys::begun(tiered::begin_read(&place, MOST)));
     (log.map(PendingLog::Uploaded), in_index.map(PendingIndex::Uploaded))
 }

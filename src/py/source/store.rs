@@ -218,25 +218,31 @@ impl StoredRange {
                 let log = StoredLog::of(uri, Object::Stored(Box::new(file.clone())), file.size(), None, signals);
                 (log, Ahead::Stored(Box::new(range), (0, 0)))
             }
-            Some(UpcomingRange::Uploaded(range)) => {
-                let range = uploaded(signals, uri, || range.answer(&shown(uri), &interrupt)?)?.with_interrupt(interrupt);
-                (StoredLog::of_upload(uri, range.file().clone(), signals), Ahead::Uploaded(Box::new(range)))
-            }
-            None => {
-                let log = StoredLog::open(uri, signals)?;
-                let ahead = match &log.opened.object {
-                    Object::Stored(file) => {
-                        let range = stores::StoredRange::new(StoredFile::clone(file), start, end, interrupt);
-                        Ahead::Stored(Box::new(range), (0, 0))
-                    }
-                    Object::Uploaded(file) => Ahead::Uploaded(Box::new(TieredRange::new(TieredFile::clone(file), start, end, interrupt))),
-                    Object::Python(_) => Ahead::None,
-                };
-                (log, ahead)
-            }
+            Some(UpcomingRange::Uploaded(range)) => match released(|| range.answer("", &interrupt)) {
+                Ok(Ok(range)) => {
+                    let log = StoredLog::of_upload(uri, range.file().clone(), signals);
+                    (log, Ahead::Uploaded(Box::new(range.with_interrupt(interrupt))))
+                }
+                Err(error) if error.kind == StoreErrorKind::Interrupted => return Err(error.into()),
+                // The error is that of the question, or of a key that only this thread has.
+                _ => Self::open_now(uri, (start, end), signals)?,
+            },
+            None => Self::open_now(uri, (start, end), signals)?,
         };
         let log = if let Some(end) = end { log.up_to(end) } else { log };
         Ok(Self { log, at: start, is_checked: false, ahead })
+    }
+
+    fn open_now(uri: &Path, (start, end): (u64, Option<u64>), signals: &Arc<Signals>) -> io::Result<(StoredLog, Ahead)> {
+        let (log, interrupt) = (StoredLog::open(uri, signals)?, signals.interrupt());
+        let ahead = match &log.opened.object {
+            Object::Stored(file) => {
+                Ahead::Stored(Box::new(stores::StoredRange::new(StoredFile::clone(file), start, end, interrupt)), (0, 0))
+            }
+            Object::Uploaded(file) => Ahead::Uploaded(Box::new(TieredRange::new(TieredFile::clone(file), start, end, interrupt))),
+            Object::Python(_) => Ahead::None,
+        };
+        Ok((log, ahead))
     }
 
     /// The range as a source; only the thread that asks for records may call Python code.
@@ -338,7 +344,8 @@ pub fn shown(path: &Path) -> String {
         return stores::escaped(path);
     }
     let text = path.to_string_lossy();
-    let shown = Python::attach(|py| module(py)?.call_method1(intern!(py, "shown"), (&*text,))?.extract::<String>());
+    let ask = |py: Python<'_>| module(py)?.call_method1(intern!(py, "shown"), (&*text,))?.extract::<String>();
+    let shown = Python::attach(|py| ask(py).inspect_err(|error| keys::noted(py, error)));
     shown.unwrap_or_else(|_| "a file of a store".to_owned())
 }
 
@@ -447,7 +454,7 @@ pub(super) fn asked<T: Send>(signals: &Signals, ask: impl FnOnce() -> stores::Re
 }
 
 /// Runs without the interpreter: other threads go on, and an answer may take long.
-fn released<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+pub(super) fn released<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     Python::attach(|py| py.detach(run))
 }
 

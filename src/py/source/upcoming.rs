@@ -6,12 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 
-use super::{FileSource, store};
+use super::{FileSource, keys, store};
 use crate::interrupt::Interrupt;
 use crate::stores::{self, Pending};
 use crate::tiered::{self, TieredRange};
 
-/// Files that are opened ahead. Each has at most 64 MiB in flight, or fetched and not read.
+/// Files that are opened ahead. Each has at most 32 MiB in flight, or fetched and not read.
 pub const MOST_AHEAD: usize = 4;
 
 /// A range of a file that is being opened.
@@ -85,7 +85,7 @@ impl UpcomingFiles {
 fn begin_range(uri: &Path, (start, end): (u64, Option<u64>)) -> Option<UpcomingRange> {
     if store::is_uploaded(uri) {
         let upload = store::upload_at(uri).ok().filter(|upload| upload.place.is_stored())?;
-        return TieredRange::begin(upload, start, end).ok().map(UpcomingRange::Uploaded);
+        return keys::begun(TieredRange::begin(&upload, start, end)).map(UpcomingRange::Uploaded);
     }
     let location = store::located(uri).filter(|_| store::is_stored(uri))?.ok()?;
     stores::StoredRange::begin(&location, start, end, &Interrupt::default()).ok().map(UpcomingRange::Stored)
