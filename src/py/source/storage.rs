@@ -9,7 +9,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
 use crate::log::ReadAt;
@@ -20,7 +20,7 @@ use crate::py::interrupt::Signals;
 use crate::py::source::lookups_ahead::LookupsAhead;
 use crate::py::source::store::{self, StoredLog, StoredRange};
 use crate::py::source::{local_paths, paths, uris};
-use crate::stores::PlaceEntry;
+use crate::stores::{PlaceEntry, StoreError, StoreErrorKind};
 use crate::tiered;
 use crate::validate::Finding;
 
@@ -55,6 +55,11 @@ impl PyStorage {
 
     /// Keeps the exception for an error of a file, which Python raises if the error ends the question.
     fn kept(&self, error: io::Error, path: &Path) -> Error {
+        let found = error.get_ref().and_then(|inner| inner.downcast_ref::<StoreError>());
+        if found.is_some_and(|found| found.kind == StoreErrorKind::Interrupted) {
+            // A look-up that goes on after errors of files ends.
+            return ErrorKind::Interrupted.into();
+        }
         Python::attach(|py| {
             if !store::is_stored(path) {
                 // An earlier failure that did not end the question is not the cause of this one.
