@@ -935,7 +935,7 @@ def validate_findings(
     is_followed: bool = False,
     earlier: EarlierProducers | None = None,
     recorded: RecordedLogs | None = None,
-    next_files: Sequence[FileSource] = (),
+    next_files: Sequence[FileSource] = ...,
 ) -> tuple[list[Finding], IoStats, tuple[int, int, int, int] | None]: ...
 
 @final
