@@ -9,7 +9,18 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, Unpack
 
-from logsegment._core import ArrowBatch, ArrowTable, FileSource, Finding, Limits, RecordStream, SegmentFile, Transactions, is_internal_topic
+from logsegment._core import (
+    ArrowBatch,
+    ArrowTable,
+    FileSource,
+    Finding,
+    Limits,
+    RecordStream,
+    SegmentFile,
+    Transactions,
+    UpcomingFiles,
+    is_internal_topic,
+)
 from logsegment._core import batch_stream as core_batch_stream
 from logsegment._core import decode as core_decode
 from logsegment._options import (
@@ -176,8 +187,14 @@ def decode(
     return decoded(source, ReadOptions(**arguments))
 
 
-def decoded(source: Any, options: ReadOptions) -> RecordStream:
-    """Decode a source, as `decode` does, with built options."""
+def decoded(source: Any, options: ReadOptions, *, upcoming: UpcomingFiles | None = None) -> RecordStream:
+    """Decode a source, as `decode` does, with built options.
+
+    Args:
+        source: the source.
+        options: options of the read.
+        upcoming: files that are read next; the core may have begun to open the source.
+    """
     if options.has_internal and options.topic is None:
         options = replace(options, topic=_topic_of(source))
         if options.topic is None and options.values == "internal" and not options.control:
@@ -185,7 +202,7 @@ def decoded(source: Any, options: ReadOptions) -> RecordStream:
     warn_of_other_topics(options, [options.topic], stacklevel=4)
     if options.is_typed:
         options = planned(options, [(options.topic or _topic_of(source), source)])
-    return core_decode(source, options)
+    return core_decode(source, options, upcoming=upcoming)
 
 
 def batches(

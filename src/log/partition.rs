@@ -85,8 +85,9 @@ pub fn check<S: Segment>(
 ) -> Result<Vec<Finding>> {
     let names = directory.names()?;
     let mut findings = Vec::new();
-    let epochs = epochs(directory, &mut findings)?;
-    let lacks_epochs = epochs.is_empty() && directory.read(EPOCHS)?.is_some_and(|bytes| bytes.is_empty());
+    let checkpoint = directory.read(EPOCHS)?;
+    let lacks_epochs = checkpoint.as_ref().is_some_and(Vec::is_empty);
+    let epochs = checkpoint.map_or_else(Vec::new, |bytes| epochs(directory, &bytes, &mut findings));
     let mut check = PartitionCheck {
         directory,
         names: &names,
@@ -278,12 +279,11 @@ pub fn snapshot_before(directory: &dyn Directory, base_offset: i64) -> Option<Ve
     parsed.is_valid().then_some(parsed.entries)
 }
 
-fn epochs(directory: &dyn Directory, findings: &mut Vec<Finding>) -> Result<Vec<EpochEntry>> {
-    let Some(bytes) = directory.read(EPOCHS)? else { return Ok(Vec::new()) };
-    let parsed = checkpoint::parse_epochs(&bytes);
+fn epochs(directory: &dyn Directory, bytes: &[u8], findings: &mut Vec<Finding>) -> Vec<EpochEntry> {
+    let parsed = checkpoint::parse_epochs(bytes);
     let entries = if parsed.is_valid() { parsed.entries } else { Vec::new() };
     report(directory, EPOCHS, parsed.findings, findings);
-    Ok(entries)
+    entries
 }
 
 fn report(directory: &dyn Directory, name: &str, found: Vec<SidecarFinding>, findings: &mut Vec<Finding>) {

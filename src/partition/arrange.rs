@@ -1,6 +1,6 @@
 //! The order of the segments of a partition by the offsets that they hold (SEG-1).
 
-use super::storage::{AtDamage, Storage};
+use super::storage::{AtDamage, Ends, Storage, newly_near};
 use super::{SegmentFile, SegmentLookup};
 use crate::decode::OffsetRange;
 use crate::error::Result;
@@ -31,8 +31,9 @@ pub fn arranged(files: &[SegmentFile], reports: bool, storage: &dyn Storage) -> 
 /// # Errors
 /// As `arranged`.
 pub fn proven(file: SegmentFile, storage: &dyn Storage) -> Result<SegmentFile> {
-    let first = first_offset(&file, storage)?;
-    Ok(match misnamed(&file, first, None, storage)? {
+    let lookup = alone(&file);
+    let first = first_offset(&lookup, storage)?;
+    Ok(match misnamed(&lookup, first, None, storage)? {
         Some(finding) => placed(file, first, Some(finding), true),
         None => file,
     })
@@ -55,19 +56,22 @@ fn arranged_in_directory(files: &[SegmentFile], reports: bool, storage: &dyn Sto
             file.offsets = None;
         }
     }
-    let mut firsts = Vec::with_capacity(asked.len());
-    for file in &asked {
-        firsts.push(first_offset(file, storage)?);
+    let mut found = Vec::with_capacity(asked.len());
+    for (number, file) in asked.iter().enumerate() {
+        newly_near(&asked, number).iter().for_each(|next| expect(next, storage));
+        let lookup = alone(file);
+        let first = first_offset(&lookup, storage)?;
+        found.push((first, misnamed(&lookup, first, files.get(number + 1), storage)?));
     }
-    if contradictions(&asked, &firsts, files, storage)?.iter().all(Option::is_none) {
+    if found.iter().all(|(_, finding)| finding.is_none()) {
         return Ok(files.to_vec());
     }
-    for (file, first) in asked.iter().zip(&mut firsts) {
+    for ((file, following), (first, finding)) in asked.iter().zip(files.iter().skip(1).map(Some).chain([None])).zip(&mut found) {
         *first = first_message(file, *first, storage)?;
+        *finding = misnamed(&alone(file), *first, following, storage)?;
     }
-    let found = contradictions(&asked, &firsts, files, storage)?;
-    let each = files.iter().zip(firsts).zip(found);
-    let mut placed: Vec<SegmentFile> = each.map(|((file, first), finding)| placed(file.clone(), first, finding, reports)).collect();
+    let each = files.iter().zip(found);
+    let mut placed: Vec<SegmentFile> = each.map(|(file, (first, finding))| placed(file.clone(), first, finding, reports)).collect();
     placed.sort_by_key(SegmentFile::base);
     let following: Vec<Option<i64>> = placed.iter().skip(1).map(|file| file.base_offset).collect();
     for (file, end) in placed.iter_mut().zip(&following) {
@@ -79,15 +83,12 @@ fn arranged_in_directory(files: &[SegmentFile], reports: bool, storage: &dyn Sto
     Ok(placed)
 }
 
-/// The finding of each segment that contradicts its name.
-fn contradictions(
-    asked: &[SegmentFile],
-    firsts: &[Option<i64>],
-    files: &[SegmentFile],
-    storage: &dyn Storage,
-) -> Result<Vec<Option<Finding>>> {
-    let following = files.iter().skip(1).map(Some).chain([None]);
-    asked.iter().zip(firsts).zip(following).map(|((file, first), following)| misnamed(file, *first, following, storage)).collect()
+/// Begins to fetch what is asked about a segment.
+fn expect(file: &SegmentFile, storage: &dyn Storage) {
+    if let Some(allowed) = file.offsets {
+        // The end of the last segment is not asked for.
+        storage.expect(&file.path, Ends { has_front: true, size: file.known_size.filter(|_| allowed.end.is_some()) });
+    }
 }
 
 /// A segment of a partition in which one contradicts its name.
@@ -104,12 +105,12 @@ fn placed(file: SegmentFile, first: Option<i64>, finding: Option<Finding>, repor
 }
 
 /// The finding of a segment that contradicts its name.
-fn misnamed(file: &SegmentFile, first: Option<i64>, following: Option<&SegmentFile>, storage: &dyn Storage) -> Result<Option<Finding>> {
+fn misnamed(lookup: &SegmentLookup, first: Option<i64>, following: Option<&SegmentFile>, storage: &dyn Storage) -> Result<Option<Finding>> {
+    let file = &lookup.file;
     let (Some(allowed), Some(first)) = (file.offsets, first) else { return Ok(None) };
     if first >= allowed.start && allowed.end.is_none() {
         return Ok(None);
     }
-    let lookup = alone(file);
     let finding = unless_unreadable(lookup.misnamed(first, &allowed, storage))?.flatten();
     // The cleaner of a broker has merged the next segment into this one since the directory was listed.
     let is_gone = |following: &SegmentFile| !storage.is_there(&following.path);
@@ -129,9 +130,8 @@ fn first_message(file: &SegmentFile, first: Option<i64>, storage: &dyn Storage) 
 }
 
 /// Where the segment begins. A file that cannot be opened is for its reader to report.
-fn first_offset(file: &SegmentFile, storage: &dyn Storage) -> Result<Option<i64>> {
-    let Some(allowed) = file.offsets else { return Ok(None) };
-    let lookup = alone(file);
+fn first_offset(lookup: &SegmentLookup, storage: &dyn Storage) -> Result<Option<i64>> {
+    let Some(allowed) = lookup.file.offsets else { return Ok(None) };
     Ok(unless_unreadable(lookup.first_offset(&allowed, storage))?.flatten())
 }
 

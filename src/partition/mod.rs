@@ -42,7 +42,7 @@ pub use piece::{PartitionPiece, PieceBytes};
 pub use reader::PartitionReader;
 pub use replicas::{Replica, ReplicaChoice, replica_findings};
 pub use segment_file::SegmentFile;
-pub use storage::{AtDamage, Entry, Listing, Storage, Uploaded};
+pub use storage::{AtDamage, Ends, Entry, Listing, Storage, Uploaded};
 pub use times::{FoundRecord, TimeSearch, Times};
 pub use transactions::{CommittedOptions, MarkedSegment, committed_transactions};
 pub use tree::Tree;

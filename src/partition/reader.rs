@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use super::piece::{PartitionPiece, end_of_name, segments_with};
-use super::storage::Storage;
+use super::storage::{Ends, Storage, newly_near};
 use super::wanted::Wanted;
 use super::{SegmentFile, SegmentLookup};
 use crate::error::{ErrorKind, Result};
@@ -37,17 +37,29 @@ impl PartitionReader {
         segments_with(&self.wanted, &self.segments)
     }
 
-    /// The bytes of each segment that may hold wanted records. A segment that is gone is whole: the read raises the error.
+    /// The bytes of each segment that may hold wanted records, with the number of the segment. A segment that is gone is whole: the read raises
+    /// the error.
     ///
     /// # Errors
     /// If a file cannot be read.
-    pub fn pieces(&self, storage: &dyn Storage) -> Result<Vec<PartitionPiece>> {
-        let mut found = Vec::new();
-        for (number, follower) in self.wanted_segments() {
-            let Some(segment) = self.segments.get(number) else { continue };
-            found.extend(self.piece_of(segment, follower, storage)?);
+    pub fn pieces(&self, storage: &dyn Storage) -> Result<Vec<(usize, PartitionPiece)>> {
+        let (wanted, mut found) = (self.wanted_segments(), Vec::new());
+        for (at, (number, follower)) in wanted.iter().enumerate() {
+            newly_near(&wanted, at).iter().for_each(|next| self.expect_end(*next, storage));
+            let Some(segment) = self.segments.get(*number) else { continue };
+            found.extend(self.piece_of(segment, *follower, storage)?.map(|piece| (*number, piece)));
         }
         Ok(found)
+    }
+
+    /// Begins to fetch the end of a segment that holds no offset from `follower` on, if the end of what is wanted is looked up there.
+    fn expect_end(&self, (number, follower): (usize, Option<i64>), storage: &dyn Storage) {
+        let Some(segment) = self.segments.get(number).filter(|segment| segment.file.known_size.is_some()) else { return };
+        let (_, end) = self.wanted.bounds();
+        let is_last_wanted = end.zip(follower).is_some_and(|(end, follower)| follower <= end);
+        if is_last_wanted && !self.wanted.has_positions && end_of_name(&segment.file, &self.wanted).is_none() {
+            storage.expect(&segment.file.path, Ends { has_front: false, size: segment.file.known_size });
+        }
     }
 
     /// The bytes that are read of a segment before the offset `follower`; `None` if there are none.

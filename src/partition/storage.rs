@@ -66,6 +66,18 @@ pub enum AtDamage {
     GoOn,
 }
 
+/// Logs about which a store is asked at once.
+const MOST_AHEAD: usize = 16;
+
+/// The ends of a log that look-ups ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// The first bytes are asked for.
+    pub has_front: bool,
+    /// Bytes of the log, if the last ones are asked for, and the `.index`.
+    pub size: Option<u64>,
+}
+
 /// A log that is asked several questions: what its storage knows of it since the first one.
 pub type Kept = OnceLock<Box<dyn Any + Send + Sync>>;
 
@@ -87,6 +99,12 @@ pub trait Storage: Send + Sync {
     fn open_again(&self, path: &Path, at_damage: AtDamage, kept: &Kept) -> Result<(Box<dyn ReadAt>, u64)> {
         let _ = kept;
         self.open(path, at_damage)
+    }
+
+    /// Begin to fetch what look-ups in a log ask for. An error is that of the question that follows. Only a storage where each question costs a
+    /// request does so.
+    fn expect(&self, path: &Path, ends: Ends) {
+        let _ = (path, ends);
     }
 
     /// The bytes from `start` to `end` (exclusive), or to the end of the file, to be read front to back.
@@ -204,6 +222,13 @@ pub trait Storage: Send + Sync {
     fn interrupt(&self) -> Interrupt;
 }
 
+/// The items that are to be requested when the work comes to the item at `number`, so that `MOST_AHEAD` of them are in flight.
+pub(super) fn newly_near<T>(items: &[T], number: usize) -> &[T] {
+    let end = number.saturating_add(MOST_AHEAD).min(items.len());
+    let start = if number == 0 { 0 } else { number.saturating_add(MOST_AHEAD - 1).min(end) };
+    items.get(start..end).unwrap_or_default()
+}
+
 /// The path of a file next to a log.
 pub fn sidecar(log: &Path, suffix: &str) -> PathBuf {
     match log.file_name().and_then(|name| name.to_str()) {
@@ -225,4 +250,22 @@ pub(super) fn is_io(error: &Error) -> bool {
 /// The same error, with the name of the file.
 pub(super) fn in_file(error: Error, path: &Path, storage: &dyn Storage) -> Error {
     error.in_file(&storage.shown(path).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_item_is_near_once() {
+        for len in [0, 1, 15, 16, 17, 40] {
+            let items: Vec<usize> = (0..len).collect();
+            let mut near = Vec::new();
+            for number in 0..len {
+                near.extend_from_slice(newly_near(&items, number));
+                assert_eq!(near.len(), (number + MOST_AHEAD).min(len));
+            }
+            assert_eq!(near, items);
+        }
+    }
 }

@@ -1,6 +1,5 @@
 //! Ctrl-C during native work: signals are looked at every few dozen milliseconds, whatever thread holds the interpreter.
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::interrupt::Interrupt;
 use crate::py::errors;
 use crate::py::finding::Finding;
-use crate::stores::{Pending, StoredRange};
+use crate::py::source::upcoming::UpcomingFiles;
 
 /// Looks at Python's signals, keeps what Python code raised, and counts what it fetched.
 #[derive(Default)]
@@ -28,15 +27,8 @@ pub struct Signals {
     may_wait: AtomicBool,
     /// The one file that is read, as people may see its name.
     file: OnceLock<Arc<str>>,
-    /// The file of a store that is read next, and is being opened.
-    upcoming: Mutex<Option<Upcoming>>,
-}
-
-/// A range of a file of a store, by its URI and its bounds, that is being opened.
-pub struct Upcoming {
-    pub path: PathBuf,
-    pub bounds: (u64, Option<u64>),
-    pub range: Pending<StoredRange>,
+    /// The files of stores that are read next.
+    upcoming: UpcomingFiles,
 }
 
 /// Counters of requests to stores.
@@ -80,20 +72,9 @@ impl Signals {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Keeps the range that is read next.
-    pub fn expect(&self, upcoming: Upcoming) {
-        *self.upcoming.lock().unwrap_or_else(PoisonError::into_inner) = Some(upcoming);
-    }
-
-    /// Takes the range that is read next, whatever its file is.
-    pub fn take_upcoming(&self) -> Option<Upcoming> {
-        self.upcoming.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    /// Takes the range of a file, if it is being opened.
-    pub fn expected(&self, path: &Path, bounds: (u64, Option<u64>)) -> Option<Pending<StoredRange>> {
-        let upcoming = self.take_upcoming()?;
-        Some(upcoming.range).filter(|_| upcoming.path == path && upcoming.bounds == bounds)
+    /// The files of stores that are read next.
+    pub fn upcoming(&self) -> &UpcomingFiles {
+        &self.upcoming
     }
 
     /// Counts what was asked of a store.

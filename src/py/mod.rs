@@ -53,6 +53,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::validate::validate_findings, module)?)?;
     module.add_class::<verbs::validate::EarlierProducers>()?;
     module.add_class::<source::recorded::RecordedLogs>()?;
+    module.add_class::<source::upcoming::UpcomingFiles>()?;
     module.add_function(wrap_pyfunction!(verbs::inspect::inspect_entry, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::validate::findings_table, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::transactions::scan_transactions, module)?)?;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use object_store::path::Path;
-use object_store::{Error as ObjectError, GetOptions, ObjectStoreExt};
+use object_store::{Error as ObjectError, GetOptions, GetResult, ObjectMeta, ObjectStoreExt};
 use tokio::runtime::Handle;
 
 use super::error::{StoreError, StoreErrorKind};
@@ -47,8 +47,7 @@ impl StoredFile {
         let path = path_of(&location)?;
         count_open();
         let meta = store.client.head(&path).await.map_err(|error| store.error(&error, &location))?;
-        let (tag, modified) = (meta.e_tag, meta.last_modified.timestamp_millis());
-        Ok(Self { store, location, path, size: meta.size, tag, modified })
+        Ok(Self::of(store, location, path, &meta))
     }
 
     /// Return the first bytes of a small file, at most `most` of them, with one request. The range in the answer names the size of the file.
@@ -57,7 +56,16 @@ impl StoredFile {
     /// `NotFound`, `ShortRead`, and those of the store.
     pub fn read_small(location: &Location, most: u64, interrupt: &Interrupt) -> Result<Bytes, StoreError> {
         let store = open(location, interrupt)?;
-        wait(&location.to_string(), interrupt, Self::read_whole(store, location.clone(), most))
+        wait(&location.to_string(), interrupt, Self::range_of(store, location.clone(), 0..most))
+    }
+
+    /// Return the bytes of a range of a file, fewer only at the end of the file, with one request.
+    ///
+    /// # Errors
+    /// `NotFound`, `ShortRead`, and those of the store.
+    pub fn read_range(location: &Location, range: Range<u64>, interrupt: &Interrupt) -> Result<Bytes, StoreError> {
+        let store = open(location, interrupt)?;
+        wait(&location.to_string(), interrupt, Self::range_of(store, location.clone(), range))
     }
 
     /// Begin to read a small file; see `read_small`.
@@ -66,29 +74,68 @@ impl StoredFile {
     /// `Invalid`, and those of opening the store.
     pub fn begin_small(location: &Location, most: u64, interrupt: &Interrupt) -> Result<Pending<Bytes>, StoreError> {
         let store = open(location, interrupt)?;
-        Ok(Pending::begin(&handle(&location.to_string())?, Self::read_whole(store, location.clone(), most)))
+        Ok(Pending::begin(&handle(&location.to_string())?, Self::range_of(store, location.clone(), 0..most)))
     }
 
-    async fn read_whole(store: Store, location: Location, most: u64) -> Result<Bytes, StoreError> {
+    async fn range_of(store: Store, location: Location, range: Range<u64>) -> Result<Bytes, StoreError> {
         // HDFS has no range that ends after the end of a file.
         if store.hdfs.is_none() {
-            let options = GetOptions { range: Some((0..most).into()), ..GetOptions::default() };
-            let answer = store.client.get_opts(&path_of(&location)?, options).await;
-            match answer.map_err(|error| store.error(&error, &location)) {
+            match ranged(&store, &path_of(&location)?, range.clone()).await.map_err(|error| store.error(&error, &location)) {
                 Ok(answer) => {
-                    let wanted = answer.meta.size.min(most);
+                    let wanted = answer.meta.size.min(range.end).saturating_sub(range.start);
                     let bytes = answer.bytes().await.map_err(|error| store.error(&error, &location))?;
                     count_range(as_u64(bytes.len()));
-                    return if as_u64(bytes.len()) == wanted { Ok(bytes) } else { Err(short(&location, wanted, 0)) };
+                    return if as_u64(bytes.len()) == wanted { Ok(bytes) } else { Err(short(&location, wanted, range.start)) };
                 }
-                // Of an empty file there is no range.
+                // After the end of a file there is no range.
                 Err(error) if error.kind == StoreErrorKind::Other => {}
                 Err(error) => return Err(error),
             }
         }
         let file = Self::asked(store, location).await?;
-        let end = file.size.min(most);
-        file.fetch(0..end).await
+        let range = range.start.min(file.size)..range.end.min(file.size);
+        file.fetch(range).await
+    }
+
+    /// Opens a file and fetches its first bytes, at most `most` of them, with one request.
+    pub(super) async fn front(store: Store, location: Location, most: u64) -> Result<(Self, Bytes), StoreError> {
+        // HDFS has no range that ends after the end of a file.
+        if store.hdfs.is_none() {
+            let path = path_of(&location)?;
+            match ranged(&store, &path, 0..most).await {
+                Ok(answer) => {
+                    let file = Self::of(store, location, path, &answer.meta);
+                    let bytes = answer.bytes().await.map_err(|error| file.error(&error))?;
+                    count_range(as_u64(bytes.len()));
+                    let wanted = file.size.min(most);
+                    return if as_u64(bytes.len()) == wanted { Ok((file, bytes)) } else { Err(short(&file.location, wanted, 0)) };
+                }
+                Err(error) => match store.error(&error, &location) {
+                    // Of an empty file there is no range.
+                    error if error.kind == StoreErrorKind::Other => {}
+                    error => return Err(error),
+                },
+            }
+        }
+        let file = Self::asked(store, location).await?;
+        let bytes = file.clone().fetch(0..file.size.min(most)).await?;
+        Ok((file, bytes))
+    }
+
+    /// Fetches a range of a file that is not open yet; `None` if the store does not give it. With the file as it is in the answer.
+    pub(super) async fn part(store: Store, location: Location, range: Range<u64>) -> Option<(Self, Bytes)> {
+        let path = path_of(&location).ok()?;
+        let answer = ranged(&store, &path, range.clone()).await.ok()?;
+        let file = Self::of(store, location, path, &answer.meta);
+        let bytes = answer.bytes().await.ok()?;
+        count_range(as_u64(bytes.len()));
+        let wanted = range.end.min(file.size).saturating_sub(range.start);
+        (as_u64(bytes.len()) == wanted).then_some((file, bytes))
+    }
+
+    fn of(store: Store, location: Location, path: Path, meta: &ObjectMeta) -> Self {
+        let (size, tag, modified) = (meta.size, meta.e_tag.clone(), meta.last_modified.timestamp_millis());
+        Self { store, location, path, size, tag, modified }
     }
 
     /// True if each request names the version, so that no later question is needed.
@@ -193,6 +240,12 @@ impl StoredFile {
     fn error(&self, error: &object_store::Error) -> StoreError {
         self.store.error(error, &self.location)
     }
+}
+
+/// Asks for a range of a file of any version.
+async fn ranged(store: &Store, path: &Path, range: Range<u64>) -> Result<GetResult, ObjectError> {
+    let options = GetOptions { range: Some(range.into()), ..GetOptions::default() };
+    store.client.get_opts(path, options).await
 }
 
 fn short(location: &Location, wanted: u64, position: u64) -> StoreError {

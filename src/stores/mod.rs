@@ -4,6 +4,7 @@
 //! and `hdfs-native-object-store` that of HDFS. A process has one runtime for all of them, which it starts when it opens its first store.
 
 mod aws;
+mod ends;
 mod entries;
 mod error;
 mod file;
@@ -18,13 +19,14 @@ mod uri;
 mod window;
 mod write;
 
+pub use ends::FileEnds;
 pub use entries::{Entry, entries, entry_of, tree};
 pub use error::{StoreError, StoreErrorKind};
 pub use file::StoredFile;
 pub use location::{Location, Scheme, StorageOptions, decoded};
 pub use open::{Store, open};
 pub use place::{LocalFile, Place, PlaceEntry, PlacedFile, escaped, system_text};
-pub use process::Pending;
+pub use process::{Pending, in_background};
 pub use range::StoredRange;
 pub use stats::{Counts, counts};
 pub use uri::{UriParts, joined_text, placed, scheme_of_uri, shown};

@@ -105,6 +105,17 @@ impl Place {
         }
     }
 
+    /// Return the bytes of a range of a file, fewer only at the end of the file. Of a store it is one request.
+    ///
+    /// # Errors
+    /// `NotFound`, and those of the store or of the system.
+    pub fn read_range(&self, range: Range<u64>, interrupt: &Interrupt) -> Result<Bytes, StoreError> {
+        match self {
+            Self::Local(path) => LocalFile::open(path)?.read(range),
+            Self::Stored(location) => StoredFile::read_range(location, range, interrupt),
+        }
+    }
+
     /// Return the files and directories in a directory, by name. Links are followed; what is neither is left out.
     ///
     /// # Errors
@@ -353,6 +364,11 @@ impl PlacedFile {
             Self::Local(file) => file.read(range),
             Self::Stored(file) => file.read(range, interrupt),
         }
+    }
+
+    /// True if each request names the version of the file, so that no later question is needed.
+    pub fn is_checked_by_requests(&self) -> bool {
+        matches!(self, Self::Stored(file) if file.has_tag())
     }
 
     /// Check that the file is still the one that was opened.

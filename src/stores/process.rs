@@ -1,8 +1,9 @@
 //! The runtime of this process. A forked child makes its own: threads stay in the parent.
 
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -56,6 +57,8 @@ pub(super) fn wait<T: Send + 'static>(
 pub struct Pending<T> {
     receiver: mpsc::Receiver<Result<T, StoreError>>,
     task: tokio::task::AbortHandle,
+    /// Stops work in another thread.
+    is_unwanted: Arc<AtomicBool>,
 }
 
 impl<T: Send + 'static> Pending<T> {
@@ -65,7 +68,7 @@ impl<T: Send + 'static> Pending<T> {
             // The receiver is gone if the answer is not wanted any more.
             drop(sender.send(request.await));
         });
-        Self { receiver, task: task.abort_handle() }
+        Self { receiver, task: task.abort_handle(), is_unwanted: Arc::default() }
     }
 
     /// Wait for the answer.
@@ -89,9 +92,27 @@ impl<T: Send + 'static> Pending<T> {
     }
 }
 
+/// Begin work that waits for answers of a store, in another thread. Its interrupt stops it if the result is not wanted any more.
+///
+/// # Errors
+/// `Other`, if the system gives no threads.
+pub fn in_background<T: Send + 'static>(uri: &str, work: impl FnOnce(&Interrupt) -> T + Send + 'static) -> Result<Pending<T>, StoreError> {
+    let (runtime, name) = (handle(uri)?, uri.to_owned());
+    let is_unwanted = Arc::<AtomicBool>::default();
+    let asked = Arc::clone(&is_unwanted);
+    let interrupt = Interrupt::new(move || asked.load(Ordering::Relaxed));
+    let mut pending = Pending::begin(&runtime, async move {
+        let done = tokio::task::spawn_blocking(move || work(&interrupt)).await;
+        done.map_err(|error| StoreError::new(StoreErrorKind::Other, name, error.to_string()))
+    });
+    pending.is_unwanted = is_unwanted;
+    Ok(pending)
+}
+
 /// A request that is not wanted any more ends.
 impl<T> Drop for Pending<T> {
     fn drop(&mut self) {
+        self.is_unwanted.store(true, Ordering::Relaxed);
         self.task.abort();
     }
 }

@@ -57,11 +57,24 @@ impl StoredRange {
         let own = runtime.clone();
         Ok(Pending::begin(&runtime, async move {
             // The reader that takes the range has its own interrupt.
-            let mut range = Self::new(StoredFile::asked(store, place).await?, start, end, Interrupt::default());
-            range.warmth = MOST_DOUBLINGS;
-            range.request(&own);
-            Ok(range)
+            let range = Self::new(StoredFile::asked(store, place).await?, start, end, Interrupt::default());
+            Ok(range.begun(&own))
         }))
+    }
+
+    /// The same with its first pieces in flight: all of it is wanted.
+    ///
+    /// # Errors
+    /// `Other`, if the system gives no threads.
+    pub fn in_flight(self) -> Result<Self, StoreError> {
+        let runtime = handle(&self.file.location().to_string())?;
+        Ok(self.begun(&runtime))
+    }
+
+    fn begun(mut self, runtime: &Handle) -> Self {
+        self.warmth = MOST_DOUBLINGS;
+        self.request(runtime);
+        self
     }
 
     /// The same, which ends when it is not wanted any more.

@@ -13,7 +13,8 @@ use super::error::{ManifestError, Result, TieredError};
 use super::file::{Content, LostFile, TieredFile};
 use super::manifest::Index;
 use super::names::{CHECKPOINT, EPOCH_SUFFIXES, LOG, MANIFEST, ObjectName, PartitionName, SNAPSHOT_SUFFIXES, cut_name, snapshot_offset};
-use super::objects::{MOST_INDEX, SegmentObjects};
+use super::objects::{MOST_INDEX, SegmentObjects, without_ring};
+use super::sidecars::{KnownManifest, Sidecars};
 use super::upload::{FoundUpload, offsets_in};
 use super::uri::Uri;
 use super::valid_batches::first_reaching;
@@ -21,7 +22,7 @@ use super::view::{UploadedSegment, View};
 use crate::interrupt::Interrupt;
 use crate::model::UploadOffsets;
 use crate::sidecar::{offset_index, time_index, txn_index};
-use crate::stores::{Place, PlaceEntry, StoreError, StoreErrorKind};
+use crate::stores::{Pending, Place, PlaceEntry, StoreError, StoreErrorKind, in_background};
 use crate::validate::Finding;
 use crate::wire::as_u64;
 
@@ -58,13 +59,51 @@ pub fn open(uri: &Uri, interrupt: &Interrupt) -> Result<TieredFile> {
     })
 }
 
+/// Opens a file without a key ring. All uploads of the directory decide what is read of a damaged one, which may need the ring.
+///
+/// # Errors
+/// As `open`, and `Key` for a segment with a damaged manifest.
+pub(super) fn open_ahead(uri: &Uri, interrupt: &Interrupt) -> Result<TieredFile> {
+    let file = open(uri, interrupt)?;
+    if matches!(file.content(), Content::Lost(_)) { Err(TieredError::Key(uri.place.to_string())) } else { Ok(file) }
+}
+
+/// Begin to open a log in a store, and to fetch the chunk at its end.
+///
+/// # Errors
+/// Those of the key ring. An error of the answer may be one of a key that only the caller has.
+pub fn begin_end(uri: &Uri) -> Result<Pending<Result<TieredFile>>> {
+    let uri = without_ring(uri)?;
+    let pending = in_background(&uri.place.to_string(), move |interrupt| {
+        let file = open_ahead(&uri, interrupt)?;
+        // The error of a damaged chunk is that of the look-up that reads it.
+        let _ = file.read(file.size().saturating_sub(1), 1, false, interrupt);
+        Ok(file)
+    });
+    Ok(pending?)
+}
+
+/// Begin to read a small file of a store; see `read`.
+///
+/// # Errors
+/// As `begin_end`.
+pub fn begin_read(uri: &Uri, most: u64) -> Result<Pending<Result<Option<Bytes>>>> {
+    let uri = without_ring(uri)?;
+    Ok(in_background(&uri.place.to_string(), move |interrupt| read(&uri, most, interrupt))?)
+}
+
 /// Return the bytes of a small file, at most `most` of them; `None` if there is no such file. An index that cannot be decrypted counts as
 /// missing: reads continue without it.
 ///
 /// # Errors
 /// As `open`.
 pub fn read(uri: &Uri, most: u64, interrupt: &Interrupt) -> Result<Option<Bytes>> {
-    let file = File::of(uri);
+    read_within(&File::of(uri), most, interrupt)
+}
+
+/// Reads a small file; see `read`.
+pub(super) fn read_within(file: &File<'_>, most: u64, interrupt: &Interrupt) -> Result<Option<Bytes>> {
+    let uri = file.uri;
     if file.is_log() {
         return file.log(interrupt)?.read(0, most, false, interrupt).map(|part| Some(part.bytes));
     }
@@ -83,7 +122,11 @@ pub fn read(uri: &Uri, most: u64, interrupt: &Interrupt) -> Result<Option<Bytes>
 /// # Errors
 /// `Undecided` if two uploads overlap and have different records; those of the store.
 pub fn entries(uri: &Uri, interrupt: &Interrupt) -> Result<Vec<PlaceEntry>> {
-    let view = View::of(uri, None, false, interrupt)?;
+    entries_of(&*View::of(uri, None, false, interrupt)?, uri, interrupt)
+}
+
+/// Returns the content of a directory by its view; see `entries`.
+pub(super) fn entries_of(view: &View, uri: &Uri, interrupt: &Interrupt) -> Result<Vec<PlaceEntry>> {
     if let Some(known) = view.entries.get() {
         return Ok(known.clone());
     }
@@ -95,7 +138,7 @@ pub fn entries(uri: &Uri, interrupt: &Interrupt) -> Result<Vec<PlaceEntry>> {
     };
     if !view.found.is_empty() {
         for candidate in view.read()? {
-            sizes(uri, candidate, &view, interrupt)?.into_iter().for_each(|(name, size)| add(name, size));
+            sizes(uri, candidate, view, interrupt)?.into_iter().for_each(|(name, size)| add(name, size));
         }
         view.snapshots()?.keys().for_each(|offset| add(format!("{offset:020}.snapshot"), 0));
         let has_epochs = |candidate: &FoundUpload| {
@@ -204,18 +247,25 @@ pub fn segment_at(log: &Uri, interrupt: &Interrupt) -> Result<Option<UploadedSeg
 }
 
 /// A file of a log directory, and the object that it is read from.
-struct File<'a> {
+pub(super) struct File<'a> {
     uri: &'a Uri,
     directory: Place,
     name: String,
     parts: Option<ObjectName>,
+    /// What was read of the directory, if it is not looked at again.
+    known: Option<&'a Sidecars>,
 }
 
 impl<'a> File<'a> {
     fn of(uri: &'a Uri) -> Self {
         let name = uri.place.name();
         let directory = uri.place.parent();
-        Self { uri, parts: uri.layouts.object_in(&directory, &name), directory, name }
+        Self { uri, parts: uri.layouts.object_in(&directory, &name), directory, name, known: None }
+    }
+
+    /// The file of a directory of which the listing and the manifests were read.
+    pub(super) fn known(uri: &'a Uri, sidecars: &'a Sidecars) -> Self {
+        Self { known: Some(sidecars), ..Self::of(uri) }
     }
 
     fn is_log(&self) -> bool {
@@ -227,14 +277,22 @@ impl<'a> File<'a> {
         let is_of_segment = |parts: &&ObjectName| parts.suffix == LOG || Index::of_suffix(&parts.suffix).is_some();
         let parts = self.parts.as_ref().filter(is_of_segment).filter(|_| self.uri.layouts.has_manifests());
         let Some(parts) = parts else { return Ok(None) };
-        match SegmentObjects::open(&self.directory, parts, &self.uri.keys, None, interrupt) {
+        let manifest = match self.known.map(|known| known.manifest_of(parts)) {
+            Some(KnownManifest::Missing) => return Ok(None),
+            Some(KnownManifest::Valid(manifest)) => Some(manifest),
+            Some(KnownManifest::Unread) | None => None,
+        };
+        match SegmentObjects::open(&self.directory, parts, &self.uri.keys, manifest, interrupt) {
             Err(error) if error.is_missing() => Ok(None),
             found => found.map(Some),
         }
     }
 
     fn view(&self, interrupt: &Interrupt) -> Result<Arc<View>> {
-        View::of(&self.uri.at(self.directory.clone()), None, false, interrupt)
+        match self.known {
+            Some(known) => Ok(Arc::clone(&known.view)),
+            None => View::of(&self.uri.at(self.directory.clone()), None, false, interrupt),
+        }
     }
 
     /// Opens a log, up to its cut.

@@ -127,6 +127,15 @@ impl TieredFile {
         }
     }
 
+    /// True if each request names the version of the object, so that no later question is needed.
+    pub(super) fn is_checked_by_requests(&self) -> bool {
+        match &self.content {
+            Content::Chunks(file) => file.stored.is_checked_by_requests(),
+            Content::Plain(file) => file.is_checked_by_requests(),
+            Content::Memory(_) | Content::Lost(_) => true,
+        }
+    }
+
     /// Check that the object is still the one that was opened.
     ///
     /// # Errors

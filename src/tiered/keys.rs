@@ -69,6 +69,20 @@ impl Keys {
         &self.text
     }
 
+    /// The same keys for another thread, which cannot ask a ring: of a ring only the data key of this encryption is left.
+    ///
+    /// # Errors
+    /// Those of the ring.
+    pub(super) fn without_ring(&self, encryption: Option<&Encryption>, name: &str) -> Result<Self> {
+        if self.text.starts_with(DATA) {
+            return Ok(self.clone());
+        }
+        let key = |encryption: &Encryption| Ok::<_, TieredError>((encryption.wrapped_key.clone(), self.data_key(encryption, name)?));
+        let known = encryption.map(key).transpose()?;
+        // Another text, so that a view of a directory by these keys is not that of the ring.
+        Ok(Self { text: DATA.into(), ring: Arc::new(DataKeys(known.into_iter().collect())) })
+    }
+
     /// The data key of a segment with this name.
     pub(super) fn data_key(&self, encryption: &Encryption, name: &str) -> Result<DataKey> {
         self.ring.unwrap_key(encryption, name)

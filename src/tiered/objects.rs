@@ -11,6 +11,7 @@ use super::error::{ManifestError, Result, TieredError};
 use super::keys::{DataKey, Keys};
 use super::manifest::{Index, IndexRange, Manifest};
 use super::names::{INDEXES, LOG, MANIFEST, ObjectName};
+use super::several::asked;
 use super::uri::Uri;
 use crate::interrupt::Interrupt;
 use crate::stores::{Place, PlaceEntry, StoreError, StoreErrorKind};
@@ -28,6 +29,8 @@ const MOST_KEPT: u64 = 4096;
 /// The object, and its version.
 type Version = (Place, (u64, String));
 static MANIFESTS: Cache<Version, Arc<Manifest>> = Cache::new(MOST_KEPT, |_| 1);
+/// The manifest of each place that was read last, for its data key.
+static LATEST: Cache<Place, Arc<Manifest>> = Cache::new(MOST_KEPT, |_| 1);
 
 /// Reads and parses the manifest of an entry of a directory.
 ///
@@ -36,12 +39,12 @@ static MANIFESTS: Cache<Version, Arc<Manifest>> = Cache::new(MOST_KEPT, |_| 1);
 pub(super) fn read_manifest(place: &Place, entry: &PlaceEntry, interrupt: &Interrupt) -> Result<Arc<Manifest>> {
     let version = (place.clone(), entry.version());
     if let Some(known) = MANIFESTS.get(&version) {
-        return Ok(known);
+        return Ok(LATEST.put(place.clone(), known));
     }
     let data = place.read(MOST_MANIFEST, interrupt)?;
     let data = data.ok_or_else(|| StoreError::new(StoreErrorKind::NotFound, place.to_string(), "the manifest was removed"))?;
     match Manifest::parse(&data) {
-        Ok(manifest) => Ok(MANIFESTS.put(version, Arc::new(manifest))),
+        Ok(manifest) => Ok(LATEST.put(place.clone(), MANIFESTS.put(version, Arc::new(manifest)))),
         Err(TieredError::Manifest(error)) => {
             let text = format!("{place}: {}", error.text);
             Err(TieredError::Manifest(Box::new(ManifestError { text, ..*error })))
@@ -139,7 +142,7 @@ impl SegmentObjects {
         if size == 0 {
             return Ok((place, Some(Bytes::new())));
         }
-        let stored = place.open(interrupt)?.read(position..position.saturating_add(size), interrupt)?;
+        let stored = place.read_range(position..position.saturating_add(size), interrupt)?;
         if as_u64(stored.len()) < size {
             let text = format!("{place}: the {} index is lost: the object ends before its end", index.member());
             return Err(TieredError::chunk(text));
@@ -173,6 +176,20 @@ impl SegmentObjects {
     }
 }
 
+/// Returns a file of an upload for another thread, which cannot ask a key ring: with the data key of its manifest, if that was read before.
+///
+/// # Errors
+/// Those of the key ring.
+pub(super) fn without_ring(file: &Uri) -> Result<Uri> {
+    let manifest = ObjectName::parse(&file.place.name()).and_then(|name| {
+        let place = file.place.parent().join(&format!("{}.{MANIFEST}", name.stem));
+        LATEST.get(&place)
+    });
+    let encryption = manifest.as_ref().and_then(|manifest| manifest.encryption.as_ref());
+    let keys = file.keys.without_ring(encryption, &file.place.to_string())?;
+    Ok(Uri { keys, ..file.clone() })
+}
+
 /// The objects of the upload of a log; `None` if there is no valid manifest, or the name is not that of an upload.
 fn objects_of(log: &Uri, interrupt: &Interrupt) -> Result<Option<SegmentObjects>> {
     let name = log.layouts.object(&log.place.name()).filter(|_| log.layouts.has_manifests());
@@ -183,13 +200,21 @@ fn objects_of(log: &Uri, interrupt: &Interrupt) -> Result<Option<SegmentObjects>
     }
 }
 
-/// Return the indexes of an upload that cannot be read: the path that each would have as a file of a log directory, and a finding.
+/// Return the indexes of uploads that cannot be read: the path that each would have as a file of a log directory, and a finding.
 ///
-/// The list is empty if the manifest or a key is wrong: a read of the log reports that.
+/// There are none of an upload with a wrong manifest or key: a read of the log reports that.
 ///
 /// # Errors
 /// Those of the store.
-pub fn lost_indexes(log: &Uri, interrupt: &Interrupt) -> Result<Vec<(String, Finding)>> {
+pub fn lost_indexes(logs: &[Uri], interrupt: &Interrupt) -> Result<Vec<(String, Finding)>> {
+    let is_stored = logs.iter().any(|log| log.place.is_stored());
+    // The error of the first upload counts, whichever comes first.
+    let found = asked(is_stored, logs, interrupt, |log, interrupt| Ok(lost_indexes_of(log, interrupt)))?;
+    let found: Result<Vec<_>> = found.into_iter().collect();
+    Ok(found?.into_iter().flatten().collect())
+}
+
+fn lost_indexes_of(log: &Uri, interrupt: &Interrupt) -> Result<Vec<(String, Finding)>> {
     let Some(objects) = objects_of(log, interrupt)? else { return Ok(Vec::new()) };
     let mut lost = Vec::new();
     for index in Index::ALL {

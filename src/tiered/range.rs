@@ -9,16 +9,21 @@ use bytes::{Buf, Bytes};
 
 use super::chunk_table::Chunk;
 use super::chunks::{ChunkedFile, MOST_CHUNKS, MOST_FETCHED};
+use super::directory::open_ahead;
 use super::error::{Result, TieredError};
 use super::file::{Content, Part, TieredFile};
+use super::objects::without_ring;
+use super::uri::Uri;
 use crate::interrupt::Interrupt;
-use crate::stores::{Pending, PlacedFile, StoredFile, StoredRange};
+use crate::stores::{Pending, PlacedFile, StoredFile, StoredRange, in_background};
 use crate::wire::as_u64;
 
 /// Bytes of the segment in a request, unless one chunk has more.
 const REQUEST_LEN: u64 = 4 << 20;
 /// Requests that are in flight, or answered and not read.
 const MOST_PENDING: usize = 8;
+/// Requests of a file that is opened ahead: several such files are in memory.
+const FIRST_PENDING: usize = 4;
 /// Bytes of the segment in them, or of the object if those are more.
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -63,6 +68,43 @@ impl TieredRange {
         Self { file, interrupt, at: start, end, current: Bytes::new(), ahead, is_checked: false }
     }
 
+    /// Begin to open a file in a store and to fetch its first chunks: all of the range is wanted.
+    ///
+    /// # Errors
+    /// Those of the key ring. An error of the answer may be one of a key that only the caller has.
+    pub fn begin(uri: &Uri, start: u64, end: Option<u64>) -> Result<Pending<Result<Self>>> {
+        let uri = without_ring(uri)?;
+        let pending = in_background(&uri.place.to_string(), move |interrupt| {
+            // The reader that takes the range has its own interrupt.
+            let mut range = Self::new(open_ahead(&uri, interrupt)?, start, end, Interrupt::default());
+            range.ahead = match range.ahead {
+                Ahead::Plain(stored, stop, counted) => Ahead::Plain(Box::new(stored.in_flight()?), stop, counted),
+                Ahead::Chunks(mut chunks) => {
+                    chunks.begin_all()?;
+                    Ahead::Chunks(chunks)
+                }
+                Ahead::None => Ahead::None,
+            };
+            Ok(range)
+        });
+        Ok(pending?)
+    }
+
+    /// The same, which ends when it is not wanted any more.
+    #[must_use]
+    pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
+        let ahead = match self.ahead {
+            Ahead::Plain(stored, stop, counted) => Ahead::Plain(Box::new(stored.with_interrupt(interrupt.clone())), stop, counted),
+            ahead => ahead,
+        };
+        Self { interrupt, ahead, ..self }
+    }
+
+    /// The open file.
+    pub fn file(&self) -> &TieredFile {
+        &self.file
+    }
+
     /// Reads some bytes, as `Read::read` does, and what fetching them took. A reader that skips damage gets other bytes for those of a damaged
     /// chunk, and a finding.
     ///
@@ -100,7 +142,9 @@ impl TieredRange {
         }
         if len == 0 && !to.is_empty() && !self.is_checked {
             self.is_checked = true;
-            self.file.ensure_same(&self.interrupt)?;
+            if !self.file.is_checked_by_requests() {
+                self.file.ensure_same(&self.interrupt)?;
+            }
         }
         Ok((len, part))
     }
@@ -163,6 +207,12 @@ impl ChunksAhead {
             part.fetched += fetched;
             self.taken += 1;
         }
+        self.begin()
+    }
+
+    /// Begins to fetch the first chunks, all of which are wanted.
+    fn begin_all(&mut self) -> Result<()> {
+        self.taken = FIRST_PENDING - 1;
         self.begin()
     }
 

@@ -2,10 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread::{self, Builder};
-use std::time::Duration;
 
 use super::cache::Cache;
 use super::error::{Result, TieredError};
@@ -14,16 +10,13 @@ use super::layout::Layouts;
 use super::manifest::{Index, Manifest};
 use super::names::{EPOCH_SUFFIXES, INDEXES, LOG, MANIFEST, ObjectName, PartitionName};
 use super::objects::{MOST_INDEX, read_manifest};
+use super::several::asked;
 use super::valid_batches::{SegmentEnd, valid_end};
 use crate::interrupt::Interrupt;
 use crate::sidecar::{OffsetEntry, checkpoint, offset_index};
 use crate::stores::{Place, PlaceEntry};
 use crate::validate::Finding;
 
-/// Manifests and logs that are requested from a store at once.
-const REQUESTS: usize = 16;
-/// How often a wait asks whether the answers are still wanted.
-const ASKED_EVERY: Duration = Duration::from_millis(50);
 const MOST_CHECKPOINT: u64 = 1 << 24;
 /// Spans that are kept.
 const MOST_KEPT: u64 = 4096;
@@ -158,7 +151,7 @@ pub(super) fn uploads_in(directory: &Place, entries: &[PlaceEntry], layouts: &La
         }
     }
     let own: Vec<_> = objects.into_values().collect();
-    let manifests = asked(directory, &own, interrupt, |(_, own), interrupt| {
+    let manifests = asked(directory.is_stored(), &own, interrupt, |(_, own), interrupt| {
         let Some(entry) = own.get(MANIFEST).filter(|_| layouts.has_manifests()) else { return Ok(None) };
         match read_manifest(&directory.join(&entry.name), entry, interrupt) {
             Ok(manifest) => Ok(Some(Ok(manifest))),
@@ -169,7 +162,7 @@ pub(super) fn uploads_in(directory: &Place, entries: &[PlaceEntry], layouts: &La
     let found = own.iter().zip(manifests).filter_map(|((name, own), manifest)| found(directory, layouts, (name, own), manifest));
     let mut found: Vec<FoundUpload> = found.collect();
     // Those of Kafka's LocalTieredStorage (TS-62) and of a template have no manifest with offsets.
-    let spans = asked(directory, &found, interrupt, |candidate, interrupt| {
+    let spans = asked(directory.is_stored(), &found, interrupt, |candidate, interrupt| {
         let is_plain = candidate.upload.state == UploadState::Finished && candidate.manifest.is_none();
         let entry = own.iter().find(|(name, _)| is_plain && name.stem == candidate.name.stem).and_then(|(_, own)| own.get(LOG));
         entry.map(|entry| local_span(directory, candidate, entry, interrupt)).transpose()
@@ -204,52 +197,6 @@ pub(super) fn epochs_in(bytes: &[u8]) -> Vec<(i32, i64)> {
 pub(super) fn offsets_in(bytes: &[u8], base_offset: i64) -> Vec<OffsetEntry> {
     let parsed = offset_index::parse(bytes, base_offset);
     if parsed.is_valid() { parsed.entries } else { Vec::new() }
-}
-
-/// Asks about each item, in a store about several at once.
-fn asked<T: Sync, U: Send>(
-    directory: &Place,
-    items: &[T],
-    interrupt: &Interrupt,
-    ask: impl Fn(&T, &Interrupt) -> Result<U> + Sync,
-) -> Result<Vec<U>> {
-    if !directory.is_stored() || items.len() < 2 {
-        return items.iter().map(|item| ask(item, interrupt)).collect();
-    }
-    // Python's signals reach the thread that waits.
-    let is_unwanted = Arc::new(AtomicBool::new(false));
-    let (next, (sender, answers)) = (AtomicUsize::new(0), mpsc::channel());
-    thread::scope(|scope| {
-        for _ in 0..REQUESTS.min(items.len()) {
-            let (sender, next, ask, flag) = (sender.clone(), &next, &ask, Arc::clone(&is_unwanted));
-            let own = Interrupt::new(move || flag.load(Ordering::Relaxed));
-            // With fewer threads the others do more.
-            let _ = Builder::new().spawn_scoped(scope, move || {
-                while let Some((at, item)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, items.get(at)?))) {
-                    if sender.send((at, ask(item, &own))).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        let mut found: Vec<Option<U>> = items.iter().map(|_| None).collect();
-        let failed = loop {
-            match answers.recv_timeout(ASKED_EVERY) {
-                Ok((at, Ok(answer))) => found.get_mut(at).map_or((), |place| *place = Some(answer)),
-                Ok((_, Err(error))) => break Some(error),
-                Err(RecvTimeoutError::Timeout) => {
-                    if let Err(error) = interrupt.ensure_wanted() {
-                        break Some(error.into());
-                    }
-                }
-                Err(RecvTimeoutError::Disconnected) => break None,
-            }
-        };
-        is_unwanted.store(failed.is_some(), Ordering::Relaxed);
-        next.store(if failed.is_some() { items.len() } else { 0 }.max(next.load(Ordering::Relaxed)), Ordering::Relaxed);
-        failed.map_or_else(|| Ok(found.into_iter().flatten().collect()), Err)
-    })
 }
 
 type MaybeManifest = Option<std::result::Result<Arc<Manifest>, Box<super::error::ManifestError>>>;

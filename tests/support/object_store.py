@@ -63,6 +63,9 @@ class Handler(BaseHTTPRequestHandler):
     root: Path
     is_one: bool
     protocol_version = "HTTP/1.1"
+    # Without these an answer in two packets takes 40 ms: the second one waits until the client confirms the first one.
+    wbufsize = 64 << 10
+    disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
         bucket, key = self._place(self.path)
@@ -136,10 +139,14 @@ class Handler(BaseHTTPRequestHandler):
         if unit != "bytes":
             return self._answer(200, path.read_bytes(), headers)
         start, end = (int(edge) for edge in span.split("-"))
+        part = self.part(path, start, end + 1)
+        return self._answer(206, part, headers | {"Content-Range": f"bytes {start}-{start + len(part) - 1}/{size}"})
+
+    def part(self, path: Path, start: int, end: int) -> bytes:
+        """Return the bytes of a range of a file."""
         with path.open("rb") as file:
             file.seek(start)
-            part = file.read(end + 1 - start)
-        return self._answer(206, part, headers | {"Content-Range": f"bytes {start}-{start + len(part) - 1}/{size}"})
+            return file.read(end - start)
 
     def _answer(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from itertools import chain, groupby, pairwise
+from itertools import chain, groupby, pairwise, takewhile
 from typing import Any, Protocol, TypeAlias, Unpack
 
 from logsegment._core import EarlierProducers, FileSource, Finding, FoundSegments, Place, RecordedLogs, SegmentKeyError, validate_findings
@@ -24,6 +24,8 @@ from logsegment.segment_files.discovery import WORK, Topics, found_in
 
 #: Gets an error, and the log that cannot be read because of it, or the text of what is not checked.
 Failed: TypeAlias = Callable[[OSError | SegmentKeyError, InputSegment | str], object]
+#: Segments that the core may open before they are read.
+MOST_AHEAD = 4
 _NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflated": 0}
 
 
@@ -105,7 +107,7 @@ def validate(
     if isinstance(source, Segment):
         return source._validated(depth, read)
     several = source if isinstance(source, (list, tuple)) else [source]
-    if several is not source and layout is None and not _is_of_files(source):
+    if several is not source and layout is None and not _is_of_files(source, storage_options):
         place = reached_source(source, storage_options)
         return validated(FileSource(place) if isinstance(place, str | os.PathLike) else place, depth, read)
     paths = [os.fspath(path) for path in (reached(one, storage_options, decryption_keys, layout) for one in several)]
@@ -114,11 +116,11 @@ def validate(
     return Report.of_files(LogValidation(paths, (list(map(input_of, files)), left_out), (depth, read)).reports())
 
 
-def _is_of_files(source: Any) -> bool:
+def _is_of_files(source: Any, storage_options: StorageOptions | None) -> bool:
     """Return True for a path or URI of a directory, and for a pattern."""
     if not isinstance(source, str | os.PathLike):
         return False
-    place = Place(source)
+    place = Place(source, storage_options)
     return place.is_directory() or (any(sign in os.fspath(source) for sign in "*?[") and not place.exists())
 
 
@@ -163,14 +165,14 @@ class LogValidation:
 
     def _of_logs(self, watcher: Watcher, beside: list[Report]) -> Iterator[Report]:
         """Yield the reports of logs, and add those of the files next to them to `beside`."""
-        following = iter([*self.segments[1:], None])
+        number = 0
         for directory, group in groupby(self.segments, _listed_in):
             segments = list(group)
             for segment in segments:
                 watcher.begin(segment)
-                next_segment = next(following)
+                number += 1
                 try:
-                    report = self._of_log(segment, next_segment, watcher)
+                    report = self._of_log(segment, self.segments[number : number + MOST_AHEAD], watcher)
                 except (OSError, SegmentKeyError) as error:
                     self._failed(error, segment)
                 else:
@@ -179,7 +181,7 @@ class LogValidation:
                 # The headers of the logs are kept until now.
                 beside += self._of_sidecars(directory, segments)
 
-    def _of_log(self, segment: InputSegment, following: InputSegment | None, watcher: Watcher) -> Report:
+    def _of_log(self, segment: InputSegment, following: Sequence[InputSegment], watcher: Watcher) -> Report:
         earlier = self._producers.pop(self._before.get(segment.path, ""), EarlierProducers())
         depth, options = self._how
         if segment.is_of_0_7 and options.format == "auto":
@@ -195,7 +197,7 @@ class LogValidation:
                 is_followed=segment.path in self._followed,
                 earlier=earlier,
                 recorded=self._recorded if segment.is_listed else None,
-                next_file=None if following is None or not following.is_listed else _source(following),
+                next_files=list(filter(None, map(_source, takewhile(lambda later: later.is_listed, following)))),
             )
         report = surveyed(file if segment.is_regular else source, (depth, options), checked, path=segment.name)
         if not segment.is_regular:

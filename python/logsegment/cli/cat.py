@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from logsegment._core import RecordBatchError, RecordStream, SegmentKeyError, Transactions, scan_transactions
+from logsegment._core import RecordBatchError, RecordStream, SegmentKeyError, Transactions, UpcomingFiles, scan_transactions
 from logsegment._decode import decoded
 from logsegment._options import COLUMNS, Framing, Integers, Isolation, KeyValues, OnError, ReadOptions, Unreadable, Values, with_values
 from logsegment.analysis.inputs import InputSegment, in_range, opened, partitions
@@ -199,6 +199,8 @@ def _columns(segments: Sequence[InputSegment], options: CatArguments, *, is_tabl
     return columns
 
 
+#: Segments that the core may open before they are read.
+MOST_AHEAD = 4
 #: The bytes of a segment that --tail reads first.
 TAIL_BYTES = 1 << 20
 
@@ -214,6 +216,7 @@ class _Records:
     typed: ReadOptions
     known: dict[str, Transactions] = field(default_factory=dict)
     met: MetValues = field(default_factory=MetValues)
+    upcoming: UpcomingFiles = field(default_factory=UpcomingFiles)
 
     @cached_property
     def read(self) -> ReadOptions:
@@ -254,10 +257,13 @@ class _Records:
     def _read(self, segments: Sequence[InputSegment], target: RecordTarget) -> int:
         """Read segments in this order until the target is full; return the exit code."""
         code = CLEAN
-        for segment in segments:
+        for number, segment in enumerate(segments):
             if target.is_full:
                 break
             self.progress.begin(segment)
+            # A reader of lines that looks at the first segment may want no more.
+            if self._reads_all and (number > 0 or not isinstance(self.sink, JsonLines)):
+                self._expect(segments[number : number + MOST_AHEAD])
             try:
                 code = worst(code, self._read_one(segment, target))
             except SegmentKeyError as error:
@@ -270,12 +276,24 @@ class _Records:
                 raise DamagedInput(segment.name, error, redactor=self.redactor) from None
         return code
 
+    @cached_property
+    def _reads_all(self) -> bool:
+        """Every byte of the segments is read."""
+        options = self.options
+        bounds = options.offsets.start, options.offsets.end, options.since, options.until, options.limit, options.tail
+        return all(bound is None for bound in bounds)
+
+    def _expect(self, segments: Sequence[InputSegment]) -> None:
+        """Let the core open segments of stores while others are read."""
+        files = [one.file.source() for one in segments if one.file is not None and one.is_regular and one.part is None]
+        self.upcoming.expect(files)
+
     def _read_one(self, segment: InputSegment, target: RecordTarget) -> int:
         """Read the parts of a segment until the target is full; return the exit code of what was skipped."""
         code = CLEAN
         with self._opened(segment) as parts:
             for part in parts:
-                with decoded(*part) as stream:
+                with decoded(*part, upcoming=self.upcoming) as stream:
                     target.write(stream, partial(self._seen, stream))
                     self.met.add(stream, segment.topic or segment.name)
                     found = report(stream.findings, segment.name, self.progress, quiet=self.options.quiet, redactor=self.redactor)

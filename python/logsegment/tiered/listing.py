@@ -87,7 +87,7 @@ def with_lost_indexes(findings: Sequence[Finding], logs: Sequence[str]) -> list[
     Raises:
         OSError: if an object cannot be read.
     """
-    lost = [found for log in logs for found in Place(log).lost_indexes()]
+    lost = Place.lost_indexes(logs)
     replaced = {path for path, _ in lost}
     kept = [finding for finding in findings if finding.path.rpartition("@")[0] not in replaced]
     return [*kept, *(finding for _, finding in lost if finding is not None)]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use crate::py::errors::SegmentKeyError;
@@ -11,6 +12,23 @@ use crate::tiered::{DataKey, Encryption, Keys, Result, TieredError, UnwrapKey};
 /// The keys in the text of a URI.
 pub fn of(text: &str) -> Keys {
     Keys::new(text, Arc::new(KeyRing(text.to_owned())))
+}
+
+/// The result of a request that was begun ahead, if it was. The error is that of the later question, but Ctrl-C must not be lost.
+pub fn begun<T>(result: Result<T>) -> Option<T> {
+    if let Err(TieredError::KeyRing(error)) = &result
+        && let Some(error) = error.downcast_ref::<PyErr>()
+    {
+        Python::attach(|py| noted(py, error));
+    }
+    result.ok()
+}
+
+/// Lets the next look at signals find Ctrl-C, if that is an error of Python code that is dropped.
+pub fn noted(py: Python<'_>, error: &PyErr) {
+    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        let _ = py.import("_thread").and_then(|module| module.call_method0("interrupt_main"));
+    }
 }
 
 /// A key ring of the package, by its text.

@@ -4,12 +4,14 @@ pub mod buffer;
 pub mod file_object;
 pub mod keys;
 pub mod local_paths;
+pub mod lookups_ahead;
 pub mod memory;
 pub mod paths;
 pub mod recorded;
 pub mod sidecars;
 pub mod storage;
 pub mod store;
+pub mod upcoming;
 pub mod uris;
 
 use std::path::PathBuf;
@@ -114,11 +116,9 @@ impl FileSource {
         OpenedSource { source, is_repeatable: true, kafka_07, segment }
     }
 
-    /// Begin to open the file, which is read after the one that was opened last.
-    pub fn expect(&self, signals: &Arc<Signals>) {
-        if store::is_stored(&self.path) {
-            store::StoredRange::expect(&self.path, self.start, self.end, signals);
-        }
+    /// The first byte and the end of the range.
+    pub fn bounds(&self) -> (u64, Option<u64>) {
+        (self.start, self.end)
     }
 
     /// Check that a read from the first byte on reads a log segment.

@@ -112,7 +112,7 @@ pub struct Folder {
 }
 
 /// Bytes of a file next to a log that are read; no broker writes larger ones, and a lookup holds all of it.
-const MOST: u64 = 256 << 20;
+pub const MOST: u64 = 256 << 20;
 
 impl Directory for Folder {
     fn names(&self) -> Result<Vec<String>> {

@@ -8,24 +8,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
+use super::upcoming::UpcomingFiles;
 use super::{FileSource, OpenedSource};
 use crate::log::RecordedHeaders;
-use crate::py::interrupt::{Signals, Upcoming};
+use crate::py::interrupt::Signals;
 
 /// Bytes of headers of all logs that are kept at a time.
 const MOST_HEADERS: usize = 256 << 20;
 
-/// The headers of logs that were validated, until the files next to them are checked; and the log that is validated next.
+/// The headers of logs that were validated, until the files next to them are checked; and the logs that are validated next.
 #[pyclass(frozen, module = "logsegment._core")]
 pub struct RecordedLogs {
     headers: Mutex<HashMap<PathBuf, Arc<RecordedHeaders>>>,
     left: Arc<AtomicUsize>,
-    upcoming: Mutex<Option<Upcoming>>,
+    upcoming: UpcomingFiles,
 }
 
 impl Default for RecordedLogs {
     fn default() -> Self {
-        Self { headers: Mutex::default(), left: Arc::new(AtomicUsize::new(MOST_HEADERS)), upcoming: Mutex::default() }
+        Self { headers: Mutex::default(), left: Arc::new(AtomicUsize::new(MOST_HEADERS)), upcoming: UpcomingFiles::default() }
     }
 }
 
@@ -55,15 +56,13 @@ impl RecordedLogs {
         self.headers.lock().unwrap_or_else(PoisonError::into_inner).remove(path)
     }
 
-    /// Give the range that another call began to open to the signals of this call.
+    /// Give the files that another call began to open to the signals of this call.
     pub fn resume(&self, signals: &Signals) {
-        if let Some(upcoming) = self.upcoming.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            signals.expect(upcoming);
-        }
+        signals.upcoming().take_all(&self.upcoming);
     }
 
-    /// Keep the range that this call began to open for the next call.
+    /// Keep the files that this call began to open for the next call.
     pub fn suspend(&self, signals: &Signals) {
-        *self.upcoming.lock().unwrap_or_else(PoisonError::into_inner) = signals.take_upcoming();
+        self.upcoming.take_all(signals.upcoming());
     }
 }

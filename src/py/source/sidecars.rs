@@ -1,18 +1,20 @@
 //! The files next to segments in a store. They are small and many, so that they are fetched before they are read, several at a time.
 
 use std::collections::{HashMap, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
-use super::paths::{Folder, in_file};
+use super::keys;
+use super::paths::{Folder, MOST, in_file};
 use super::store;
 use crate::error::Result;
 use crate::log::ReadAt;
 use crate::log::partition::{Directory, SidecarNames};
 use crate::py::interrupt::Signals;
-use crate::stores::{self, Location, Pending, StoreErrorKind, StoredFile};
+use crate::stores::{Location, Pending, PlaceEntry, StoreErrorKind, StoredFile};
+use crate::tiered::{self, Sidecars};
 
 /// Files that are fetched ahead, and their bytes.
 const MOST_AHEAD: usize = 16;
@@ -23,20 +25,20 @@ const MOST_LEN: u64 = 8 << 20;
 /// The directory of segments, for the check of their sidecar files.
 pub fn directory(path: PathBuf, segments: &[SidecarNames], signals: &Arc<Signals>) -> Box<dyn Directory> {
     let folder = Folder { path, signals: Arc::clone(signals) };
-    match store::located(&folder.path).filter(|_| store::is_stored(&folder.path)) {
-        Some(Ok(location)) => {
-            let suffixes = ["index", "timeindex", "txnindex"];
-            let order = segments.iter().flat_map(|names| suffixes.map(|suffix| names.of(suffix))).collect();
-            Box::new(FolderAhead { folder, location, order, listing: OnceLock::new(), ahead: Mutex::default() })
-        }
-        _ => Box::new(folder),
-    }
+    let place = match store::located(&folder.path).filter(|_| store::is_stored(&folder.path)) {
+        Some(Ok(location)) => Place::Stored(location),
+        _ if store::is_uploaded(&folder.path) => Place::Uploaded(OnceLock::new()),
+        _ => return Box::new(folder),
+    };
+    let of_segments = segments.iter().flat_map(|names| ["index", "timeindex", "txnindex"].map(|suffix| names.of(suffix)));
+    let order = ["leader-epoch-checkpoint".to_owned()].into_iter().chain(of_segments).collect();
+    Box::new(FolderAhead { folder, place, order, listing: OnceLock::new(), ahead: Mutex::default() })
 }
 
 /// A directory of a store.
 struct FolderAhead {
     folder: Folder,
-    location: Location,
+    place: Place,
     /// Names of files in the order in which they are read first.
     order: Vec<String>,
     /// Names of its files, and their bytes.
@@ -44,41 +46,86 @@ struct FolderAhead {
     ahead: Mutex<Ahead>,
 }
 
+/// Where the files are.
+enum Place {
+    Stored(Location),
+    /// Uploads, once they were listed.
+    Uploaded(OnceLock<Arc<Sidecars>>),
+}
+
 #[derive(Default)]
 struct Ahead {
     /// Names of files that are not requested yet.
     next: VecDeque<String>,
-    pending: HashMap<String, (Pending<Bytes>, u64)>,
+    pending: HashMap<String, (PendingFile, u64)>,
     /// Bytes of the files that are pending.
     bytes: u64,
 }
 
+/// A file that was requested.
+enum PendingFile {
+    Stored(Pending<Bytes>),
+    Uploaded(Pending<tiered::Result<Option<Bytes>>>),
+}
+
 impl FolderAhead {
     /// Takes a file that was requested, and requests those after it.
-    fn take(&self, name: &str, listing: &HashMap<String, u64>) -> Option<Pending<Bytes>> {
+    fn take(&self, name: &str, listing: &HashMap<String, u64>) -> Option<PendingFile> {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = ahead.pending.remove(name);
         ahead.bytes = ahead.bytes.saturating_sub(taken.as_ref().map_or(0, |(_, len)| *len));
         while ahead.pending.len() < MOST_AHEAD && ahead.bytes < MOST_BYTES {
             let Some(next) = ahead.next.pop_front() else { break };
             let Some(len) = listing.get(&next).copied().filter(|len| *len <= MOST_LEN && next != name) else { continue };
-            let place = self.location.at(&format!("{}/{next}", self.location.key));
+            // An empty file needs no request. The listing has no size of some files of uploads.
+            if len == 0 && matches!(self.place, Place::Stored(_)) {
+                continue;
+            }
             // The error of a request that cannot begin is met when the file is read.
-            let Ok(pending) = StoredFile::begin_small(&place, MOST_LEN, &self.folder.signals.interrupt()) else { break };
+            let Some(pending) = self.begin(&next) else { break };
             ahead.bytes = ahead.bytes.saturating_add(len);
             ahead.pending.insert(next, (pending, len));
         }
         taken.map(|(pending, _)| pending)
     }
+
+    fn begin(&self, name: &str) -> Option<PendingFile> {
+        match &self.place {
+            Place::Stored(location) => {
+                let place = location.at(&format!("{}/{name}", location.key));
+                StoredFile::begin_small(&place, MOST_LEN, &self.folder.signals.interrupt()).ok().map(PendingFile::Stored)
+            }
+            Place::Uploaded(sidecars) => {
+                let uri = store::upload_at(&self.folder.path.join(name)).ok()?;
+                keys::begun(sidecars.get()?.begin(&uri, MOST)).map(PendingFile::Uploaded)
+            }
+        }
+    }
+
+    fn entries(&self) -> std::io::Result<Vec<PlaceEntry>> {
+        let (path, signals) = (&self.folder.path, &self.folder.signals);
+        let Place::Uploaded(known) = &self.place else { return store::entries(path, signals) };
+        store::uploaded(signals, path, || {
+            let listed = Arc::new(Sidecars::of(&store::upload_at(path)?, &signals.interrupt())?);
+            known.get_or_init(|| listed).entries(&signals.interrupt())
+        })
+    }
+
+    /// Reads a file that was not requested.
+    fn read_now(&self, name: &str, path: &Path) -> Result<Option<Vec<u8>>> {
+        let Place::Uploaded(known) = &self.place else { return self.folder.read(name) };
+        let Some(sidecars) = known.get() else { return self.folder.read(name) };
+        let signals = &self.folder.signals;
+        let bytes = store::uploaded(signals, path, || sidecars.read(&store::upload_at(path)?, MOST, &signals.interrupt()));
+        Ok(bytes.map_err(|error| in_file(error.into(), path))?.map(|bytes| bytes.to_vec()))
+    }
 }
 
 impl Directory for FolderAhead {
     fn names(&self) -> Result<Vec<String>> {
-        let signals = &self.folder.signals;
-        let entries = store::asked(signals, || stores::entries(&self.location, &signals.interrupt()));
-        let entries = entries.map_err(|error| in_file(error.into(), &self.folder.path))?;
-        let names: Vec<String> = entries.iter().map(|entry| entry.name().to_owned()).collect();
-        if self.listing.set(entries.iter().map(|entry| (entry.name().to_owned(), entry.size)).collect()).is_ok() {
+        let entries = self.entries().map_err(|error| in_file(error.into(), &self.folder.path))?;
+        let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
+        if self.listing.set(entries.into_iter().map(|entry| (entry.name, entry.size)).collect()).is_ok() {
             let others = names.iter().filter(|name| name.ends_with(".snapshot")).cloned();
             self.ahead.lock().unwrap_or_else(PoisonError::into_inner).next = self.order.iter().cloned().chain(others).collect();
         }
@@ -87,17 +134,27 @@ impl Directory for FolderAhead {
 
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let Some(listing) = self.listing.get() else { return self.folder.read(name) };
-        match listing.get(name) {
-            None => return Ok(None),
-            Some(0) => return Ok(Some(Vec::new())),
-            Some(_) => {}
+        if matches!(self.place, Place::Stored(_)) {
+            match listing.get(name) {
+                None => return Ok(None),
+                Some(0) => return Ok(Some(Vec::new())),
+                Some(_) => {}
+            }
         }
-        let Some(pending) = self.take(name, listing) else { return self.folder.read(name) };
         let (signals, path) = (&self.folder.signals, self.folder.path.join(name));
-        let read = store::asked(signals, || match pending.answer(&store::shown(&path), &signals.interrupt()) {
-            Err(error) if error.kind == StoreErrorKind::NotFound => Ok(None),
-            answer => answer.map(Some),
-        });
+        let Some(pending) = self.take(name, listing) else { return self.read_now(name, &path) };
+        let read = match pending {
+            PendingFile::Stored(pending) => store::asked(signals, || match pending.answer(&store::shown(&path), &signals.interrupt()) {
+                Err(error) if error.kind == StoreErrorKind::NotFound => Ok(None),
+                answer => answer.map(Some),
+            }),
+            PendingFile::Uploaded(pending) => match store::released(|| pending.answer("", &signals.interrupt())) {
+                Ok(Ok(bytes)) => Ok(bytes),
+                Err(error) if error.kind == StoreErrorKind::Interrupted => Err(error.into()),
+                // The error is that of the question, or of a key that only this thread has.
+                _ => return self.read_now(name, &path),
+            },
+        };
         let bytes = read.map_err(|error| in_file(error.into(), &path))?;
         Ok(bytes.map(|bytes| bytes.to_vec()))
     }

@@ -9,23 +9,25 @@ use std::sync::Arc;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
 use crate::log::ReadAt;
 use crate::partition::storage::Kept;
-use crate::partition::{AtDamage, Entry, Listing, Storage, Uploaded};
+use crate::partition::{AtDamage, Ends, Entry, Listing, Storage, Uploaded};
 use crate::py::errors::SegmentKeyError;
 use crate::py::interrupt::Signals;
+use crate::py::source::lookups_ahead::LookupsAhead;
 use crate::py::source::store::{self, StoredLog, StoredRange};
 use crate::py::source::{local_paths, paths, uris};
-use crate::stores::PlaceEntry;
+use crate::stores::{PlaceEntry, StoreError, StoreErrorKind};
 use crate::tiered;
 use crate::validate::Finding;
 
 /// The storage of one question.
 pub struct PyStorage {
     signals: Arc<Signals>,
+    ahead: LookupsAhead,
 }
 
 impl PyStorage {
@@ -35,7 +37,7 @@ impl PyStorage {
     /// The exception for the error.
     pub fn asked<T: Send>(py: Python<'_>, ask: impl FnOnce(&Self) -> Result<T> + Send) -> PyResult<T> {
         let (signals, _) = Signals::new();
-        let storage = Self { signals };
+        let storage = Self { signals, ahead: LookupsAhead::default() };
         py.detach(|| ask(&storage)).map_err(|error| storage.signals.raised(py, &error))
     }
 
@@ -53,6 +55,11 @@ impl PyStorage {
 
     /// Keeps the exception for an error of a file, which Python raises if the error ends the question.
     fn kept(&self, error: io::Error, path: &Path) -> Error {
+        let found = error.get_ref().and_then(|inner| inner.downcast_ref::<StoreError>());
+        if found.is_some_and(|found| found.kind == StoreErrorKind::Interrupted) {
+            // A look-up that goes on after errors of files ends.
+            return ErrorKind::Interrupted.into();
+        }
         Python::attach(|py| {
             if !store::is_stored(path) {
                 // An earlier failure that did not end the question is not the cause of this one.
@@ -70,6 +77,11 @@ impl PyStorage {
         Ok(PlaceEntry { name: file.name.clone(), is_directory: false, size: size.unwrap_or(0), modified_ns, tag })
     }
 
+    fn opened(&self, path: &Path) -> Result<StoredLog> {
+        let opened = self.ahead.log(path, &self.signals).unwrap_or_else(|| StoredLog::open(path, &self.signals));
+        self.kept_as(opened, path)
+    }
+
     fn kept_as<T>(&self, result: io::Result<T>, path: &Path) -> Result<T> {
         result.map_err(|error| self.kept(error, path))
     }
@@ -85,7 +97,7 @@ impl Storage for PyStorage {
         if !store::is_stored(path) {
             return self.kept_as(paths::open(path, &self.signals), path);
         }
-        let log = self.kept_as(StoredLog::open(path, &self.signals), path)?;
+        let log = self.opened(path)?;
         let len = log.len();
         Ok((Box::new(recovering(log, at_damage)), len))
     }
@@ -99,7 +111,7 @@ impl Storage for PyStorage {
         let log = match known {
             Some(log) => log.asked_by(&self.signals),
             None => {
-                let opened = self.kept_as(StoredLog::open(path, &self.signals), path)?;
+                let opened = self.opened(path)?;
                 let log = opened.asked_by(&self.signals);
                 let _ = kept.set(Box::new(opened));
                 log
@@ -107,6 +119,10 @@ impl Storage for PyStorage {
         };
         let len = log.len();
         Ok((Box::new(recovering(log, at_damage)), len))
+    }
+
+    fn expect(&self, path: &Path, ends: Ends) {
+        self.ahead.begin(path, ends);
     }
 
     fn source(&self, path: &Path, start: u64, end: Option<u64>, at_damage: AtDamage) -> Result<Source> {
@@ -118,10 +134,13 @@ impl Storage for PyStorage {
     }
 
     fn read(&self, path: &Path) -> Result<Option<Vec<u8>>> {
-        self.kept_as(paths::read(path, &self.signals), path)
+        self.kept_as(self.ahead.bytes(path, &self.signals).unwrap_or_else(|| paths::read(path, &self.signals)), path)
     }
 
     fn tail(&self, path: &Path, most: u64) -> Result<Vec<u8>> {
+        if let Some(bytes) = self.ahead.bytes(path, &self.signals) {
+            return Ok(self.kept_as(bytes, path)?.unwrap_or_default());
+        }
         self.kept_as(paths::tail(path, most, &self.signals), path)
     }
 

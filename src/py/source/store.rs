@@ -20,9 +20,10 @@ use crate::model::UploadOffsets;
 use crate::py::errors;
 use crate::py::finding;
 use crate::py::given;
-use crate::py::interrupt::{Signals, Upcoming};
+use crate::py::interrupt::Signals;
+use crate::py::source::upcoming::UpcomingRange;
 use crate::py::source::{keys, memory, uris};
-use crate::stores::{self, Location, Place, PlaceEntry, StorageOptions, StoreError, StoreErrorKind, StoredFile, UriParts};
+use crate::stores::{self, FileEnds, Location, Place, PlaceEntry, StorageOptions, StoreError, StoreErrorKind, StoredFile, UriParts};
 use crate::tiered::{self, Part, TieredFile, TieredRange, Uri};
 use crate::validate::lost_ranges;
 use crate::wire::as_u64;
@@ -69,10 +70,7 @@ impl StoredLog {
             }
             None if is_uploaded(uri) => {
                 let opened = uploaded(signals, uri, || tiered::open(&upload_at(uri)?, &signals.interrupt()))?;
-                // What a broker wrote is in order all the same.
-                let offsets = opened.offsets.unwrap_or(UploadOffsets { start: i64::MIN, end: None });
-                let size = opened.size();
-                (Object::Uploaded(Box::new(opened)), size, Some(offsets))
+                return Ok(Self::of_upload(uri, opened, signals));
             }
             None => {
                 let bytes = memory::bytes_at(uri).ok_or(io::ErrorKind::NotFound)?;
@@ -81,6 +79,22 @@ impl StoredLog {
             }
         };
         Ok(Self::of(uri, object, end, upload, signals))
+    }
+
+    /// A file of which some bytes are there already.
+    pub fn of_ends(uri: &Path, FileEnds { file, pieces }: FileEnds, signals: &Arc<Signals>) -> Self {
+        let (end, window) = (file.size(), stores::Window::with(pieces));
+        let (object, losses) = (Object::Stored(Box::new(file)), Arc::default());
+        let opened = Arc::new(Opened { object, losses, upload: None, uri: uri.to_owned(), window });
+        Self { opened, end, signals: Arc::clone(signals), is_recovering: false }
+    }
+
+    /// An upload that was opened.
+    pub fn of_upload(uri: &Path, file: TieredFile, signals: &Arc<Signals>) -> Self {
+        // What a broker wrote is in order all the same.
+        let offsets = file.offsets.unwrap_or(UploadOffsets { start: i64::MIN, end: None });
+        let size = file.size();
+        Self::of(uri, Object::Uploaded(Box::new(file)), size, Some(offsets), signals)
     }
 
     fn of(uri: &Path, object: Object, end: u64, upload: Option<UploadOffsets>, signals: &Arc<Signals>) -> Self {
@@ -194,36 +208,39 @@ impl StoredRange {
     /// # Errors
     /// When the store does not give the file.
     pub fn open(uri: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>) -> io::Result<Self> {
-        if let Some(range) = signals.expected(uri, (start, end)) {
-            let range = asked(signals, || range.answer(&shown(uri), &signals.interrupt()))?.with_interrupt(signals.interrupt());
-            let file = range.file().clone();
-            let log = StoredLog::of(uri, Object::Stored(Box::new(file.clone())), file.size(), None, signals);
-            let log = if let Some(end) = end { log.up_to(end) } else { log };
-            return Ok(Self { log, at: start, is_checked: false, ahead: Ahead::Stored(Box::new(range), (0, 0)) });
-        }
-        let log = StoredLog::open(uri, signals)?;
-        let ahead = match &log.opened.object {
-            Object::Stored(file) => {
-                let range = stores::StoredRange::new(StoredFile::clone(file), start, end, signals.interrupt());
-                Ahead::Stored(Box::new(range), (0, 0))
+        let interrupt = signals.interrupt();
+        let (log, ahead) = match signals.upcoming().take(uri, (start, end)) {
+            Some(UpcomingRange::Stored(range)) => {
+                let range = asked(signals, || range.answer(&shown(uri), &interrupt))?.with_interrupt(interrupt);
+                let file = range.file().clone();
+                let log = StoredLog::of(uri, Object::Stored(Box::new(file.clone())), file.size(), None, signals);
+                (log, Ahead::Stored(Box::new(range), (0, 0)))
             }
-            Object::Uploaded(file) => {
-                let range = TieredRange::new(TieredFile::clone(file), start, end, signals.interrupt());
-                Ahead::Uploaded(Box::new(range))
-            }
-            Object::Memory(_) => Ahead::None,
+            Some(UpcomingRange::Uploaded(range)) => match released(|| range.answer("", &interrupt)) {
+                Ok(Ok(range)) => {
+                    let log = StoredLog::of_upload(uri, range.file().clone(), signals);
+                    (log, Ahead::Uploaded(Box::new(range.with_interrupt(interrupt))))
+                }
+                Err(error) if error.kind == StoreErrorKind::Interrupted => return Err(error.into()),
+                // The error is that of the question, or of a key that only this thread has.
+                _ => Self::open_now(uri, (start, end), signals)?,
+            },
+            None => Self::open_now(uri, (start, end), signals)?,
         };
         let log = if let Some(end) = end { log.up_to(end) } else { log };
         Ok(Self { log, at: start, is_checked: false, ahead })
     }
 
-    /// Begins to open a range that is read next, and to fetch its first bytes. A failure is met again when it is opened.
-    pub fn expect(uri: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>) {
-        if let Some(Ok(location)) = located(uri).filter(|_| is_stored(uri))
-            && let Ok(range) = stores::StoredRange::begin(&location, start, end, &signals.interrupt())
-        {
-            signals.expect(Upcoming { path: uri.to_owned(), bounds: (start, end), range });
-        }
+    fn open_now(uri: &Path, (start, end): (u64, Option<u64>), signals: &Arc<Signals>) -> io::Result<(StoredLog, Ahead)> {
+        let (log, interrupt) = (StoredLog::open(uri, signals)?, signals.interrupt());
+        let ahead = match &log.opened.object {
+            Object::Stored(file) => {
+                Ahead::Stored(Box::new(stores::StoredRange::new(StoredFile::clone(file), start, end, interrupt)), (0, 0))
+            }
+            Object::Uploaded(file) => Ahead::Uploaded(Box::new(TieredRange::new(TieredFile::clone(file), start, end, interrupt))),
+            Object::Memory(_) => Ahead::None,
+        };
+        Ok((log, ahead))
     }
 
     /// The range as a source.
@@ -442,7 +459,7 @@ pub(super) fn asked<T: Send>(signals: &Signals, ask: impl FnOnce() -> stores::Re
 }
 
 /// Runs without the interpreter: other threads go on, and an answer may take long.
-fn released<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+pub(super) fn released<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     Python::attach(|py| py.detach(run))
 }
 

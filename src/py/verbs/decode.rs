@@ -9,6 +9,7 @@ use crate::py::options::{ReadOptions, committed};
 use crate::py::source;
 use crate::py::source::FileSource;
 use crate::py::source::store;
+use crate::py::source::upcoming::UpcomingFiles;
 use crate::py::value_schemas;
 use crate::py::verbs::transactions;
 
@@ -18,14 +19,15 @@ pub fn is_internal_topic(name: &str) -> bool {
     Topic::named(name).is_some()
 }
 
-/// Open a stream of records; see `logsegment.decode`. `file` is the file of which the source is the memory.
+/// Open a stream of records; see `logsegment.decode`. `file` is the file of which the source is the memory. `upcoming` may have begun to open it.
 #[pyfunction]
-#[pyo3(signature = (source, options, *, file=None))]
+#[pyo3(signature = (source, options, *, file=None, upcoming=None))]
 pub fn decode(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
     options: ReadOptions,
     file: Option<PyRef<'_, FileSource>>,
+    upcoming: Option<&UpcomingFiles>,
 ) -> PyResult<RecordStream> {
     let (signals, interrupt) = Signals::new();
     if let Some(file) = &file {
@@ -34,7 +36,14 @@ pub fn decode(
     }
     let mut stream = options.to_record_stream(interrupt)?;
     signals.skip_damage(stream.on_error == OnError::Skip);
-    let mut opened = source::open_alone(source, &signals)?;
+    if let Some(upcoming) = upcoming {
+        signals.upcoming().take_all(upcoming);
+    }
+    let opened = source::open_alone(source, &signals);
+    if let Some(upcoming) = upcoming {
+        upcoming.take_all(signals.upcoming());
+    }
+    let mut opened = opened?;
     options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
     if let Some(file) = file {
         stream.decode.segment = file.segment();

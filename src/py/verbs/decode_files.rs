@@ -44,10 +44,8 @@ pub fn decode_files(
         None => stream::schema_of(&shared),
     };
     let mut waiting: Vec<(Arc<str>, Open)> = Vec::with_capacity(parts.len());
-    // A reader that has come to the second file reads on, as a rule. One that looks at the first has fetched little.
-    let after_next = parts.iter().skip(2).map(|(file, _)| Some(file.get().clone()));
-    let following: Vec<_> = [None].into_iter().chain(after_next).chain([None]).collect();
-    for ((file, options), next) in parts.into_iter().zip(following) {
+    let all: Arc<[FileSource]> = parts.iter().map(|(file, _)| file.get().clone()).collect();
+    for (number, (file, options)) in parts.into_iter().enumerate() {
         let typed = options.to_typed()?;
         let mut stream = options.to_record_stream(interrupt.clone())?;
         stream.decode.undecided_reported = Arc::clone(&shared.decode.undecided_reported);
@@ -61,11 +59,13 @@ pub fn decode_files(
         let (file, signals, reading) = (file.get().clone(), Arc::clone(&signals), options.reading);
         file.expect_to_wait(&signals);
         let name = Arc::from(store::shown(&file.path));
+        // A reader that has come to the second file reads on, as a rule. One that looks at the first has fetched little.
+        let (all, from) = (Arc::clone(&all), if number == 0 { usize::MAX } else { number });
         waiting.push((
             name,
             Box::new(move || {
+                signals.upcoming().begin_files(all.get(from..).unwrap_or_default());
                 let source = open(&file, &signals, &reading, &mut stream.decode)?;
-                next.iter().for_each(|next| next.expect(&signals));
                 value_schemas::open(source, stream, typed.as_ref())
             }),
         ));

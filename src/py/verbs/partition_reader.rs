@@ -243,14 +243,7 @@ impl PartitionReader {
     /// Raises:
     ///     OSError: if a file cannot be read.
     fn pieces(&self, py: Python<'_>) -> PyResult<Vec<PartitionPiece>> {
-        let found = PyStorage::asked(py, |storage| {
-            let mut found = Vec::new();
-            for (number, follower) in self.reader.wanted_segments() {
-                let Some(segment) = self.reader.segments.get(number) else { continue };
-                found.extend(self.reader.piece_of(segment, follower, storage)?.map(|piece| (number, piece)));
-            }
-            Ok(found)
-        })?;
+        let found = PyStorage::asked(py, |storage| self.reader.pieces(storage))?;
         Ok(found.into_iter().filter_map(|(number, piece)| self.piece_of(py, number, piece)).collect())
     }
 

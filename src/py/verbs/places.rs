@@ -360,14 +360,22 @@ impl Place {
         Ok(self.asked_of_upload(py, tiered::uploads)?.into_iter().map(row).collect())
     }
 
-    /// Return the indexes of this upload that cannot be read: the path that each would have next to a log, and a finding. For an index that
-    /// need not be uploaded, and is not there, the finding is None.
+    /// Return the indexes of uploads that cannot be read: the path that each would have next to a log, and a finding. For an index that need
+    /// not be uploaded, and is not there, the finding is None.
+    ///
+    /// Args:
+    ///     logs: URIs of the logs of uploads.
     ///
     /// Raises:
     ///     OSError: if an object cannot be read.
-    fn lost_indexes(&self, py: Python<'_>) -> PyResult<Vec<(String, Option<Finding>)>> {
-        let (lost, absent) = self
-            .asked_of_upload(py, |uri, interrupt| Ok((tiered::lost_indexes(uri, interrupt)?, tiered::absent_indexes(uri, interrupt)?)))?;
+    #[staticmethod]
+    fn lost_indexes(py: Python<'_>, logs: Vec<PathBuf>) -> PyResult<Vec<(String, Option<Finding>)>> {
+        let logs: tiered::Result<Vec<Uri>> = logs.iter().map(|log| store::upload_at(log)).collect();
+        let logs = logs.map_err(|error| errors::tiered_error(py, &error))?;
+        let (lost, absent) = answered_of_upload(py, |interrupt| {
+            let absent: tiered::Result<Vec<_>> = logs.iter().map(|log| tiered::absent_indexes(log, interrupt)).collect();
+            Ok((tiered::lost_indexes(&logs, interrupt)?, absent?.concat()))
+        })?;
         let lost = lost.into_iter().map(|(path, finding)| (path, Some(Finding::from(&finding))));
         Ok(lost.chain(absent.into_iter().map(|path| (path, None))).collect())
     }

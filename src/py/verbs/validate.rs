@@ -40,9 +40,10 @@ impl EarlierProducers {
 ///     is_followed: true if another segment follows.
 ///     earlier: the producers of the segments before, and afterwards those for the next one.
 ///     recorded: gets the headers of a file in a store, for `validate_log`.
-///     next_file: the file that is validated next with the same `recorded`. If it is in a store, it is opened while this one is read.
+///     next_files: the files that are validated next with the same `recorded`, in their order. The first of those in a store are opened
+///         while this one is read.
 #[pyfunction]
-#[pyo3(signature = (source, depth_name, options, *, file=None, is_followed=false, earlier=None, recorded=None, next_file=None))]
+#[pyo3(signature = (source, depth_name, options, *, file=None, is_followed=false, earlier=None, recorded=None, next_files=Vec::new()))]
 #[expect(clippy::too_many_arguments, reason = "keywords of one call from Python")]
 pub fn validate_findings(
     py: Python<'_>,
@@ -53,13 +54,13 @@ pub fn validate_findings(
     is_followed: bool,
     mut earlier: Option<PyRefMut<'_, EarlierProducers>>,
     recorded: Option<PyRef<'_, RecordedLogs>>,
-    next_file: Option<PyRef<'_, FileSource>>,
+    next_files: Vec<Bound<'_, FileSource>>,
 ) -> PyResult<(Vec<Finding>, Py<PyAny>, Option<Headers>)> {
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
     let (depth, mut decode) = (depth(depth_name)?, options.to_decode()?);
     let source = &source::placed(source)?;
-    let mut opened = opened(source, recorded.as_deref(), next_file.as_deref(), &signals)?;
+    let mut opened = opened(source, recorded.as_deref(), &next_files, &signals)?;
     let path = source.cast::<FileSource>().ok().map(|file| file.get()).filter(|file| file.start() == 0).map(|file| file.path.clone());
     let resolved = options.reading.resolve(&mut decode, &mut opened);
     if let Some(file) = &file {
@@ -88,22 +89,21 @@ pub fn validate_findings(
     Ok((findings, finding::counters(py, &validator.stats(), signals.fetches())?, headers_of(&validator)))
 }
 
-/// Opens a source; with `recorded` a file so that its headers are kept, and begins to open the next file.
+/// Opens a source; with `recorded` a file so that its headers are kept, and begins to open the next files.
 fn opened(
     source: &Bound<'_, PyAny>,
     recorded: Option<&RecordedLogs>,
-    next_file: Option<&FileSource>,
+    next_files: &[Bound<'_, FileSource>],
     signals: &Arc<Signals>,
 ) -> PyResult<OpenedSource> {
     let (Some(recorded), Ok(file)) = (recorded, source.cast::<FileSource>()) else { return source::open(source, signals) };
     let (py, file) = (source.py(), file.get());
     recorded.resume(signals);
-    let opened = recorded.open(file, signals).map_err(|error| paths::raised(py, &error, &file.path, signals))?;
-    if let Some(next) = next_file {
-        py.detach(|| next.expect(signals));
-        recorded.suspend(signals);
-    }
-    Ok(opened)
+    let next: Vec<FileSource> = next_files.iter().map(|next| next.get().clone()).collect();
+    py.detach(|| signals.upcoming().begin_files(&next));
+    let opened = recorded.open(file, signals).map_err(|error| paths::raised(py, &error, &file.path, signals));
+    recorded.suspend(signals);
+    opened
 }
 
 /// Findings as an Arrow table, one row each.

@@ -14,6 +14,7 @@ use crate::py::options::{ReadOptions, depth};
 use crate::py::source::FileSource;
 use crate::py::source::paths::{self, Folder, Segment};
 use crate::py::source::recorded::RecordedLogs;
+use crate::py::source::upcoming::MOST_AHEAD;
 use crate::py::source::{sidecars, store};
 use crate::py::verbs::validate::{Headers, findings_of, headers_of};
 use crate::validate as core;
@@ -66,10 +67,10 @@ pub fn validate_log(
             let goes_on = base.is_some() && next.is_some_and(|(_, base, ..)| base.is_some());
             let is_followed = next.is_some() || (is_followed && index + 1 == files.len());
             let file = FileSource::segment_of(path.clone(), *segment).followed_by(*next_offset);
+            let ahead: Vec<_> =
+                files.iter().skip(index + 1).take(MOST_AHEAD).map(|(path, ..)| FileSource::segment_of(path.clone(), None)).collect();
+            py.detach(|| signals.upcoming().begin_files(&ahead));
             let mut opened = recorded.open(&file, &signals).map_err(|error| paths::raised(py, &error, path, &signals))?;
-            if let Some((path_of_next, ..)) = files.get(index + 1) {
-                py.detach(|| FileSource::segment_of(path_of_next.clone(), None).expect(&signals));
-            }
             let mut own_decode = decode.clone();
             let name: Arc<str> = Arc::from(store::shown(path));
             let left = std::mem::take(&mut before).in_file_named(&name);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -110,7 +111,7 @@ def test_transactions_in_a_store_are_held_against_their_index(tmp_path: Path, as
 
 
 def test_the_next_segment_is_requested_while_one_is_read(log: Path, monkeypatch: pytest.MonkeyPatch):
-    """The server holds the last range of the second segment back until the third one is asked for."""
+    """The server holds the ranges of the second segment back until the third one is asked for."""
     _, first, second, *_ = sorted(log.glob("*.log"))
     is_asked = threading.Event()
     met: list[bool] = []
@@ -119,7 +120,7 @@ def test_the_next_segment_is_requested_while_one_is_read(log: Path, monkeypatch:
     def held(self: object_store.Handler, path: Path) -> None:
         if path == second:
             is_asked.set()
-        if path == first and "Range" in self.headers and not self.headers["Range"].startswith("bytes=0-"):
+        if path == first and "Range" in self.headers:
             met.append(is_asked.wait(30))
         answer(self, path)
 
@@ -172,6 +173,92 @@ def test_files_next_to_segments_are_requested_several_at_a_time(log: Path, monke
     assert ls.Log("s3://bucket/orders-0").validate().ok
     assert met == [True]
     assert {("HEAD", ".timeindex"), ("HEAD", ".index"), ("GET", ".txnindex"), ("HEAD", ".txnindex")}.isdisjoint(requests)
+
+
+def held_until(monkeypatch: pytest.MonkeyPatch, waits: Callable[[Path, str], bool], frees: Callable[[Path, str], bool]) -> list[bool]:
+    """Hold requests back until another one arrives; return for each of them whether it did. A request is a path and its range."""
+    is_asked = threading.Event()
+    met: list[bool] = []
+    answer = object_store.Handler._object
+
+    def held(self: object_store.Handler, path: Path) -> None:
+        wanted = self.headers.get("Range", "")
+        if frees(path, wanted):
+            is_asked.set()
+        if waits(path, wanted):
+            met.append(is_asked.wait(20))
+        answer(self, path)
+
+    monkeypatch.setattr(object_store.Handler, "_object", held)
+    return met
+
+
+def is_request_for(file: Path, path: Path, _: str) -> bool:
+    return path == file
+
+
+def is_range_of(file: Path, path: Path, wanted: str) -> bool:
+    return path == file and wanted != ""
+
+
+def test_the_ends_of_segments_are_requested_several_at_a_time(log: Path, monkeypatch: pytest.MonkeyPatch):
+    first, *_, last = sorted(log.glob("*.log"))
+    front = "bytes=0-65535"
+    met = held_until(
+        monkeypatch, lambda path, wanted: (path, wanted) == (first, front), lambda path, wanted: (path, wanted) == (last, front)
+    )
+    assert ls.Log("s3://bucket/orders-0").validate().ok
+    assert met == [True]
+
+
+def test_the_ends_of_a_range_are_looked_up_in_several_segments_at_a_time(log: Path, monkeypatch: pytest.MonkeyPatch):
+    first, *_, third, _ = sorted(log.glob("*.index"))
+    met = held_until(monkeypatch, lambda path, _: path == first, lambda path, _: path == third)
+    assert ls.Log("s3://bucket/orders-0").records(columns=["offset"], end_offset=15_000).read_all().num_rows == 15_000
+    assert met == [True]
+
+
+def test_the_error_of_the_first_segment_counts_although_a_later_one_arrives_before(log: Path, monkeypatch: pytest.MonkeyPatch):
+    first, _, third, _ = sorted(log.glob("*.log"))
+    is_refused = threading.Event()
+    answer = object_store.Handler._object
+
+    def refused(self: object_store.Handler, path: Path) -> None:
+        if path == first:
+            is_refused.wait(20)
+        if path in (first, third):
+            is_refused.set()
+            return self._answer(403, b"<Error><Code>AccessDenied</Code></Error>")
+        return answer(self, path)
+
+    monkeypatch.setattr(object_store.Handler, "_object", refused)
+    with pytest.raises(PermissionError, match=first.name):
+        ls.Log("s3://bucket/orders-0").records(columns=["offset"], end_offset=15_000)
+
+
+def test_files_of_uploads_are_requested_ahead(log: Path, monkeypatch: pytest.MonkeyPatch):
+    """The first log waits for the third one, and the first index for one of the last."""
+    stored = tiered.Uploader(log.parent, chunk_size=100_000, compresses=True, key_id="key1").partition(log)
+    first, _, third, _ = sorted(stored[0].parent.glob("*.log"))
+    indexes = sorted(stored[0].parent.glob("*.indexes"))
+    there = ls.Log("s3://bucket/prefix", decryption_keys=tiered.KEYS)
+    for waiting, later in ((first, third), (indexes[0], indexes[-2])):
+        with monkeypatch.context() as patch:
+            met = held_until(patch, partial(is_range_of, waiting), partial(is_request_for, later))
+            assert there.validate().ok
+        assert met
+        assert all(met)
+
+
+def test_the_command_line_opens_logs_ahead_when_it_writes_a_file(
+    log: Path, here: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    first, _, third, _ = sorted(log.glob("*.log"))
+    met = held_until(
+        monkeypatch, lambda path, wanted: path == first and wanted.startswith(f"bytes={1 << 20}-"), lambda path, wanted: path == third
+    )
+    assert here("cat", "--parquet", tmp_path / "out.parquet", "s3://bucket/orders-0").code == 0
+    assert all(met)
 
 
 def test_chunks_of_an_upload_are_fetched_once_and_ahead(log: Path):
