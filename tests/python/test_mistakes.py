@@ -71,7 +71,6 @@ FILES = {
 }
 CALLS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "directory to decode": (lambda: ls.decode("orders-0"), ls.InvalidError, "looks like a directory; logsegment.Log reads"),
-    "directory to validate": (lambda: ls.validate("orders-0"), ls.InvalidError, "looks like a directory; logsegment.Log reads"),
     "directory without segments": (lambda: ls.Log("empty"), FileNotFoundError, r"no log segments \(twenty digits and \.log.*empty"),
     "column": (lambda: ls.decode(SEGMENT, columns=["ofset"]), ValueError, r'unknown record column "ofset"; the columns are .*, offset, '),
     "columns in one string": (lambda: ls.decode(SEGMENT, columns="offset"), TypeError, r'write columns=\["offset"\]'),
@@ -91,7 +90,6 @@ CALLS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "stream twice": (lambda: used_twice(ls.RecordStream.to_pandas), ValueError, "already consumed.*open it again"),
     "stream twice in pyarrow": (lambda: used_twice(pa.table), ValueError, "already consumed.*open it again"),
     "decode of a log": (lambda: ls.decode(ls.Log("orders-0")), TypeError, r"not logsegment\..*Log; call its records\(\)"),
-    "validate of a log": (lambda: ls.validate(ls.Log("orders-0")), TypeError, r"call its .*validate\(\)"),
     "decode of several": (lambda: ls.decode([SEGMENT, SEGMENT]), TypeError, r"not list; logsegment\.Log reads several paths"),
     "decode of a pattern": (
         lambda: ls.decode("orders-0/*.log"),

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import build_site
 
 HTML = build_site.HTML
-MODULES = ("broker", "compat", "plugins", "polars", "schemas", "spark", "tiered")
+MODULES = ("broker", "compat", "plugins", "polars", "schemas", "spark", "stores", "tiered")
 #: What the start page must lead to within three clicks.
 WANTED = ("reference/python/read.html#logsegment.decode", "reference/spark-options.html", "reference/exit-codes.html")
 
