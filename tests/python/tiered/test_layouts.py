@@ -278,16 +278,18 @@ def test_any_text_is_a_layout_or_an_error(text: str):
 
 
 @pytest.mark.spark
-def test_spark_reads_the_layout(template: str, tmp_path: Path):
+@pytest.mark.parametrize("reader", ["columnar", "python"])
+def test_spark_reads_the_layout(reader: str, template: str, tmp_path: Path):
     from spark_session import spark_session
 
     copied(tmp_path, template)
-    read = spark_session().read.format("logsegment").option("layout", template)
+    read = spark_session().read.format("logsegment").options(layout=template, reader=reader)
     found = sorted(
         (row["topic"], row["partition"], row["offset"], bytes(row["value"] or b"")) for row in read.load(str(tmp_path)).collect()
     )
     whole = WHOLE.records(columns=["offset", "value"]).read_all().to_pylist()
     assert found == [(TOPIC, 7, row["offset"], row["value"] or b"") for row in whole]
+    read = spark_session().read.format("logsegment").option("layout", template)
     assert read.option("view", "batches").load(str(tmp_path)).count() == sum(len(segment.batches().to_pylist()) for segment in WHOLE)
     with pytest.raises(Exception, match="unknown field"):
         spark_session().read.format("logsegment").option("layout", "{x}.log").load(str(tmp_path)).collect()
