@@ -122,3 +122,20 @@ def test_offsets_that_the_manifest_has_and_no_batch_are_reported(tmp_path: Path)
     assert restored.damaged == []
     assert restored.gone == [f"payments-0: offsets {last + 1:,} to {last + 5:,} are in no upload"]
     assert restored.has_gaps
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", CASES)
+def test_both_readers_of_spark_report_such_a_batch(case: str, tmp_path: Path):
+    from both_readers import ensure_equal, in_jvm, in_python
+    from spark_session import columnar_options, spark_session
+
+    number, base, rule = CASES[case]
+    path = LAYOUTS["aiven"](tmp_path)[LAST]
+    data = path.read_bytes()
+    path.write_bytes(moved(data, number, base(rows_of(data))))
+    python = in_python(tmp_path / "prefix")
+    assert isinstance(python, str)
+    assert f"[{rule}]" in python
+    if columnar_options():
+        ensure_equal(python, in_jvm(spark_session(), tmp_path / "prefix"), case)
