@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import logsegment as ls
+from building import resealed
 from made_logs import START, make_partition
 
 needs_spark = pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark is not installed")
@@ -113,6 +114,24 @@ def test_without_checksums_the_times_of_damaged_batches_count(tmp_path: Path):
     for check_crc, first in ((True, victim["lastOffset"] + 1), (False, 100)):
         stream = ls.Segment(log).records(columns=["offset"], start_timestamp=START + 100, on_error="skip", check_crc=check_crc)
         assert stream.read_all().to_pylist()[0]["offset"] == first
+
+
+def test_times_of_a_batch_that_is_not_whole_do_not_count(tmp_path: Path):
+    """A record is missing at its end, under a right checksum: a read that skips damage gives none of its records."""
+    make_partition(tmp_path, "orders", 0, [list(OFFSETS)])
+    log = tmp_path / "orders-0" / f"{0:020}.log"
+    data = log.read_bytes()
+    (victim,) = [row for row in ls.batches(data).to_pylist() if row["baseOffset"] <= 100 <= row["lastOffset"]]
+    start, end = victim["position"], victim["position"] + victim["size"]
+    entry = bytearray(data[start:end])
+    entry[57:61] = (victim["count"] + 1).to_bytes(4)
+    log.write_bytes(data[:start] + resealed(bytes(entry)) + data[end:])
+    left = [offset for offset in OFFSETS if not victim["baseOffset"] <= offset <= victim["lastOffset"]]
+    for time in (victim["baseOffset"], 100, victim["lastOffset"]):
+        stream = ls.Segment(log).records(columns=["offset"], start_timestamp=START + time, on_error="skip")
+        assert [row["offset"] for row in stream.read_all().to_pylist()] == expected(left, time, None)
+        (found, *_) = ls.find(log, start_timestamp=START + time, on_error="skip")
+        assert found.offset == victim["lastOffset"] + 1
 
 
 def reader_of(log: Path, **options: str) -> Any:
