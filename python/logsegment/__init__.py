@@ -34,7 +34,7 @@ from logsegment._core import (
     __version__,
 )
 
-from logsegment import _given as _given  # isort: skip
+from logsegment import _registration as _registration  # isort: skip
 from logsegment._lazy import lazily
 
 # Instead of the one of typing, which takes longer to load than all of the above.

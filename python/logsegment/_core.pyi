@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeAlias, final, type_check_only
 
 from logsegment._convert import ConvertOptions
-from logsegment._given import IoStats, StoreUri
 from logsegment._inspect import InspectOptions
 from logsegment._options import EncodeOptions, PartitionOptions, ReadOptions
+from logsegment._registration import IoStats, StoreUri
 from logsegment._rewrite.account import RangeRow
 from logsegment._rewrite.partitions import RewriteOptions
 from logsegment._salvage import SalvageOptions
@@ -38,7 +38,7 @@ __all__ = [
     "PlaceEntry",
     "OpenFile",
     "BufferFile",
-    "give",
+    "register_package",
     "Limits",
     "FileSource",
     "Finding",
@@ -1332,14 +1332,14 @@ class OpenFile:
 
 @final
 class BufferFile:
-    """A buffer that can be read as a file as long as this object is there. A writable buffer is copied."""
+    """A buffer that can be read as a file as long as this object is there. A writable buffer is copied a range at a time."""
 
     def __new__(cls, buffer: Any) -> BufferFile: ...
     @property
     def path(self) -> str:
         """The URI of the file."""
 
-def give(
+def register_package(
     store_uri: type[str],
     io_stats: type[dict[str, int]],
     registry_error: Callable[[str], BaseException],

@@ -9,7 +9,7 @@ from html import escape
 from typing import Any, Literal, TypeAlias
 
 from logsegment._core import ArrowTable, Finding, RecordBatchError, findings_table
-from logsegment._given import IoStats
+from logsegment._registration import IoStats
 from logsegment._survey import SWALLOWED, LostRange, SafeRange, Survey
 from logsegment._text import count
 
@@ -53,7 +53,7 @@ class Report:
         path (str or None): the file or directory, without secrets; None for a buffer and for several files.
         files (list[Report]): of several files a report for each, and for each directory with findings; else the report itself.
         state (str): "clean", "readable" (warnings), "unopened" (no damage, but batches that were not opened) or "damaged" (errors).
-        batches (int): batches that are intact.
+        batches (int): valid batches.
         records (int or None): their records; None if they were not counted.
         unopened (list[Finding]): findings about batches that are not damaged and were not opened: of missing plugins (S-P19, S-P20) or
             failed plugins (S-P6), over a limit (COD-6), without their zstd dictionary (COD-Z5), of magic 3 without `experimental` (MAP-3).
@@ -81,8 +81,8 @@ class Report:
         self.is_of_directory = False
         self.title: str | None = None
         self._files: list[Report] = []
-        self.lost: list[LostRange] = [place for one in surveys for place in one.lost]
-        self.safe_offsets: list[SafeRange] = [run for one in surveys for run in one.valid]
+        self.lost: list[LostRange] = [place for survey in surveys for place in survey.lost]
+        self.safe_offsets: list[SafeRange] = [run for survey in surveys for run in survey.valid]
         self._surveys = list(surveys)
         # Without checksums, a plugin may have failed on damaged bytes.
         self._has_checksums = has_checksums
@@ -116,7 +116,7 @@ class Report:
 
     @property
     def survey(self) -> Survey | None:
-        """Return the ranges of one file; None if nobody looked for them."""
+        """Return the ranges of one file, or None if they were not looked for."""
         return self._surveys[0] if len(self._surveys) == 1 else None
 
     @property
@@ -133,7 +133,7 @@ class Report:
 
     @property
     def batches(self) -> int:
-        """Return the number of batches that are intact."""
+        """Return the number of valid batches."""
         if self._files:
             return sum(report.batches for report in self._files)
         return self.survey.batches if self.survey and self.survey.is_complete else self.io_stats["entries_read"]
@@ -223,9 +223,8 @@ def _in_file(finding: Finding, path: str | None) -> Finding:
     """Return a finding of a file with the name of the file before its place."""
     if path is None or finding.path.startswith(path):
         return finding
-    one = finding
-    place = (one.position, one.length, one.base_offset, one.last_offset, one.record_index, one.field)
-    return Finding(one.rule, one.severity, one.message, f"{path}/{one.path}", *place)
+    place = (finding.position, finding.length, finding.base_offset, finding.last_offset, finding.record_index, finding.field)
+    return Finding(finding.rule, finding.severity, finding.message, f"{path}/{finding.path}", *place)
 
 
 def is_unopened(finding: Finding) -> bool:

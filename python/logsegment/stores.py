@@ -6,7 +6,7 @@ True
 """
 
 from logsegment._core import ChangedError, Place, ShortReadError, StorageOptionError
-from logsegment._given import IoStats
+from logsegment._registration import IoStats
 
 __all__ = ["ChangedError", "ShortReadError", "StorageOptionError", "io_stats"]
 

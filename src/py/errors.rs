@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 use crate::error::{Error, ErrorKind};
-use crate::py::given;
+use crate::py::package;
 use crate::stores::{StoreError, StoreErrorKind};
 use crate::tiered::TieredError;
 
@@ -264,7 +264,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         ErrorKind::Io { kind, message, .. } => std::io::Error::new(*kind, in_file(error.file(), message)).into(),
         ErrorKind::Files { os_code, problem } => PyOSError::new_err((*os_code, problem.clone(), error.file().map(str::to_owned))),
         ErrorKind::Replicas { problem, is_asked } => replica_error(py, problem, *is_asked),
-        ErrorKind::Registry { .. } => given::registry_error(py, error.message()),
+        ErrorKind::Registry { .. } => package::registry_error(py, error.message()),
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
         ErrorKind::Refused { .. } => PyValueError::new_err(text),
         ErrorKind::Usage { argument, problem } => PyValueError::new_err(format!("{argument}: {problem}")),

@@ -2,8 +2,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::columns::findings::FindingRow;
-use crate::py::given;
 use crate::py::interrupt::Fetches;
+use crate::py::package;
 use crate::validate as core;
 use crate::validate::lost_ranges::Note;
 
@@ -150,5 +150,5 @@ pub fn counters(py: Python<'_>, stats: &crate::decode::Stats, fetches: Fetches) 
     for (name, count) in stats.to_pairs().into_iter().chain(fetches.to_pairs()) {
         dict.set_item(name, count)?;
     }
-    given::io_stats(&dict)
+    package::io_stats(&dict)
 }

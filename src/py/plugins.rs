@@ -11,9 +11,9 @@ use pyo3::types::PyMemoryView;
 
 use crate::codec::{NativeCodec, PluginCodecs, Plugins};
 use crate::error::{Error, ErrorKind, Result, escaped};
-use crate::py::given;
 use crate::py::lent_bytes::{Chunk, Lent};
 use crate::py::native_codec;
+use crate::py::package;
 use crate::py::source::buffer;
 use crate::wire::Sink;
 
@@ -40,7 +40,7 @@ const NO_BUFFER: &str = "its result is not a buffer of bytes:";
 /// The plugins that a registry names; none for None.
 pub fn of_registry(registry: Option<Bound<'_, PyAny>>) -> PyResult<Plugins> {
     let Some(registry) = registry else { return Ok(Plugins::default()) };
-    Ok(of(Some(given::resolver(&registry)?)))
+    Ok(of(Some(package::resolver(&registry)?)))
 }
 
 /// The plugins of a `Resolver`; none for None, and for a text, which names the option for a registry.

@@ -115,9 +115,19 @@ impl UriParts {
     /// The URI as people may see it: without options and keys, its path decoded.
     pub fn shown(&self) -> String {
         let Self { scheme, host, path, .. } = self;
+        if self.has_secret_in_host() {
+            return format!("{scheme}://");
+        }
         let container = self.user.split(':').next().filter(|name| AZURE.contains(&scheme.as_str()) && !name.is_empty());
         let at = container.map(|name| format!("{name}@")).unwrap_or_default();
         format!("{scheme}://{at}{host}/{path}").trim_end_matches('/').to_owned()
+    }
+
+    /// True for a key or a password that looks like a host: it is followed by a slash or `?` and not by `@`.
+    fn has_secret_in_host(&self) -> bool {
+        let is_port = |(_, port): (&str, &str)| port.parse::<u16>().is_ok();
+        let own = self.scheme.rsplit('+').next().unwrap_or_default();
+        !self.host.starts_with('[') && self.host.rsplit_once(':').is_some_and(|parts| KEYED.contains(&own) || !is_port(parts))
     }
 
     /// Checks that a URI of a user has no key, password or settings.
@@ -127,7 +137,7 @@ impl UriParts {
     pub(super) fn ensure_bare(&self, text: &str) -> Result<(), StoreError> {
         let invalid = |text: String| Err(StoreError::new(StoreErrorKind::Invalid, self.shown(), text));
         let scheme = self.scheme.rsplit('+').next().unwrap_or_default();
-        if self.user.contains(':') || (!self.user.is_empty() && KEYED.contains(&scheme)) {
+        if self.user.contains(':') || (!self.user.is_empty() && KEYED.contains(&scheme)) || self.has_secret_in_host() {
             let names = if scheme == "s3" { "aws_access_key_id and aws_secret_access_key" } else { "the names of object_store" };
             return invalid(format!("a URI has no keys or passwords: use storage_options ({names})"));
         }
@@ -224,6 +234,7 @@ mod tests {
             ("s3a://bucket/a b%25/", "s3://bucket/a b%25"),
             ("S3://bucket", "s3://bucket"),
             ("hdfs://kafka@node:8020/logs", "hdfs://kafka@node:8020/logs"),
+            ("hdfs://[::1]:8020/logs", "hdfs://[::1]:8020/logs"),
             ("abfss://box@one.host/x", "abfss://box@one.host/x"),
             ("tiered+gcs://bucket/x", "tiered+gs://bucket/x"),
             ("s3://!aws_region=eu&aws_secret_access_key=a%2526b@bucket/x", "s3://!aws_region=eu&aws_secret_access_key=a%2526b@bucket/x"),
@@ -241,13 +252,17 @@ mod tests {
             ("s3://AKIAKEY@bucket/x", "aws_access_key_id"),
             ("gs://AKIAKEY@bucket/x", "names of object_store"),
             ("hdfs://kafka:hushed@node/x", "hdfs://node/x: a URI has no keys"),
+            ("s3://AKIAKEY:hus?hed@bucket/x", "s3://: a URI has no keys"),
+            ("s3://AKIAKEY:123/hushed@bucket/x", "s3://: a URI has no keys"),
+            ("hdfs://kafka:hus?hed@node/x", "hdfs://: a URI has no keys"),
             ("s3://bucket?region=hushed", "storage_options (aws_region for region)"),
             ("s3://bucket/x?endpoint_override=localhost:1&region=hushed", "no settings"),
         ] {
             let error = placed_text(uri).unwrap_err();
             assert!(error.contains(said), "{error}");
-            assert!(!error.contains("hushed") && !error.contains("AKIAKEY"), "{error}");
-            assert!(!shown(Path::new(uri)).contains("hushed") && !shown(Path::new(uri)).contains("AKIAKEY"));
+            for text in [error, shown(Path::new(uri))] {
+                assert!(!["hushed", "hus?", "hed@", "AKIAKEY"].iter().any(|secret| text.contains(secret)), "{text}");
+            }
         }
     }
 

@@ -202,7 +202,7 @@ def test_importing_and_reading_needs_no_other_package():
     code = (
         "import sys, logsegment as ls\n"
         "loaded = {name for name in sys.modules if name.startswith('logsegment.')}\n"
-        "assert loaded == {'logsegment._core', 'logsegment._given', 'logsegment._early_signals', 'logsegment._lazy'}, loaded\n"
+        "assert loaded == {'logsegment._core', 'logsegment._registration', 'logsegment._early_signals', 'logsegment._lazy'}, loaded\n"
         f"stream = ls.decode(ls.FileSource({path!r}))\n"
         "assert sum(batch.num_rows for batch in stream) > 0\n"
         f"assert len(ls.batches(open({path!r}, 'rb').read())) > 0\n"

@@ -87,7 +87,7 @@ fn arrows_point_down() {
     assert!(seen > 100, "only {seen} arrows seen");
 }
 
-/// What the core needs of the Python package, the package gives it: `src/py/given.rs`.
+/// The Python package registers the part of it that the core uses: `src/py/package.rs`.
 #[test]
 fn nothing_imports_a_module_of_the_python_package() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

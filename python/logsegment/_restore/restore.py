@@ -132,7 +132,7 @@ def restore(
                 raise ValueError(f"{other} and {place} would both become {name}; restore one of them at a time")
             offsets = _partition(place.uploaded_like(source), hidden / name, done, on_error)
             if Place(file.path).uploaded_name() is not None:
-                done.gone.extend(_gone(hidden / name, offsets, [one for one in left_out if one.path.startswith(str(place))]))
+                done.gone.extend(_gone(hidden / name, offsets, [finding for finding in left_out if finding.path.startswith(str(place))]))
         written = sum(path.stat().st_size for path in hidden.rglob("*") if path.is_file())
     return replace(
         done, has_gaps=done.has_gaps or bool(done.gone), partitions=[os.path.join(target, name) for name in owners], bytes=written

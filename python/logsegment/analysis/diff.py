@@ -101,7 +101,7 @@ def diff(
     Source: KIP-98 for what a checksum covers; `ReplicaVerificationTool` in Kafka.
     """
     own = DiffOptions(ReadOptions.of(EntryKeywords, options, check_crc=check_crc), with_batches=batches, is_deep=deep)
-    (ours, held), (theirs, other) = (_side(one, (storage_options, decryption_keys, layout)) for one in (a, b))
+    (ours, held), (theirs, other) = (_side(source, (storage_options, decryption_keys, layout)) for source in (a, b))
     pairs = chosen_pairs(pairs_of(ours, theirs, PartitionOptions(log_start_offset=log_start_offset)), topic, partition)
     return Diff(Comparison(pair, own, [*held, *other]) for pair in pairs)
 

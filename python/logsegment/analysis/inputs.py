@@ -97,25 +97,26 @@ def in_range(segments: Sequence[InputSegment], start: int | None, end: int | Non
     contradicts its name has a finding.
     """
     found: list[InputSegment] = []
-    for directory, group in groupby(segments, lambda one: one.directory if one.is_listed else None):
+    for directory, group in groupby(segments, lambda segment: segment.directory if segment.is_listed else None):
         inputs = list(group)
         if directory is None:
             found += [
-                one if one.file is None else replace(one, file=alone(one.file.replaced(offsets=None), reports=True)) for one in inputs
+                segment if segment.file is None else replace(segment, file=alone(segment.file.replaced(offsets=None), reports=True))
+                for segment in inputs
             ]
             continue
-        by_path = {one.path: one for one in inputs}
-        files = arranged([one.file for one in inputs if one.file is not None], reports=True)
+        by_path = {segment.path: segment for segment in inputs}
+        files = arranged([segment.file for segment in inputs if segment.file is not None], reports=True)
         wanted = PartitionReader.of(files, ReadOptions(start_offset=start, end_offset=end)).wanted()
-        found += [replace(by_path[segment.path], file=segment.file) for segment, _ in wanted]
+        found += [replace(by_path[lookup.path], file=lookup.file) for lookup, _ in wanted]
     return found
 
 
 def partitions(segments: Iterable[InputSegment]) -> list[list[InputSegment]]:
     """Return the segments of each partition, in the order of the first of each."""
     found: dict[str, list[InputSegment]] = {}
-    for one in segments:
-        found.setdefault(one.place[:], []).append(one)
+    for segment in segments:
+        found.setdefault(segment.place[:], []).append(segment)
     return list(found.values())
 
 

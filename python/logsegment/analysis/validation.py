@@ -76,8 +76,8 @@ def validate(
             decompresses only the metadata; then only "full" finds damage in keys, values, headers and the rest of the stream.
         check_crc: verify the checksum of every entry.
         strict_tail: report a source that ends inside an entry as an error, not as an information.
-        topic: of a directory only the partitions of this topic, or of these.
-        partition: of a directory only partitions of this number.
+        topic: validate only the partitions of this topic, or of these.
+        partition: validate only partitions of this number.
         decryption_keys: see `Segment`.
         storage_options: options of the store of URIs; see `Log`.
         layout: template of the names of objects of tiered storage; see `Log`.
@@ -102,24 +102,29 @@ def validate(
     Source: docs/reference/findings.md; `LogValidator` and `DumpLogSegments` in Kafka.
     """
     read = ReadOptions.of(SkippingKeywords, options, check_crc=check_crc, strict_tail=strict_tail)
-    if isinstance(source, Log):
-        return source._validated(depth, read)
-    if isinstance(source, Segment):
-        return source._validated(depth, read)
-    several = source if isinstance(source, (list, tuple)) else [source]
-    if several is not source and layout is None and not _is_of_files(source, storage_options):
+    is_selected = any(option is not None for option in (topic, partition, decryption_keys, layout))
+    is_path = isinstance(source, str | os.PathLike)
+    if not isinstance(source, (list, tuple)) and not (is_path and (is_selected or _is_of_files(source, storage_options))):
+        if is_selected:
+            raise TypeError(f"topic, partition, decryption_keys and layout belong to paths, not to {type(source).__name__}")
+        if isinstance(source, Log | Segment):
+            return source._validated(depth, read)
         place = reached_source(source, storage_options)
-        return validated(FileSource(place) if isinstance(place, str | os.PathLike) else place, depth, read)
-    paths = [os.fspath(path) for path in (reached(one, storage_options, decryption_keys, layout) for one in several)]
+        return validated(FileSource(place) if is_path else place, depth, read)
+    paths = [os.fspath(reached(_path(path), storage_options, decryption_keys, layout)) for path in ([source] if is_path else source)]
     selection = topic, None if partition is None else int(partition)
     files, left_out = found_in(paths, selection=selection, options=None)
     return Report.of_files(LogValidation(paths, (list(map(input_of, files)), left_out), (depth, read)).reports())
 
 
+def _path(source: Any) -> str | os.PathLike[str]:
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(f"a list of sources must have paths, not {type(source).__name__}")
+    return source
+
+
 def _is_of_files(source: Any, storage_options: StorageOptions | None) -> bool:
     """Return True for a path or URI of a directory, and for a pattern."""
-    if not isinstance(source, str | os.PathLike):
-        return False
     place = Place(source, storage_options)
     return place.is_directory() or (any(sign in os.fspath(source) for sign in "*?[") and not place.exists())
 

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "a Python buffer is a pointer and a length")]
 
 use std::io::{self, Read};
+use std::ops::Range;
 
 use bytes::Bytes;
 use pyo3::buffer::PyUntypedBuffer;
@@ -41,6 +42,67 @@ pub fn bytes_of(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
     Ok(if is_borrowed { Bytes::from_owner(borrowed) } else { Bytes::copy_from_slice(borrowed.as_ref()) })
 }
 
+/// A contiguous buffer that is read at any position: read-only ones are borrowed, writable ones are copied a range at a time.
+pub enum Readable {
+    /// Read-only.
+    Borrowed(Bytes),
+    /// Writable.
+    Writable(PyUntypedBuffer),
+}
+
+impl Readable {
+    /// Take a buffer.
+    ///
+    /// # Errors
+    /// As `bytes_of`.
+    pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let buffer = PyUntypedBuffer::get(object)?;
+        if !buffer.is_c_contiguous() {
+            return Err(PyTypeError::new_err("the buffer must be contiguous"));
+        }
+        Ok(if buffer.readonly() { Self::Borrowed(Bytes::from_owner(Borrowed(buffer))) } else { Self::Writable(buffer) })
+    }
+
+    /// Its bytes.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Borrowed(bytes) => bytes.len(),
+            Self::Writable(buffer) => buffer.len_bytes(),
+        }
+    }
+
+    /// The bytes of a range, fewer only at the end.
+    pub fn read(&self, range: Range<usize>) -> Bytes {
+        let (start, end) = (range.start.min(self.len()), range.end.min(self.len()));
+        match self {
+            Self::Borrowed(bytes) => bytes.slice(start..end.max(start)),
+            Self::Writable(buffer) => {
+                let mut bytes = vec![0; end.saturating_sub(start)];
+                copy(buffer, start, &mut bytes);
+                bytes.into()
+            }
+        }
+    }
+}
+
+/// Copies bytes of a buffer from a position on, as many as fit, while the interpreter is held.
+fn copy(buffer: &PyUntypedBuffer, at: usize, to: &mut [u8]) -> usize {
+    let len = to.len().min(buffer.len_bytes().saturating_sub(at));
+    if len == 0 {
+        return 0;
+    }
+    Python::attach(|_| {
+        // SAFETY: `at + len` is at most the length of the buffer, which the exporter may not move or shrink while it is held; `to` is ours and
+        // at least `len` long. With a GIL no Python thread writes during the copy. A free-threaded build has none: there the caller must not
+        // write to the buffer while it is read, as docs/project/unsafe.md says.
+        unsafe {
+            let from = buffer.buf_ptr().cast::<u8>().cast_const().add(at);
+            std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), len);
+        }
+    });
+    len
+}
+
 /// A buffer that is held for as long as anything points into it.
 struct Borrowed(PyUntypedBuffer);
 
@@ -66,19 +128,7 @@ struct Copying {
 
 impl Read for Copying {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let len = to.len().min(self.buffer.len_bytes().saturating_sub(self.at));
-        if len == 0 {
-            return Ok(0);
-        }
-        Python::attach(|_| {
-            // SAFETY: `at + len` is at most the length of the buffer, which the exporter may not move or shrink while it is held; `to` is
-            // ours and at least `len` long. With a GIL no Python thread writes during the copy. A free-threaded build has none: there the
-            // caller must not write to the buffer while it is read, as docs/project/unsafe.md says.
-            unsafe {
-                let from = self.buffer.buf_ptr().cast::<u8>().cast_const().add(self.at);
-                std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), len);
-            }
-        });
+        let len = copy(&self.buffer, self.at, to);
         self.at += len;
         Ok(len)
     }

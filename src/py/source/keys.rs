@@ -6,7 +6,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use crate::py::errors::SegmentKeyError;
-use crate::py::given;
+use crate::py::package;
 use crate::tiered::{DataKey, Encryption, Keys, Result, TieredError, UnwrapKey};
 
 /// The keys in the text of a URI.
@@ -36,7 +36,7 @@ struct KeyRing(String);
 
 impl UnwrapKey for KeyRing {
     fn unwrap_key(&self, encryption: &Encryption, name: &str) -> Result<DataKey> {
-        let unwrapped = Python::attach(|py| given::data_key(py, &self.0, &encryption.key_id, &encryption.wrapped_key, name));
+        let unwrapped = Python::attach(|py| package::data_key(py, &self.0, &encryption.key_id, &encryption.wrapped_key, name));
         match unwrapped {
             Ok(key) => DataKey::new(&key).ok_or_else(|| TieredError::Key(format!("{name}: its data key is not of AES-256"))),
             Err(error) => Err(Python::attach(|py| {

@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes;
 use pyo3::prelude::*;
 
-use crate::py::source::{buffer, store};
+use crate::py::source::buffer::Readable;
+use crate::py::source::store;
 
 const SCHEME: &str = "memory://";
 const NAME: &str = "buffer";
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 /// The buffers by the numbers in their URIs.
-static BUFFERS: Mutex<BTreeMap<u64, Bytes>> = Mutex::new(BTreeMap::new());
+static BUFFERS: Mutex<BTreeMap<u64, Arc<Readable>>> = Mutex::new(BTreeMap::new());
 
-/// A buffer that can be read as a file as long as this object is there. A writable buffer is copied.
+/// A buffer that can be read as a file as long as this object is there. A writable buffer is copied a range at a time.
 ///
 /// Attributes:
 ///     path (str): the URI of the file.
@@ -32,9 +32,9 @@ impl BufferFile {
     ///     TypeError: if it is not a contiguous buffer.
     #[new]
     fn new(buffer: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let bytes = buffer::bytes_of(buffer)?;
+        let buffer = Arc::new(Readable::of(buffer)?);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        buffers().insert(number, bytes);
+        buffers().insert(number, buffer);
         Ok(Self { number })
     }
 
@@ -57,12 +57,12 @@ pub fn is_buffer(uri: &Path) -> bool {
     uri.to_str().is_some_and(|text| text.starts_with(SCHEME))
 }
 
-/// The bytes at a URI, or at that of its directory.
-pub fn bytes_at(uri: &Path) -> Option<Bytes> {
+/// The buffer at a URI, or at that of its directory.
+pub fn buffer_at(uri: &Path) -> Option<Arc<Readable>> {
     let number = uri.to_str()?.strip_prefix(SCHEME)?.split('/').next()?.parse().ok()?;
     buffers().get(&number).cloned()
 }
 
-fn buffers() -> MutexGuard<'static, BTreeMap<u64, Bytes>> {
+fn buffers() -> MutexGuard<'static, BTreeMap<u64, Arc<Readable>>> {
     BUFFERS.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -19,8 +19,9 @@ use crate::log::{ReadAt, RecordedHeaders, Recording};
 use crate::model::UploadOffsets;
 use crate::py::errors;
 use crate::py::finding;
-use crate::py::given;
 use crate::py::interrupt::Signals;
+use crate::py::package;
+use crate::py::source::buffer::Readable;
 use crate::py::source::upcoming::UpcomingRange;
 use crate::py::source::{keys, memory, uris};
 use crate::stores::{self, FileEnds, Location, Place, PlaceEntry, StorageOptions, StoreError, StoreErrorKind, StoredFile, UriParts};
@@ -53,7 +54,7 @@ struct Opened {
 enum Object {
     Stored(Box<StoredFile>),
     Uploaded(Box<TieredFile>),
-    Memory(Bytes),
+    Memory(Arc<Readable>),
 }
 
 impl StoredLog {
@@ -73,9 +74,9 @@ impl StoredLog {
                 return Ok(Self::of_upload(uri, opened, signals));
             }
             None => {
-                let bytes = memory::bytes_at(uri).ok_or(io::ErrorKind::NotFound)?;
-                let end = as_u64(bytes.len());
-                (Object::Memory(bytes), end, None)
+                let buffer = memory::buffer_at(uri).ok_or(io::ErrorKind::NotFound)?;
+                let end = as_u64(buffer.len());
+                (Object::Memory(buffer), end, None)
             }
         };
         Ok(Self::of(uri, object, end, upload, signals))
@@ -154,9 +155,9 @@ impl StoredLog {
                 let is_damaged = !part.findings.is_empty();
                 Ok((self.opened.counted(part, &self.signals), is_damaged))
             }
-            Object::Memory(bytes) => {
-                let at = |position: u64| usize::try_from(position).unwrap_or(usize::MAX).min(bytes.len());
-                Ok((bytes.slice(at(wanted.start)..at(wanted.end)), false))
+            Object::Memory(buffer) => {
+                let at = |position: u64| usize::try_from(position).unwrap_or(usize::MAX);
+                Ok((buffer.read(at(wanted.start)..at(wanted.end)), false))
             }
         }
     }
@@ -343,7 +344,7 @@ fn options_of(given: &Bound<'_, PyAny>) -> PyResult<StorageOptions> {
 
 /// A path or URI for a Python user, as an object that shows no secret: a `pathlib.Path` or a `StoreUri`.
 pub fn to_py<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
-    if is_stored(path) { given::store_uri(py, &text(path)) } else { Ok(path.into_pyobject(py)?.into_any()) }
+    if is_stored(path) { package::store_uri(py, &text(path)) } else { Ok(path.into_pyobject(py)?.into_any()) }
 }
 
 /// A path or URI as text that shows no secret: a `str` or a `StoreUri`.
@@ -373,7 +374,7 @@ pub fn read(uri: &Path, most: u64, signals: &Arc<Signals>) -> io::Result<Option<
         let bytes = uploaded(signals, uri, || tiered::read(&upload_at(uri)?, most, &signals.interrupt()))?;
         return Ok(bytes.map(|bytes| bytes.to_vec()));
     }
-    Ok(memory::bytes_at(uri).map(|bytes| bytes.to_vec()))
+    Ok(memory::buffer_at(uri).map(|buffer| buffer.read(0..usize::MAX).to_vec()))
 }
 
 /// The content of a directory, by name.

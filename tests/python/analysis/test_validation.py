@@ -52,14 +52,14 @@ def damaged_tree(root: Path) -> Path:
 def test_a_directory_has_the_reports_of_the_command(path: Path):
     report = ls.validate(path)
     expected = summaries(path)
-    assert [summary_of(one) for one in report.files] == [{name: line[name] for name in summary_of(report)} for line in expected]
+    assert [summary_of(file) for file in report.files] == [{name: line[name] for name in summary_of(report)} for line in expected]
     assert len(expected) > 3
 
 
 def test_a_damaged_tree_has_the_reports_of_the_command(tmp_path: Path):
     tree = damaged_tree(tmp_path)
     report = ls.validate(tree)
-    assert [summary_of(one) for one in report.files] == [{name: line[name] for name in summary_of(report)} for line in summaries(tree)]
+    assert [summary_of(file) for file in report.files] == [{name: line[name] for name in summary_of(report)} for line in summaries(tree)]
     assert (report.ok, report.state) == (False, "damaged")
     assert {place.path for place in report.lost} == {one.path for one in report.files if one.lost}
     assert len({place.path for place in report.lost}) == 2
@@ -76,7 +76,7 @@ def test_uploads_have_the_reports_of_the_command(tmp_path: Path):
     for name, key in tiered.KEYS.items():
         (tmp_path / name).write_bytes(key)
         keys += ["--key-file", f"{name}={tmp_path / name}"]
-    assert [one.path for one in report.files] == [line["file"] for line in summaries(*keys, tiered.BUCKET)]
+    assert [file.path for file in report.files] == [line["file"] for line in summaries(*keys, tiered.BUCKET)]
 
 
 def test_patterns_lists_and_selections_are_read_like_trees(tmp_path: Path):
@@ -107,3 +107,43 @@ def test_a_file_is_a_single_source():
     assert report.files == [report]
     assert report.findings == ls.validate(CODEC_FILE.read_bytes()).findings
     assert (report.state, report.batches, report.records) == ("clean", 15, 240)
+
+
+def test_the_options_of_paths_are_not_ignored_for_other_sources(tmp_path: Path):
+    encrypted = next(path for path in tiered.folder("enc").glob("*.log"))
+    with pytest.raises(ls.tiered.SegmentKeyError):
+        ls.validate(encrypted, decryption_keys={})
+    assert ls.validate(encrypted, decryption_keys=tiered.KEYS).ok
+    for source in (CODEC_FILE.read_bytes(), ls.FileSource(CODEC_FILE), ls.Log(TRANSACTIONS), ls.Segment(CODEC_FILE)):
+        for option in ({"topic": "a"}, {"partition": 1}, {"decryption_keys": {}}, {"layout": "{offset}.log"}):
+            with pytest.raises(TypeError, match="belong to paths"):
+                ls.validate(source, **option)
+    with pytest.raises(TypeError, match="must have paths"):
+        ls.validate([CODEC_FILE.read_bytes()])
+
+
+@pytest.mark.parametrize("path", [TRANSACTIONS, MODERN, corpus.CORPUS / "legacy-0.10.2.2/data"])
+def test_a_log_finds_what_its_directory_has(path: Path):
+    of_directory, of_log = ls.validate(path), ls.Log(path).validate()
+    assert sorted(map(shape, of_directory.findings)) == sorted(map(shape, of_log.findings))
+    assert (of_directory.ok, len(of_directory.lost)) == (of_log.ok, len(of_log.lost))
+    assert sum(run.records for run in of_directory.safe_offsets) == sum(run.records for run in of_log.safe_offsets)
+
+
+def test_a_damaged_log_has_the_verdict_of_its_directory(tmp_path: Path):
+    tree = damaged_tree(tmp_path)
+    of_directory, of_log = ls.validate(tree), ls.Log(tree).validate()
+    # A log also reports offsets between a segment and a damaged one (ORD-3, an information).
+    found, logged = (
+        sorted(shape(finding) for finding in report.findings if finding.severity != "info") for report in (of_directory, of_log)
+    )
+    assert found == logged
+    assert [(place.position, place.length) for place in of_directory.lost] == [(place.position, place.length) for place in of_log.lost]
+
+
+def severe(report: ls.Report) -> list[tuple[str, str, str, int]]:
+    return sorted(shape(finding) for finding in report.findings if finding.severity != "info")
+
+
+def shape(finding: ls.Finding) -> tuple[str, str, str, int]:
+    return finding.rule, finding.severity, finding.message, finding.position

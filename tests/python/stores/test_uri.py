@@ -15,8 +15,8 @@ import corpus
 import logsegment as ls
 from logsegment import stores
 from logsegment._core import Place
-from logsegment._given import StoreUri
 from logsegment._places import absolute, is_stored, join_path, placed, shown, with_options
+from logsegment._registration import StoreUri
 from logsegment.segment_files.discovery import find_segments, size_of
 
 FIRST = "00000000000000000000.log"

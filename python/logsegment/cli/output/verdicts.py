@@ -128,7 +128,7 @@ def _damage(report: Report) -> Iterable[str]:
     elif survey.valid:
         yield "Safe offsets:"
         yield from _shown([f"{run.first_offset:,} to {run.last_offset:,} ({count(run.batches, 'batch')})" for run in survey.valid], "run")
-    elif not doubtful and not any(one.rule.startswith(TIERED) for one in report.findings):
+    elif not doubtful and not any(finding.rule.startswith(TIERED) for finding in report.findings):
         yield "No batch is valid. Is this a log segment?"
 
 

@@ -19,8 +19,6 @@ from logsegment.spark.write.places import below
 JOURNAL = ".logsegment-commit"
 #: The last batch of each stream that was committed.
 BATCHES = ".logsegment-batches"
-#: Most bytes of a journal: it names a few files for each segment.
-MOST = 1 << 30
 
 #: link: a file to a free name. replace: an empty file by another one. retire: a directory to another name. install: a new directory to its
 #: name. settle: an object of a store to its name.

@@ -108,5 +108,5 @@ def _is_abandoned(entry: PlaceEntry) -> bool:
     """Return True for the directory of a dead job. The clock of a store may differ from ours, but not by a day."""
     if not _STAGING.fullmatch(entry.name):
         return False
-    times = [one.modified for one in (entry, *Place(entry.path).files_below()) if one.modified is not None]
+    times = [file.modified for file in (entry, *Place(entry.path).files_below()) if file.modified is not None]
     return bool(times) and max(times) < time.time() - ABANDONED_AFTER

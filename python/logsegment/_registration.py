@@ -1,11 +1,11 @@
-"""Given to the core by the package: classes of which it makes objects, and what reaches key rings and plugin registries."""
+"""Register the part of the package that the core uses: classes of URIs and counters, functions for key rings and plugin registries."""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
-from logsegment._core import Place, give
+from logsegment._core import Place, register_package
 
 
 class StoreUri(str):
@@ -71,4 +71,4 @@ def _registry_error(text: str) -> Any:
     return importlib.import_module("logsegment.plugins").RegistryError(text)
 
 
-give(StoreUri, IoStats, _registry_error, _data_key, _resolver)
+register_package(StoreUri, IoStats, _registry_error, _data_key, _resolver)

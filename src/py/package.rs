@@ -1,5 +1,5 @@
-//! Given by the Python package when it is imported: classes of which the core makes objects,
-//! and what reaches key rings and plugin registries.
+//! The part of the Python package that the core uses: two classes, and functions for key rings and plugin registries. The package registers
+//! them when it is imported, so that the core imports no module of the package.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-struct Given {
+struct Package {
     store_uri: Py<PyAny>,
     io_stats: Py<PyAny>,
     registry_error: Py<PyAny>,
@@ -15,9 +15,9 @@ struct Given {
     resolver: Py<PyAny>,
 }
 
-static GIVEN: OnceLock<Given> = OnceLock::new();
+static PACKAGE: OnceLock<Package> = OnceLock::new();
 
-/// Give the core what it needs of the package. The package does it once, when it is imported.
+/// Register the part of the package that the core uses. The package calls it once, when it is imported.
 ///
 /// Args:
 ///     store_uri: the class of URIs, which shows no options.
@@ -26,8 +26,8 @@ static GIVEN: OnceLock<Given> = OnceLock::new();
 ///     data_key: gets the text of a key ring, the id of a key, the wrapped key and the name of the segment, and returns the data key.
 ///     resolver: gets a plugin registry, and returns what finds its codecs.
 #[pyfunction]
-pub fn give(store_uri: Py<PyAny>, io_stats: Py<PyAny>, registry_error: Py<PyAny>, data_key: Py<PyAny>, resolver: Py<PyAny>) {
-    drop(GIVEN.set(Given { store_uri, io_stats, registry_error, data_key, resolver }));
+pub fn register_package(store_uri: Py<PyAny>, io_stats: Py<PyAny>, registry_error: Py<PyAny>, data_key: Py<PyAny>, resolver: Py<PyAny>) {
+    drop(PACKAGE.set(Package { store_uri, io_stats, registry_error, data_key, resolver }));
 }
 
 /// A URI as text that shows no options.
@@ -35,7 +35,7 @@ pub fn give(store_uri: Py<PyAny>, io_stats: Py<PyAny>, registry_error: Py<PyAny>
 /// # Errors
 /// ImportError before the package was imported, as the others.
 pub fn store_uri<'py>(py: Python<'py>, uri: &str) -> PyResult<Bound<'py, PyAny>> {
-    given()?.store_uri.bind(py).call1((uri,))
+    package()?.store_uri.bind(py).call1((uri,))
 }
 
 /// Counters by name.
@@ -43,12 +43,12 @@ pub fn store_uri<'py>(py: Python<'py>, uri: &str) -> PyResult<Bound<'py, PyAny>>
 /// # Errors
 /// As `store_uri`.
 pub fn io_stats(counts: &Bound<'_, PyDict>) -> PyResult<Py<PyAny>> {
-    given()?.io_stats.call1(counts.py(), (counts,))
+    package()?.io_stats.call1(counts.py(), (counts,))
 }
 
 /// The error of a registry.
 pub fn registry_error(py: Python<'_>, text: String) -> PyErr {
-    let raised = given().and_then(|given| given.registry_error.bind(py).call1((text,)));
+    let raised = package().and_then(|package| package.registry_error.bind(py).call1((text,)));
     raised.map_or_else(|failed| failed, PyErr::from_value)
 }
 
@@ -57,7 +57,7 @@ pub fn registry_error(py: Python<'_>, text: String) -> PyErr {
 /// # Errors
 /// As `store_uri`, and those of the key ring.
 pub fn data_key(py: Python<'_>, ring: &str, key_id: &str, wrapped: &[u8], name: &str) -> PyResult<Vec<u8>> {
-    given()?.data_key.call1(py, (ring, key_id, PyBytes::new(py, wrapped), name))?.extract(py)
+    package()?.data_key.call1(py, (ring, key_id, PyBytes::new(py, wrapped), name))?.extract(py)
 }
 
 /// The resolver of a plugin registry, which finds its codecs.
@@ -65,9 +65,9 @@ pub fn data_key(py: Python<'_>, ring: &str, key_id: &str, wrapped: &[u8], name: 
 /// # Errors
 /// As `store_uri`, and those of the registry.
 pub fn resolver(registry: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    given()?.resolver.call1(registry.py(), (registry,))
+    package()?.resolver.call1(registry.py(), (registry,))
 }
 
-fn given() -> PyResult<&'static Given> {
-    GIVEN.get().ok_or_else(|| PyImportError::new_err("import logsegment first"))
+fn package() -> PyResult<&'static Package> {
+    PACKAGE.get().ok_or_else(|| PyImportError::new_err("import logsegment first"))
 }
