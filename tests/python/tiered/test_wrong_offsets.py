@@ -137,5 +137,6 @@ def test_both_readers_of_spark_report_such_a_batch(case: str, tmp_path: Path):
     python = in_python(tmp_path / "prefix")
     assert isinstance(python, str)
     assert f"[{rule}]" in python
-    if columnar_options():
-        ensure_equal(python, in_jvm(spark_session(), tmp_path / "prefix"), case)
+    if not columnar_options():
+        pytest.skip("the columnar reader is not built: it needs a JDK")
+    ensure_equal(python, in_jvm(spark_session(), tmp_path / "prefix"), case)
