@@ -119,14 +119,14 @@ def batches(options: BatchesArguments) -> int:
 
 
 def _write(segment: InputSegment, sink: BatchSink, progress: Progress, how: dict[str, Any], *, quiet: bool) -> int:
-    progress.begin(segment)
+    progress.begin(segment.name, segment.size)
     with opened(segment) as source:
         try:
             with batch_stream(source, **how) as stream:
                 sink.begin(segment.name, stream)
                 for batch in stream:
                     sink.write(batch)
-                    progress.seen(stream.io_stats.bytes_read)
+                    progress.read(stream.io_stats.bytes_read)
         except RecordBatchError as error:
             raise DamagedInput(segment.name, error) from None
         return report(stream.findings, segment.name, progress, quiet=quiet)

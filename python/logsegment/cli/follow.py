@@ -51,7 +51,7 @@ from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.records import Form, JsonForm, JsonLines, RowFilter, ensure_topics, json_columns, say_others
 from logsegment.cli.values import typed, unknown_schemas, values_options
-from logsegment.log.follow import Follower, Piece
+from logsegment.partition.follow import Follower, Piece
 from logsegment.segment_files.discovery import found_in, is_gap, is_taken
 
 #: Seconds between two looks: at files of this machine, and at a store, which is asked for a listing.

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 import click
 
@@ -28,6 +29,11 @@ SELECTION = ("logsegment.topic", "logsegment.partition")
 NOTES = 20
 #: The key of --replica, which only verbs that read one directory of a partition have.
 REPLICA = "logsegment.replica"
+
+
+def sources_of(paths: Sequence[str]) -> list[Any]:
+    """Return the sources that the paths name: the paths, and the file object of standard input."""
+    return [sys.stdin.buffer if path == STDIN else path for path in paths]
 
 
 def segments_of(

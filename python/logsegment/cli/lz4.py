@@ -72,8 +72,8 @@ def check(paths: tuple[str, ...], limits: Limits | None, quiet: bool) -> int:
     is_good = True
     with Progress(segments, is_wanted=not quiet) as progress:
         for segment in segments:
-            progress.begin(segment)
-            with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
+            progress.begin(segment.name, segment.size)
+            with opened(segment, seen=progress.read if progress.wants_position else None) as source:
                 frames = _survey(segment, source, limits)
             is_good &= all(row.ok for row in frames)
             with progress.aside():
@@ -158,8 +158,8 @@ def _rewrite(options: FixArguments) -> int:
         return CLEAN
     ensure_output(output, segments, options.overwrite)
     with Progress(segments, is_wanted=not options.quiet) as progress:
-        progress.begin(segment)
-        seen = progress.seen if progress.is_shown else None
+        progress.begin(segment.name, segment.size)
+        seen = progress.read if progress.wants_position else None
         with opened(segment, seen=seen) as source, whole_file(output, options.overwrite) as file:
             written = _pour(_pieces(segment, source, options), file)
     if not options.quiet:

@@ -142,9 +142,9 @@ def _trained(segments: list[InputSegment], options: TrainArguments) -> TrainedDi
 
         def sources() -> Generator[Any]:
             for segment in segments:
-                progress.begin(segment)
+                progress.begin(segment.name, segment.size)
                 read.append(segment)
-                with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
+                with opened(segment, seen=progress.read if progress.wants_position else None) as source:
                     yield source
 
         with closing(sources()) as each:

@@ -225,7 +225,7 @@ class RewriteJob:
     def begin(self, segment: InputSegment) -> None:
         """Note which segment is read."""
         self.name = segment.name
-        self.progress.begin(segment)
+        self.progress.begin(segment.name, segment.size)
 
     def told(self, account: RewrittenFile) -> RewrittenFile:
         """Report the account of a file."""

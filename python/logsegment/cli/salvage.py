@@ -256,10 +256,10 @@ def _new_file(directory: Path, segment: InputSegment, place: OutputPlace) -> Ite
 def _salvage(segment: InputSegment, outputs: tuple[Any, Any], place: OutputPlace, job: SalvageJob, progress: Progress) -> bool:
     """Write the valid entries of a segment to the first output; return False if there are none and the segment was not empty."""
     out, aside = outputs
-    progress.begin(segment)
+    progress.begin(segment.name, segment.size)
     # Sorted, a source is read more than once.
     is_sorted = job.options.order == "offset"
-    seen = progress.seen if progress.is_shown and not is_sorted else None
+    seen = progress.read if progress.wants_position and not is_sorted else None
     with opened(segment, is_read_twice=is_sorted, seen=seen) as source:
         try:
             found = salvage_source(

@@ -100,7 +100,7 @@ def stats(options: StatsArguments) -> int:
     collector.partition_findings += noted
     with Progress(segments, is_wanted=not options.quiet) as progress:
         for segment in segments:
-            progress.begin(segment)
+            progress.begin(segment.name, segment.size)
             _collect(collector, segment, reading, is_read_twice=bool(options.what_if))
     counted = collector.stats
     if options.html is not None:

@@ -35,7 +35,7 @@ from logsegment.cli.options import (
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_text import duration
-from logsegment.log.transactions import LONGEST_MS, Transaction
+from logsegment.partition.transactions import LONGEST_MS, Transaction
 
 #: Damaged places of a partition that are listed.
 SHOWN = 100
