@@ -59,11 +59,11 @@ if TYPE_CHECKING:
     from logsegment.analysis.committed_offsets import CommittedOffset, committed_offsets
     from logsegment.analysis.diff import diff
     from logsegment.analysis.find import find
-    from logsegment.analysis.observer import Observer
     from logsegment.analysis.stats import stats
     from logsegment.analysis.train_dictionary import train_dictionary
     from logsegment.analysis.transactions import transactions
     from logsegment.analysis.validation import validate
+    from logsegment.inputs.observer import Observer
     from logsegment.log.log import Log
     from logsegment.log.segment import Segment
     from logsegment.partition.reader import scan_transactions
@@ -89,7 +89,7 @@ _MODULES = {
     "logsegment.analysis.committed_offsets": ("CommittedOffset", "committed_offsets"),
     "logsegment.analysis.diff": ("diff",),
     "logsegment.analysis.find": ("find",),
-    "logsegment.analysis.observer": ("Observer",),
+    "logsegment.inputs.observer": ("Observer",),
     "logsegment.analysis.stats": ("stats",),
     "logsegment.analysis.train_dictionary": ("train_dictionary",),
     "logsegment.analysis.transactions": ("transactions",),

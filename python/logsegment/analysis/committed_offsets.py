@@ -13,7 +13,7 @@ from logsegment._report import is_damage
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case
 from logsegment.analysis.results import Results
-from logsegment.analysis.sources import LogSource, partitions_of
+from logsegment.inputs.sources import LogSource, partitions_of
 from logsegment.partition.reader import PartitionReader, arranged
 
 TOPIC = "__consumer_offsets"

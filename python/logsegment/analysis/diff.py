@@ -29,7 +29,7 @@ from logsegment.analysis.diff_sides import (
     first_offset_of,
 )
 from logsegment.analysis.results import Results
-from logsegment.analysis.sources import OneSource, place_of
+from logsegment.inputs.sources import OneSource, place_of
 from logsegment.partition.log_files import LogFiles
 from logsegment.segment_files.discovery import find_segments
 

@@ -28,7 +28,7 @@ from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case
 from logsegment._validate import ensure_undamaged
 from logsegment.analysis.results import Results
-from logsegment.analysis.sources import LogSource, Partitions, partitions_of
+from logsegment.inputs.sources import LogSource, Partitions, partitions_of
 from logsegment.partition.reader import Part, PartitionReader, arranged
 
 #: The Arrow columns of places.

@@ -10,7 +10,7 @@ from logsegment._core import Finding, SegmentFile
 from logsegment._options import EntryKeywords, PartitionOptions, ReadOptions, Timestamp, milliseconds
 from logsegment._storage import Keys, StorageOptions
 from logsegment.analysis.results import Results
-from logsegment.analysis.sources import LogSource, partitions_of
+from logsegment.inputs.sources import LogSource, partitions_of
 from logsegment.partition.transactions import LONGEST_MS, Transaction, transactions_of
 
 _COLUMNS = (

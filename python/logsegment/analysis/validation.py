@@ -16,9 +16,9 @@ from logsegment._storage import Access, Keys, StorageOptions, reached_source
 from logsegment._survey import UNFINISHED, Survey
 from logsegment._text import count
 from logsegment._validate import surveyed, validate_sidecars, validated
-from logsegment.analysis.inputs import InputSegment, found_of, in_range, opened
-from logsegment.analysis.observer import Observer
-from logsegment.analysis.sources import Inputs, inputs_of
+from logsegment.inputs.input_segment import InputSegment, found_of, in_range, opened
+from logsegment.inputs.observer import Observer
+from logsegment.inputs.sources import Inputs, inputs_of
 from logsegment.partition.log_files import LogFiles
 from logsegment.segment_files.discovery import WORK, Topics
 

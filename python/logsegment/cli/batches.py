@@ -12,7 +12,6 @@ import click
 
 from logsegment._core import ArrowBatch, RecordBatchError, RecordStream, batch_headers
 from logsegment._decode import batch_stream
-from logsegment.analysis.inputs import InputSegment, in_range, opened
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import segments_of
@@ -37,6 +36,7 @@ from logsegment.cli.output.files import TableFile, ensure_output, pyarrow_for
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.plugin_registries import code_after, noting_errors
+from logsegment.inputs.input_segment import InputSegment, in_range, opened
 
 
 class BatchSink(Protocol):

@@ -13,7 +13,6 @@ import click
 from logsegment._core import RecordBatchError, RecordStream, SegmentKeyError, Transactions, UpcomingFiles, scan_transactions
 from logsegment._decode import decoded
 from logsegment._options import COLUMNS, Framing, Integers, Isolation, KeyValues, OnError, ReadOptions, Unreadable, Values, with_values
-from logsegment.analysis.inputs import InputSegment, in_range, opened, partitions
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
@@ -62,6 +61,7 @@ from logsegment.cli.output.records import (
     with_control,
 )
 from logsegment.cli.values import MetValues, typed, values_options
+from logsegment.inputs.input_segment import InputSegment, in_range, opened, partitions
 from logsegment.partition.reader import Part, PartitionReader
 
 

@@ -20,7 +20,6 @@ from logsegment._core import Finding, LossError, RecordBatchError, SegmentKeyErr
 from logsegment._options import ReadOptions
 from logsegment._output import new_file
 from logsegment._rewrite.partitions import parts_from_log_start
-from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.cli.codec_types import CodecType, LevelType
 from logsegment.cli.exit_codes import CLEAN, LOST, DamagedInput, ending
 from logsegment.cli.help import Verb
@@ -47,6 +46,7 @@ from logsegment.cli.output.files import (
 )
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
+from logsegment.inputs.input_segment import InputSegment, opened
 from logsegment.partition.reader import ensure_named
 from logsegment.segment_files.output_names import file_name
 from logsegment.segment_files.overflow import split_file

@@ -15,10 +15,10 @@ import click
 from logsegment._core import Finding, FoundSegments, RecordBatchError, ReplicaChoice, ReplicaError, SegmentKeyError
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions
 from logsegment._validate import ensure_segment
-from logsegment.analysis.inputs import InputSegment, found_of, input_of
 from logsegment.cli.exit_codes import DamagedInput
 from logsegment.cli.messages import say
 from logsegment.cli.options import LOG_START
+from logsegment.inputs.input_segment import InputSegment, found_of, input_of
 from logsegment.segment_files.discovery import found_in, is_noted, replica_text
 from logsegment.segment_files.log_start import RULES
 

@@ -11,7 +11,6 @@ import click
 
 from logsegment._core import Limits, Lz4Rewriter, RecordBatchError
 from logsegment._lz4 import Lz4Frames, check_lz4
-from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
 from logsegment.cli.help import VerbGroup
 from logsegment.cli.inputs import segments_of
@@ -19,6 +18,7 @@ from logsegment.cli.messages import Paper, count, say
 from logsegment.cli.options import examples, limits_option, overwrite_option, path_argument, paths_argument, quiet_option, taking
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
+from logsegment.inputs.input_segment import InputSegment, opened
 
 #: At damage: a new checksum would hide it.
 ADVICE = "damaged segments are not rewritten; `logsegment verify` reports the damage"

@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from logsegment._core import Limits, RecordBatchError, SegmentKeyError
-from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.analysis.train_dictionary import LEAST_SAMPLES, LEAST_SIZE, TrainedDictionary, train_dictionary
 from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
 from logsegment.cli.help import Verb
@@ -32,6 +31,7 @@ from logsegment.cli.options import (
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.plugin_registries import refusing
+from logsegment.inputs.input_segment import InputSegment, opened
 from logsegment.plugins import Catalog, Plugin, Registry
 from logsegment.plugins.rules import registration
 

@@ -10,7 +10,6 @@ import click
 from logsegment._core import Finding, UnsupportedError
 from logsegment._places import shown
 from logsegment.analysis.counted_part import counted_part
-from logsegment.analysis.inputs import InputSegment, in_range, opened
 from logsegment.analysis.stats import Collector, Stats, WhatIf
 from logsegment.cli.codec_types import WhatIfType
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending
@@ -36,6 +35,7 @@ from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_page import page
 from logsegment.cli.output.stats_text import lines
 from logsegment.cli.plugin_registries import code_after, noting_errors
+from logsegment.inputs.input_segment import InputSegment, in_range, opened
 
 
 @dataclass(frozen=True)

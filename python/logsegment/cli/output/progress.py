@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Self
 
-from logsegment.analysis.inputs import InputSegment, opened
-from logsegment.analysis.observer import Observer
 from logsegment.cli.messages import printable
+from logsegment.inputs.input_segment import InputSegment, opened
+from logsegment.inputs.observer import Observer
 
 
 class Progress(Observer):

@@ -14,8 +14,8 @@ from logsegment._options import EntryKeywords, PartitionOptions
 from logsegment._places import absolute
 from logsegment._storage import NO_ACCESS, Access, reached
 from logsegment._validate import ensure_segment
-from logsegment.analysis.inputs import STREAM, InputSegment, input_of
-from logsegment.analysis.observer import Observer
+from logsegment.inputs.input_segment import STREAM, InputSegment, input_of
+from logsegment.inputs.observer import Observer
 from logsegment.partition.log_files import LogFiles
 from logsegment.segment_files.discovery import Topics, found_in, is_noted
 from logsegment.segment_files.log_start import warn_of_log_starts, without_log_starts
