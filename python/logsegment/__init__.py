@@ -54,7 +54,8 @@ if TYPE_CHECKING:
     from logsegment._rewrite.rewrite import rewrite
     from logsegment._rewrite.selection import Selection
     from logsegment._rewrite.split_join import Arrangement, SegmentPart, join, split
-    from logsegment._salvage import KeptRange, Salvage, salvage
+    from logsegment._salvage.result import KeptRange, Salvage
+    from logsegment._salvage.salvage import salvage
     from logsegment._survey import LostRange, SafeRange
     from logsegment.analysis.committed_offsets import CommittedOffset, committed_offsets
     from logsegment.analysis.diff import diff
@@ -83,7 +84,8 @@ _MODULES = {
     "logsegment._rewrite.compact": ("compact",),
     "logsegment._rewrite.rewrite": ("rewrite",),
     "logsegment._rewrite.selection": ("Selection",),
-    "logsegment._salvage": ("KeptRange", "Salvage", "salvage"),
+    "logsegment._salvage.result": ("KeptRange", "Salvage"),
+    "logsegment._salvage.salvage": ("salvage",),
     "logsegment._survey": ("LostRange", "SafeRange"),
     "logsegment._report": ("Report",),
     "logsegment.analysis.committed_offsets": ("CommittedOffset", "committed_offsets"),

@@ -11,7 +11,7 @@ from logsegment._options import EncodeOptions, PartitionOptions, ReadOptions
 from logsegment._registration import IoStats, StoreUri
 from logsegment._rewrite.account import RangeRow
 from logsegment._rewrite.partitions import RewriteOptions
-from logsegment._salvage import SalvageOptions
+from logsegment._salvage.result import SalvageOptions
 from logsegment._value_kinds import Integers
 
 __all__ = [

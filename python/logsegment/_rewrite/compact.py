@@ -19,7 +19,6 @@ from logsegment._rewrite.account import Rewrite, RewrittenFile
 from logsegment._rewrite.partitions import (
     RewriteOptions,
     RewriteWork,
-    ensure_own_directories,
     rewrite_partition,
     snapshot_before,
     sources_of,
@@ -28,6 +27,7 @@ from logsegment._rewrite.rewrite import ensure_outside
 from logsegment._storage import StorageOptions, reached
 from logsegment.segment_files.discovery import find_segments
 from logsegment.segment_files.log_start import files_of_partitions
+from logsegment.segment_files.output_directory import ensure_own_directories
 from logsegment.segment_files.output_names import directory_name
 
 #: Kafka's `log.cleaner.dedupe.buffer.size`.

@@ -28,13 +28,14 @@ from logsegment._core import decode as core_decode
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions, Timestamp, ensure_offsets, milliseconds
 from logsegment._output import NamedFile, OutputFile, new_file, output_directory
 from logsegment._places import absolute, shown
-from logsegment._rewrite.partitions import cut_batch, ensure_own_directories, snapshot_before, sources_of, write_sidecars
+from logsegment._rewrite.partitions import cut_batch, snapshot_before, sources_of, write_sidecars
 from logsegment._rewrite.rewrite import ensure_outside
 from logsegment._storage import StorageOptions, all_reached, reached_source
 from logsegment._text import camel_case
 from logsegment._validate import ensure_undamaged
 from logsegment.segment_files.discovery import found_in
 from logsegment.segment_files.log_start import files_of_partitions
+from logsegment.segment_files.output_directory import ensure_own_directories
 from logsegment.segment_files.output_names import directory_name
 from logsegment.segment_files.overflow import MOST, first_offset_of
 

@@ -12,7 +12,7 @@ from typing import Any
 from logsegment._convert import ConvertOptions, convert, converted
 from logsegment._core import FileSource, RecordBatchError, decode, valid_batches
 from logsegment._options import CodecRegistry, ReadOptions
-from logsegment._salvage import salvaged
+from logsegment._salvage.result import salvaged
 
 #: Bytes of entries that are compressed at once; the unit of a sample.
 PIECE = 256 << 10
