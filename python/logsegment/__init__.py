@@ -42,7 +42,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from logsegment import broker, compat, plugins, polars, schemas, stores, tiered
     from logsegment._arrays import batch_info_array, decode_array, explode_array, validate_array
-    from logsegment._convert import ConversionLoss, Converted, StoppedAt, convert, convert_array
+    from logsegment._convert.arrays import convert_array
+    from logsegment._convert.convert import convert
+    from logsegment._convert.result import ConversionLoss, Converted, StoppedAt
     from logsegment._decode import BatchTable, batch_stream, batches, decode
     from logsegment._encode import CompressionPolicy, encode, encode_array
     from logsegment._inspect import Field, Problem, inspect
@@ -73,7 +75,9 @@ if TYPE_CHECKING:
 _MODULES = {
     "logsegment": ("broker", "compat", "plugins", "polars", "schemas", "stores", "tiered"),
     "logsegment._arrays": ("batch_info_array", "decode_array", "explode_array", "validate_array"),
-    "logsegment._convert": ("ConversionLoss", "Converted", "StoppedAt", "convert", "convert_array"),
+    "logsegment._convert.arrays": ("convert_array",),
+    "logsegment._convert.convert": ("convert",),
+    "logsegment._convert.result": ("ConversionLoss", "Converted", "StoppedAt"),
     "logsegment._decode": ("BatchTable", "batch_stream", "batches", "decode"),
     "logsegment._encode": ("CompressionPolicy", "encode", "encode_array"),
     "logsegment._inspect": ("Field", "Problem", "inspect"),

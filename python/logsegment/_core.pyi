@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeAlias, final, type_check_only
 
-from logsegment._convert import ConvertOptions
+from logsegment._convert.result import ConvertOptions
 from logsegment._inspect import InspectOptions
 from logsegment._options import EncodeOptions, PartitionOptions, ReadOptions
 from logsegment._registration import IoStats, StoreUri

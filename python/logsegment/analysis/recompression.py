@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from logsegment._convert import ConvertOptions, convert, converted
+from logsegment._convert.convert import convert
+from logsegment._convert.result import ConvertOptions, converted
 from logsegment._core import FileSource, RecordBatchError, decode, valid_batches
 from logsegment._options import CodecRegistry, ReadOptions
 from logsegment._salvage.result import salvaged

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, fields, replace
 from typing import Any, Unpack
 
-from logsegment._convert import ConvertOptions, converted
+from logsegment._convert.result import ConvertOptions, converted
 from logsegment._core import RecordBatchError, valid_batches
 from logsegment._options import EntryKeywords, ReadOptions
 from logsegment._salvage.result import salvaged

@@ -140,7 +140,9 @@ def _code_of(verb: Callable[[], int]) -> int:
 
 
 @contextlib.contextmanager
-def input_errors(advice: str = DamagedInput.SKIPPING, redactor: Redactor | None = None) -> Iterator[None]:
+def input_errors(
+    advice: str | Callable[[RecordBatchError], str] = DamagedInput.SKIPPING, redactor: Redactor | None = None
+) -> Iterator[None]:
     """Raise the errors of a function as the errors of its verb.
 
     Raises:
@@ -150,7 +152,8 @@ def input_errors(advice: str = DamagedInput.SKIPPING, redactor: Redactor | None 
     try:
         yield
     except RecordBatchError as error:
-        raise DamagedInput(error.path or "input", error, advice, redactor) from error
+        text = advice if isinstance(advice, str) else advice(error)
+        raise DamagedInput(error.path or "input", error, text, redactor) from error
     except (SegmentKeyError, StorageOptionError, ManifestError):
         raise
     except ReplicaError as error:

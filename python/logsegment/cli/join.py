@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import click
 
 from logsegment._rewrite.split_join import join as join_sources
-from logsegment.cli.exit_codes import ending
+from logsegment.cli.exit_codes import ending, input_errors
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import log_start_offset, replica
+from logsegment.cli.inputs import log_start_offset, replica, selection
 from logsegment.cli.options import (
     Reading,
     examples,
@@ -21,7 +21,8 @@ from logsegment.cli.options import (
     reading_options,
     taking,
 )
-from logsegment.cli.split_join import print_account
+from logsegment.cli.output.files import OutputProgress
+from logsegment.cli.split_join import ADVICE, ensure_paths, print_account
 
 
 @dataclass(frozen=True)
@@ -58,15 +59,18 @@ def join(options: JoinArguments) -> int:
 
     Exit codes: 0 finished, 1 bad data, 2 usage or unreadable input.
     """
-
-    def work() -> object:
-        return join_sources(
+    ensure_paths(options.paths, options.output)
+    topic, partition = selection()
+    with input_errors(ADVICE):
+        done = join_sources(
             options.paths,
             options.output,
             overwrite=options.overwrite,
             log_start_offset=log_start_offset(),
+            topic=topic,
+            partition=partition,
             replica=replica(),
+            observer=OutputProgress(options.output, quiet=options.quiet),
             **options.reading,
         )
-
-    return print_account(work, options.paths, options.output, is_json=options.is_json, quiet=options.quiet)
+    return print_account(done, options.output, is_json=options.is_json, quiet=options.quiet)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import click
 
 from logsegment._rewrite.split_join import split as split_source
-from logsegment.cli.exit_codes import ending
+from logsegment.cli.exit_codes import ending, input_errors
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import log_start_offset, replica
+from logsegment.cli.inputs import log_start_offset, replica, selection
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     InstantType,
@@ -23,7 +23,8 @@ from logsegment.cli.options import (
     reading_options,
     taking,
 )
-from logsegment.cli.split_join import print_account
+from logsegment.cli.output.files import OutputProgress
+from logsegment.cli.split_join import ADVICE, ensure_paths, print_account
 
 
 @dataclass(frozen=True)
@@ -67,16 +68,20 @@ def split(options: SplitArguments) -> int:
     if not options.offsets and not options.times and options.size is None:
         raise click.UsageError("nothing to do: give --at-offset, --at-time or --bytes")
 
-    def work() -> object:
-        return split_source(
+    ensure_paths([options.path], options.output)
+    topic, partition = selection()
+    with input_errors(ADVICE):
+        done = split_source(
             options.path,
             options.output,
             offsets=options.offsets,
             times=options.times,
             bytes=options.size,
             log_start_offset=log_start_offset(),
+            topic=topic,
+            partition=partition,
             replica=replica(),
+            observer=OutputProgress(options.output, quiet=options.quiet),
             **options.reading,
         )
-
-    return print_account(work, [options.path], options.output, is_json=options.is_json, quiet=options.quiet)
+    return print_account(done, options.output, is_json=options.is_json, quiet=options.quiet)

@@ -58,6 +58,18 @@ class Inputs:
         """Findings that each read of a partition reports: missing offsets, interrupted work, and log start offsets."""
         return [*filter(is_noted, self.left_out), *self.start_findings]
 
+    def observed(self, observer: Observer | None) -> list[Finding]:
+        """Tell an observer about the files and the findings of partitions, and return these findings."""
+        findings = [*self.findings, *self.deleted_records()]
+        if observer is not None:
+            observer.noted(findings)
+            observer.planned([(segment.name, segment.size) for segment in self.segments])
+        return findings
+
+    def deleted_records(self) -> list[Finding]:
+        """Return findings about records below the log start offsets of partitions, which are not read (SEG-19)."""
+        return FoundSegments(self.files).deleted_records()
+
     @property
     def is_directory(self) -> bool:
         """Return True if a segment was found in a directory or opened log, so that outputs of all segments are a directory."""
