@@ -38,15 +38,15 @@ from logsegment._places import absolute, directory_of
 from logsegment._storage import Keys, StorageOptions, all_reached, reached
 from logsegment._text import count, listed
 from logsegment._typed_values import planned
-from logsegment.log.segment import Entries, Segment, aborted_transactions
-from logsegment.partition.log_files import LogFiles
+from logsegment.log.entries import Entries
+from logsegment.log.segment import Segment, aborted_transactions
 from logsegment.partition.reader import PartitionReader, arranged, committed_transactions
 from logsegment.segment_files.discovery import Paths, Topics, found_in, is_noted
 from logsegment.segment_files.log_start import warn_of_log_starts, without_log_starts
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 
 
-class Log(LogFiles, Entries):
+class Log(Entries):
     """The segments of a partition's directory, or of all partitions in a tree, in order.
 
     A log is an Arrow stream of its records (`__arrow_c_stream__`), any number of times: `pyarrow.table(log)`, `polars.DataFrame(log)`, and
