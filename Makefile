@@ -36,7 +36,7 @@ PYTHON ?= $(PY)
 CROSS_CHECKED := aarch64-apple-darwin x86_64-pc-windows-gnu aarch64-pc-windows-gnullvm
 # `make test-python ARGS="-k spark"`, `make bench ARGS="--sections headers"`, `make demo ARGS=...`.
 ARGS ?=
-# Of `make interop`: the older versions of PySpark under which both readers run.
+# Of `make interop` and `make test-nightly`: the older versions of PySpark under which both readers run.
 PYSPARK_VERSIONS ?= 4.1.4 4.2.1
 # Of `make soak`: how often the queries are ended, and how many seconds they run before that.
 STREAM_KILLS ?= 10
@@ -152,7 +152,7 @@ test: setup build test-rust test-python ## set up, build and run every test
 check: WORKERS = 3
 check: $(BUILD) ## the loop at the desk: Rust and Python tests without Spark, brokers, the site and what is slow; fewer random cases
 	cargo test --quiet $(LOCKED) --features $(RUST_FEATURES)
-	PROPERTY_EXAMPLES=$(or $(PROPERTY_EXAMPLES),50) $(PY) -m pytest --quiet $(PARALLEL) -m "not spark and not interop and not slow" \
+	PROPERTY_EXAMPLES=$(or $(PROPERTY_EXAMPLES),50) $(PY) -m pytest --quiet $(PARALLEL) -m "not spark and not interop and not slow and not nightly" \
 		--ignore tests/python/test_docs.py --ignore tests/python/test_site.py tests/python $(ARGS)
 
 .PHONY: test-rust
@@ -161,7 +161,11 @@ test-rust: ## test the core with columns, values, files, stores and the JVM read
 
 .PHONY: test-python
 test-python: $(BUILD) $(BUILT_JAR) $(BUILT_ARCHIVE) ## pytest in WORKERS processes (4); ARGS="-k name" selects
-	$(PY) -m pytest $(PARALLEL) -m "not soak and not other_versions" --durations 20 $(ARGS)
+	$(PY) -m pytest $(PARALLEL) -m "not soak and not nightly" --durations 20 $(ARGS)
+
+.PHONY: test-nightly
+test-nightly: $(BUILD) $(BUILT_JAR) $(BUILT_ARCHIVE) ## the proofs that take minutes: clusters, Connect, other versions of Spark and Kafka (Java, Maven)
+	REQUIRE_INTEROP=1 PYSPARK_VERSIONS="$(PYSPARK_VERSIONS)" $(PY) -m pytest $(PARALLEL) -m "nightly and not soak" --durations 20 $(ARGS)
 
 $(SPARK_ARCHIVE): $(SETUP) tests/support/spark_archive.py | $(BUILD) $(BUILT_JAR)
 	$(PY) tests/support/spark_archive.py
