@@ -171,7 +171,7 @@ $(SPARK_ARCHIVE): $(SETUP) tests/support/spark_archive.py | $(BUILD) $(BUILT_JAR
 	$(PY) tests/support/spark_archive.py
 
 .PHONY: lint
-lint: lint-rust lint-python lint-pages licenses-check ## formats, clippy three times, ruff, layers, mypy, stub, workflows, language, links, site, licences
+lint: lint-rust lint-python lint-pages licenses-check ## formats, clippy three times, ruff, layers, mypy, stub, workflows, language, links, licences
 
 .PHONY: lint-rust
 lint-rust: ## of that: the format, and clippy without features (tests too), with `arrow`, with all (tests and benches too)
@@ -189,7 +189,7 @@ lint-python: $(BUILD) ## of that: ruff, layers, mypy, the stub against the modul
 	$(PY) -m mypy.stubtest logsegment._core --ignore-disjoint-bases
 
 .PHONY: lint-pages
-lint-pages: $(BUILD) ## of that: workflows, issue forms, sizes, the language of texts, links, the plot, the site
+lint-pages: $(BUILD) ## of that: workflows, issue forms, sizes, the language of texts, links, the plot
 	$(VENV)/bin/zizmor --offline --quiet --strict-collection .github
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
@@ -197,7 +197,6 @@ lint-pages: $(BUILD) ## of that: workflows, issue forms, sizes, the language of 
 	$(PY) tools/check_language.py
 	$(PY) tools/check_docs.py
 	$(PY) tools/speed_plot.py check
-	$(PY) tools/build_site.py
 
 .PHONY: fmt
 fmt: $(SETUP) ## rewrite Rust and Python sources in the house format
