@@ -63,9 +63,10 @@ if TYPE_CHECKING:
     from logsegment.analysis.train_dictionary import train_dictionary
     from logsegment.analysis.transactions import transactions
     from logsegment.analysis.validation import validate
+    from logsegment.inputs.observer import Observer
     from logsegment.log.log import Log
-    from logsegment.log.reader import scan_transactions
     from logsegment.log.segment import Segment
+    from logsegment.partition.reader import scan_transactions
 
 # `import logsegment` loads the native core alone. The rest is loaded when a name is first used.
 _MODULES = {
@@ -88,12 +89,13 @@ _MODULES = {
     "logsegment.analysis.committed_offsets": ("CommittedOffset", "committed_offsets"),
     "logsegment.analysis.diff": ("diff",),
     "logsegment.analysis.find": ("find",),
+    "logsegment.inputs.observer": ("Observer",),
     "logsegment.analysis.stats": ("stats",),
     "logsegment.analysis.train_dictionary": ("train_dictionary",),
     "logsegment.analysis.transactions": ("transactions",),
     "logsegment.analysis.validation": ("validate",),
     "logsegment.log.log": ("Log",),
-    "logsegment.log.reader": ("scan_transactions",),
+    "logsegment.partition.reader": ("scan_transactions",),
     "logsegment.log.segment": ("Segment",),
 }
 __getattr__, __dir__ = lazily(__name__, _MODULES)
@@ -123,6 +125,7 @@ __all__ = [
     "LossError",
     "LostRange",
     "Lz4Frames",
+    "Observer",
     "Problem",
     "RecordBatchError",
     "RecordStream",

@@ -12,8 +12,9 @@ from logsegment._options import EntryKeywords, OnError, PartitionOptions, ReadOp
 from logsegment._report import is_damage
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case
-from logsegment.analysis.results import LogSource, Results, partitions_of
-from logsegment.log.reader import PartitionReader, arranged
+from logsegment.analysis.results import Results
+from logsegment.inputs.sources import LogSource, partitions_of
+from logsegment.partition.reader import PartitionReader, arranged
 
 TOPIC = "__consumer_offsets"
 #: What a replay needs of each record.

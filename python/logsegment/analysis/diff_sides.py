@@ -27,7 +27,7 @@ from logsegment._places import shown
 from logsegment._report import TORN, is_damage, is_unreadable
 from logsegment._validate import validated
 from logsegment.analysis.counted_part import counted_part
-from logsegment.log.reader import arranged
+from logsegment.partition.reader import arranged
 
 #: Columns of batches. Where two batches are equal in all of them, their records are the same: the checksum covers the records.
 SAME = ("baseOffset", "lastOffset", "count", "magic", "size", "crc", "isValid")

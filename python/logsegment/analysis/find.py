@@ -27,8 +27,9 @@ from logsegment._report import TORN
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case
 from logsegment._validate import ensure_undamaged
-from logsegment.analysis.results import LogSource, Partitions, Results, partitions_of
-from logsegment.log.reader import Part, PartitionReader, arranged
+from logsegment.analysis.results import Results
+from logsegment.inputs.sources import LogSource, Partitions, partitions_of
+from logsegment.partition.reader import Part, PartitionReader, arranged
 
 #: The Arrow columns of places.
 PLACE_COLUMNS = (

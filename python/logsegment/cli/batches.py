@@ -12,7 +12,6 @@ import click
 
 from logsegment._core import ArrowBatch, RecordBatchError, RecordStream, batch_headers
 from logsegment._decode import batch_stream
-from logsegment.analysis.inputs import InputSegment, in_range, opened
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import segments_of
@@ -37,6 +36,7 @@ from logsegment.cli.output.files import TableFile, ensure_output, pyarrow_for
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.plugin_registries import code_after, noting_errors
+from logsegment.inputs.input_segment import InputSegment, in_range, opened
 
 
 class BatchSink(Protocol):
@@ -119,14 +119,14 @@ def batches(options: BatchesArguments) -> int:
 
 
 def _write(segment: InputSegment, sink: BatchSink, progress: Progress, how: dict[str, Any], *, quiet: bool) -> int:
-    progress.begin(segment)
+    progress.begin(segment.name, segment.size)
     with opened(segment) as source:
         try:
             with batch_stream(source, **how) as stream:
                 sink.begin(segment.name, stream)
                 for batch in stream:
                     sink.write(batch)
-                    progress.seen(stream.io_stats.bytes_read)
+                    progress.read(stream.io_stats.bytes_read)
         except RecordBatchError as error:
             raise DamagedInput(segment.name, error) from None
         return report(stream.findings, segment.name, progress, quiet=quiet)

@@ -13,7 +13,6 @@ import click
 from logsegment._core import RecordBatchError, RecordStream, SegmentKeyError, Transactions, UpcomingFiles, scan_transactions
 from logsegment._decode import decoded
 from logsegment._options import COLUMNS, Framing, Integers, Isolation, KeyValues, OnError, ReadOptions, Unreadable, Values, with_values
-from logsegment.analysis.inputs import InputSegment, in_range, opened, partitions
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
@@ -62,7 +61,8 @@ from logsegment.cli.output.records import (
     with_control,
 )
 from logsegment.cli.values import MetValues, typed, values_options
-from logsegment.log.reader import Part, PartitionReader
+from logsegment.inputs.input_segment import InputSegment, in_range, opened, partitions
+from logsegment.partition.reader import Part, PartitionReader
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ class _Records:
         for number, segment in enumerate(segments):
             if target.is_full:
                 break
-            self.progress.begin(segment)
+            self.progress.begin(segment.name, segment.size)
             # A reader of lines that looks at the first segment may want no more.
             if self._reads_all and (number > 0 or not isinstance(self.sink, JsonLines)):
                 self._expect(segments[number : number + MOST_AHEAD])
@@ -303,7 +303,7 @@ class _Records:
         return code
 
     def _seen(self, stream: RecordStream) -> None:
-        self.progress.seen(stream.io_stats.bytes_read)
+        self.progress.read(stream.io_stats.bytes_read)
 
     @contextmanager
     def _opened(self, segment: InputSegment) -> Iterator[Iterable[tuple[Any, ReadOptions]]]:

@@ -20,7 +20,6 @@ from logsegment._core import Finding, LossError, RecordBatchError, SegmentKeyErr
 from logsegment._options import ReadOptions
 from logsegment._output import new_file
 from logsegment._rewrite.partitions import parts_from_log_start
-from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.cli.codec_types import CodecType, LevelType
 from logsegment.cli.exit_codes import CLEAN, LOST, DamagedInput, ending
 from logsegment.cli.help import Verb
@@ -47,7 +46,8 @@ from logsegment.cli.output.files import (
 )
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
-from logsegment.log.reader import ensure_named
+from logsegment.inputs.input_segment import InputSegment, opened
+from logsegment.partition.reader import ensure_named
 from logsegment.segment_files.output_names import file_name
 from logsegment.segment_files.overflow import split_file
 
@@ -290,7 +290,7 @@ def _convert_live(segment: InputSegment, file: Any, job: Conversion, progress: P
     if segment.file is None or segment.file.log_start is None:
         _convert(segment, file, job, progress)
         return False
-    progress.begin(segment)
+    progress.begin(segment.name, segment.size)
     with _errors(segment):
         parts, below = parts_from_log_start(segment.file, job.read)
     job.below += below
@@ -301,8 +301,8 @@ def _convert_live(segment: InputSegment, file: Any, job: Conversion, progress: P
 
 
 def _convert(segment: InputSegment, file: Any, job: Conversion, progress: Progress) -> None:
-    progress.begin(segment)
-    with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
+    progress.begin(segment.name, segment.size)
+    with opened(segment, seen=progress.read if progress.wants_position else None) as source:
         _convert_source(source, segment, file, (job, progress))
     job.note_sizes(segment, file)
 

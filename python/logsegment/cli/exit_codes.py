@@ -137,10 +137,12 @@ def _code_of(verb: Callable[[], int]) -> int:
         return UNREADABLE
 
 
-def words_of(error: OSError | SegmentKeyError) -> str:
+def words_of(error: Exception) -> str:
     """Return the text of an error: the file, then the problem."""
     if isinstance(error, SegmentKeyError):
         return f"{error} (--key-file ID=FILE)"
+    if not isinstance(error, OSError):
+        return str(error)
     reason = error.strerror or str(error)
     return f"{os.fsdecode(error.filename)}: {reason}" if error.filename is not None else reason
 

@@ -12,7 +12,6 @@ import click
 from logsegment._core import BatchHeader, FileSource, Finding, RecordBatchError, SegmentKeyError, valid_batches
 from logsegment._inspect import RECORDS, VALUE_BYTES, Field, html_page, inspect, text_lines
 from logsegment._options import Depth, ReadOptions
-from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.analysis.redaction import Redactor, begins_entry, is_proven, is_valid_entry, redacted
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
 from logsegment.cli.help import Verb
@@ -35,6 +34,7 @@ from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.plugin_registries import code_after, noting_errors
+from logsegment.inputs.input_segment import InputSegment, opened
 from logsegment.log.segment import Segment
 
 #: How the pieces of a line look on a terminal.

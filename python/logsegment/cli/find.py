@@ -15,7 +15,6 @@ import click
 from logsegment._core import RecordBatchError
 from logsegment._options import OnError, ReadOptions, Unreadable
 from logsegment.analysis.find import Conditions, Counters, RecordPlace, Search
-from logsegment.analysis.inputs import InputSegment, found_of
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of
 from logsegment.cli.help import Verb
@@ -47,6 +46,7 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
+from logsegment.inputs.input_segment import InputSegment, found_of
 
 #: As grep has it.
 NOT_FOUND = 1

@@ -16,7 +16,6 @@ from logsegment._core import Finding, FoundSegments, RecordBatchError, ReplicaCh
 from logsegment._decode import decoded
 from logsegment._options import Framing, Integers, KeyValues, OnError, PartitionOptions, ReadOptions, Unreadable, Values
 from logsegment._places import directory_of, here, is_stored, shown
-from logsegment.analysis.inputs import input_of
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
@@ -51,7 +50,8 @@ from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.records import Form, JsonForm, JsonLines, RowFilter, ensure_topics, json_columns, say_others
 from logsegment.cli.values import typed, unknown_schemas, values_options
-from logsegment.log.follow import Follower, Piece
+from logsegment.inputs.input_segment import input_of
+from logsegment.partition.follow import Follower, Piece
 from logsegment.segment_files.discovery import found_in, is_gap, is_taken
 
 #: Seconds between two looks: at files of this machine, and at a store, which is asked for a listing.

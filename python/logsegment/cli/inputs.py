@@ -8,16 +8,17 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 import click
 
 from logsegment._core import Finding, FoundSegments, RecordBatchError, ReplicaChoice, ReplicaError, SegmentKeyError
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions
 from logsegment._validate import ensure_segment
-from logsegment.analysis.inputs import InputSegment, found_of, input_of
 from logsegment.cli.exit_codes import DamagedInput
 from logsegment.cli.messages import say
 from logsegment.cli.options import LOG_START
+from logsegment.inputs.input_segment import InputSegment, found_of, input_of
 from logsegment.segment_files.discovery import found_in, is_noted, replica_text
 from logsegment.segment_files.log_start import RULES
 
@@ -28,6 +29,11 @@ SELECTION = ("logsegment.topic", "logsegment.partition")
 NOTES = 20
 #: The key of --replica, which only verbs that read one directory of a partition have.
 REPLICA = "logsegment.replica"
+
+
+def sources_of(paths: Sequence[str]) -> list[Any]:
+    """Return the sources that the paths name: the paths, and the file object of standard input."""
+    return [sys.stdin.buffer if path == STDIN else path for path in paths]
 
 
 def segments_of(

@@ -11,7 +11,6 @@ import click
 
 from logsegment._core import Limits, Lz4Rewriter, RecordBatchError
 from logsegment._lz4 import Lz4Frames, check_lz4
-from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
 from logsegment.cli.help import VerbGroup
 from logsegment.cli.inputs import segments_of
@@ -19,6 +18,7 @@ from logsegment.cli.messages import Paper, count, say
 from logsegment.cli.options import examples, limits_option, overwrite_option, path_argument, paths_argument, quiet_option, taking
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
+from logsegment.inputs.input_segment import InputSegment, opened
 
 #: At damage: a new checksum would hide it.
 ADVICE = "damaged segments are not rewritten; `logsegment verify` reports the damage"
@@ -72,8 +72,8 @@ def check(paths: tuple[str, ...], limits: Limits | None, quiet: bool) -> int:
     is_good = True
     with Progress(segments, is_wanted=not quiet) as progress:
         for segment in segments:
-            progress.begin(segment)
-            with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
+            progress.begin(segment.name, segment.size)
+            with opened(segment, seen=progress.read if progress.wants_position else None) as source:
                 frames = _survey(segment, source, limits)
             is_good &= all(row.ok for row in frames)
             with progress.aside():
@@ -158,8 +158,8 @@ def _rewrite(options: FixArguments) -> int:
         return CLEAN
     ensure_output(output, segments, options.overwrite)
     with Progress(segments, is_wanted=not options.quiet) as progress:
-        progress.begin(segment)
-        seen = progress.seen if progress.is_shown else None
+        progress.begin(segment.name, segment.size)
+        seen = progress.read if progress.wants_position else None
         with opened(segment, seen=seen) as source, whole_file(output, options.overwrite) as file:
             written = _pour(_pieces(segment, source, options), file)
     if not options.quiet:

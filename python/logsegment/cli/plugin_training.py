@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from logsegment._core import Limits, RecordBatchError, SegmentKeyError
-from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.analysis.train_dictionary import LEAST_SAMPLES, LEAST_SIZE, TrainedDictionary, train_dictionary
 from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
 from logsegment.cli.help import Verb
@@ -32,6 +31,7 @@ from logsegment.cli.options import (
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.plugin_registries import refusing
+from logsegment.inputs.input_segment import InputSegment, opened
 from logsegment.plugins import Catalog, Plugin, Registry
 from logsegment.plugins.rules import registration
 
@@ -142,9 +142,9 @@ def _trained(segments: list[InputSegment], options: TrainArguments) -> TrainedDi
 
         def sources() -> Generator[Any]:
             for segment in segments:
-                progress.begin(segment)
+                progress.begin(segment.name, segment.size)
                 read.append(segment)
-                with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
+                with opened(segment, seen=progress.read if progress.wants_position else None) as source:
                     yield source
 
         with closing(sources()) as each:

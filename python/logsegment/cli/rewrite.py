@@ -17,7 +17,6 @@ from logsegment._rewrite.account import RewrittenFile
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, rewrite_partitions
 from logsegment._rewrite.rewrite import MASKS, ensure_meant, ensure_outside
 from logsegment._rewrite.selection import Selection, core_selection, joined_keys
-from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.codec_types import CodecType
 from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
@@ -44,6 +43,7 @@ from logsegment.cli.options import (
 from logsegment.cli.output.files import ensure_output, output_file, say_needed, whole_directory
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
+from logsegment.inputs.input_segment import InputSegment, opened
 
 ADVICE = "nothing was written; `logsegment salvage` saves the valid batches, which can be rewritten"
 KINDS = "key=TEXT, keys=FILE, header=NAME[=VALUE], offsets=A..B or times=A..B"
@@ -225,7 +225,7 @@ class RewriteJob:
     def begin(self, segment: InputSegment) -> None:
         """Note which segment is read."""
         self.name = segment.name
-        self.progress.begin(segment)
+        self.progress.begin(segment.name, segment.size)
 
     def told(self, account: RewrittenFile) -> RewrittenFile:
         """Report the account of a file."""

@@ -18,7 +18,6 @@ from logsegment._output import naming, new_file
 from logsegment._salvage import NAME_RULE, Order, OutputPlace, Salvage, output_places
 from logsegment._salvage import salvage as salvage_source
 from logsegment._survey import LostRange
-from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, DamagedInput, ending, words_of
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, ensure_segments, segments_of
@@ -42,6 +41,7 @@ from logsegment.cli.output.files import (
     whole_directory,
 )
 from logsegment.cli.output.progress import Progress
+from logsegment.inputs.input_segment import InputSegment, opened
 from logsegment.segment_files.discovery import WORK, is_gap, is_taken
 from logsegment.segment_files.output_names import file_name, output_directories
 from logsegment.segment_files.overflow import MOST, split_file
@@ -256,10 +256,10 @@ def _new_file(directory: Path, segment: InputSegment, place: OutputPlace) -> Ite
 def _salvage(segment: InputSegment, outputs: tuple[Any, Any], place: OutputPlace, job: SalvageJob, progress: Progress) -> bool:
     """Write the valid entries of a segment to the first output; return False if there are none and the segment was not empty."""
     out, aside = outputs
-    progress.begin(segment)
+    progress.begin(segment.name, segment.size)
     # Sorted, a source is read more than once.
     is_sorted = job.options.order == "offset"
-    seen = progress.seen if progress.is_shown and not is_sorted else None
+    seen = progress.read if progress.wants_position and not is_sorted else None
     with opened(segment, is_read_twice=is_sorted, seen=seen) as source:
         try:
             found = salvage_source(

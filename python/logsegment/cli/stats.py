@@ -10,7 +10,6 @@ import click
 from logsegment._core import Finding, UnsupportedError
 from logsegment._places import shown
 from logsegment.analysis.counted_part import counted_part
-from logsegment.analysis.inputs import InputSegment, in_range, opened
 from logsegment.analysis.stats import Collector, Stats, WhatIf
 from logsegment.cli.codec_types import WhatIfType
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending
@@ -36,6 +35,7 @@ from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_page import page
 from logsegment.cli.output.stats_text import lines
 from logsegment.cli.plugin_registries import code_after, noting_errors
+from logsegment.inputs.input_segment import InputSegment, in_range, opened
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def stats(options: StatsArguments) -> int:
     collector.partition_findings += noted
     with Progress(segments, is_wanted=not options.quiet) as progress:
         for segment in segments:
-            progress.begin(segment)
+            progress.begin(segment.name, segment.size)
             _collect(collector, segment, reading, is_read_twice=bool(options.what_if))
     counted = collector.stats
     if options.html is not None:

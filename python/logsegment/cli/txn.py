@@ -13,7 +13,6 @@ import click
 from logsegment._core import Finding, LimitError, SegmentFile, UnsupportedError
 from logsegment._options import ReadOptions
 from logsegment._places import shown
-from logsegment.analysis.inputs import found_of
 from logsegment.analysis.transactions import placed_transactions
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of, worst
 from logsegment.cli.help import Verb
@@ -35,7 +34,8 @@ from logsegment.cli.options import (
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_text import duration
-from logsegment.log.transactions import LONGEST_MS, Transaction
+from logsegment.inputs.input_segment import found_of
+from logsegment.partition.transactions import LONGEST_MS, Transaction
 
 #: Damaged places of a partition that are listed.
 SHOWN = 100

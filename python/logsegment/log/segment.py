@@ -42,8 +42,9 @@ from logsegment._places import absolute, is_stored
 from logsegment._report import Report
 from logsegment._storage import Keys, StorageOptions, reached
 from logsegment._typed_values import planned
-from logsegment._validate import validate_segments
-from logsegment.log.reader import PartitionReader, alone, committed_transactions
+from logsegment.analysis.validation import validate
+from logsegment.partition.log_files import LogFiles
+from logsegment.partition.reader import PartitionReader, alone, committed_transactions
 from logsegment.segment_files.discovery import find_segments, size_of
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 
@@ -116,8 +117,7 @@ class Entries(ABC):
             >>> ls.Segment("payments-0/00000000000000000000.log").validate().ok, ls.Log("payments-0").validate().ok
             (True, True)
         """
-        read = ReadOptions.of(SkippingKeywords, options, check_crc=check_crc, strict_tail=strict_tail)
-        return self._validated(depth, read)
+        return validate(self, depth=depth, check_crc=check_crc, strict_tail=strict_tail, **options)
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """Return the records as a dict each, as `RecordStream.to_pylist` does, with the default options of `records`."""
@@ -151,12 +151,8 @@ class Entries(ABC):
     def _batch_stream(self, options: ReadOptions) -> RecordStream:
         """Return the headers of the batches that may hold the wanted offsets."""
 
-    @abstractmethod
-    def _validated(self, depth: Depth, options: ReadOptions) -> Report:
-        """Return the report of a validation."""
 
-
-class Segment(Entries):
+class Segment(LogFiles, Entries):
     """Read one `.log` file with its sidecar files: indexes, producer snapshot, leader epochs, and the other segments of its partition.
 
     A missing, stale or wrong sidecar file makes a read slower and never changes its rows; `validate` reports it. A read that starts at an
@@ -206,6 +202,7 @@ class Segment(Entries):
         else:
             (self._file,) = find_segments(_file(reached(path, storage_options), decryption_keys, layout))
         self._lookup = SegmentLookup(self._file)
+        self._files, self._paths, self.left_out, self._log_start_findings = [self._file], [], [], []
         self._mmap = mmap
 
     @property
@@ -388,9 +385,6 @@ class Segment(Entries):
     def _batch_stream(self, options: ReadOptions) -> RecordStream:
         source, options = PartitionReader([self._placed(options)], options).part()
         return batch_stream(self._mapped(source), options, file=source)
-
-    def _validated(self, depth: Depth, options: ReadOptions) -> Report:
-        return validate_segments([alone(self._file, reports=True)], [], depth, options)
 
     def _placed(self, options: ReadOptions) -> SegmentLookup:
         """Return the look-up of the segment with the offsets that it may hold now."""

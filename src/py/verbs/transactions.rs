@@ -138,7 +138,7 @@ impl Entries for Given {
 /// records, bytes, first timestamp and duration (ms).
 type History = (&'static str, i64, i16, i64, i64, Option<i64>, u64, i64, u64, i64, i64);
 
-/// The transactions of a partition one by one; see `logsegment.log.transactions`.
+/// The transactions of a partition one by one; see `logsegment.partition.transactions`.
 #[pyclass(module = "logsegment._core")]
 pub struct TransactionHistory(log::TransactionHistory);
 

@@ -13,10 +13,10 @@ import click
 from logsegment._core import Place, rebuild_indexes
 from logsegment._output import OutputFile, ensure_writable, is_same, local_path, output_directory, write_file
 from logsegment._places import absolute, here, join_path
-from logsegment.analysis.inputs import InputSegment
 from logsegment.cli.inputs import STDIN, choosing_replicas, replica_options, show_notes
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import Output
+from logsegment.inputs.input_segment import InputSegment
 from logsegment.segment_files.discovery import found_in, size_of
 from logsegment.segment_files.output_names import directory_name
 

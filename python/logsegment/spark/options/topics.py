@@ -14,7 +14,7 @@ from logsegment._decode import other_topics
 from logsegment._options import INTERNAL, PartitionOptions
 from logsegment._places import absolute, directory_of
 from logsegment._text import listed
-from logsegment.log.reader import arranged
+from logsegment.partition.reader import arranged
 from logsegment.segment_files.discovery import ONE_REPLICA, WORK, found_in, is_gap, is_taken, replica_text
 
 #: The options; at most one may be given.
@@ -147,7 +147,7 @@ def discover(
         paths: paths, `file:` URIs and patterns, as a user gave them; a file of two of them is found once.
         selection: which topic-partitions; None for all.
         partition: which directory is read of a partition that is in several; None for all of them.
-        reports: as in `logsegment.log.reader.arranged`.
+        reports: as in `logsegment.partition.reader.arranged`.
         requires_topics: raise if a named topic is missing.
 
     Raises:

@@ -11,7 +11,7 @@ import pytest
 import logsegment as ls
 from logsegment._core import SegmentLookup, decode_files
 from logsegment._options import ReadOptions
-from logsegment.log.reader import PartitionReader, arranged
+from logsegment.partition.reader import PartitionReader, arranged
 from logsegment.plugins import Entry, MemoryRegistry
 from logsegment.segment_files.discovery import find_segments
 from made_logs import START, make_partition

@@ -17,7 +17,7 @@ from logsegment._core import FileSource, FoundSegments, SegmentFile, SegmentKeyE
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment._places import directory_of, is_stored, shown
-from logsegment.log.reader import PartitionReader, alone, arranged
+from logsegment.partition.reader import PartitionReader, alone, arranged
 from logsegment.segment_files.discovery import size_of
 
 #: The path of a stream.
@@ -34,6 +34,7 @@ class InputSegment:
         is_regular: can be read by position and more than once.
         size: bytes, when it is regular.
         given: topic and partition of a stream.
+        has_sidecars: the files next to it are read too, although it was not found in a directory: it is of an opened log.
         stream: a binary file object that is read front to back, such as standard input.
     """
 
@@ -43,6 +44,7 @@ class InputSegment:
     size: int = 0
     given: tuple[str | None, int | None] = (None, None)
     stream: Any = None
+    has_sidecars: bool = False
 
     @property
     def name(self) -> str:

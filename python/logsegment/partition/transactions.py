@@ -13,7 +13,7 @@ from logsegment._options import ReadOptions, Timestamp, milliseconds
 from logsegment._places import shown
 from logsegment._report import is_damage
 from logsegment._text import camel_case
-from logsegment.log.reader import arranged
+from logsegment.partition.reader import arranged
 
 State = Literal["committed", "aborted", "open", "hanging", "unknown"]
 #: Called with a file and a finding of damage in it.
@@ -99,7 +99,7 @@ def transactions_of(
 
     Example:
         >>> from logsegment.segment_files.discovery import find_segments
-        >>> from logsegment.log.transactions import transactions_of
+        >>> from logsegment.partition.transactions import transactions_of
         >>> sum(one.state == "aborted" for one in transactions_of(find_segments("payments-0")))
         11
 
