@@ -45,7 +45,7 @@ class EncodeOptions:
     ] = None
     codecs: Annotated[
         CodecRegistry | None,
-        Option("Use the plugin codecs of this registry, a JSON file.", cli="--registry FILE", spark="plugins.path", default="none"),
+        Option("Use the plugin codecs of this registry, a JSON file.", cli="--registry FILE", spark="plugins.path"),
     ] = None
     on_error: OnBadValue = "raise"
 

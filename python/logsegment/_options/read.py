@@ -55,7 +55,7 @@ class EntryOptions:
     ] = False
     zstd_dictionaries: Annotated[
         Sequence[bytes] | None,
-        Option("Use this zstd dictionary; repeatable.", cli="--zstd-dictionary FILE", default="none", page="formats/zstd.md"),
+        Option("Use this zstd dictionary; repeatable.", cli="--zstd-dictionary FILE", page="formats/zstd.md"),
     ] = None
     limits: Annotated[
         Limits | None,
@@ -63,7 +63,6 @@ class EntryOptions:
             "Set a limit of a batch, such as max_ratio=100000 or max_records=unlimited; repeatable.",
             cli="--limits NAME=VALUE",
             spark="limits.NAME",
-            default="Limits()",
             page="limits.md",
         ),
     ] = None
@@ -73,7 +72,6 @@ class EntryOptions:
             "Use the plugin codecs of this registry, a JSON file.",
             cli="--registry FILE",
             spark="plugins.path",
-            default="none",
             page="formats/plugins.md",
         ),
     ] = None
@@ -138,12 +136,11 @@ class ReadOptions(EntryOptions):
             "Read only this topic; without partition directories, the topic's name.",
             cli="--topic NAME",
             spark="topic",
-            default="from the directory",
         ),
     ] = None
     partition: Annotated[
         int | None,
-        Option("Read only this partition number; see --topic.", cli="--partition N", spark="partition", default="from the directory"),
+        Option("Read only this partition number; see --topic.", cli="--partition N", spark="partition"),
     ] = None
     threads: Annotated[int, Option("Decode and write with N threads.", cli="--threads N")] = 1
     null_headers: Annotated[bool, Option("Return null for records without headers, as Spark's Kafka source does.")] = False
@@ -203,12 +200,13 @@ class ReadOptions(EntryOptions):
             "Show an integer of JSON whose schema has no bounds as 64 bits, or as a decimal of 38 digits.",
             cli="--integers",
             spark="integers",
+            default="int64",
             page="../how-to/decode-values.md#integers-above-64-bits",
         ),
     ] = "int64"
     key: Annotated[
         str | bytes | Sequence[str | bytes] | None,
-        Option("Keep records with this text as the key; repeatable.", cli="--key TEXT", default="all keys"),
+        Option("Keep records with this text as the key; repeatable.", cli="--key TEXT"),
     ] = None
     resolve: Annotated[bool, Option("Decompress messages of magic 0, 1 and Kafka 0.7 for their base offset and count.")] = False
     share: tuple[int | None, int | None] = (None, None)
@@ -329,7 +327,6 @@ class StoreOptions:
             "Set an option of the store, by its name in object_store, such as aws_region=eu-west-1; repeatable.",
             cli="--storage-option KEY=VALUE",
             spark="storage.KEY",
-            default="of the environment",
             page="../how-to/read-object-stores.md#credentials-and-options",
         ),
     ] = None
@@ -339,7 +336,6 @@ class StoreOptions:
             "Decrypt with the RSA private key of this id (PKCS#8, PEM or DER); repeatable.",
             cli="--key-file ID=FILE",
             spark="keys",
-            default="none",
             page="../how-to/read-tiered-storage.md",
         ),
     ] = None
@@ -349,7 +345,6 @@ class StoreOptions:
             "Read plain segments with other names, such as '{topic}/{partition}/{offset:020}-{id}.log'.",
             cli="--layout TEMPLATE",
             spark="layout",
-            default="none",
             page="../how-to/read-tiered-storage.md#read-objects-with-other-names",
         ),
     ] = None

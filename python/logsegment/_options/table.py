@@ -8,7 +8,7 @@ click option of it, Spark an option with its parser, and the site the rows of it
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -19,7 +19,7 @@ class Option:
 
     Attributes:
         help: what it does, in a line that begins with a verb.
-        cli: its name on the command line, with the name of its value: "--replica PATH"; None if no verb has it.
+        cli: its names on the command line, with the name of its value: "-o --output PATH"; None if no verb has it.
         spark: its name in Spark; None if Spark does not have it.
         default: the default in words, if the value does not say enough: "an error".
         page: a page of docs/reference, or a part of it, that has more about it.
@@ -32,14 +32,14 @@ class Option:
     page: str | None = None
 
     @property
-    def flag(self) -> str | None:
-        """The name on the command line alone."""
-        return None if self.cli is None else self.cli.partition(" ")[0]
+    def flags(self) -> tuple[str, ...]:
+        """The names on the command line alone."""
+        return tuple(word for word in (self.cli or "").split(" ") if word.startswith("-"))
 
     @property
     def value_name(self) -> str | None:
         """The name of the value on the command line, if it is not that of its type."""
-        return (self.cli or "").partition(" ")[2] or None
+        return " ".join(word for word in (self.cli or "").split(" ") if not word.startswith("-")) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,8 @@ class DeclaredOption:
 def declared(group: type) -> dict[str, DeclaredOption]:
     """Return the options that a dataclass declares, by their names in Python.
 
-    A field may also name the dataclass that declares its option: `format: Annotated[Format, ReadOptions]`.
+    A field may also name the dataclass that declares its option, with a type and a default of its own:
+    `on_error: Annotated[OnError, ReadOptions]`.
     """
     hints = get_type_hints(group, include_extras=True)
     found = {}
@@ -73,8 +74,8 @@ def declared(group: type) -> dict[str, DeclaredOption]:
         kind, *notes = get_args(hints[field.name])
         for note in notes:
             if isinstance(note, Option):
-                default = field.default_factory() if field.default_factory is not MISSING else field.default
-                found[field.name] = DeclaredOption(field.name, kind, default, note)
-            elif isinstance(note, type):
-                found[field.name] = declared(note)[field.name]
+                found[field.name] = DeclaredOption(field.name, kind, field.default, note)
+            elif isinstance(note, type) and field.name in declared(note):
+                above = declared(note)[field.name]
+                found[field.name] = replace(above, type=kind, default=above.default if field.default is MISSING else field.default)
     return found

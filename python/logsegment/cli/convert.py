@@ -10,32 +10,24 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO
+from typing import Annotated, Any, Literal
 
 import click
 
 from logsegment._convert import Converted, MapTaker
 from logsegment._convert import convert as convert_source
 from logsegment._core import Finding, LossError, RecordBatchError, SegmentKeyError
-from logsegment._options import ReadOptions
+from logsegment._options import EncodeOptions, EntryOptions, ReadOptions
 from logsegment._output import new_file
 from logsegment._rewrite.partitions import parts_from_log_start
-from logsegment.cli.codec_types import CodecType, LevelType
+from logsegment.cli.arguments import VerbOption
+from logsegment.cli.codec_types import CodecType, ensure_codec
 from logsegment.cli.exit_codes import CLEAN, LOST, DamagedInput, ending
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, segments_of
+from logsegment.cli.inputs import segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import (
-    Reading,
-    examples,
-    overwrite_option,
-    partition_options,
-    paths_argument,
-    quiet_option,
-    reading_options,
-    taking,
-)
+from logsegment.cli.options import Overwrite, Quiet, Reading, examples, taking
 from logsegment.cli.output.files import (
     begun_directory,
     ensure_output,
@@ -46,6 +38,7 @@ from logsegment.cli.output.files import (
 )
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
+from logsegment.cli.paths import STDIN, PartitionPaths
 from logsegment.inputs.input_segment import InputSegment, opened
 from logsegment.partition.reader import ensure_named
 from logsegment.segment_files.output_names import file_name
@@ -133,25 +126,36 @@ class Conversion:
             self.stopped.append(f"{where}; pass --compression with a codec that the older format has")
 
 
-@dataclass(frozen=True)
-class ConvertArguments:
+@dataclass(frozen=True, kw_only=True)
+class ConvertArguments(PartitionPaths):
     """The arguments of `convert`."""
 
-    paths: tuple[str, ...]
-    output: str
-    overwrite: bool
-    to: str | None
-    metadata_first: bool
-    compression: str | None
-    level: int | None
+    output: Annotated[str, VerbOption("Write a new file (- is stdout), or for directories a new directory.", "-o --output PATH")]
+    overwrite: Overwrite
+    to: Annotated[Literal["v2", "v1", "v0", "0.7", "v3"] | None, VerbOption("Write this format.", "--to", default="v2")]
+    metadata_first: Annotated[bool, VerbOption("With --to v3, write the metadata of all records before the payloads.", "--metadata-first")]
+    compression: Annotated[
+        str | None,
+        VerbOption("Compress with this codec of Kafka or of a plugin.", "--compression", default="each entry's", kind=CodecType()),
+    ]
+    level: Annotated[int | None, EncodeOptions]
     reading: Reading
-    first_offset: int | None
-    map_path: str | None
-    batch_bytes: int
-    dictionaries: tuple[BinaryIO, ...]
-    no_crc: bool
-    allow_loss: bool
-    quiet: bool
+    first_offset: Annotated[int | None, VerbOption("From Kafka 0.7, start at this offset.", "--first-offset", kind=whole(0))]
+    map_path: Annotated[str | None, VerbOption("From Kafka 0.7, write the new offset of each old position as CSV.", "--offset-map FILE")]
+    base_position: Annotated[int | None, EntryOptions]
+    batch_bytes: Annotated[int, EncodeOptions]
+    ignore_lz4_header_checksum: Annotated[bool, EntryOptions]
+    allow_dependent_lz4_blocks: Annotated[bool, EntryOptions]
+    zstd_dictionaries: Annotated[list[bytes] | None, EntryOptions]
+    no_crc: Annotated[bool, VerbOption("Skip checksums of rewritten entries.", "--no-crc")]
+    allow_loss: Annotated[
+        bool, VerbOption("Convert even if the target cannot hold everything; report each loss, exit with 3.", "--allow-loss")
+    ]
+    quiet: Quiet
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        ensure_codec(self.compression, self.reading["codecs"])
 
 
 @click.command(
@@ -162,33 +166,6 @@ class ConvertArguments:
         "logsegment convert old/00000000000000000000.kafka --allow-loss --offset-map offsets.csv --output new.log",
     ),
 )
-@paths_argument
-@partition_options
-@click.option("-o", "--output", required=True, metavar="PATH", help="Write a new file (- is stdout), or for directories a new directory.")
-@overwrite_option
-@click.option("--to", type=click.Choice(["v2", "v1", "v0", "0.7", "v3"]), help="Write this format. [default: v2]")
-@click.option("--metadata-first", is_flag=True, help="With --to v3, write the metadata of all records before the payloads.")
-@click.option("--compression", type=CodecType(), help="Compress with this codec of Kafka or of a plugin. [default: each entry's]")
-@click.option("--level", type=LevelType(), help="Compress at this level. [default: the codec's own]")
-@reading_options
-@click.option("--first-offset", type=whole(0), help="From Kafka 0.7, start at this offset.")
-@click.option("--offset-map", "map_path", metavar="FILE", help="From Kafka 0.7, write the new offset of each old position as CSV.")
-@click.option("--base-position", type=whole(0), help="From Kafka 0.7, PATH starts at this position. [default: by name]")
-@click.option(
-    "--batch-bytes",
-    type=whole(1),
-    default=16384,
-    show_default=True,
-    help="Write batches of this many bytes of uncompressed messages.",
-)
-@click.option("--ignore-lz4-header-checksum", is_flag=True, help="Accept any header checksum of LZ4 frames.")
-@click.option("--allow-dependent-lz4-blocks", is_flag=True, help="Accept LZ4 frames with linked blocks.")
-@click.option(
-    "--zstd-dictionary", "dictionaries", multiple=True, type=click.File("rb"), metavar="FILE", help="Use this zstd dictionary; repeatable."
-)
-@click.option("--no-crc", is_flag=True, help="Skip checksums of rewritten entries.")
-@click.option("--allow-loss", is_flag=True, help="Convert even if the target cannot hold everything; report each loss, exit with 3.")
-@quiet_option
 @ending
 @taking(ConvertArguments)
 def convert(options: ConvertArguments) -> int:
@@ -206,15 +183,17 @@ def convert(options: ConvertArguments) -> int:
         "level": options.level,
         "first_offset": options.first_offset,
         "batch_bytes": options.batch_bytes,
-        "zstd_dictionaries": [file.read() for file in options.dictionaries] or None,
+        "base_position": options.base_position,
+        "ignore_lz4_header_checksum": options.ignore_lz4_header_checksum,
+        "allow_dependent_lz4_blocks": options.allow_dependent_lz4_blocks,
+        "zstd_dictionaries": options.zstd_dictionaries,
         "check_crc": not options.no_crc,
         "allow_loss": options.allow_loss,
         **options.reading,
     }
-    segments = list(map(_with_next, segments_of(options.paths)))
+    segments = list(map(_with_next, segments_of(options, quiet=options.quiet)))
     _ensure_named(segments)
-    dictionaries: Any = how["zstd_dictionaries"]
-    read = replace(ReadOptions(check_crc=not options.no_crc, **options.reading), zstd_dictionaries=dictionaries)
+    read = replace(ReadOptions(check_crc=not options.no_crc, **options.reading), zstd_dictionaries=options.zstd_dictionaries)
     job = Conversion(how, options.overwrite, quiet=options.quiet, read=read)
     _ensure_map(options.map_path, options.output, segments, job)
     with offset_map(options.map_path, options.overwrite) as job.map, Progress(segments, is_wanted=not options.quiet) as progress:

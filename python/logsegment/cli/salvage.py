@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any
 
 import click
 
@@ -18,20 +18,12 @@ from logsegment._output import naming, new_file
 from logsegment._salvage import NAME_RULE, Order, OutputPlace, Salvage, output_places
 from logsegment._salvage import salvage as salvage_source
 from logsegment._survey import LostRange
+from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, DamagedInput, ending, words_of
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, ensure_segments, segments_of
+from logsegment.cli.inputs import ensure_segments, segments_of
 from logsegment.cli.messages import count, say, show_json, show_json_lines
-from logsegment.cli.options import (
-    Reading,
-    examples,
-    json_option,
-    overwrite_option,
-    paths_argument,
-    quiet_option,
-    reading_options,
-    taking,
-)
+from logsegment.cli.options import Overwrite, Quiet, Reading, examples, taking
 from logsegment.cli.output.files import (
     begun_directory,
     ensure_named_files,
@@ -41,6 +33,7 @@ from logsegment.cli.output.files import (
     whole_directory,
 )
 from logsegment.cli.output.progress import Progress
+from logsegment.cli.paths import STDIN, LogPaths
 from logsegment.inputs.input_segment import InputSegment, opened
 from logsegment.segment_files.discovery import WORK, is_gap, is_taken
 from logsegment.segment_files.output_names import file_name, output_directories
@@ -99,18 +92,28 @@ class SalvageJob:
                     say(line)
 
 
-@dataclass(frozen=True)
-class SalvageArguments:
+@dataclass(frozen=True, kw_only=True)
+class SalvageArguments(LogPaths):
     """The arguments of `salvage`."""
 
-    paths: tuple[str, ...]
-    output: str
-    overwrite: bool
-    aside: str | None
-    order: Order
+    output: Annotated[str, VerbOption("Write a new file (- is stdout), or for directories a new directory.", "-o --output PATH")]
+    overwrite: Overwrite
+    aside: Annotated[
+        str | None,
+        VerbOption(
+            "Write readable records of damaged batches, and entries with misplaced offsets, to this new file or directory.", "--aside PATH"
+        ),
+    ]
+    order: Annotated[
+        Order,
+        VerbOption(
+            "Write a sorted log without copies, for a broker (offset), or every valid entry in input order (input).",
+            "--order",
+        ),
+    ] = "offset"
     reading: Reading
-    is_json: bool
-    quiet: bool
+    is_json: Annotated[bool, VerbOption("Print JSON lines: findings, and an account of each file.", "--json")]
+    quiet: Quiet
 
 
 @click.command(
@@ -122,24 +125,6 @@ class SalvageArguments:
         "logsegment salvage - --order input --output - < damaged.log > saved.log",
     ),
 )
-@paths_argument
-@click.option("-o", "--output", required=True, metavar="PATH", help="Write a new file (- is stdout), or for directories a new directory.")
-@overwrite_option
-@click.option(
-    "--aside",
-    metavar="PATH",
-    help="Write readable records of damaged batches, and entries with misplaced offsets, to this new file or directory.",
-)
-@click.option(
-    "--order",
-    type=click.Choice(["offset", "input"]),
-    default="offset",
-    show_default=True,
-    help="Write a sorted log without copies, for a broker (offset), or every valid entry in input order (input).",
-)
-@reading_options
-@json_option("Print JSON lines: findings, and an account of each file.")
-@quiet_option
 @ending
 @taking(SalvageArguments)
 def salvage(options: SalvageArguments) -> int:
@@ -158,7 +143,7 @@ def salvage(options: SalvageArguments) -> int:
     if options.is_json and options.output == STDIN:
         raise click.UsageError("--json writes to standard output, which is already the output")
     left_out: list[Finding] = []
-    segments = segments_of(options.paths, left_out)
+    segments = segments_of(options, left_out)
     job = SalvageJob(options)
     job.leave_out(left_out)
     ensure_segments(segments, options.reading)

@@ -12,36 +12,37 @@ import click
 from logsegment._core import RecordBatchError, SegmentKeyError
 from logsegment._places import shown
 from logsegment.cli.exit_codes import CLEAN, DamagedInput
-from logsegment.cli.inputs import STDIN, choosing_replicas, show_log_starts
+from logsegment.cli.inputs import choosing_replicas, show_log_starts
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.output.files import say_inputs
+from logsegment.cli.paths import STDIN, LogPaths
 
 #: Most new segments that are listed.
 _MOST_SEGMENTS = 10
 
 
-def print_account(work: Callable[[], Any], paths: Sequence[str], output: str, *, is_json: bool, quiet: bool) -> int:
+def print_account(work: Callable[[], Any], logs: LogPaths, output: str, *, is_json: bool, quiet: bool) -> int:
     """Do the work, and report where every byte went.
 
     Raises:
         click.UsageError: for arguments that do not fit.
         DamagedInput: if a segment is damaged.
     """
-    if STDIN in (*paths, output):
+    if STDIN in (*logs.paths, output):
         raise click.UsageError("segments are read and written by position: name files or directories, not -")
-    say_inputs(output, paths, quiet=quiet)
+    say_inputs(output, logs, quiet=quiet)
     try:
         with choosing_replicas():
             done = work()
     except RecordBatchError as error:
         raise DamagedInput(
-            error.path or shown(paths[0]), error, "nothing was written; `logsegment salvage` saves the valid batches"
+            error.path or shown(logs.paths[0]), error, "nothing was written; `logsegment salvage` saves the valid batches"
         ) from error
     except SegmentKeyError:
         raise
     except (TypeError, ValueError) as mistake:
         raise click.UsageError(str(mistake)) from None
-    show_log_starts(done.partition_findings)
+    show_log_starts(done.partition_findings, quiet=quiet)
     if is_json:
         show_json({"type": "arrangement"} | done.to_dict())
     if not quiet:

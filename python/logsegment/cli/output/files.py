@@ -13,9 +13,10 @@ import click
 from logsegment._core import Place, rebuild_indexes
 from logsegment._output import OutputFile, ensure_writable, is_same, local_path, output_directory, write_file
 from logsegment._places import absolute, here, join_path
-from logsegment.cli.inputs import STDIN, choosing_replicas, replica_options, show_notes
+from logsegment.cli.inputs import choosing_replicas, show_notes
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import Output
+from logsegment.cli.paths import STDIN, LogPaths
 from logsegment.inputs.input_segment import InputSegment
 from logsegment.segment_files.discovery import found_in, size_of
 from logsegment.segment_files.output_names import directory_name
@@ -165,20 +166,20 @@ def begun_directory(segment: InputSegment, output: Path, name: str | None = None
     return target
 
 
-def say_inputs(output: str | None, paths: Iterable[str], *, quiet: bool) -> None:
+def say_inputs(output: str | None, logs: LogPaths, *, quiet: bool) -> None:
     """Say what is not read of these paths, and how much space an output may need that is not larger than their segments.
 
     Args:
         output: the output; None if nothing is written.
-        paths: the inputs.
+        logs: the inputs.
         quiet: say only which offsets are missing.
 
     Raises:
         click.UsageError: if a partition is in several directories and --replica chooses none of them.
     """
     with choosing_replicas():
-        files, findings = found_in(list(paths), options=replica_options())
-    show_notes(findings)
+        files, findings = found_in(list(logs.paths), options=logs.replica_options)
+    show_notes(findings, quiet=quiet)
     if output is not None and not quiet:
         say_needed(output, sum(size_of(file) for file in files))
 
