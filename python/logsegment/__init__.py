@@ -42,7 +42,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from logsegment import broker, compat, plugins, polars, schemas, stores, tiered
     from logsegment._arrays import batch_info_array, decode_array, explode_array, validate_array
-    from logsegment._convert import ConversionLoss, Converted, StoppedAt, convert, convert_array
+    from logsegment._convert.arrays import convert_array
+    from logsegment._convert.convert import convert
+    from logsegment._convert.result import ConversionLoss, Converted, StoppedAt
     from logsegment._decode import BatchTable, batch_stream, batches, decode
     from logsegment._encode import CompressionPolicy, encode, encode_array
     from logsegment._inspect import Field, Problem, inspect
@@ -54,7 +56,8 @@ if TYPE_CHECKING:
     from logsegment._rewrite.rewrite import rewrite
     from logsegment._rewrite.selection import Selection
     from logsegment._rewrite.split_join import Arrangement, SegmentPart, join, split
-    from logsegment._salvage import KeptRange, Salvage, salvage
+    from logsegment._salvage.result import KeptRange, Salvage
+    from logsegment._salvage.salvage import salvage
     from logsegment._survey import LostRange, SafeRange
     from logsegment.analysis.committed_offsets import CommittedOffset, committed_offsets
     from logsegment.analysis.diff import diff
@@ -72,7 +75,9 @@ if TYPE_CHECKING:
 _MODULES = {
     "logsegment": ("broker", "compat", "plugins", "polars", "schemas", "stores", "tiered"),
     "logsegment._arrays": ("batch_info_array", "decode_array", "explode_array", "validate_array"),
-    "logsegment._convert": ("ConversionLoss", "Converted", "StoppedAt", "convert", "convert_array"),
+    "logsegment._convert.arrays": ("convert_array",),
+    "logsegment._convert.convert": ("convert",),
+    "logsegment._convert.result": ("ConversionLoss", "Converted", "StoppedAt"),
     "logsegment._decode": ("BatchTable", "batch_stream", "batches", "decode"),
     "logsegment._encode": ("CompressionPolicy", "encode", "encode_array"),
     "logsegment._inspect": ("Field", "Problem", "inspect"),
@@ -83,7 +88,8 @@ _MODULES = {
     "logsegment._rewrite.compact": ("compact",),
     "logsegment._rewrite.rewrite": ("rewrite",),
     "logsegment._rewrite.selection": ("Selection",),
-    "logsegment._salvage": ("KeptRange", "Salvage", "salvage"),
+    "logsegment._salvage.result": ("KeptRange", "Salvage"),
+    "logsegment._salvage.salvage": ("salvage",),
     "logsegment._survey": ("LostRange", "SafeRange"),
     "logsegment._report": ("Report",),
     "logsegment.analysis.committed_offsets": ("CommittedOffset", "committed_offsets"),

@@ -12,14 +12,13 @@ from logsegment._core import EarlierProducers, FileSource, Finding, FoundSegment
 from logsegment._options import Depth, PartitionOptions, ReadOptions, SkippingKeywords
 from logsegment._places import absolute, directory_of, shown
 from logsegment._report import Report
-from logsegment._storage import Access, Keys, StorageOptions, reached_source
+from logsegment._storage import Keys, StorageOptions, reached_source
 from logsegment._survey import UNFINISHED, Survey
 from logsegment._text import count
 from logsegment._validate import surveyed, validate_sidecars, validated
 from logsegment.inputs.input_segment import InputSegment, found_of, in_range, opened
 from logsegment.inputs.observer import Observer
-from logsegment.inputs.sources import Inputs, inputs_of
-from logsegment.partition.log_files import LogFiles
+from logsegment.inputs.sources import Inputs, inputs_of, is_of_files
 from logsegment.segment_files.discovery import WORK, Topics
 
 #: The end of the name with which an observer gets the error of files next to logs.
@@ -83,7 +82,7 @@ def validate(
     read = ReadOptions.of(SkippingKeywords, options, check_crc=check_crc, strict_tail=strict_tail)
     access = (storage_options, decryption_keys, layout)
     is_selected = any(option is not None for option in (topic, partition, *access[1:]))
-    if not _is_of_files(source, access, is_selected=is_selected):
+    if not is_of_files(source, access, is_selected=is_selected):
         if is_selected:
             raise TypeError(f"topic, partition, decryption_keys and layout belong to paths, not to {type(source).__name__}")
         place = reached_source(source, storage_options)
@@ -91,16 +90,6 @@ def validate(
     selection = topic, None if partition is None else int(partition)
     inputs = inputs_of(source, access, selection=selection, observer=observer)
     return Report.of_files(LogValidation(inputs, (depth, read), observer).reports())
-
-
-def _is_of_files(source: Any, access: Access, *, is_selected: bool) -> bool:
-    """Return True for an opened log, a list, the path or URI of a directory, a pattern, and a path with options of partitions."""
-    if isinstance(source, LogFiles | list | tuple):
-        return True
-    if not isinstance(source, str | os.PathLike):
-        return False
-    place = Place(source, access[0])
-    return is_selected or place.is_directory() or (any(sign in os.fspath(source) for sign in "*?[") and not place.exists())
 
 
 class LogValidation:

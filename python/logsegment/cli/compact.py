@@ -8,19 +8,17 @@ from typing import Annotated
 
 import click
 
-from logsegment._core import RecordBatchError, SegmentKeyError
-from logsegment._places import shown
 from logsegment._rewrite.compact import DELETE_RETENTION_MS, MEMORY
 from logsegment._rewrite.compact import compact as compact_source
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.codec_types import CodecType, ensure_codec
-from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
+from logsegment.cli.exit_codes import CLEAN, ending, input_errors
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import below_text, choosing_replicas, show_log_starts
+from logsegment.cli.inputs import below_text
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import Quiet, Reading, examples, taking
-from logsegment.cli.output.files import say_inputs
+from logsegment.cli.output.files import OutputProgress
 from logsegment.cli.paths import LogPath, PartitionPaths
 from logsegment.cli.value_types import InstantType
 
@@ -71,32 +69,26 @@ def compact(options: CompactArguments) -> int:
     """
     if options.output is None and not options.dry_run:
         raise click.UsageError("Missing option '--output'; --dry-run needs none")
-    say_inputs(options.output, options, quiet=options.quiet)
-    try:
-        with choosing_replicas():
-            done = compact_source(
-                options.path,
-                options.output,
-                memory=options.memory_mib << 20,
-                delete_retention_ms=options.delete_retention_ms,
-                now=options.now,
-                compression=options.compression,
-                allow_lower_end=options.allow_lower_end,
-                dry_run=options.dry_run,
-                log_start_offset=options.log_start_offset,
-                replica=options.replica,
-                **options.reading,
-            )
-    except RecordBatchError as error:
-        raise DamagedInput(error.path or shown(options.path), error, ADVICE) from error
-    except SegmentKeyError:
-        raise
-    except (TypeError, ValueError) as mistake:
-        raise click.UsageError(str(mistake)) from None
+    with input_errors(ADVICE):
+        done = compact_source(
+            options.path,
+            options.output,
+            memory=options.memory_mib << 20,
+            delete_retention_ms=options.delete_retention_ms,
+            now=options.now,
+            compression=options.compression,
+            allow_lower_end=options.allow_lower_end,
+            dry_run=options.dry_run,
+            log_start_offset=options.log_start_offset,
+            topic=options.topic,
+            partition=options.partition,
+            replica=options.replica,
+            observer=OutputProgress(options.output, quiet=options.quiet),
+            **options.reading,
+        )
     if options.is_json:
         for file in done.files:
             show_json({"type": "compact", "file": file.source} | file.to_dict())
-    show_log_starts(done.partition_findings, quiet=options.quiet)
     if not options.quiet:
         before, after = sum(file.input_bytes for file in done.files), sum(file.output_bytes for file in done.files)
         place = "" if options.output is None else f" to {os.fspath(options.output)}"

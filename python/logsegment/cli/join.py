@@ -9,11 +9,12 @@ import click
 
 from logsegment._rewrite.split_join import join as join_sources
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import ending
+from logsegment.cli.exit_codes import ending, input_errors
 from logsegment.cli.help import Verb
 from logsegment.cli.options import Overwrite, Quiet, Reading, examples, taking
+from logsegment.cli.output.files import OutputProgress
 from logsegment.cli.paths import PartitionPaths
-from logsegment.cli.split_join import print_account
+from logsegment.cli.split_join import ADVICE, ensure_paths, print_account
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,15 +43,17 @@ def join(options: JoinArguments) -> int:
 
     Exit codes: 0 finished, 1 bad data, 2 usage or unreadable input.
     """
-
-    def work() -> object:
-        return join_sources(
+    ensure_paths(options.paths, options.output)
+    with input_errors(ADVICE):
+        done = join_sources(
             options.paths,
             options.output,
             overwrite=options.overwrite,
             log_start_offset=options.log_start_offset,
+            topic=options.topic,
+            partition=options.partition,
             replica=options.replica,
+            observer=OutputProgress(options.output, quiet=options.quiet),
             **options.reading,
         )
-
-    return print_account(work, options, options.output, is_json=options.is_json, quiet=options.quiet)
+    return print_account(done, options.output, is_json=options.is_json, quiet=options.quiet)

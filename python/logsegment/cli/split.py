@@ -9,12 +9,13 @@ import click
 
 from logsegment._rewrite.split_join import split as split_source
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import ending
+from logsegment.cli.exit_codes import ending, input_errors
 from logsegment.cli.help import Verb
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import Now, Quiet, Reading, examples, taking
+from logsegment.cli.output.files import OutputProgress
 from logsegment.cli.paths import LogPath, PartitionPaths
-from logsegment.cli.split_join import print_account
+from logsegment.cli.split_join import ADVICE, ensure_paths, print_account
 from logsegment.cli.value_types import InstantType
 
 
@@ -51,16 +52,19 @@ def split(options: SplitArguments) -> int:
     if not options.offsets and not options.times and options.size is None:
         raise click.UsageError("nothing to do: give --at-offset, --at-time or --bytes")
 
-    def work() -> object:
-        return split_source(
+    ensure_paths(options.paths, options.output)
+    with input_errors(ADVICE):
+        done = split_source(
             options.path,
             options.output,
             offsets=options.offsets,
             times=options.times,
             bytes=options.size,
             log_start_offset=options.log_start_offset,
+            topic=options.topic,
+            partition=options.partition,
             replica=options.replica,
+            observer=OutputProgress(options.output, quiet=options.quiet),
             **options.reading,
         )
-
-    return print_account(work, options, options.output, is_json=options.is_json, quiet=options.quiet)
+    return print_account(done, options.output, is_json=options.is_json, quiet=options.quiet)

@@ -20,8 +20,9 @@ from logsegment._places import directory_of, is_stored, shown
 from logsegment.partition.reader import PartitionReader, alone, arranged
 from logsegment.segment_files.discovery import size_of
 
-#: The path of a stream.
+#: The path of a stream, and its name in texts.
 STREAM = "-"
+STREAM_NAME = "(stdin)"
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class InputSegment:
     @property
     def name(self) -> str:
         """The path as text that can be printed and put into JSON; without the secrets of a URI."""
-        return "(stdin)" if self.path == STREAM else shown(self.path)
+        return STREAM_NAME if self.path == STREAM else shown(self.path)
 
     @property
     def is_of_0_7(self) -> bool:

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from logsegment._core import BufferFile, FileSource, Finding, FoundSegments, ReplicaChoice, SegmentFile, SegmentKeyError
+from logsegment._core import BufferFile, FileSource, Finding, FoundSegments, Place, ReplicaChoice, SegmentFile, SegmentKeyError
 from logsegment._options import EntryKeywords, PartitionOptions
 from logsegment._places import absolute
 from logsegment._storage import NO_ACCESS, Access, reached
@@ -57,6 +57,18 @@ class Inputs:
     def findings(self) -> list[Finding]:
         """Findings that each read of a partition reports: missing offsets, interrupted work, and log start offsets."""
         return [*filter(is_noted, self.left_out), *self.start_findings]
+
+    def observed(self, observer: Observer | None) -> list[Finding]:
+        """Tell an observer about the files and the findings of partitions, and return these findings."""
+        findings = [*self.findings, *self.deleted_records()]
+        if observer is not None:
+            observer.noted(findings)
+            observer.planned([(segment.name, segment.size) for segment in self.segments])
+        return findings
+
+    def deleted_records(self) -> list[Finding]:
+        """Return findings about records below the log start offsets of partitions, which are not read (SEG-19)."""
+        return FoundSegments(self.files).deleted_records()
 
     @property
     def is_directory(self) -> bool:
@@ -161,6 +173,16 @@ def inputs_of(
     found.segments = found._with([file if file.path in own else next(starting) for file in found.files])
     found.start_findings += findings
     return found
+
+
+def is_of_files(source: Any, access: Access, *, is_selected: bool) -> bool:
+    """Return True for an opened log, a list, the path or URI of a directory, a pattern, and a path with options of partitions."""
+    if isinstance(source, LogFiles | list | tuple):
+        return True
+    if not isinstance(source, str | os.PathLike):
+        return False
+    place = Place(source, access[0])
+    return is_selected or place.is_directory() or (any(sign in os.fspath(source) for sign in "*?[") and not place.exists())
 
 
 def _failed(observer: Observer, error: OSError | SegmentKeyError) -> None:
