@@ -6,31 +6,25 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Annotated
 
 import click
 
 from logsegment._convert.convert import convert as convert_source
 from logsegment._convert.result import Converted, Target
 from logsegment._core import Finding, LossError, RecordBatchError
-from logsegment.cli.codec_types import CodecType, LevelType
+from logsegment._options import EncodeOptions, EntryKeywords, EntryOptions
+from logsegment.cli.arguments import VerbOption
+from logsegment.cli.codec_types import CodecType, ensure_codec
 from logsegment.cli.exit_codes import CLEAN, LOST, ending, input_errors
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, log_start_offset, replica, selection, show_log_starts, show_notes, sources_of
+from logsegment.cli.inputs import show_log_starts, show_notes, sources_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import (
-    Reading,
-    examples,
-    overwrite_option,
-    partition_options,
-    paths_argument,
-    quiet_option,
-    reading_options,
-    taking,
-)
+from logsegment.cli.options import Overwrite, Quiet, Reading, examples, taking
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
+from logsegment.cli.paths import STDIN, PartitionPaths
 
 #: Rules that are the same for every segment, and are reported once.
 ONCE = frozenset({"EXPERIMENTAL", "S-C2"})
@@ -39,25 +33,46 @@ ADVICE = "nothing was written; `logsegment verify` reports the damage"
 TARGET = "nothing was written; the plugin of the target failed, the input is not damaged"
 
 
-@dataclass(frozen=True)
-class ConvertArguments:
+@dataclass(frozen=True, kw_only=True)
+class ConvertArguments(PartitionPaths):
     """The arguments of `convert`."""
 
-    paths: tuple[str, ...]
-    output: str
-    overwrite: bool
-    to: Target | None
-    metadata_first: bool
-    compression: str | None
-    level: int | None
+    output: Annotated[str, VerbOption("Write a new file (- is stdout), or for directories a new directory.", "-o --output PATH")]
+    overwrite: Overwrite
+    to: Annotated[Target | None, VerbOption("Write this format.", "--to", default="v2")]
+    metadata_first: Annotated[bool, VerbOption("With --to v3, write the metadata of all records before the payloads.", "--metadata-first")]
+    compression: Annotated[
+        str | None,
+        VerbOption("Compress with this codec of Kafka or of a plugin.", "--compression", default="each entry's", kind=CodecType()),
+    ]
+    level: Annotated[int | None, EncodeOptions]
     reading: Reading
-    first_offset: int | None
-    map_path: str | None
-    batch_bytes: int
-    dictionaries: tuple[BinaryIO, ...]
-    no_crc: bool
-    allow_loss: bool
-    quiet: bool
+    first_offset: Annotated[int | None, VerbOption("From Kafka 0.7, start at this offset.", "--first-offset", kind=whole(0))]
+    map_path: Annotated[str | None, VerbOption("From Kafka 0.7, write the new offset of each old position as CSV.", "--offset-map FILE")]
+    base_position: Annotated[int | None, EntryOptions]
+    batch_bytes: Annotated[int, EncodeOptions]
+    ignore_lz4_header_checksum: Annotated[bool, EntryOptions]
+    allow_dependent_lz4_blocks: Annotated[bool, EntryOptions]
+    zstd_dictionaries: Annotated[list[bytes] | None, EntryOptions]
+    no_crc: Annotated[bool, VerbOption("Skip checksums of rewritten entries.", "--no-crc")]
+    allow_loss: Annotated[
+        bool, VerbOption("Convert even if the target cannot hold everything; report each loss, exit with 3.", "--allow-loss")
+    ]
+    quiet: Quiet
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        ensure_codec(self.compression, self.reading["codecs"])
+
+    def entries(self) -> EntryKeywords:
+        """Return the options of entries, with those that other verbs do not have."""
+        return {
+            **self.reading,
+            "base_position": self.base_position,
+            "ignore_lz4_header_checksum": self.ignore_lz4_header_checksum,
+            "allow_dependent_lz4_blocks": self.allow_dependent_lz4_blocks,
+            "zstd_dictionaries": self.zstd_dictionaries,
+        }
 
 
 @click.command(
@@ -68,33 +83,6 @@ class ConvertArguments:
         "logsegment convert old/00000000000000000000.kafka --allow-loss --offset-map offsets.csv --output new.log",
     ),
 )
-@paths_argument
-@partition_options
-@click.option("-o", "--output", required=True, metavar="PATH", help="Write a new file (- is stdout), or for directories a new directory.")
-@overwrite_option
-@click.option("--to", type=click.Choice(["v2", "v1", "v0", "0.7", "v3"]), help="Write this format. [default: v2]")
-@click.option("--metadata-first", is_flag=True, help="With --to v3, write the metadata of all records before the payloads.")
-@click.option("--compression", type=CodecType(), help="Compress with this codec of Kafka or of a plugin. [default: each entry's]")
-@click.option("--level", type=LevelType(), help="Compress at this level. [default: the codec's own]")
-@reading_options
-@click.option("--first-offset", type=whole(0), help="From Kafka 0.7, start at this offset.")
-@click.option("--offset-map", "map_path", metavar="FILE", help="From Kafka 0.7, write the new offset of each old position as CSV.")
-@click.option("--base-position", type=whole(0), help="From Kafka 0.7, PATH starts at this position. [default: by name]")
-@click.option(
-    "--batch-bytes",
-    type=whole(1),
-    default=16384,
-    show_default=True,
-    help="Write batches of this many bytes of uncompressed messages.",
-)
-@click.option("--ignore-lz4-header-checksum", is_flag=True, help="Accept any header checksum of LZ4 frames.")
-@click.option("--allow-dependent-lz4-blocks", is_flag=True, help="Accept LZ4 frames with linked blocks.")
-@click.option(
-    "--zstd-dictionary", "dictionaries", multiple=True, type=click.File("rb"), metavar="FILE", help="Use this zstd dictionary; repeatable."
-)
-@click.option("--no-crc", is_flag=True, help="Skip checksums of rewritten entries.")
-@click.option("--allow-loss", is_flag=True, help="Convert even if the target cannot hold everything; report each loss, exit with 3.")
-@quiet_option
 @ending
 @taking(ConvertArguments)
 def convert(options: ConvertArguments) -> int:
@@ -105,7 +93,6 @@ def convert(options: ConvertArguments) -> int:
 
     Exit codes: 0 nothing lost, 1 bad data or a loss without --allow-loss, 2 usage or unreadable input, 3 finished with losses.
     """
-    topic, partition = selection()
     with ConvertProgress(options) as progress, input_errors(_advice):
         done = convert_source(
             sources_of(options.paths),
@@ -120,12 +107,12 @@ def convert(options: ConvertArguments) -> int:
             allow_loss=options.allow_loss,
             out=sys.stdout.buffer if options.output == STDIN else options.output,
             overwrite=options.overwrite,
-            topic=topic,
-            partition=partition,
-            replica=replica(),
-            log_start_offset=log_start_offset(),
+            topic=options.topic,
+            partition=options.partition,
+            replica=options.replica,
+            log_start_offset=options.log_start_offset,
             observer=progress,
-            **options.reading | {"zstd_dictionaries": [file.read() for file in options.dictionaries] or None},
+            **options.entries(),
         )
     if options.output != STDIN and not options.quiet:
         sizes = "" if done.input_bytes is None else f": {done.input_bytes:,} bytes before, {done.output_bytes:,} bytes after"
@@ -144,8 +131,8 @@ class ConvertProgress(Progress):
 
     def noted(self, findings: Sequence[Finding]) -> None:
         """Print the findings about files that are not read, and about log start offsets."""
-        show_notes(findings)
-        show_log_starts(findings)
+        show_notes(findings, quiet=self._is_quiet)
+        show_log_starts(findings, quiet=self._is_quiet)
 
     def done(self, path: str, result: Converted) -> None:
         """Print the findings, those that are the same for every file once."""

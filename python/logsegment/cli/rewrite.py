@@ -7,40 +7,27 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from logsegment._core import LossError, RecordBatchError, ReplicaError, SegmentKeyError
 from logsegment._rewrite.account import RewrittenFile
-from logsegment._rewrite.rewrite import MASKS, MaskWith
+from logsegment._rewrite.rewrite import MaskWith
 from logsegment._rewrite.rewrite import rewrite as rewrite_source
 from logsegment._rewrite.selection import Selection, joined_keys
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.codec_types import CodecType
+from logsegment.cli.arguments import VerbOption
+from logsegment.cli.codec_types import CodecType, ensure_codec
 from logsegment.cli.exit_codes import CLEAN, ending, input_errors
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, below_text, log_start_offset, replica, selection, sources_of
+from logsegment.cli.inputs import below_text, sources_of
 from logsegment.cli.messages import count, say, show_json
-from logsegment.cli.options import (
-    InstantType,
-    OffsetsType,
-    ParamType,
-    Reading,
-    examples,
-    json_option,
-    now_option,
-    overwrite_option,
-    partition_options,
-    paths_argument,
-    quiet_option,
-    reading_options,
-    redact_messages_option,
-    taking,
-    withholding,
-)
+from logsegment.cli.options import HidesMessages, Now, Overwrite, ParamType, Quiet, Reading, examples, taking, withholding
 from logsegment.cli.output.files import OutputProgress
 from logsegment.cli.output.findings import report
+from logsegment.cli.paths import STDIN, PartitionPaths
+from logsegment.cli.value_types import InstantType, OffsetsType
 
 ADVICE = "nothing was written; `logsegment salvage` saves the valid batches, which can be rewritten"
 KINDS = "key=TEXT, keys=FILE, header=NAME[=VALUE], offsets=A..B or times=A..B"
@@ -73,30 +60,48 @@ class ConditionType(ParamType):
         return kind, tuple(InstantType().convert(bound, param, ctx) if bound else None for bound in (first, end))
 
 
-@dataclass(frozen=True)
-class RewriteArguments:
+@dataclass(frozen=True, kw_only=True)
+class RewriteArguments(PartitionPaths):
     """The arguments of `rewrite`."""
 
-    paths: tuple[str, ...]
-    output: str | None
-    overwrite: bool
-    keep: tuple[tuple[str, Any], ...]
-    drop: tuple[tuple[str, Any], ...]
-    tombstone: tuple[tuple[str, Any], ...]
-    mask: tuple[tuple[str, Any], ...]
-    mask_with: MaskWith
-    mask_key_path: str | None
-    compression: str | None
-    allow_loss: bool
-    allow_lower_end: bool
-    dry_run: bool
+    output: Annotated[
+        str | None, VerbOption("A new file for one segment (- is stdout), a new directory for directories.", "-o --output PATH")
+    ]
+    overwrite: Overwrite
+    keep: Annotated[
+        tuple[tuple[str, Any], ...],
+        VerbOption(f"Drop all other records: {KINDS}; repeatable.", "--keep", kind=ConditionType()),
+    ]
+    drop: Annotated[tuple[tuple[str, Any], ...], VerbOption("Drop matching records; repeatable.", "--drop", kind=ConditionType())]
+    tombstone: Annotated[
+        tuple[tuple[str, Any], ...],
+        VerbOption("Replace the values of matching records by null; repeatable.", "--tombstone", kind=ConditionType()),
+    ]
+    mask: Annotated[
+        tuple[tuple[str, Any], ...],
+        VerbOption("Replace the values of matching records by a mask; repeatable.", "--mask", kind=ConditionType()),
+    ]
+    mask_with: Annotated[MaskWith, VerbOption("The mask; hash needs --mask-key.", "--mask-with")] = "empty"
+    mask_key_path: Annotated[
+        str | None, VerbOption("The secret of the hashes, at least 16 bytes, as for --redact.", "--mask-key FILE", kind=click.Path())
+    ]
+    compression: Annotated[
+        str | None, VerbOption("Codec of batches that are written anew; each batch's own without it.", "--compression", kind=CodecType())
+    ]
+    allow_loss: Annotated[bool, VerbOption("Rewrite logs of Kafka 0.7, where later messages get other offsets.", "--allow-loss")]
+    allow_lower_end: Annotated[
+        bool, VerbOption("Let the log end offset fall where v0 and v1 cannot keep an empty last entry.", "--allow-lower-end")
+    ]
+    dry_run: Annotated[bool, VerbOption("Report what would become of every byte, and write nothing.", "--dry-run")]
+    now: Now
     reading: Reading
-    is_json: bool
-    is_redacted: bool
-    quiet: bool
+    is_json: Annotated[bool, VerbOption("JSON lines: an account of each file.", "--json")]
+    is_redacted: HidesMessages
+    quiet: Quiet
 
-
-CONDITION = ConditionType()
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        ensure_codec(self.compression, self.reading["codecs"])
 
 
 @click.command(
@@ -108,27 +113,6 @@ CONDITION = ConditionType()
         "logsegment rewrite old.log --mask key=user-17 --mask-with hash --mask-key ours.key --output new.log",
     ),
 )
-@paths_argument
-@partition_options
-@click.option("-o", "--output", metavar="PATH", help="A new file for one segment (- is stdout), a new directory for directories.")
-@overwrite_option
-@click.option("--keep", type=CONDITION, multiple=True, help=f"Drop all other records: {KINDS}. May be given more than once.")
-@click.option("--drop", type=CONDITION, multiple=True, help="Drop these records, likewise.")
-@click.option("--tombstone", type=CONDITION, multiple=True, help="Replace the values of these records by null, likewise.")
-@click.option("--mask", type=CONDITION, multiple=True, help="Replace the values of these records by a mask, likewise.")
-@click.option("--mask-with", type=click.Choice(MASKS), default="empty", show_default=True, help="The mask; hash needs --mask-key.")
-@click.option(
-    "--mask-key", "mask_key_path", type=click.Path(), metavar="FILE", help="The secret of the hashes, at least 16 bytes, as for --redact."
-)
-@click.option("--compression", type=CodecType(), help="Codec of batches that are written anew; each batch's own without it.")
-@click.option("--allow-loss", is_flag=True, help="Rewrite logs of Kafka 0.7, where later messages get other offsets.")
-@click.option("--allow-lower-end", is_flag=True, help="Let the log end offset fall where v0 and v1 cannot keep an empty last entry.")
-@click.option("--dry-run", is_flag=True, help="Report what would become of every byte, and write nothing.")
-@now_option
-@reading_options
-@json_option("JSON lines: an account of each file.")
-@redact_messages_option
-@quiet_option
 @ending
 @taking(RewriteArguments)
 def rewrite(options: RewriteArguments) -> int:
@@ -146,7 +130,6 @@ def rewrite(options: RewriteArguments) -> int:
     if options.is_json and options.output == STDIN:
         raise click.UsageError("--json writes to standard output, which is the output already")
     redactor = withholding(options.is_redacted)
-    topic, partition = selection()
     with RewriteProgress(options, redactor) as progress, input_errors(_advice, redactor), _argument_names():
         done = rewrite_source(
             sources_of(options.paths),
@@ -162,10 +145,10 @@ def rewrite(options: RewriteArguments) -> int:
             allow_lower_end=options.allow_lower_end,
             overwrite=options.overwrite,
             dry_run=options.dry_run,
-            log_start_offset=log_start_offset(),
-            topic=topic,
-            partition=partition,
-            replica=replica(),
+            log_start_offset=options.log_start_offset,
+            topic=options.topic,
+            partition=options.partition,
+            replica=options.replica,
             observer=progress,
             **options.reading,
         )

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import click
 
@@ -13,21 +14,14 @@ from logsegment._core import Finding, SegmentKeyError, findings_table
 from logsegment._salvage.result import Order, Salvage
 from logsegment._salvage.salvage import salvage as salvage_source
 from logsegment._survey import LostRange
+from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, ending, input_errors, words_of
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, sources_of
+from logsegment.cli.inputs import sources_of
 from logsegment.cli.messages import count, say, show_json, show_json_lines
-from logsegment.cli.options import (
-    Reading,
-    examples,
-    json_option,
-    overwrite_option,
-    paths_argument,
-    quiet_option,
-    reading_options,
-    taking,
-)
+from logsegment.cli.options import Overwrite, Quiet, Reading, examples, taking
 from logsegment.cli.output.progress import Progress
+from logsegment.cli.paths import STDIN, LogPaths
 from logsegment.segment_files.discovery import WORK, is_taken
 
 #: The beginning of the rules of tiered storage, whose findings name offsets that no bytes have.
@@ -38,18 +32,28 @@ _SHOWN_RULES = ("EXPERIMENTAL", "SEG-1", "SEG-22")
 SHOWN = 20
 
 
-@dataclass(frozen=True)
-class SalvageArguments:
+@dataclass(frozen=True, kw_only=True)
+class SalvageArguments(LogPaths):
     """The arguments of `salvage`."""
 
-    paths: tuple[str, ...]
-    output: str
-    overwrite: bool
-    aside: str | None
-    order: Order
+    output: Annotated[str, VerbOption("Write a new file (- is stdout), or for directories a new directory.", "-o --output PATH")]
+    overwrite: Overwrite
+    aside: Annotated[
+        str | None,
+        VerbOption(
+            "Write readable records of damaged batches, and entries with misplaced offsets, to this new file or directory.", "--aside PATH"
+        ),
+    ]
+    order: Annotated[
+        Order,
+        VerbOption(
+            "Write a sorted log without copies, for a broker (offset), or every valid entry in input order (input).",
+            "--order",
+        ),
+    ] = "offset"
     reading: Reading
-    is_json: bool
-    quiet: bool
+    is_json: Annotated[bool, VerbOption("Print JSON lines: findings, and an account of each file.", "--json")]
+    quiet: Quiet
 
 
 @click.command(
@@ -61,24 +65,6 @@ class SalvageArguments:
         "logsegment salvage - --order input --output - < damaged.log > saved.log",
     ),
 )
-@paths_argument
-@click.option("-o", "--output", required=True, metavar="PATH", help="Write a new file (- is stdout), or for directories a new directory.")
-@overwrite_option
-@click.option(
-    "--aside",
-    metavar="PATH",
-    help="Write readable records of damaged batches, and entries with misplaced offsets, to this new file or directory.",
-)
-@click.option(
-    "--order",
-    type=click.Choice(["offset", "input"]),
-    default="offset",
-    show_default=True,
-    help="Write a sorted log without copies, for a broker (offset), or every valid entry in input order (input).",
-)
-@reading_options
-@json_option("Print JSON lines: findings, and an account of each file.")
-@quiet_option
 @ending
 @taking(SalvageArguments)
 def salvage(options: SalvageArguments) -> int:

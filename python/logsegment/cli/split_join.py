@@ -10,8 +10,8 @@ import click
 
 from logsegment._rewrite.split_join import Arrangement, SegmentPart
 from logsegment.cli.exit_codes import CLEAN
-from logsegment.cli.inputs import STDIN
 from logsegment.cli.messages import count, say, show_json
+from logsegment.cli.paths import STDIN
 
 #: Advice about a damaged source.
 ADVICE = "nothing was written; `logsegment salvage` saves the valid batches"

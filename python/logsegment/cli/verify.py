@@ -6,44 +6,43 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import click
 
-from logsegment._options import Depth, Unreadable
+from logsegment._options import Depth, ReadOptions, Unreadable
 from logsegment._places import directory_of
 from logsegment._report import Report, is_unreadable
 from logsegment.analysis.validation import NOT_CHECKED, validate
+from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, ending, words_of
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import selection, sources_of
+from logsegment.cli.inputs import sources_of
 from logsegment.cli.messages import Paper, count, say
-from logsegment.cli.options import (
-    Reading,
-    examples,
-    json_option,
-    paths_argument,
-    quiet_option,
-    reading_options,
-    taking,
-    unreadable_option,
-)
+from logsegment.cli.options import FailOn, NoCrc, Quiet, Reading, examples, taking
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.verdicts import write_json, write_words
+from logsegment.cli.paths import LogPaths
 
 
-@dataclass(frozen=True)
-class VerifyArguments:
+@dataclass(frozen=True, kw_only=True)
+class VerifyArguments(LogPaths):
     """The arguments of `verify`."""
 
-    paths: tuple[str, ...]
-    depth: Depth
-    fail_on: str
-    strict_tail: bool
-    no_crc: bool
+    depth: Annotated[
+        Depth,
+        VerbOption(
+            "Check framing, headers and checksums (headers), also records' offsets, times and lengths (metadata), or everything (full).",
+            "--depth",
+        ),
+    ] = "full"
+    fail_on: FailOn = "error"
+    strict_tail: Annotated[bool, ReadOptions]
+    no_crc: NoCrc
+    unreadable: Annotated[Unreadable, ReadOptions]
     reading: Reading
-    unreadable: Unreadable
-    is_json: bool
-    quiet: bool
+    is_json: Annotated[bool, VerbOption("Print JSON lines: findings, and a summary of each file.", "--json")]
+    quiet: Quiet
 
 
 @click.command(
@@ -55,23 +54,6 @@ class VerifyArguments:
         "logsegment verify --json --fail-on warning orders-0 > findings.jsonl",
     ),
 )
-@paths_argument
-@click.option(
-    "--depth",
-    type=click.Choice(["headers", "metadata", "full"]),
-    default="full",
-    show_default=True,
-    help=("Check framing, headers and checksums (headers), also the records' offsets, times and lengths (metadata), or everything (full)."),
-)
-@click.option(
-    "--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True, help="Exit with 1 from this severity on."
-)
-@click.option("--strict-tail", is_flag=True, help="Report a file that ends inside a batch as an error.")
-@click.option("--no-crc", is_flag=True, help="Skip checksums.")
-@unreadable_option
-@reading_options
-@json_option("Print JSON lines: findings, and a summary of each file.")
-@quiet_option
 @ending
 @taking(VerifyArguments)
 def verify(options: VerifyArguments) -> int:
@@ -82,7 +64,6 @@ def verify(options: VerifyArguments) -> int:
     Exit codes: 0 nothing found, 1 findings of the severity of --fail-on or bytes that cannot be read, 2 usage or unreadable input.
     """
     paper = None if options.is_json else Paper()
-    topic, partition = selection()
     with VerifyProgress(options, paper) as progress:
         try:
             validate(
@@ -90,8 +71,8 @@ def verify(options: VerifyArguments) -> int:
                 depth=options.depth,
                 check_crc=not options.no_crc,
                 strict_tail=options.strict_tail,
-                topic=topic,
-                partition=partition,
+                topic=options.topic,
+                partition=options.partition,
                 unreadable=options.unreadable,
                 observer=progress,
                 **options.reading,

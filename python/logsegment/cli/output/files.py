@@ -13,10 +13,11 @@ import click
 from logsegment._core import Finding
 from logsegment._output import OutputFile, ensure_writable, is_same, local_path, output_directory
 from logsegment._places import here
-from logsegment.cli.inputs import STDIN, show_log_starts, show_notes
+from logsegment.cli.inputs import show_log_starts, show_notes
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import Output
 from logsegment.cli.output.progress import Progress
+from logsegment.cli.paths import STDIN
 from logsegment.inputs.input_segment import InputSegment
 
 #: How a caller of the command line allows to replace an existing file.
@@ -129,6 +130,7 @@ class OutputProgress(Progress):
 
     def __init__(self, output: str | None, *, quiet: bool, has_bar: bool = False) -> None:
         super().__init__(is_wanted=has_bar and not quiet)
+        self._is_quiet = quiet
         self._output = None if quiet or output == STDIN else output
 
     def planned(self, files: Sequence[tuple[str, int]]) -> None:
@@ -139,8 +141,8 @@ class OutputProgress(Progress):
 
     def noted(self, findings: Sequence[Finding]) -> None:
         """Print the findings about partitions."""
-        show_notes(findings)
-        show_log_starts(findings)
+        show_notes(findings, quiet=self._is_quiet)
+        show_log_starts(findings, quiet=self._is_quiet)
 
 
 def say_needed(output: str, needed: int) -> None:
