@@ -34,7 +34,7 @@ from logsegment.cli.options import (
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.plugin_registries import code_after, noting_errors
+from logsegment.cli.plugin_registries import code_after
 from logsegment.log.segment import Segment
 
 #: How the pieces of a line look on a terminal.
@@ -128,10 +128,9 @@ def explain(options: ExplainArguments) -> int:
     segment = _segment(options.path, options.offset)
     if options.html is not None:
         ensure_output(options.html, [segment], options.overwrite)
-    reading = noting_errors(options.reading)
     if options.at is None:
-        ensure_segments([segment], reading)
-    explaining = Explaining(segment, options, reading, redactor)
+        ensure_segments([segment], options.reading)
+    explaining = Explaining(segment, options, options.reading, redactor)
     try:
         root = explaining.batch_of(options.offset) if options.offset is not None else explaining.shown(options.at)
         next_one = explaining.next_one(root) if options.at is None and options.offset is None else None
@@ -150,7 +149,7 @@ def explain(options: ExplainArguments) -> int:
         show_json(tree)
     else:
         _print(segment.name, root, next_one)
-    return code_after(reading, CLEAN if root.ok and not explaining.is_damaged else FOUND)
+    return code_after(options.reading, CLEAN if root.ok and not explaining.is_damaged else FOUND)
 
 
 def _print(name: str, root: Field, next_one: Field | None) -> None:

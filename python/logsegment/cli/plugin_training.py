@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from logsegment._core import Limits, RecordBatchError, SegmentKeyError
+from logsegment._options import CodecRegistry
 from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.analysis.train_dictionary import LEAST_SAMPLES, LEAST_SIZE, TrainedDictionary, train_dictionary
 from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
@@ -31,8 +32,8 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.plugin_registries import refusing
-from logsegment.plugins import Catalog, Plugin, Registry
+from logsegment.cli.plugin_registries import reported_rules
+from logsegment.plugins import Catalog, Plugin
 from logsegment.plugins.rules import registration
 
 ADVICE = "pass other segments: a dictionary needs valid ones"
@@ -50,7 +51,7 @@ class TrainArguments:
     level: int
     alias: str | None
     java_class: str | None
-    codecs: Registry | None
+    codecs: CodecRegistry | None
     limits: Limits | None
     quiet: bool
 
@@ -124,7 +125,7 @@ def _ensure_plugin(alias: str | None, java_class: str | None) -> None:
     if (alias is None) != (java_class is None):
         raise click.UsageError("--alias and --java-class must be given together: brokers need a Java class (S-P13)")
     if alias is not None and java_class is not None:
-        with refusing():
+        with reported_rules():
             registration(Catalog(), [Plugin(alias, {"java": java_class}, "v1.0")])
 
 
