@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     from logsegment.analysis.train_dictionary import train_dictionary
     from logsegment.analysis.transactions import transactions
     from logsegment.analysis.validation import validate
+    from logsegment.export.export import export
+    from logsegment.export.result import Export
     from logsegment.log.log import Log
     from logsegment.log.reader import scan_transactions
     from logsegment.log.segment import Segment
@@ -92,6 +94,8 @@ _MODULES = {
     "logsegment.analysis.train_dictionary": ("train_dictionary",),
     "logsegment.analysis.transactions": ("transactions",),
     "logsegment.analysis.validation": ("validate",),
+    "logsegment.export.export": ("export",),
+    "logsegment.export.result": ("Export",),
     "logsegment.log.log": ("Log",),
     "logsegment.log.reader": ("scan_transactions",),
     "logsegment.log.segment": ("Segment",),
@@ -111,6 +115,7 @@ __all__ = [
     "Converted",
     "CompressionPolicy",
     "CorruptError",
+    "Export",
     "Field",
     "FileSource",
     "Finding",
@@ -158,6 +163,7 @@ __all__ = [
     "encode",
     "encode_array",
     "explode_array",
+    "export",
     "find",
     "fix_lz4",
     "inspect",
