@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from logsegment.export.iceberg import _OF_NEW_TABLES, IcebergTable, add_fields
+from logsegment.export.iceberg import NEW_PROPERTIES, IcebergTable, new_schema
 from logsegment.export.tables import LakeTable, LakeTableError, TargetOptions, naming_table
 from logsegment.export.transforms import Transform
 
@@ -28,8 +28,8 @@ def iceberg_table(name: str, catalog: Any, identifier: tuple[str, ...]) -> LakeT
 
         catalog.create_namespace_if_not_exists(identifier[:-1])
         try:
-            with catalog.create_table_transaction(identifier, schema=schema, properties=_OF_NEW_TABLES) as transaction:
-                add_fields(transaction, transforms)
+            made, spec = new_schema(schema, transforms)
+            catalog.create_table(identifier, made, partition_spec=spec, properties=NEW_PROPERTIES)
         except TableAlreadyExistsError:
             # Another run created it.
             pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from typing import Any
 
 from logsegment._core import InternalError
@@ -25,8 +26,8 @@ from logsegment.export.transforms import Transform
 
 #: PyIceberg commits again by itself after a conflict, which would commit the state of before.
 _NO_RETRIES = {"commit.retry.num-retries": "0"}
-#: Each commit makes a file of metadata, which has all commits.
-_OF_NEW_TABLES = {"write.metadata.delete-after-commit.enabled": "true"}
+#: Of a new table: each commit makes a file of metadata, which has all commits.
+NEW_PROPERTIES = {"write.metadata.delete-after-commit.enabled": "true"}
 _MERGING = "commit.manifest-merge.enabled"
 
 
@@ -328,11 +329,38 @@ def _plain_type(kind: Any) -> Any:
     return pa.binary() if types.is_large_binary(kind) else kind
 
 
-def add_fields(transaction: Any, transforms: Sequence[Transform]) -> None:
-    """Partition the new table of a transaction."""
+def new_schema(schema: Any, transforms: Sequence[Transform]) -> tuple[Any, Any]:
+    """Return the schema and the partitioning of a new table; its catalog gives the fields other ids."""
+    from pyiceberg.io.pyarrow import pyarrow_to_schema
+    from pyiceberg.partitioning import PARTITION_FIELD_ID_START, PartitionField, PartitionSpec
     from pyiceberg.transforms import parse_transform
 
-    with transaction.update_spec() as update:
-        for transform in transforms:
-            number = "" if transform.number is None else f"[{transform.number}]"
-            update.add_field(transform.column, parse_transform(f"{transform.kind}{number}"), transform.name)
+    numbered = pyarrow_to_schema(_numbered(schema))
+    fields = []
+    for place, transform in enumerate(transforms):
+        number = "" if transform.number is None else f"[{transform.number}]"
+        source = numbered.find_field(transform.column).field_id
+        made = parse_transform(f"{transform.kind}{number}")
+        fields.append(PartitionField(source, PARTITION_FIELD_ID_START + place, made, transform.name))
+    return numbered, PartitionSpec(*fields)
+
+
+def _numbered(schema: Any) -> Any:
+    """Return an Arrow schema with an id for each field, also inside of structs."""
+    import pyarrow as pa
+
+    ids = count(1)
+
+    def with_id(field: Any) -> Any:
+        return field.with_type(inside(field.type)).with_metadata({"PARQUET:field_id": str(next(ids))})
+
+    def inside(kind: Any) -> Any:
+        if pa.types.is_struct(kind):
+            return pa.struct([with_id(field) for field in kind])
+        if pa.types.is_list(kind):
+            return pa.list_(with_id(kind.value_field))
+        if pa.types.is_map(kind):
+            return pa.map_(with_id(kind.key_field), with_id(kind.item_field))
+        return kind
+
+    return pa.schema([with_id(field) for field in schema])

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from logsegment._core import Finding
+from logsegment._core import Finding, decode
+from logsegment._options import ReadOptions
 from logsegment._registration import IoStats
 from logsegment._text import count
 from logsegment.export.commits import Commit
@@ -57,7 +58,8 @@ class Export:
         rows: Counter[Partition] = Counter()
         ranges: dict[Partition, OffsetRanges] = {}
         ends: dict[Partition, int] = {}
-        io_stats: Counter[str] = Counter()
+        # A run that reads nothing has all counters too.
+        io_stats: Counter[str] = Counter(decode(b"", ReadOptions(columns=())).io_stats)
         for result in results:
             rows.update(result.rows)
             ranges |= result.state.ranges
