@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from logsegment._convert import ConversionLoss, Converted, StoppedAt, convert, convert_array
     from logsegment._decode import BatchTable, batch_stream, batches, decode
     from logsegment._encode import CompressionPolicy, encode, encode_array
+    from logsegment._export.export import export
+    from logsegment._export.result import Export
     from logsegment._inspect import Field, Problem, inspect
     from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
     from logsegment._report import Report
@@ -63,8 +65,6 @@ if TYPE_CHECKING:
     from logsegment.analysis.train_dictionary import train_dictionary
     from logsegment.analysis.transactions import transactions
     from logsegment.analysis.validation import validate
-    from logsegment.export.export import export
-    from logsegment.export.result import Export
     from logsegment.log.log import Log
     from logsegment.log.reader import scan_transactions
     from logsegment.log.segment import Segment
@@ -94,8 +94,8 @@ _MODULES = {
     "logsegment.analysis.train_dictionary": ("train_dictionary",),
     "logsegment.analysis.transactions": ("transactions",),
     "logsegment.analysis.validation": ("validate",),
-    "logsegment.export.export": ("export",),
-    "logsegment.export.result": ("Export",),
+    "logsegment._export.export": ("export",),
+    "logsegment._export.result": ("Export",),
     "logsegment.log.log": ("Log",),
     "logsegment.log.reader": ("scan_transactions",),
     "logsegment.log.segment": ("Segment",),

@@ -20,7 +20,9 @@ class Exports:
     """Starts exports. The parent has no threads when it forks: it runs nothing itself."""
 
     def __init__(self, place: Path) -> None:
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(logsegment.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])}
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join([str(Path(logsegment.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+        }
         self._errors = (place / "exports.err").open("w+")
         command = [sys.executable, __file__]
         self._server = subprocess.Popen(

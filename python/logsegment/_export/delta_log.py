@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 from urllib.parse import unquote
 
-from logsegment.export.tables import FILE_NAME, KEY_COLUMNS
+from logsegment._export.tables import FILE_NAME, KEY_COLUMNS
 
 _LOG = "_delta_log"
 #: Longer texts have no bounds in the statistics.

@@ -10,11 +10,11 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 
 from logsegment._core import InternalError
-from logsegment.export.arrow_types import misfits, missing_fields, plain_rows
-from logsegment.export.delta_log import DeltaLog, statistics_of
-from logsegment.export.parquet import partition_path
-from logsegment.export.state import COMMIT, OFFSETS, ExportState
-from logsegment.export.tables import (
+from logsegment._export.arrow_types import misfits, missing_fields, plain_rows
+from logsegment._export.delta_log import DeltaLog, statistics_of
+from logsegment._export.parquet import partition_path
+from logsegment._export.state import COMMIT, OFFSETS, ExportState
+from logsegment._export.tables import (
     FILE_NAME,
     KEY_COLUMNS,
     CommitConflict,
@@ -28,7 +28,7 @@ from logsegment.export.tables import (
     WrittenFile,
     naming_table,
 )
-from logsegment.export.transforms import Transform
+from logsegment._export.transforms import Transform
 
 #: Features of writers that ask nothing of files that are only added.
 _FEATURES = frozenset(

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from logsegment._core import Finding, decode
+from logsegment._export.commits import Commit
+from logsegment._export.exporter import TableResult
+from logsegment._export.offset_ranges import OffsetRanges
+from logsegment._export.state import LostOffsets, Partition
 from logsegment._options import ReadOptions
 from logsegment._registration import IoStats
 from logsegment._text import count
-from logsegment.export.commits import Commit
-from logsegment.export.exporter import TableResult
-from logsegment.export.offset_ranges import OffsetRanges
-from logsegment.export.state import LostOffsets, Partition
 
 
 @dataclass(frozen=True)

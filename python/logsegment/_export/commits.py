@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from logsegment._core import Finding, InternalError
+from logsegment._export.log_reader import ReadChunk
+from logsegment._export.offset_ranges import OffsetRanges
+from logsegment._export.state import ExportState, LostOffsets, Partition
+from logsegment._export.tables import CommitConflict, LakeTable, LakeTableError, WrittenFile
 from logsegment._options import Isolation
-from logsegment.export.log_reader import ReadChunk
-from logsegment.export.offset_ranges import OffsetRanges
-from logsegment.export.state import ExportState, LostOffsets, Partition
-from logsegment.export.tables import CommitConflict, LakeTable, LakeTableError, WrittenFile
 
 T = TypeVar("T")
 #: How often a commit is tried, and the seconds of the first and of the longest wait between attempts.

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 from urllib.parse import unquote, urlparse
 
-from logsegment.export.catalogs import configured_catalog, embedded_catalog, given_table, iceberg_table
-from logsegment.export.delta import delta_table, given_delta_table
-from logsegment.export.parquet import ParquetDirectory
-from logsegment.export.tables import LakeTable, TargetOptions
+from logsegment._export.catalogs import configured_catalog, embedded_catalog, given_table, iceberg_table
+from logsegment._export.delta import delta_table, given_delta_table
+from logsegment._export.parquet import ParquetDirectory
+from logsegment._export.tables import LakeTable, TargetOptions
 
 #: The place of the topic in a target.
 TOPIC = "{topic}"

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from logsegment._core import Finding, RecordBatchError, SegmentFile, SegmentLookup, batch_stream
+from logsegment._export.offset_ranges import OffsetRanges
+from logsegment._export.state import LostOffsets, Partition
 from logsegment._options import EVERY_FORMAT, ReadOptions
 from logsegment._report import is_damage, is_unreadable
 from logsegment._validate import error_of
-from logsegment.export.offset_ranges import OffsetRanges
-from logsegment.export.state import LostOffsets, Partition
 
 #: Rules of values that could not be decoded. Their records are read, with null.
 _OF_VALUES = ("SCH-", "INT-")

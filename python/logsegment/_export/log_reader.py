@@ -20,12 +20,12 @@ from logsegment._core import (
     decode_files,
 )
 from logsegment._decode import with_findings
+from logsegment._export.gaps import LostPlaces, RowCheck, is_cleaned, rows_within
+from logsegment._export.offset_ranges import NO_END, OffsetRanges
+from logsegment._export.state import LostOffsets, Partition, ranges_of
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment._report import TORN
-from logsegment.export.gaps import LostPlaces, RowCheck, is_cleaned, rows_within
-from logsegment.export.offset_ranges import NO_END, OffsetRanges
-from logsegment.export.state import LostOffsets, Partition, ranges_of
 from logsegment.log.log_end import GrowingLog
 
 #: Columns that a read of an export needs besides those of the table.

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from logsegment._core import InternalError
-from logsegment.export.state import ExportState, Partition
-from logsegment.export.transforms import Transform
+from logsegment._export.state import ExportState, Partition
+from logsegment._export.transforms import Transform
 
 #: Values of the fields of a partitioning, as Iceberg stores them.
 PartitionValues: TypeAlias = tuple[Any, ...]

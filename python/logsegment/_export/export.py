@@ -10,6 +10,14 @@ from typing import Any, Unpack
 
 from logsegment._core import Finding, FoundSegments, SegmentFile
 from logsegment._decode import decoded, ensure_topic_names
+from logsegment._export.arrow_types import lake_schema
+from logsegment._export.commits import persistently
+from logsegment._export.exporter import ExportOptions, OnCommit, TableExport, TableResult
+from logsegment._export.log_reader import ExportedPartition, ReadBounds
+from logsegment._export.result import Export
+from logsegment._export.tables import LakeTable, TablePlan, TargetOptions
+from logsegment._export.targets import tables_by_topic
+from logsegment._export.transforms import BY_DAY, transforms_of
 from logsegment._options import (
     COLUMNS,
     EntryKeywords,
@@ -30,13 +38,6 @@ from logsegment._options import (
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import listed
 from logsegment._typed_values import planned
-from logsegment.export.arrow_types import lake_schema
-from logsegment.export.exporter import ExportOptions, OnCommit, TableExport, TableResult
-from logsegment.export.log_reader import ExportedPartition, ReadBounds
-from logsegment.export.result import Export
-from logsegment.export.tables import LakeTable, TablePlan, TargetOptions
-from logsegment.export.targets import tables_by_topic
-from logsegment.export.transforms import BY_DAY, transforms_of
 from logsegment.log.log import Log
 from logsegment.segment_files.discovery import Paths, Topics, is_gap
 
@@ -229,7 +230,8 @@ def _prepared(table: LakeTable, sources: Sequence[ExportedPartition], how: Expor
     with decoded(b"", replace(read, topic=sources[0].partition[0], isolation="read_uncommitted")) as nothing:
         schema = lake_schema(pa.schema(nothing.schema), names, has_times=table.has_times)
     transforms = transforms_of(shape.partition_by, names)
-    table.prepare(TablePlan(schema, transforms, shape.partition_by == BY_DAY, shape.evolve))
+    plan = TablePlan(schema, transforms, shape.partition_by == BY_DAY, shape.evolve)
+    persistently(lambda: table.prepare(plan))
     return replace(how, read=read)
 
 

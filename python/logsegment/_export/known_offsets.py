@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from logsegment.export.offset_ranges import OffsetRanges
-from logsegment.export.state import ExportState, Partition
-from logsegment.export.tables import KEY_COLUMNS, LakeTable, LakeTableError
+from logsegment._export.offset_ranges import OffsetRanges
+from logsegment._export.state import ExportState, Partition
+from logsegment._export.tables import KEY_COLUMNS, LakeTable, LakeTableError
 
 
 class KnownOffsets:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeAlias
 
+from logsegment._export.offset_ranges import NO_END, OffsetRanges
 from logsegment._options import Isolation, ensure_one_of
-from logsegment.export.offset_ranges import NO_END, OffsetRanges
 
 #: Topic and number of a partition.
 Partition: TypeAlias = tuple[str, int]

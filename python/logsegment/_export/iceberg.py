@@ -8,9 +8,9 @@ from itertools import count
 from typing import Any
 
 from logsegment._core import InternalError
-from logsegment.export.arrow_types import misfits, missing_fields
-from logsegment.export.state import COMMIT, OFFSETS, ExportState
-from logsegment.export.tables import (
+from logsegment._export.arrow_types import misfits, missing_fields
+from logsegment._export.state import COMMIT, OFFSETS, ExportState
+from logsegment._export.tables import (
     FILE_NAME,
     KEY_COLUMNS,
     CommitConflict,
@@ -22,7 +22,7 @@ from logsegment.export.tables import (
     WrittenFile,
     naming_table,
 )
-from logsegment.export.transforms import Transform
+from logsegment._export.transforms import Transform
 
 #: PyIceberg commits again by itself after a conflict, which would commit the state of before.
 _NO_RETRIES = {"commit.retry.num-retries": "0"}
@@ -52,10 +52,10 @@ class IcebergTable(LakeTable):
 
         with naming_table(self.name):
             try:
-                self.refresh()
+                self._load_newest()
             except NoSuchTableError:
                 self._create(plan.schema, plan.transforms)
-                self.refresh()
+                self._load_newest()
             self._ensure_fits(plan.schema, evolve=plan.evolve)
             fields = self._table.spec().fields
             own = tuple(map(self._transform, fields))
@@ -70,6 +70,10 @@ class IcebergTable(LakeTable):
 
     def refresh(self) -> None:
         """Load the newest version of the table."""
+        with naming_table(self.name):
+            self._load_newest()
+
+    def _load_newest(self) -> None:
         table = self._load()
         table.metadata = table.metadata.model_copy(update={"properties": table.metadata.properties | _NO_RETRIES})
         self._table = table

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from logsegment._export.state import ExportState
+from logsegment._export.tables import LakeTable, PartitionValues, RowRange, TableColumns, TablePlan, WrittenFile
+from logsegment._export.transforms import Transform
 from logsegment._output import local_path, output_directory
-from logsegment.export.state import ExportState
-from logsegment.export.tables import LakeTable, PartitionValues, RowRange, TableColumns, TablePlan, WrittenFile
-from logsegment.export.transforms import Transform
 
 #: The value of null in the name of a directory, as Hive has it.
 NULL = "__HIVE_DEFAULT_PARTITION__"

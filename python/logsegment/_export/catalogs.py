@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from logsegment.export.iceberg import NEW_PROPERTIES, IcebergTable, new_schema
-from logsegment.export.tables import LakeTable, LakeTableError, TargetOptions, naming_table
-from logsegment.export.transforms import Transform
+from logsegment._export.iceberg import NEW_PROPERTIES, IcebergTable, new_schema
+from logsegment._export.tables import LakeTable, LakeTableError, TargetOptions, naming_table
+from logsegment._export.transforms import Transform
 
 #: How often a catalog is opened: two runs may create its tables at the same time.
 _ATTEMPTS = 5

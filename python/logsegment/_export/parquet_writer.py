@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
-from logsegment.export.arrow_types import conformed, nested_column
-from logsegment.export.tables import LakeTable, PartitionValues, WrittenFile
+from logsegment._export.arrow_types import conformed, nested_column
+from logsegment._export.tables import LakeTable, PartitionValues, WrittenFile
 
 #: Files that are open at the same time at most.
 MOST_OPEN = 32

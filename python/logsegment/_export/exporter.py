@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from logsegment._core import Finding
+from logsegment._export.commits import Commit, Committer, Overtaken, Pending
+from logsegment._export.known_offsets import KnownOffsets
+from logsegment._export.log_reader import NEEDED, ExportedPartition, MissingRecords, ReadBounds
+from logsegment._export.parquet_writer import PartitionedWriter
+from logsegment._export.state import ExportState, Partition
+from logsegment._export.tables import LakeTable
 from logsegment._options import ReadOptions
-from logsegment.export.commits import Commit, Committer, Overtaken, Pending
-from logsegment.export.known_offsets import KnownOffsets
-from logsegment.export.log_reader import NEEDED, ExportedPartition, MissingRecords, ReadBounds
-from logsegment.export.parquet_writer import PartitionedWriter
-from logsegment.export.state import ExportState, Partition
-from logsegment.export.tables import LakeTable
 
 #: Called with each commit.
 OnCommit: TypeAlias = Callable[[Commit], None]
