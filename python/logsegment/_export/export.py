@@ -39,7 +39,7 @@ from logsegment._storage import Keys, StorageOptions
 from logsegment._text import listed
 from logsegment._typed_values import planned
 from logsegment.log.log import Log
-from logsegment.segment_files.discovery import Paths, Topics, is_gap
+from logsegment.segment_files.discovery import Paths, Topics, is_gap, is_noted
 
 #: The least memory of an export: the libraries alone take half of it.
 LEAST_MEMORY = 256 << 20
@@ -214,7 +214,7 @@ def _exported(log: Log, to: Any, how: ExportOptions, shape: _Shape, options: Tar
             results.append(TableExport(table, own, _prepared(table, own, how, shape)).run())
             removed += _cleaned(table, shape.clean_seconds)
     deleted = FoundSegments(log._files).deleted_records(how.bounds.start_offset)
-    return Export.of(results, [*log._log_start_findings, *deleted], removed)
+    return Export.of(results, [*filter(is_noted, log.left_out), *log._log_start_findings, *deleted], removed)
 
 
 def _prepared(table: LakeTable, sources: Sequence[ExportedPartition], how: ExportOptions, shape: _Shape) -> ExportOptions:

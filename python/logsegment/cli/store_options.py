@@ -69,11 +69,22 @@ def keyed_path(ctx: click.Context, param: click.Parameter, path: str) -> str:
 
 
 def _kept_storage(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> None:
+    try:
+        ctx.meta[_STORAGE] = settings_of(given)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from None
+
+
+def settings_of(given: tuple[str, ...]) -> dict[str, str]:
+    """Return settings by their keys.
+
+    Raises:
+        ValueError: if a setting is not KEY=VALUE; the text does not show it, since it may be a secret.
+    """
     pairs = [setting.partition("=") for setting in given]
     if any(not name or not mark for name, mark, _ in pairs):
-        # The text may be a secret.
-        raise click.BadParameter("an option is KEY=VALUE, such as aws_region=eu-west-1", ctx, param)
-    ctx.meta[_STORAGE] = {name: value for name, _, value in pairs}
+        raise ValueError("an option is KEY=VALUE, such as aws_region=eu-west-1")
+    return {name: value for name, _, value in pairs}
 
 
 def _kept_layout(ctx: click.Context, param: click.Parameter, given: str | None) -> None:
