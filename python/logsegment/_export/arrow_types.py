@@ -7,6 +7,8 @@ from typing import Any
 
 #: Types that tables do not have, by their names in Arrow, with those that hold the same values.
 _WIDER = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32", "uint32": "int64", "halffloat": "float32"}
+#: Digits of a decimal of a table.
+_MOST_DIGITS = 38
 #: Numbers that fit others without loss.
 _FITTING = {("int32", "int64"), ("float", "double"), ("int32", "double")}
 
@@ -14,7 +16,8 @@ _FITTING = {("int32", "int64"), ("float", "double"), ("int32", "double")}
 def lake_type(kind: Any, *, has_times: bool = True) -> Any:
     """Return the type of a table for an Arrow type; all fields are optional.
 
-    Numbers without a sign become wider ones, times of a day microseconds, timestamps microseconds, dictionaries their values.
+    Numbers without a sign become wider ones, times of a day and timestamps microseconds, and dictionaries their values. Decimals of more
+    than 38 digits become text, and a struct without fields becomes true.
 
     Args:
         kind: the Arrow type.
@@ -23,7 +26,7 @@ def lake_type(kind: Any, *, has_times: bool = True) -> Any:
     import pyarrow as pa
 
     types = pa.types
-    if types.is_struct(kind):
+    if types.is_struct(kind) and kind.num_fields:
         return pa.struct([pa.field(field.name, lake_type(field.type, has_times=has_times)) for field in kind])
     if types.is_map(kind):
         return pa.map_(lake_type(kind.key_type, has_times=has_times), lake_type(kind.item_type, has_times=has_times))
@@ -44,6 +47,10 @@ def _leaf_type(kind: Any) -> Any:
     types = pa.types
     if types.is_uint64(kind):
         return pa.decimal128(20, 0)
+    if types.is_struct(kind):
+        return pa.bool_()
+    if types.is_decimal256(kind):
+        return pa.decimal128(kind.precision, kind.scale) if kind.precision <= _MOST_DIGITS else pa.string()
     if types.is_large_string(kind) or types.is_string_view(kind) or types.is_null(kind):
         return pa.string()
     if types.is_large_binary(kind) or types.is_binary_view(kind):
@@ -164,6 +171,8 @@ def _as_type(array: Any, kind: Any) -> Any:
     types = pa.types
     if array.type.equals(kind):
         return array
+    if types.is_struct(array.type) and types.is_boolean(kind):
+        return pc.if_else(array.is_valid(), True, pa.scalar(None, pa.bool_()))
     if types.is_struct(kind) and types.is_struct(array.type):
         members = [_member(array, field) for field in kind]
         return pa.StructArray.from_arrays(members, fields=list(kind), mask=array.is_null())

@@ -172,6 +172,8 @@ def export(
     where: dict[str, Any] = {"topic": topic, "partition": partition, "replica": replica, "storage_options": storage_options}
     where |= {"decryption_keys": decryption_keys, "layout": layout, "log_start_offset": log_start_offset}
     log = _log_of(source, {name: value for name, value in where.items() if value is not None})
+    if isinstance(partition_by, str):
+        raise TypeError(f'partition_by must be a sequence of transforms, not one string; write partition_by=["{partition_by}"]')
     shape = _Shape(tuple(partition_by), evolve, clean_hours * 3600 if clean else None)
     return _exported(log, to, how, shape, _target_options(to, target_options, storage_options))
 

@@ -147,11 +147,8 @@ def transforms_of(partition_by: Sequence[str], columns: Sequence[str]) -> tuple[
     """Parse the argument `partition_by` for a table with these columns. Without a timestamp, the default partitions by nothing.
 
     Raises:
-        TypeError: if it is one string.
         ValueError: if a text is not a transform, names an unknown column, or two fields have one name.
     """
-    if isinstance(partition_by, str):
-        raise TypeError(f'partition_by must be a sequence of transforms, not one string; write partition_by=["{partition_by}"]')
     if tuple(partition_by) == BY_DAY and "timestamp" not in columns:
         return ()
     found = tuple(map(Transform.of, partition_by))
