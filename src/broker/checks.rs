@@ -1,8 +1,9 @@
 //! What a broker holds produced batches and records against (VAL-2 to VAL-16).
 
-use super::append::{AppendOptions, Entry};
+use super::entries::Entry;
+use super::options::AppendOptions;
 use super::origin::AppendOrigin;
-use super::refused;
+use super::refusal::refused;
 use crate::compat::KafkaError;
 use crate::compat::error_codes::{
     INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE, UNSUPPORTED_COMPRESSION_TYPE, UNSUPPORTED_FOR_MESSAGE_FORMAT,

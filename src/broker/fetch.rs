@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
-use super::append::{Entry, entries};
-use super::refused;
+use super::entries::{Entry, entries};
+use super::refusal::refused;
 use crate::compat::error_codes::{UNSUPPORTED_COMPRESSION_TYPE, UNSUPPORTED_VERSION};
 use crate::compat::{Api, Release, unserved, verdict};
 use crate::convert::{ConvertOptions, Converter};

@@ -1,10 +1,11 @@
 //! Batches that have their offsets (`UnifiedLog.appendAsFollower`, and a Raft leader's append): nothing in them changes and nothing is
 //! decompressed. Only where they go, whose they are and the producers' state are looked at.
 
-use super::append::{AppendOptions, Appended, Entry};
+use super::entries::Entry;
+use super::options::{AppendOptions, Appended};
 use super::origin::AppendOrigin;
 use super::producers::ProducerState;
-use super::refused;
+use super::refusal::refused;
 use crate::compat::error_codes::UNKNOWN_SERVER_ERROR;
 use crate::error::Result;
 use crate::model::batch::NO_PARTITION_LEADER_EPOCH;

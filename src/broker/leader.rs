@@ -1,13 +1,14 @@
 //! What a leader makes of records that come without offsets (`LogValidator` in Kafka's storage module): in place where nothing but offsets and
 //! times changes, else written anew.
 
-use super::append::{AppendOptions, Appended, Entry};
 use super::checks::{ensure_alone, ensure_batch, ensure_codec, ensure_size, source_compression};
+use super::entries::Entry;
 use super::header_updates::{set_last_offset, set_leader_epoch, set_max_timestamp};
+use super::options::{AppendOptions, Appended};
 use super::origin::AppendOrigin;
 use super::producers::ProducerState;
 use super::records::{Look, Looked};
-use super::refused;
+use super::refusal::refused;
 use crate::codec::{Compression, Compressor};
 use crate::compat::error_codes::UNKNOWN_SERVER_ERROR;
 use crate::decode::{CodecOptions, DecodeOptions, Decoder};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::origin::AppendOrigin;
-use super::refused;
+use super::refusal::refused;
 use crate::compat::error_codes::{INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER};
 use crate::error::Result;
 use crate::model::BatchHeader;

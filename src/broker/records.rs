@@ -1,7 +1,7 @@
 //! Compares the records of an entry that is appended with the rules.
 
-use super::append::AppendOptions;
 use super::checks::{RecordErrors, Seen};
+use super::options::AppendOptions;
 use crate::decode::Opened;
 use crate::error::Result;
 use crate::model::timestamp::NO_TIMESTAMP;

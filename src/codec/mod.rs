@@ -5,6 +5,7 @@
 //! A length in the stream is a claim: storage follows the bytes that are there, never the claim alone.
 
 mod compress;
+mod error;
 mod finding;
 pub mod gzip;
 pub mod lz4;
@@ -21,9 +22,7 @@ pub use lz4::{ChecksumForm, EntryLen, FoundChecksum, HeaderChecksum, NO_ENTRIES,
 pub use output::{Decompressed, SLACK};
 pub use plugin::{CodecTable, Memory, NativeCodec, Place, PluginCodecs, PluginOutput, Plugins};
 
-use std::borrow::Cow;
-
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::limits::Budget;
 use output::Output;
 
@@ -135,17 +134,6 @@ impl Decompressor {
             Codec::Zstd => self.zstd.decompress(input, output, findings),
         }
     }
-}
-
-/// Returns the error of a corrupt stream.
-#[cold]
-fn bad(codec: &'static str, rule: &'static str, problem: impl Into<Cow<'static, str>>) -> Error {
-    ErrorKind::Codec { rule, codec, problem: problem.into() }.into()
-}
-
-/// Returns a 32-bit length as `usize`.
-fn to_len(length: u32) -> usize {
-    usize::try_from(length).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::batch_columns::{BatchColumns, batch_fields};
-use super::stream::{BatchSource, RUN_LEN, StreamOptions, leave_out, runs_of, step_over, tail_finding};
+use super::batch_source::BatchSource;
+use super::run_pieces::{RUN_LEN, leave_out, runs_of, step_over, tail_finding};
+use super::stream_options::StreamOptions;
 use crate::decode::{DecodeOptions, Decoder, Stats, checksummed, parse_header, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, step};

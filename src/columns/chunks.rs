@@ -6,8 +6,9 @@ use bytes::Bytes;
 
 use super::binary::BytesColumn;
 use super::records::RecordColumns;
+use super::run_pieces::step_over;
 use super::schema::Column;
-use super::stream::{OnError, StreamOptions, step_over};
+use super::stream_options::{OnError, StreamOptions};
 use crate::decode::{Bundle, Decoder, MOST_AHEAD, Opened, RecordsSource, Stats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Run, Step, step};

@@ -18,7 +18,7 @@ use super::record_metadata::RecordMetadata;
 use super::schema::{Column, Projection};
 use crate::decode::{DecodeOptions, Opened, RecordFilter, RecordsSource};
 use crate::error::Result;
-use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section, TimestampType};
+use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section};
 use crate::validate::Finding;
 use crate::wire::prefetch::Ahead;
 
@@ -307,10 +307,4 @@ impl<B: BytesColumn> Sink<'_, B> {
             headers.truncate(self.row);
         }
     }
-}
-
-/// The id of a timestamp type, for the column `timestampType`.
-pub(super) fn timestamp_type_id(header: &BatchHeader) -> i32 {
-    let timestamp_type: TimestampType = header.timestamp_type();
-    timestamp_type.id()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::stream::BatchSource;
+use super::batch_source::BatchSource;
 use super::value_notes::ValueNotes;
 use crate::decode::Stats;
 use crate::error::Result;

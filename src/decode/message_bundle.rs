@@ -1,6 +1,7 @@
 //! Uncompressed messages that are opened together: a message alone is small, and opening it costs more than its record.
 
-use super::entry::{Decoder, Opened, RecordsSource};
+use super::decoder::Decoder;
+use super::opened::{Opened, RecordsSource};
 use super::{messages, v07};
 use crate::error::Result;
 use crate::framing::{Frame, Step, step};

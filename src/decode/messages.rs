@@ -1,10 +1,11 @@
 //! Message sets of magic 0 and 1: uncompressed messages, and wrappers, whose inner messages tell its base offset.
 
-use super::entry::{Decoder, Opened, RecordsSource};
+use super::decoder::Decoder;
+use super::message_codec::codec_of_wrapper;
+use super::opened::{Opened, RecordsSource};
 use super::record_filter::Wanted;
-use super::walk::entry_len;
 use super::{Walk, header};
-use crate::codec::{Codec, CodecFinding, HeaderChecksum};
+use crate::codec::{Codec, CodecFinding};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v0_v1::parse::{self, Message};
 use crate::format::v0_v1::records::{self, Scan};
@@ -75,7 +76,7 @@ impl Decoder {
         message: &Message,
         findings: Option<&mut Vec<CodecFinding>>,
     ) -> Result<Opened> {
-        let codec = codec_of(header)?;
+        let codec = codec_of_wrapper(header)?;
         let compressed = message.value(frame.bytes).ok_or_else(|| {
             Error::from(ErrorKind::Invalid { rule: "L8-22", what: "the value of a compressed message is null" }).in_field("value")
         })?;
@@ -118,24 +119,4 @@ fn absolute_base(header: &BatchHeader, scan: &Scan) -> Result<i64> {
         return Err(Error::from(ErrorKind::Invalid { rule: "L8-27", what }).in_field("offset"));
     }
     Ok(wrapper.wrapping_sub(scan.last_offset))
-}
-
-/// The codec of a wrapper (L8-4, L8-34).
-///
-/// # Errors
-/// `Invalid` for zstd, `UnknownCompression` for codecs that no release knows.
-pub(super) fn codec_of(header: &BatchHeader) -> Result<Codec> {
-    let accepted = if header.format == RecordFormat::V0 { HeaderChecksum::Any } else { HeaderChecksum::Correct };
-    match header.compression() {
-        CompressionType::Gzip => Ok(Codec::Gzip),
-        CompressionType::Snappy => Ok(Codec::Snappy),
-        CompressionType::Lz4 => Ok(Codec::Lz4(accepted, entry_len(header))),
-        CompressionType::None | CompressionType::Zstd => {
-            let zstd = ErrorKind::Invalid { rule: "L8-34", what: "zstd is not allowed before magic 2" };
-            Err(Error::from(zstd).in_field("attributes"))
-        }
-        unknown @ (CompressionType::Plugin(_) | CompressionType::Unknown(_)) => {
-            Err(Error::from(ErrorKind::UnknownCompression { rule: "L8-4", id: unknown.id() }).in_field("attributes"))
-        }
-    }
 }

@@ -1,14 +1,16 @@
 //! Kafka 0.7: uncompressed messages, and compressed ones, which may hold compressed ones again (L7-16, L7-17).
 
-use super::entry::{Decoder, Opened, RecordsSource};
+use super::decoder::Decoder;
+use super::message_codec::codec_of_v07;
+use super::opened::{Opened, RecordsSource};
 use super::{Walk, header};
-use crate::codec::{Codec, CodecFinding, Decompressed, FoundChecksum, HeaderChecksum, NO_ENTRIES, is_lz4_frame};
-use crate::error::{Error, ErrorKind, Result};
+use crate::codec::{Codec, CodecFinding, Decompressed, FoundChecksum};
+use crate::error::Result;
 use crate::format::v07::parse::Message;
 use crate::format::v07::records::{self, Entries};
 use crate::framing::Frame;
 use crate::limits::Budget;
-use crate::model::{BatchHeader, CompressionType};
+use crate::model::BatchHeader;
 use crate::wire::as_u64;
 
 impl Decoder {
@@ -36,7 +38,7 @@ impl Decoder {
         }
         let budget = Budget::for_entry(&self.options.limits, message.payload(frame.bytes).len());
         let mut findings = findings;
-        let codec = codec_of(&message, frame.bytes)?;
+        let codec = codec_of_v07(&message, frame.bytes)?;
         let before = findings.as_ref().map_or(0, |findings| findings.len());
         self.decompress(codec, message.payload(frame.bytes), findings.as_deref_mut())?;
         let count = match self.look_through()? {
@@ -100,7 +102,7 @@ impl Decoder {
                 continue;
             }
             self.options.limits.ensure_nesting(depth + 1)?;
-            let codec = codec_of(&message, entry)?;
+            let codec = codec_of_v07(&message, entry)?;
             let mut inner = Decompressed::default();
             self.decompress_into(codec, message.payload(entry), &mut inner, &budget.after(flat.spent))?;
             flat.spent += inner.len();
@@ -133,22 +135,6 @@ fn opened(header: &BatchHeader, records_source: RecordsSource, count: usize, wal
 /// The records of so many messages that follow each other.
 pub(super) fn walk_of_uncompressed(count: usize) -> Walk {
     Walk::V07(records::Walk::of_uncompressed(count))
-}
-
-/// The codec of a compressed message (L7-5). No release of 0.7 knows codec 3: it is LZ4 where a checksum proves the payload, and this is a
-/// frame of LZ4, with either header checksum.
-///
-/// # Errors
-/// `UnknownCompression` for other payloads of codec 3.
-pub(super) fn codec_of(message: &Message, entry: &[u8]) -> Result<Codec> {
-    match CompressionType::from_id(message.attributes & 0x03) {
-        CompressionType::Gzip => Ok(Codec::Gzip),
-        CompressionType::Snappy => Ok(Codec::Snappy),
-        CompressionType::Lz4 if is_lz4_frame(message.payload(entry)) && message.verify(entry).is_ok() => {
-            Ok(Codec::Lz4(HeaderChecksum::Any, NO_ENTRIES))
-        }
-        _ => Err(Error::from(ErrorKind::UnknownCompression { rule: "L7-5", id: 3 }).in_field("attributes")),
-    }
 }
 
 /// Adds that codec 3 was read as LZ4 to the findings of a message, which begin at `before`; both header checksums are good here.

@@ -2,24 +2,15 @@
 
 use super::decompress::Decompression;
 use super::field_writer::FieldWriter;
-use super::{Stretch, Wanted, meaning, record};
+use super::options::Wanted;
+use super::record::Base;
+use super::{Stretch, meaning, record};
 use crate::error::plural;
 use crate::format::v2::layout::{self, BATCH_FIELDS};
 use crate::format::v3;
 use crate::model::{BatchHeader, CompressionType, RecordFormat};
 use crate::validate::Depth;
 use crate::wire::{Field, checksum};
-
-/// What the records of a batch are read by.
-#[derive(Clone, Copy)]
-pub(super) struct Base {
-    pub(super) offset: i128,
-    pub(super) timestamp: i128,
-    pub(super) is_append_time: bool,
-    pub(super) is_control: bool,
-    pub(super) count: i128,
-    pub(super) has_attributes: bool,
-}
 
 /// The numbers of a header; 0 for those that are cut off.
 struct Numbers(Vec<(&'static str, i128)>);

@@ -2,9 +2,10 @@
 
 use bytes::Bytes;
 
-use super::field_writer::{Areas, FieldWriter};
+use super::codecs;
+use super::field_writer::{Areas, FieldWriter, owned};
 use super::node::{Mark, Node};
-use super::{Wanted, area_name, codecs, owned};
+use super::options::Wanted;
 use crate::codec::{Codec, Decompressed, Decompressor, HeaderChecksum, Memory, Place, PluginOutput};
 use crate::decode::entry_len;
 use crate::error::{Error, ErrorKind, Result, plural};
@@ -159,4 +160,9 @@ fn owned_bytes(buffer: Decompressed) -> Bytes {
 
 fn number(len: usize) -> i128 {
     i128::try_from(len).unwrap_or(i128::MAX)
+}
+
+/// Returns the name of a codec with the name of the compressed field.
+fn area_name(what: &str, codec: CompressionType) -> String {
+    format!("{what}, decompressed from {}", codec.name())
 }

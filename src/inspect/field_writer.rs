@@ -255,3 +255,8 @@ impl<'a> FieldWriter<'a> {
         if matches!(kind, Kind::Varlong | Kind::UnsignedVarlong) { MAX_VARLONG_LEN } else { MAX_VARINT_LEN }
     }
 }
+
+/// Bytes of memory of their own, so that a tree does not keep a whole source alive.
+pub(super) fn owned(bytes: &[u8]) -> Bytes {
+    Bytes::copy_from_slice(bytes)
+}

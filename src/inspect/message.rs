@@ -2,7 +2,8 @@
 
 use super::decompress::Decompression;
 use super::field_writer::FieldWriter;
-use super::{Wanted, meaning};
+use super::meaning;
+use super::options::Wanted;
 use crate::error::plural;
 use crate::format::v0_v1::layout;
 use crate::format::v0_v1::records::Scan;

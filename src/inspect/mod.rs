@@ -13,31 +13,22 @@ mod marks;
 mod meaning;
 mod message;
 mod node;
+mod options;
 mod record;
 
 pub use entry::{Stretch, find, skip, take};
 pub use node::{Area, Mark, Node, Value};
-
-use bytes::Bytes;
+pub use options::Shown;
 
 use crate::decode::DecodeOptions;
 use crate::error::Result;
 use crate::format::{v0_v1, v07};
 use crate::framing::LOG_OVERHEAD;
-use crate::model::{CompressionType, RecordFormat};
-use crate::validate::Depth;
+use crate::model::RecordFormat;
 use crate::wire::{Field, Kind};
 use decompress::Decompression;
 use field_writer::{Areas, FieldWriter};
-
-/// What is shown of an entry.
-#[derive(Clone, Debug)]
-pub struct Shown {
-    /// `Headers`: the fields of the header. `Metadata`: also the frames of the codec. `Full`: also the records, decompressed.
-    pub depth: Depth,
-    /// Records that are shown one by one.
-    pub records: usize,
-}
+use options::Wanted;
 
 /// An entry as a tree.
 #[derive(Clone, Debug)]
@@ -46,18 +37,6 @@ pub struct Inspection {
     pub root: Node,
     /// The bytes in which positions count; the first are those of the input.
     pub areas: Vec<Area>,
-}
-
-/// The context of all parts of an inspection.
-struct Wanted<'a> {
-    options: &'a DecodeOptions,
-    shown: &'a Shown,
-}
-
-impl Wanted<'_> {
-    fn is_deep(&self) -> bool {
-        self.shown.depth == Depth::Full
-    }
 }
 
 /// Shows a stretch of bytes as an entry, with marks for unreadable parts.
@@ -117,14 +96,4 @@ fn unknown(writer: &mut FieldWriter<'_>, is_v07: bool) {
     }
     writer.rest("unknown");
     writer.note("no fields are known after this magic");
-}
-
-/// Returns the name of a codec with the name of the compressed field.
-fn area_name(what: &str, codec: CompressionType) -> String {
-    format!("{what}, decompressed from {}", codec.name())
-}
-
-/// Bytes of memory of their own, so that a tree does not keep a whole source alive.
-fn owned(bytes: &[u8]) -> Bytes {
-    Bytes::copy_from_slice(bytes)
 }

@@ -2,12 +2,23 @@
 
 use bytes::Bytes;
 
-use super::batch::Base;
-use super::field_writer::FieldWriter;
-use super::{Wanted, control, meaning};
+use super::field_writer::{FieldWriter, owned};
+use super::options::Wanted;
+use super::{control, meaning};
 use crate::error::plural;
 use crate::format::v2::layout::{HEADER_FIELDS, RECORD_FIELDS};
 use crate::wire::{Field, Kind};
+
+/// What the records of a batch are read by.
+#[derive(Clone, Copy)]
+pub(super) struct Base {
+    pub(super) offset: i128,
+    pub(super) timestamp: i128,
+    pub(super) is_append_time: bool,
+    pub(super) is_control: bool,
+    pub(super) count: i128,
+    pub(super) has_attributes: bool,
+}
 
 /// Writes the first records one by one, and the others as one field.
 pub(super) fn write_all(writer: &mut FieldWriter<'_>, base: Base, wanted: &Wanted<'_>) {
@@ -129,7 +140,7 @@ enum Part<'a> {
 fn write_data(writer: &mut FieldWriter<'_>, field: Field, len: i128, part: Option<Part<'_>>) -> Option<Bytes> {
     let here = usize::try_from(len).ok().filter(|len| *len > 0 && *len <= writer.left().len());
     let (Some(part), Some(len)) = (part, here) else { return writer.data(field.name, len) };
-    let bytes = super::owned(writer.left().get(..len).unwrap_or_default());
+    let bytes = owned(writer.left().get(..len).unwrap_or_default());
     writer.group_of(field.name, len, |inner| match part {
         Part::Key => control::write_key(inner),
         Part::Value(key) => control::write_value(inner, key.map(|key| &key[..])),

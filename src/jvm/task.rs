@@ -1,19 +1,18 @@
 //! The data of a task: bytes that Python wrote go in, what is read comes out. `logsegment.spark.jvm.tasks` writes them.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
-
 use crate::codec::Plugins;
-use crate::columns::{BinaryKind, OnError, Projection, StreamOptions, stream};
+use crate::columns::{BinaryKind, OnError, Projection, StreamOptions, schema_of};
 use crate::decode::{DecodeOptions, Isolation, OffsetRange, Transactions, Unreadable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::jvm::fields::{Fields, NONE};
+use crate::jvm::mode::Mode;
 use crate::jvm::note::Note;
 use crate::jvm::outputs::Outputs;
-use crate::jvm::share::Share;
+use crate::jvm::part::{Part, SegmentBytes, Share};
+use crate::jvm::query::Query;
 use crate::jvm::value_schemas::ValueSchemas;
 use crate::limits::Limits;
 use crate::model::Formats;
@@ -29,71 +28,6 @@ pub struct Task {
     pub parts: Vec<Part>,
 }
 
-/// What the tasks of a query share.
-pub struct Query {
-    /// What follows an error about damage: the option that skips it.
-    pub hint: String,
-    /// How records are decoded.
-    pub options: StreamOptions,
-    /// What to do at damage.
-    pub mode: Mode,
-    /// A file that is gone or was cut ends the query.
-    pub fails_on_data_loss: bool,
-    /// The columns that Spark gets.
-    pub outputs: Outputs,
-    /// How keys and values are decoded, if the columns need it.
-    pub typed: Option<TypedOptions>,
-    /// The columns that are decoded.
-    pub schema: SchemaRef,
-}
-
-/// Spark's modes at damage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// FAILFAST: end with the error.
-    Fail,
-    /// PERMISSIVE: continue, with a row for each skipped place if the read has the corrupt column.
-    Report,
-    /// DROPMALFORMED: continue.
-    Drop,
-}
-
-/// Bytes of a segment, and how they are read.
-pub struct Part {
-    /// The bytes.
-    pub bytes: SegmentBytes,
-    /// The name of its topic, as all its records have it.
-    pub topic: Option<String>,
-    /// The number of its partition.
-    pub partition: Option<i32>,
-    /// The part of its damage that this task reports.
-    pub share: Share,
-    /// What the driver knows of the file.
-    pub finding: Option<Note>,
-    wanted: OffsetRange,
-    shared: OffsetRange,
-    times: Option<TimeRange>,
-    is_tail_strict: bool,
-    isolation: Isolation,
-}
-
-/// Bytes of a file.
-#[derive(Clone, Debug)]
-pub struct SegmentBytes {
-    /// The file.
-    pub path: PathBuf,
-    /// First byte.
-    pub start: u64,
-    /// Byte after the last one; `None` for the end of the file.
-    pub end: Option<u64>,
-    /// The offsets that the batches may hold.
-    pub offsets: OffsetRange,
-    /// The first offset of the next segment.
-    pub next_offset: Option<i64>,
-    /// The range ends where another entry of the file begins.
-    pub is_inner: bool,
-}
-
 impl Task {
     /// Parse a task: the columns and the most rows, which Java writes, then what Python wrote.
     ///
@@ -106,43 +40,6 @@ impl Task {
             _ => ErrorKind::Internal { what: "the data of a Spark task is unreadable".into() }.into(),
         })?;
         if fields.is_at_end() { Ok(task) } else { Err(ErrorKind::Internal { what: "the data of a Spark task is too long".into() }.into()) }
-    }
-}
-
-impl Query {
-    /// True if the read continues after damage.
-    pub fn skips_damage(&self) -> bool {
-        self.mode != Mode::Fail
-    }
-}
-
-impl Part {
-    /// The options of this part.
-    pub fn options(&self, shared: &StreamOptions) -> StreamOptions {
-        let decode = DecodeOptions {
-            offsets: self.wanted,
-            share: self.shared,
-            times: self.times,
-            segment: self.bytes.offsets,
-            isolation: self.isolation.clone(),
-            // Each part reports the end of the committed records by itself.
-            undecided_reported: Arc::default(),
-            ..shared.decode.clone()
-        };
-        StreamOptions {
-            decode,
-            topic: self.topic.clone(),
-            partition: self.partition,
-            is_tail_strict: self.is_tail_strict,
-            ..shared.clone()
-        }
-    }
-}
-
-impl SegmentBytes {
-    /// The rest of the file, whatever its name says.
-    pub fn after(&self, end: u64) -> Self {
-        Self { path: self.path.clone(), start: end, end: None, offsets: OffsetRange::default(), next_offset: None, is_inner: false }
     }
 }
 
@@ -195,7 +92,7 @@ fn query(fields: &mut Fields<'_>, wanted: Vec<String>, most_rows: usize) -> Resu
     };
     let schema = match &typed {
         Some(typed) => values::schema_of(&options, typed)?,
-        None => stream::schema_of(&options),
+        None => schema_of(&options),
     };
     Ok(Query { hint, options, mode, fails_on_data_loss, outputs, typed, schema })
 }

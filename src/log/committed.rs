@@ -8,13 +8,12 @@
 //! No header is trusted that one flipped bit would make a lie about a transaction: markers, and entries that may have been some, count when
 //! their checksum matches, and so does the first batch of a transaction that stays open. What is skipped puts transactions in doubt.
 
-use super::committed_entries::{Entries, is_cut};
+use super::committed_entries::{Committed, Entries, is_cut};
 use super::{Headers, ReadAt};
 use crate::decode::transactions::Scan;
-use crate::decode::{ChecksumVerifier, Checksums, OffsetRange, Transactions};
+use crate::decode::{Checksums, Transactions};
 use crate::error::Result;
 use crate::framing::Tail;
-use crate::interrupt::Interrupt;
 use crate::sidecar::ProducerEntry;
 
 /// One segment of a partition.
@@ -32,18 +31,6 @@ pub trait Segment: Entries {
     }
     /// The entries of the sound `.snapshot` of the state before the segment.
     fn snapshot(&self) -> Option<Vec<ProducerEntry>>;
-}
-
-/// How to go about it.
-pub struct Committed<'a> {
-    /// The offsets that will be read.
-    pub wanted: OffsetRange,
-    /// What is trusted. When it compares all checksums, every entry is read; else headers and markers are.
-    pub verifier: ChecksumVerifier,
-    /// The decode that follows skips batches of magic 3 where they are not read; without it they are refused.
-    pub skips_unreadable: bool,
-    /// Asked between batches.
-    pub interrupt: &'a Interrupt,
 }
 
 impl Committed<'_> {

@@ -3,13 +3,25 @@
 //! A transaction without a marker cuts the read where it began. When the checksum of the batch does not match with which it began, a flipped
 //! bit made it one: then everything is read once more, and nothing trusted whose checksum does not match.
 
-use super::Committed;
 use crate::decode::transactions::Scan;
-use crate::decode::{ChecksumVerifier, Checksums, Transactions, parse_header};
+use crate::decode::{ChecksumVerifier, Checksums, OffsetRange, Transactions, parse_header};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v3;
 use crate::framing::{Frame, Piece, Runs, Source, Step, Tail, Verifier, step};
+use crate::interrupt::Interrupt;
 use crate::model::Formats;
+
+/// How to go about it.
+pub struct Committed<'a> {
+    /// The offsets that will be read.
+    pub wanted: OffsetRange,
+    /// What is trusted. When it compares all checksums, every entry is read; else headers and markers are.
+    pub verifier: ChecksumVerifier,
+    /// The decode that follows skips batches of magic 3 where they are not read; without it they are refused.
+    pub skips_unreadable: bool,
+    /// Asked between batches.
+    pub interrupt: &'a Interrupt,
+}
 
 /// Entries that can be read again, opened when they are needed: a partition may have more segments than a process may have open files.
 pub trait Entries {

@@ -5,9 +5,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::ReadAt;
-use super::lookup::is_valid;
-use crate::decode::parse_header;
 use crate::decode::transactions::marker;
+use crate::decode::{parse_header, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{v0_v1, v2, v3};
 use crate::framing::{Before, Ending, Frame, Step, Tail, step};
@@ -301,4 +300,9 @@ impl<L: ReadAt> Headers<L> {
         }
         Ok(true)
     }
+}
+
+/// True when the checksum of a whole entry matches.
+pub fn is_valid(header: &BatchHeader, entry: &[u8]) -> bool {
+    u64::try_from(entry.len()) == Ok(header.size) && verify(entry, header).is_ok()
 }

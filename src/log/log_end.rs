@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::lookup::is_valid;
+use super::headers::is_valid;
 use super::{Headers, ReadAt};
 use crate::decode::transactions::Scan;
 use crate::decode::{ChecksumVerifier, Checksums, DecodeOptions, UploadCheck, parse_header, verify};

@@ -1,6 +1,6 @@
+use super::headers::is_valid;
 use super::index_search::{from_last, position};
 use super::{Headers, ReadAt};
-use crate::decode;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Ending, LOG_OVERHEAD};
 use crate::limits::Limits;
@@ -208,11 +208,6 @@ pub(super) fn first_known(header: &BatchHeader) -> i64 {
 /// True for what ends a look-up that a hint began: bytes that are lost are so for every hint.
 pub(super) fn is_final<T>(found: &Result<T>) -> bool {
     found.as_ref().err().is_none_or(|error| error.lost_bytes().is_some())
-}
-
-/// True when the checksum of a whole entry matches.
-pub fn is_valid(header: &BatchHeader, entry: &[u8]) -> bool {
-    u64::try_from(entry.len()) == Ok(header.size) && decode::verify(entry, header).is_ok()
 }
 
 /// Bytes that are no entry; what is lost may have been one.

@@ -41,8 +41,7 @@ pub mod times;
 pub mod transaction_history;
 
 pub use batches::{Batch, BatchTrust, Batches};
-pub use committed::Committed;
-pub use committed_entries::Entries;
+pub use committed_entries::{Committed, Entries};
 pub use headers::Headers;
 pub use log_end::{GrowingLog, LastBatch, LogEnd};
 pub use lookup::{Lookup, Place, no_data_error};

@@ -4,7 +4,8 @@
 
 use std::ops::Range;
 
-use super::committed::{Committed, Segment};
+use super::Committed;
+use super::committed::Segment;
 use super::log_end::{GrowingLog, LastBatch};
 use crate::decode::transactions::Scan;
 use crate::error::Result;

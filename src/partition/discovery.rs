@@ -7,15 +7,16 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::folder::{Folder, in_reading_order, is_segment};
 use super::interrupted::with_swaps;
 use super::links::without_links;
-use super::names::{SegmentName, WATERMARK, is_skipped, is_upload, object_suffix, partition_of, uploaded_partition_of};
+use super::names::{SegmentName, WATERMARK, is_skipped, is_upload, listed, object_suffix};
 use super::neighbours::with_offsets;
 use super::patterns::{ENOENT, expanded};
 use super::replicas::ReplicaChoice;
 use super::tree::Tree;
 use super::{Entry, Listing, SegmentFile, Storage};
-use crate::error::{Error, ErrorKind, Result, grouped};
+use crate::error::{Error, ErrorKind, Result};
 use crate::validate::{Finding, Severity};
 
 /// "File exists", the same number on every system.
@@ -295,41 +296,6 @@ fn once(findings: Vec<Finding>) -> Vec<Finding> {
     unique
 }
 
-/// The directory of segments, and the partition that its name has.
-pub(super) struct Folder {
-    pub(super) path: PathBuf,
-    is_stored: bool,
-    of_broker: Option<(String, i32)>,
-    of_uploads: Option<(String, i32)>,
-}
-
-impl Folder {
-    /// A directory by its path.
-    pub(super) fn of(directory: &Path, storage: &dyn Storage) -> Self {
-        let above = storage.absolute(directory);
-        let text = above.to_string_lossy();
-        let owned = |(topic, partition): (&str, i32)| (topic.to_owned(), partition);
-        let of_broker = text.rsplit('/').next().and_then(partition_of).map(owned);
-        let (is_stored, of_uploads) = (storage.is_stored(directory), uploaded_partition_of(&text).map(owned));
-        Self { path: directory.to_owned(), is_stored, of_broker, of_uploads }
-    }
-
-    /// The directory of a file.
-    pub(super) fn of_file(path: &Path, storage: &dyn Storage) -> Self {
-        Self::of(path.parent().unwrap_or_else(|| Path::new("")), storage)
-    }
-
-    /// A file of a listing as a segment. The size of a file of this machine may change, and is asked for when it is needed.
-    pub(super) fn segment(&self, entry: &Entry) -> SegmentFile {
-        let name = entry.path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-        let parsed = SegmentName::parse(&name);
-        let of_uploads = self.of_uploads.as_ref().filter(|_| parsed.is_some_and(|parsed| parsed.id.is_some()));
-        let (topic, partition) = of_uploads.or(self.of_broker.as_ref()).cloned().unzip();
-        let (base_offset, known_size) = (parsed.map(|parsed| parsed.base_offset), entry.size.filter(|_| self.is_stored));
-        SegmentFile { path: entry.path.clone(), topic, partition, base_offset, known_size, ..SegmentFile::default() }
-    }
-}
-
 /// A file as a segment, whatever its name. The file is not read.
 pub fn segment_at(path: &Path, storage: &dyn Storage) -> SegmentFile {
     Folder::of_file(path, storage).segment(&Entry { path: path.to_owned(), ..Entry::default() })
@@ -359,11 +325,6 @@ fn uploads_of(directory: &Path, files: &[Entry], keys_of: Option<&Path>, storage
     found.files.extend(uploads.into_iter().map(SegmentFile::from));
     found.findings.extend(findings);
     Ok(())
-}
-
-/// True for a name that a segment has, but not for the file of a swap.
-pub(super) fn is_segment(name: &str) -> bool {
-    SegmentName::parse(name).is_some_and(|name| !name.is_swap)
 }
 
 /// The upload with its log at a path; `None` for any other file.
@@ -439,29 +400,4 @@ fn is_whole_upload(segment: &SegmentFile, storage: &dyn Storage) -> bool {
     let has_id = SegmentName::parse(&name).is_some_and(|name| !name.is_swap && name.id.is_some());
     let before = storage.cut_of(&segment.path);
     (has_id || storage.layout_of(&segment.path).is_some()) && (before.is_none() || before != segment.base_offset)
-}
-
-/// Sorts segments: partitions of a topic by number.
-pub(super) fn in_reading_order(files: &mut [SegmentFile], storage: &dyn Storage) {
-    let mut known: HashMap<PathBuf, (String, String)> = HashMap::new();
-    files.sort_by_cached_key(|file| {
-        let directory = file.directory();
-        let (above, name) = known.entry(directory).or_insert_with_key(|directory| {
-            let objects = storage.untiered(directory);
-            let text = objects.to_string_lossy();
-            let (above, name) = text.rsplit_once('/').unwrap_or(("", &text));
-            (above.to_owned(), name.to_owned())
-        });
-        let topic = file.topic.clone().unwrap_or_else(|| name.clone());
-        // The names of a layout need not sort by offset.
-        (above.clone(), topic, file.partition.unwrap_or(-1), file.directory(), file.base(), file.path.as_os_str().to_owned())
-    });
-}
-
-/// `a, b, c`, or of more than `most` the first: `a, b and 7 more`.
-pub(super) fn listed(names: impl Iterator<Item = String>, most: usize) -> String {
-    let names: Vec<_> = names.collect();
-    let left = names.len().saturating_sub(most);
-    let more = if left > 0 { format!(" and {} more", grouped(u64::try_from(left).unwrap_or(u64::MAX))) } else { String::new() };
-    format!("{}{more}", names.get(..most).unwrap_or(&names).join(", "))
 }

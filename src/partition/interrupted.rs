@@ -10,8 +10,8 @@ use std::path::Path;
 
 use super::checkpoints::{LOG_STARTS, parsed};
 use super::counts::valid_batches;
-use super::discovery::Folder;
 use super::ends::{end_by_headers, first_offset, last_valid, next_offset};
+use super::folder::Folder;
 use super::{Listing, SegmentFile, Storage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::validate::{Finding, Severity};

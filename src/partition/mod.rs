@@ -8,6 +8,7 @@ mod checkpoints;
 mod counts;
 pub mod discovery;
 mod ends;
+mod folder;
 mod follow;
 pub mod growing;
 mod growing_log;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::discovery::{Folder, in_reading_order, is_segment};
+use super::folder::{Folder, in_reading_order, is_segment};
 use super::interrupted::with_swaps;
 use super::names::SegmentName;
 use super::storage::is_io;

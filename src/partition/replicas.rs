@@ -7,9 +7,9 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use super::discovery::listed;
 use super::ends::end_of_replica;
 use super::links::identity_of;
+use super::names::listed;
 use super::{SegmentFile, Storage};
 use crate::error::{Error, ErrorKind, Result, grouped};
 use crate::validate::{Finding, Severity};

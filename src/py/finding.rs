@@ -2,7 +2,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::columns::findings::FindingRow;
-use crate::py::interrupt::Fetches;
+use crate::py::fetches::Fetches;
 use crate::py::package;
 use crate::validate as core;
 use crate::validate::lost_ranges::Note;

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use crate::error::{Error, ErrorKind};
 use crate::interrupt::Interrupt;
 use crate::py::errors;
+use crate::py::fetches::Fetches;
 use crate::py::finding::Finding;
 use crate::py::source::upcoming::UpcomingFiles;
 
@@ -29,20 +30,6 @@ pub struct Signals {
     file: OnceLock<Arc<str>>,
     /// The files of stores that are read next.
     upcoming: UpcomingFiles,
-}
-
-/// Counters of requests to stores.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Fetches {
-    requests: u64,
-    bytes: u64,
-}
-
-impl Fetches {
-    /// Names and numbers.
-    pub fn to_pairs(self) -> [(&'static str, u64); 2] {
-        [("range_requests", self.requests), ("bytes_fetched", self.bytes)]
-    }
 }
 
 /// Ctrl-C is noticed well within 100 ms, and the interpreter is asked for only that often.

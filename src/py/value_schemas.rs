@@ -10,12 +10,9 @@ use crate::columns::{BatchSource, StreamOptions, stream};
 use crate::error::Result;
 use crate::framing::Source;
 use crate::py::arrow::import::data_type_of;
-use crate::py::interrupt::Signals;
-use crate::py::options::{ReadOptions, choice};
-use crate::py::source;
+use crate::py::option_values::choice;
 use crate::values::json::{Integers, schema_of};
 use crate::values::outputs::{Part, planned};
-use crate::values::scan::{Met, scan};
 use crate::values::{self, AnySchema, Entry, Expected, Framing, ReaderSchema, Schemas, TypedOptions, ValueFormat, ValuePlan};
 
 /// A schema: id, GUID (16 bytes), type, text, name and text of each schema that it needs, and its global ids.
@@ -27,7 +24,7 @@ type ReaderParts = (String, String, Vec<(String, String)>);
 #[pyclass(frozen, from_py_object, module = "logsegment._core")]
 #[derive(Clone)]
 pub struct ValueSchemas {
-    schemas: Arc<Schemas>,
+    pub(super) schemas: Arc<Schemas>,
     entries: Arc<Vec<EntryParts>>,
     framing: Framing,
     format: ValueFormat,
@@ -123,37 +120,7 @@ pub fn open(source: Source, stream: StreamOptions, typed: Option<&TypedOptions>)
 }
 
 /// The number of a schema of Protobuf, and the path of a message in it.
-type MessageParts = (usize, Vec<i32>);
-/// The numbers of the schemas that keys or values name, the JSON Schema of JSON ones, the messages of Protobuf, the texts of Avro
-/// schemas that are in values, and the names of schemas that are not known.
-type PartMet = (Vec<usize>, Option<String>, Vec<MessageParts>, Vec<String>, Vec<String>);
-
-/// Return what keys and what values of sources name, with the JSON Schemas of JSON keys and values if `infers`. Damage is skipped.
-#[pyfunction]
-#[pyo3(signature = (sources, options, schemas, infers=false))]
-pub fn met_schemas(
-    py: Python<'_>,
-    sources: Vec<Bound<'_, PyAny>>,
-    options: ReadOptions,
-    schemas: &ValueSchemas,
-    infers: bool,
-) -> PyResult<(PartMet, PartMet)> {
-    let mut met = Met { inferred: infers.then(Default::default), ..Met::default() };
-    for one in sources {
-        let (signals, interrupt) = Signals::new();
-        let mut stream = options.to_record_stream(interrupt)?;
-        let mut opened = source::open_alone(&one, &signals)?;
-        options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
-        let schemas = &schemas.schemas;
-        py.detach(|| scan(opened.source, stream, schemas, &mut met)).map_err(|error| signals.raised(py, &error))?;
-    }
-    let [key, value] = met.inferred.map_or([None, None], |parts| parts.map(|part| Some(part.schema())));
-    let [key_messages, value_messages] = met.messages.map(|met| met.into_iter().collect());
-    let [key_texts, value_texts] = met.texts.map(|texts| texts.into_iter().collect());
-    let (keys, values) = (met.keys.into_iter().collect(), met.values.into_iter().collect());
-    let [key_unknown, value_unknown] = met.unknown.map(|notes| notes.unknown.into_iter().collect());
-    Ok(((keys, key, key_messages, key_texts, key_unknown), (values, value, value_messages, value_texts, value_unknown)))
-}
+pub type MessageParts = (usize, Vec<i32>);
 
 /// Raise a ValueError if a text is not a schema of a type.
 #[pyfunction]

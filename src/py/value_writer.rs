@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::py::options::choice;
+use crate::py::option_values::choice;
 use crate::values::{Entry, Framing, TypedWriters, ValueWriter};
 
 /// The schema that keys or values are written with: type, text, and name and text of each schema that it needs.

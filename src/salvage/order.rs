@@ -1,25 +1,10 @@
 //! Which valid entries make a log, and in which order. No checksum covers a base offset, and blocks of a disk come back swapped or twice.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
+use super::place::Place;
 use super::runs::EntryRuns;
-use crate::model::{BatchHeader, UploadOffsets};
-
-/// A valid entry: where it is and what its header says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Position in the input.
-    pub position: u64,
-    /// Bytes.
-    pub size: u64,
-    /// First offset.
-    pub base_offset: i64,
-    /// Last offset.
-    pub last_offset: i64,
-    /// Checksum.
-    pub crc: u32,
-}
+use crate::model::UploadOffsets;
 
 /// The offsets that entries of a segment may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,23 +37,6 @@ pub struct Order {
 
 /// Of entries that are moved so many bytes at most, which are held in memory.
 const MOST_MOVED: u64 = 256 << 20;
-
-impl Place {
-    /// Where the entry with this header is.
-    pub fn of(header: &BatchHeader) -> Self {
-        let BatchHeader { position, size, base_offset, last_offset, crc, .. } = *header;
-        Self { position, size, base_offset, last_offset, crc }
-    }
-
-    /// Its bytes in the input.
-    pub fn bytes(&self) -> Range<u64> {
-        self.position..self.position.saturating_add(self.size)
-    }
-
-    fn is_copy_of(&self, other: &Self) -> bool {
-        Self { position: other.position, ..*self } == *other
-    }
-}
 
 impl Fit {
     /// The offsets that are inside of an upload too.

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::account::{Account, bound_lost_offsets};
 use super::cut::{RangeCopier, changed};
-use super::order::{Order, Place, Why, order_entries};
+use super::order::{Order, Why, order_entries};
+use super::place::Place;
 use super::salvager::{Found, SalvageOptions};
 use crate::decode::{ChecksumVerifier, DecodeOptions, parse_header};
 use crate::error::Result;

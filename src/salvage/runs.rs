@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::order::Place;
+use super::place::Place;
 
 /// Entries that follow each other, up to bytes without a trusted length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

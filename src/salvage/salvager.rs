@@ -2,7 +2,8 @@
 
 use super::account::{Account, bound_lost_offsets};
 use super::opening::{Opener, Opening};
-use super::order::{Fit, Place};
+use super::order::Fit;
+use super::place::Place;
 use super::records::Rescue;
 use super::runs::EntryRuns;
 use crate::decode::{ChecksumVerifier, DecodeOptions, parse_header};

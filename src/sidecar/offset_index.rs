@@ -39,7 +39,7 @@ pub fn len_before(bytes: &[u8], base_offset: i64, before: i64) -> usize {
 
 /// Writes the file. Entries whose relative offset does not fit are left out: such a segment is one that Kafka splits (SEG-13).
 pub fn to_bytes(entries: &[OffsetEntry], base_offset: i64) -> Vec<u8> {
-    let relative = |entry: &OffsetEntry| super::index_builder::relative(entry.offset, base_offset).map(|offset| (offset, entry.position));
+    let relative = |entry: &OffsetEntry| table::relative(entry.offset, base_offset).map(|offset| (offset, entry.position));
     entries.iter().filter_map(relative).flat_map(|(offset, position)| [offset.to_be_bytes(), position.to_be_bytes()]).flatten().collect()
 }
 

@@ -41,3 +41,8 @@ fn entries<'a, const N: usize>(bytes: &'a [u8], findings: &mut SidecarFindings) 
 pub fn len_while<const N: usize>(bytes: &[u8], keep: impl FnMut(&&[u8; N]) -> bool) -> usize {
     bytes.as_chunks::<N>().0.iter().take_while(keep).count() * N
 }
+
+/// The offset as an index stores it; `None` when it does not fit.
+pub fn relative(offset: i64, base_offset: i64) -> Option<i32> {
+    offset.checked_sub(base_offset).and_then(|relative| i32::try_from(relative).ok()).filter(|relative| *relative >= 0)
+}

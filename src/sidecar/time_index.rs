@@ -34,7 +34,7 @@ pub fn len_before(bytes: &[u8], base_offset: i64, before: i64) -> usize {
 pub fn to_bytes(entries: &[TimeEntry], base_offset: i64) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(entries.len() * ENTRY_LEN);
     for entry in entries {
-        if let Some(relative) = super::index_builder::relative(entry.offset, base_offset) {
+        if let Some(relative) = table::relative(entry.offset, base_offset) {
             bytes.extend_from_slice(&entry.timestamp.to_be_bytes());
             bytes.extend_from_slice(&relative.to_be_bytes());
         }

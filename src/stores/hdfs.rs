@@ -1,11 +1,10 @@
 //! What HDFS has and object stores do not: directories, names that change, and errors of its own.
 
-use std::error::Error;
-
 use hdfs_native::client::FileStatus;
 use hdfs_native::{Client, HdfsError};
 
-use super::entries::Entry;
+use super::client_error::kind_of_hdfs;
+use super::entry::Entry;
 use super::error::{StoreError, StoreErrorKind};
 use super::location::Location;
 
@@ -62,7 +61,7 @@ fn entry(status: &FileStatus) -> Entry {
 }
 
 fn error_of(error: &HdfsError, location: &Location) -> StoreError {
-    let kind = kind_of(error).unwrap_or(StoreErrorKind::Other);
+    let kind = kind_of_hdfs(error).unwrap_or(StoreErrorKind::Other);
     let text = match kind {
         StoreErrorKind::NotFound => "no such file or directory".to_owned(),
         StoreErrorKind::PermissionDenied => format!("the store refused the request: {}", first_line(error)),
@@ -70,24 +69,6 @@ fn error_of(error: &HdfsError, location: &Location) -> StoreError {
         _ => first_line(error),
     };
     StoreError::new(kind, location.to_string(), text)
-}
-
-/// The kind of an error of HDFS that is among the causes of another one.
-pub(super) fn kind_of(error: &(dyn Error + 'static)) -> Option<StoreErrorKind> {
-    let error = error.downcast_ref::<HdfsError>()?;
-    Some(match error {
-        HdfsError::FileNotFound(_) => StoreErrorKind::NotFound,
-        HdfsError::RPCError(class, _) | HdfsError::FatalRPCError(class, _) if class.ends_with("FileNotFoundException") => {
-            StoreErrorKind::NotFound
-        }
-        HdfsError::RPCError(class, _) | HdfsError::FatalRPCError(class, _) if class.ends_with("AccessControlException") => {
-            StoreErrorKind::PermissionDenied
-        }
-        HdfsError::SASLError(_) | HdfsError::NoSASLMechanism => StoreErrorKind::PermissionDenied,
-        HdfsError::IOError(_) => StoreErrorKind::Unavailable,
-        HdfsError::InvalidPath(_) | HdfsError::InvalidArgument(_) | HdfsError::UrlParseError(_) => StoreErrorKind::Invalid,
-        _ => StoreErrorKind::Other,
-    })
 }
 
 /// The error without the stack trace of the name node.

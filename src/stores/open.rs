@@ -20,8 +20,9 @@ use object_store::{BackoffConfig, ClientOptions, Error as ObjectError, ObjectSto
 use super::aws::{PLACES, Profile, profile};
 use super::error::{StoreError, StoreErrorKind};
 use super::hdfs::Hdfs;
-use super::location::{Location, Scheme, StorageOptions};
+use super::location::{Location, Scheme};
 use super::process::{handle, wait};
+use super::uri::StorageOptions;
 use crate::interrupt::Interrupt;
 
 /// An open store.

@@ -10,8 +10,10 @@ use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 
-use super::entries::{Entry, entries, entry_of, tree};
+use super::entries::{entries, entry_of, tree};
+use super::entry::Entry;
 use super::error::{StoreError, StoreErrorKind};
+use super::escapes::escaped;
 use super::file::StoredFile;
 use super::location::Location;
 use crate::error::plural;
@@ -207,18 +209,6 @@ impl PlaceEntry {
     }
 }
 
-/// A path as text; a byte that is not UTF-8 is `\xNN`.
-pub fn escaped(path: &Path) -> String {
-    let mut text = String::new();
-    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
-        text.push_str(chunk.valid());
-        for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02x}"));
-        }
-    }
-    text
-}
-
 /// What the system says of an error, without its number.
 pub fn system_text(error: &io::Error) -> String {
     let text = error.to_string();
@@ -385,7 +375,7 @@ impl PlacedFile {
 
 #[cfg(test)]
 mod tests {
-    use super::super::location::StorageOptions;
+    use super::super::uri::StorageOptions;
     use super::*;
 
     #[test]

@@ -3,11 +3,11 @@
 //! The second form has the options before the host, each quoted: `s3://!aws_region=eu@bucket/dir/file.log`. So they travel with the URI,
 //! and code that splits and joins paths works on it. Everything here takes both forms, and shows no option.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::error::{StoreError, StoreErrorKind};
-use super::location::{StorageOptions, decoded};
-use super::place::escaped;
+use super::escapes::{decoded, escaped};
 
 /// Hadoop's and Google's other names of the same stores.
 const ALIASES: [(&str, &str); 4] = [("s3a", "s3"), ("s3n", "s3"), ("gcs", "gs"), ("azure", "az")];
@@ -19,6 +19,9 @@ const AZURE: [&str; 2] = ["abfs", "abfss"];
 const OPTION_OF: [(&str, &str); 3] = [("endpoint_override", "aws_endpoint"), ("scheme", "aws_endpoint"), ("region", "aws_region")];
 /// Signs that are not quoted in the path of a URI.
 const SAFE_IN_PATH: &str = " ~!$'()*+,;=:/";
+
+/// Options of a store by the names of `object_store`, such as `aws_region`.
+pub type StorageOptions = BTreeMap<String, String>;
 
 /// The parts of a URI. User and query are as they are written, and the path is decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use base64::Engine;
 use serde_json::Value;
 
 use super::error::{Result, TieredError, counted};
-use super::manifest::{BASE64, number};
+use super::members::{BASE64, number};
 use crate::codec::{Codec, Decompressed, Decompressor};
 use crate::error::grouped;
 use crate::limits::{Budget, Limits};

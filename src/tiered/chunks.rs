@@ -11,9 +11,7 @@ use super::cache::Cache;
 use super::chunk_table::{Chunk, ChunkTable};
 use super::cipher::{Opener, other_size};
 use super::error::{ChunkError, Result, TieredError, counted};
-use super::file::Part;
-use super::lost::lost_chunk;
-use super::objects::SegmentObjects;
+use super::part::Part;
 use crate::error::grouped;
 use crate::interrupt::Interrupt;
 use crate::stores::PlacedFile;
@@ -53,8 +51,7 @@ pub(super) struct ChunkedFile {
     pub(super) table: ChunkTable,
     /// `None` if the object holds the bytes as they are.
     opener: Option<Opener>,
-    /// What helps to report the offsets of a damaged chunk.
-    pub(super) objects: Option<SegmentObjects>,
+    losses: Box<dyn DescribeLoss>,
     version: String,
     /// Names the segment in the cache.
     key: Arc<str>,
@@ -63,6 +60,15 @@ pub(super) struct ChunkedFile {
     /// Up to here the bytes are those of the object, whatever chunks they are in.
     pub(super) stored_end: u64,
     damaged: Mutex<BTreeMap<u64, Damaged>>,
+}
+
+/// Finds the offsets that are lost with a damaged chunk.
+pub(super) trait DescribeLoss: Send + Sync {
+    /// Returns the error of a damaged chunk, or of several: `chunk` is the first, with the bytes of all, and `last` the number of the last.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn lost_chunk(&self, file: &Arc<ChunkedFile>, chunk: &Chunk, reason: &str, last: u64, interrupt: &Interrupt) -> Result<ChunkError>;
 }
 
 /// What is wrong with a chunk, first as the object shows it, and then with the offsets that are lost.
@@ -86,7 +92,7 @@ impl ChunkedFile {
         stored: PlacedFile,
         table: ChunkTable,
         opener: Option<Opener>,
-        objects: Option<SegmentObjects>,
+        losses: Box<dyn DescribeLoss>,
     ) -> Result<Self> {
         let size = stored.size();
         if size > table.object_size() {
@@ -99,7 +105,7 @@ impl ChunkedFile {
         let whole = table.whole_in(size);
         let is_plain = opener.is_none() && (table.is_identity() || size == table.file_size);
         let stored_end = if is_plain { size } else { 0 };
-        Ok(Self { name, stored, table, opener, objects, version, key, whole, stored_end, damaged: Mutex::default() })
+        Ok(Self { name, stored, table, opener, losses, version, key, whole, stored_end, damaged: Mutex::default() })
     }
 
     pub(super) fn size(&self) -> u64 {
@@ -278,7 +284,7 @@ impl ChunkedFile {
             Some(Damaged::Reason(reason)) => (*chunk, chunk.number, reason.clone()),
             None => (*chunk, chunk.number, "it is damaged".to_owned()),
         };
-        let error = Box::new(lost_chunk(self, &chunk, &reason, last, interrupt)?);
+        let error = Box::new(self.losses.lost_chunk(self, &chunk, &reason, last, interrupt)?);
         self.damaged().insert(number, Damaged::Error(error.clone()));
         Ok(error)
     }

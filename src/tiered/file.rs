@@ -1,13 +1,13 @@
 //! A file of a log directory that an upload is read as.
 
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
 use super::chunks::ChunkedFile;
 use super::error::{LostSegment, ManifestError, Result, TieredError};
+use super::part::{Part, shown};
 use crate::error::{Error, ErrorKind};
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
@@ -18,27 +18,6 @@ use crate::model::UploadOffsets;
 use crate::stores::{PlacedFile, Window};
 use crate::validate::{Finding, Severity};
 use crate::wire::as_u64;
-
-/// Some bytes of a file, and what fetching them took.
-#[derive(Clone, Debug, Default)]
-pub struct Part {
-    /// The bytes. Those of a damaged chunk are 0xff, which begin no entry, for a reader that skips damage.
-    pub bytes: Bytes,
-    /// The damage among them.
-    pub findings: Vec<Finding>,
-    /// Requests for objects.
-    pub requests: u64,
-    /// Bytes of objects that they returned.
-    pub fetched: u64,
-}
-
-impl Part {
-    /// Counts bytes that were fetched.
-    pub(super) fn count(&mut self, fetched: &Bytes) {
-        self.requests += 1;
-        self.fetched += as_u64(fetched.len());
-    }
-}
 
 /// An open file. Any thread may read it.
 #[derive(Clone, Debug)]
@@ -181,11 +160,6 @@ impl LostFile {
     }
 }
 
-/// An offset, or `?`.
-pub(super) fn shown(offset: Option<i64>) -> String {
-    offset.map_or_else(|| "?".to_owned(), |offset| offset.to_string())
-}
-
 /// A log for look-ups, which fail at damage.
 pub(super) struct LogReader<'a> {
     file: &'a TieredFile,
@@ -262,19 +236,5 @@ impl Read for LogBytes {
         }
         self.at = self.at.saturating_add(as_u64(len));
         Ok(len)
-    }
-}
-
-/// A shared count of how far a reader has come.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Progress(Arc<AtomicU64>);
-
-impl Progress {
-    pub(super) fn set(&self, position: u64) {
-        self.0.store(position, Ordering::Relaxed);
-    }
-
-    pub(super) fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
     }
 }

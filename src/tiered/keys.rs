@@ -7,8 +7,8 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+use super::encryption::Encryption;
 use super::error::{Result, TieredError};
-use super::manifest::Encryption;
 
 /// The AES-256 key of one segment.
 #[derive(Clone, PartialEq, Eq)]

@@ -3,18 +3,15 @@
 use std::collections::BTreeMap;
 
 use base64::Engine;
-use base64::alphabet::STANDARD;
-use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Map, Value};
 
 use super::chunk_table::ChunkTable;
 use super::cipher::SEAL_LEN;
+use super::encryption::Encryption;
 use super::error::{Result, TieredError};
+use super::members::{BASE64, number, shown};
 use super::names::is_topic;
 use crate::model::UploadOffsets;
-
-/// Base64 with padding, as Java writes it.
-pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
 
 /// An index of a segment, in the order of the object that holds all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,17 +59,6 @@ impl Index {
 pub(super) struct IndexRange {
     pub(super) position: u64,
     pub(super) size: u64,
-}
-
-/// The encryption of a segment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Encryption {
-    /// The id of a key pair.
-    pub key_id: String,
-    /// The data key of the segment, encrypted under that key pair.
-    pub wrapped_key: Vec<u8>,
-    /// The associated data of the chunks.
-    pub aad: Vec<u8>,
 }
 
 /// The manifest of an upload.
@@ -227,25 +213,9 @@ fn segment_metadata(members: Option<&Value>) -> Result<Option<SegmentMetadata>> 
     }))
 }
 
-/// A whole number of a JSON object.
-pub(super) fn number(members: &Map<String, Value>, name: &str, least: u64, most: u64, rule: &'static str) -> Result<u64> {
-    let value = members.get(name);
-    value
-        .and_then(Value::as_u64)
-        .filter(|number| (least..=most).contains(number))
-        .ok_or_else(|| TieredError::manifest(rule, format!("{name} must be a whole number from {least} to {most}, not {}", shown(value))))
-}
-
 /// A member that is there and not null.
 fn given<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     members.get(name).filter(|value| !value.is_null())
-}
-
-/// Letters of a value that an error shows.
-const MOST_LETTERS: usize = 40;
-
-fn shown(value: Option<&Value>) -> String {
-    value.map_or_else(|| "null".to_owned(), |value| value.to_string().chars().take(MOST_LETTERS).collect())
 }
 
 #[cfg(test)]

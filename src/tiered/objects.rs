@@ -96,7 +96,7 @@ impl SegmentObjects {
         let place = self.place(LOG);
         let opener = if self.manifest.is_untransformed() { None } else { Some(self.opener(self.manifest.is_compressed)?) };
         let (name, table) = (place.to_string(), self.manifest.chunks.clone());
-        ChunkedFile::new(name, place.open(interrupt)?, table, opener, Some(self.clone()))
+        ChunkedFile::new(name, place.open(interrupt)?, table, opener, Box::new(self.clone()))
     }
 
     /// Returns the bytes of an index; `None` if there is no such index, or the manifest has no sizes.

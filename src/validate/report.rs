@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::batch::{Neighbours, clock_rule, header_rules, max_timestamp_rule};
+use super::depth::Depth;
 use super::finding::{Finding, Severity};
 use super::findings::Findings;
 use super::gaps::Gaps;
@@ -22,18 +23,6 @@ use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
 use crate::interrupt::Interrupt;
 use crate::model::{BatchHeader, CompressionType, RecordFormat, Section, Totals};
 use crate::wire::as_u64;
-
-/// How far validation goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Depth {
-    /// Framing, headers and checksums; nothing is decompressed.
-    Headers,
-    /// Also the offsets, timestamps and lengths of the records.
-    Metadata,
-    /// Everything.
-    #[default]
-    Full,
-}
 
 /// Validates one source, front to back, past every damage.
 pub struct Validator {

@@ -1,11 +1,11 @@
 //! The records of an entry that was opened, past the rules of its format.
 
 use super::batch::max_timestamp_rule;
+use super::depth::Depth;
 use super::finding::{Finding, Severity};
 use super::kind::FindingKind;
 use super::message::MessageRules;
 use super::record::RecordRules;
-use super::report::Depth;
 use crate::decode::{Opened, Walk, ensure_count};
 use crate::error::Result;
 use crate::model::{BatchHeader, ControlType, Discard, HeaderRef, RecordRef, RecordSink, Section, control};

@@ -8,10 +8,12 @@ use arrow_schema::ArrowError;
 
 use super::column::Column;
 use super::formats::{Reading, ValueFormat};
-use super::framing::{Framed, Framing, Header, MessageName, SchemaName};
+use super::framed::{Framed, MessageName};
+use super::framing::{Framing, Header};
 use super::json::ensure_inferable;
 use super::payload::{Problem, Read};
 use super::plan::ValuePlan;
+use super::schema_name::SchemaName;
 use crate::columns::ValueNotes;
 use crate::decode::Stats;
 

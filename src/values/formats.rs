@@ -7,7 +7,8 @@ use prost_reflect::MessageDescriptor;
 
 use super::avro::{self, Resolver, Step};
 use super::column::{Column, Slots, push_member};
-use super::framing::{Framed, Framing};
+use super::framed::Framed;
+use super::framing::Framing;
 use super::json::{self, Integers, JsonSchema, JsonStep};
 use super::payload::{Payload, Problem, Read};
 use super::primitive::{self, PrimitiveKind};

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, LargeBinaryArray, ListArray, RecordBatch, StructArray};
 
 use super::framing::{HEADER_KINDS, Header, HeaderKind, KEY_HEADERS, KEY_TYPE_HEADER, VALUE_HEADERS, VALUE_TYPE_HEADER};
 use super::outputs::Part;
-use super::stream::longs;
 use crate::columns::Column;
 use crate::error::{ErrorKind, Result};
 
@@ -144,4 +144,9 @@ impl<'a> Headers<'a> {
     fn last(&self, mut headers: Range<usize>, name: &str) -> Option<&'a [u8]> {
         self.values.get(headers.rfind(|index| self.keys.value(*index) == name.as_bytes())?)
     }
+}
+
+/// The values of a column of 64-bit numbers.
+pub(super) fn longs(batch: &RecordBatch, column: Column) -> Option<&[i64]> {
+    Some(batch.column_by_name(column.name())?.as_primitive_opt::<Int64Type>()?.values())
 }

@@ -6,9 +6,11 @@ use std::sync::OnceLock;
 
 use super::container;
 use super::formats::{AnySchema, ValueFormat};
-use super::framing::{Framed, Framing, Header, SchemaName};
+use super::framed::Framed;
+use super::framing::{Framing, Header};
 use super::json::Integers;
 use super::payload::{Problem, Read};
+use super::schema_name::SchemaName;
 
 /// A schema with its names.
 #[derive(Clone, Debug)]

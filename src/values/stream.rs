@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
@@ -335,9 +334,4 @@ impl BatchSource for TypedStream {
         self.value.iter().chain(&self.key).for_each(|decoder| notes.add(decoder.notes()));
         notes
     }
-}
-
-/// The values of a column of 64-bit numbers.
-pub(super) fn longs(batch: &RecordBatch, column: Column) -> Option<&[i64]> {
-    Some(batch.column_by_name(column.name())?.as_primitive_opt::<Int64Type>()?.values())
 }

@@ -3,7 +3,7 @@
 //! magic 2 | method 1 | flags 1 | time 4, hints 1, system 1 | [extra: length 2, bytes] | [name 0] | [comment 0] | [header crc 2]
 //! | deflated data | crc 4 | size 4; little-endian.
 
-use super::codec_error;
+use crate::codec::error::gzip_error;
 use crate::error::{Error, Result};
 
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -23,10 +23,10 @@ pub const COMMENT: u8 = 0b1_0000;
 pub(super) fn split_header(input: &[u8]) -> Result<&[u8]> {
     let (&[first, second, method, flags], after) = input.split_first_chunk::<4>().ok_or_else(cut)?;
     if [first, second] != MAGIC {
-        return Err(codec_error("COD-G1", "the magic is not that of gzip"));
+        return Err(gzip_error("COD-G1", "the magic is not that of gzip"));
     }
     if method != DEFLATE {
-        return Err(codec_error("COD-G1", "the method is not deflate"));
+        return Err(gzip_error("COD-G1", "the method is not deflate"));
     }
     let mut rest = after.get(6..).ok_or_else(cut)?;
     if flags & EXTRA != 0 {
@@ -55,15 +55,15 @@ pub(super) fn next(rest: &[u8]) -> Option<&[u8]> {
 
 /// Verifies the trailer against the decompressed data; returns the bytes after it (COD-G3).
 pub(super) fn verify<'a>(decompressed: &[u8], trailer: &'a [u8]) -> Result<&'a [u8]> {
-    let cut = || codec_error("COD-G3", "the trailer is cut short");
+    let cut = || gzip_error("COD-G3", "the trailer is cut short");
     let (crc, after) = trailer.split_first_chunk::<4>().ok_or_else(cut)?;
     let (size, rest) = after.split_first_chunk::<4>().ok_or_else(cut)?;
     let [a, b, c, d, ..] = decompressed.len().to_le_bytes();
     if *size != [a, b, c, d] {
-        return Err(codec_error("COD-G3", "the size in the trailer is not that of the data"));
+        return Err(gzip_error("COD-G3", "the size in the trailer is not that of the data"));
     }
     if u32::from_le_bytes(*crc) != crc32fast::hash(decompressed) {
-        return Err(codec_error("COD-G3", "the checksum in the trailer is not that of the data"));
+        return Err(gzip_error("COD-G3", "the checksum in the trailer is not that of the data"));
     }
     Ok(rest)
 }
@@ -80,14 +80,14 @@ fn verify_header<'a>(input: &[u8], rest: &'a [u8]) -> Result<&'a [u8]> {
     let header = input.get(..input.len() - rest.len()).unwrap_or_default();
     let [low, high, _, _] = crc32fast::hash(header).to_le_bytes();
     if *stored != [low, high] {
-        return Err(codec_error("COD-G2", "the header checksum does not match"));
+        return Err(gzip_error("COD-G2", "the header checksum does not match"));
     }
     Ok(after)
 }
 
 #[cold]
 fn cut() -> Error {
-    codec_error("COD-G1", "the header is cut short")
+    gzip_error("COD-G1", "the header is cut short")
 }
 
 #[cfg(test)]

@@ -15,10 +15,10 @@ pub mod flag {
 }
 
 use super::output::Output;
-use super::{CodecFinding, Decompressed, bad, to_len};
-use crate::error::{Error, Result};
+use super::{CodecFinding, Decompressed};
+use crate::error::Result;
 use crate::limits::Budget;
-use crate::wire::as_u64;
+use crate::wire::{as_u64, to_len};
 
 /// The sizes and the checksum of the deflated data of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,9 +114,4 @@ impl Decompressor {
 fn guess(body: &[u8]) -> Option<usize> {
     let size = to_len(u32::from_le_bytes(*body.last_chunk::<4>()?));
     (size <= body.len().saturating_mul(TRUSTED_RATIO).max(TRUSTED)).then_some(size)
-}
-
-#[cold]
-fn codec_error(rule: &'static str, problem: &'static str) -> Error {
-    bad("gzip", rule, problem)
 }

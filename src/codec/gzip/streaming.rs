@@ -1,6 +1,6 @@
 //! Deflated data decompressed piece by piece by zlib-rs, into a buffer that grows with it.
 
-use super::codec_error;
+use crate::codec::error::gzip_error;
 use crate::codec::output::Output;
 use crate::error::Result;
 use flate2::{Decompress, FlushDecompress, Status};
@@ -19,7 +19,7 @@ impl Inflater {
     /// Decompresses the deflated data that `input` begins with, and returns the bytes after it.
     pub(super) fn inflate<'a>(&mut self, input: &'a [u8], out: &mut Output<'_>) -> Result<&'a [u8]> {
         let all = self.inflate_pieces(input, out, usize::MAX)?;
-        all.ok_or_else(|| codec_error("COD-G3", "the deflated data is cut short"))
+        all.ok_or_else(|| gzip_error("COD-G3", "the deflated data is cut short"))
     }
 
     /// Decompresses like `inflate`, in small pieces; `None` once the output is enough.
@@ -47,7 +47,7 @@ impl Inflater {
                 return Ok(None);
             }
             if status.written < given.max(1) {
-                return Err(codec_error("COD-G3", "the deflated data is cut short"));
+                return Err(gzip_error("COD-G3", "the deflated data is cut short"));
             }
         }
     }
@@ -62,7 +62,7 @@ struct Step {
 fn step(context: &mut Decompress, input: &mut &[u8], output: &mut [u8]) -> Result<Step> {
     let (read, written) = (context.total_in(), context.total_out());
     let status =
-        context.decompress(input, output, FlushDecompress::None).map_err(|_| codec_error("COD-G3", "the deflated data is corrupt"))?;
+        context.decompress(input, output, FlushDecompress::None).map_err(|_| gzip_error("COD-G3", "the deflated data is corrupt"))?;
     *input = input.get(since(context.total_in(), read)..).unwrap_or_default();
     Ok(Step { written: since(context.total_out(), written), has_ended: status == Status::StreamEnd })
 }

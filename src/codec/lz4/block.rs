@@ -1,7 +1,8 @@
 //! One block. liblz4 decompresses it; if liblz4 refuses it, the decoder of `lz4_flex` finds the reason.
 
 use super::frame::Block;
-use super::{codec_error, liblz4};
+use super::liblz4;
+use crate::codec::error::lz4_error;
 use crate::codec::output::Output;
 use crate::error::{Error, Result};
 use lz4_flex::block::DecompressError;
@@ -35,7 +36,7 @@ fn decompress_block(bytes: &[u8], maximum: usize, out: &mut Output<'_>) -> Resul
     }
     match lz4_flex::block::decompress_into(bytes, buffer) {
         // liblz4 checks the rules for the end of a block, as do Kafka's readers, which call it too.
-        Ok(_) => Err(codec_error("COD-L1", "a block does not end as a block must")),
+        Ok(_) => Err(lz4_error("COD-L1", "a block does not end as a block must")),
         Err(error) => Err(explain(&error, end, maximum, out)),
     }
 }
@@ -61,13 +62,13 @@ pub(super) fn decompress_dependent(bytes: &[u8], maximum: usize, out: &mut Outpu
 fn explain(error: &DecompressError, given: usize, maximum: usize, out: &Output<'_>) -> Error {
     match error {
         DecompressError::OutputTooSmall { .. } if given < maximum => {
-            out.ensure(given + 1).err().unwrap_or_else(|| codec_error("COD-L13", "a block decompresses to more than it can hold"))
+            out.ensure(given + 1).err().unwrap_or_else(|| lz4_error("COD-L13", "a block decompresses to more than it can hold"))
         }
-        DecompressError::OutputTooSmall { .. } => codec_error("COD-L13", "a block decompresses to more than the frame allows"),
-        DecompressError::LiteralOutOfBounds => codec_error("COD-L1", "a literal runs past its block"),
-        DecompressError::ExpectedAnotherByte => codec_error("COD-L1", "a block ends inside a sequence"),
-        DecompressError::OffsetOutOfBounds => codec_error("COD-L1", "a match reaches back before its block"),
-        _ => codec_error("COD-L1", "a block is corrupt"),
+        DecompressError::OutputTooSmall { .. } => lz4_error("COD-L13", "a block decompresses to more than the frame allows"),
+        DecompressError::LiteralOutOfBounds => lz4_error("COD-L1", "a literal runs past its block"),
+        DecompressError::ExpectedAnotherByte => lz4_error("COD-L1", "a block ends inside a sequence"),
+        DecompressError::OffsetOutOfBounds => lz4_error("COD-L1", "a match reaches back before its block"),
+        _ => lz4_error("COD-L1", "a block is corrupt"),
     }
 }
 

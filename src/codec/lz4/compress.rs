@@ -2,7 +2,7 @@
 //! checksums but that of the frame header.
 
 use super::ChecksumForm;
-use super::frame::{MAGIC, STORED};
+use super::layout::{MAGIC, STORED};
 use super::liblz4::{self, HighCompressor};
 use crate::wire::Sink;
 

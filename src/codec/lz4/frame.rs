@@ -1,33 +1,12 @@
 //! The frame around the blocks.
-//!
-//! magic 4 | FLG 1 | BD 1 | [content size 8] | HC 1 | blocks: size 4, bytes, [checksum 4] | end mark 4 | [content checksum 4]; little-endian.
 
 use super::descriptor::Descriptor;
-use super::{ChecksumForm, FoundChecksum, HeaderChecksum, codec_error};
-use crate::codec::to_len;
+use super::header_checksum::{ChecksumForm, FoundChecksum, HeaderChecksum};
+use super::layout::{BLOCK_CHECKSUM, CONTENT_CHECKSUM, INDEPENDENT, STORED};
+use crate::codec::error::lz4_error;
 use crate::error::Result;
+use crate::wire::to_len;
 use xxhash_rust::xxh32::xxh32;
-
-pub(super) const MAGIC: [u8; 4] = *b"\x04\x22\x4d\x18";
-
-// FLG
-pub(super) const RESERVED: u8 = 0b0000_0011;
-/// Bit 0 of FLG: the frame names a dictionary.
-pub const DICTIONARY_ID: u8 = 0b0000_0001;
-/// Bit 2: a checksum of the content follows the end mark.
-pub const CONTENT_CHECKSUM: u8 = 0b0000_0100;
-/// Bit 3: the size of the content follows BD.
-pub const CONTENT_SIZE: u8 = 0b0000_1000;
-/// Bit 4: a checksum follows every block.
-pub const BLOCK_CHECKSUM: u8 = 0b0001_0000;
-/// Bit 5: no block refers to those before it.
-pub const INDEPENDENT: u8 = 0b0010_0000;
-pub(super) const VERSION: u8 = 0b1100_0000;
-pub(super) const VERSION_1: u8 = 0b0100_0000;
-
-// Block size
-/// The bit of a block's size that says that its bytes are stored as they are.
-pub const STORED: u32 = 1 << 31;
 
 /// The fields of the descriptor.
 pub(super) struct Frame {
@@ -61,12 +40,12 @@ impl Frame {
     pub(super) fn parse(input: &[u8], accepted: HeaderChecksum, allows_dependent: bool) -> Result<(Self, &[u8])> {
         let descriptor = Descriptor::parse(input)?;
         if !allows_dependent && descriptor.flags & INDEPENDENT == 0 {
-            return Err(codec_error("COD-L12", "blocks depend on each other"));
+            return Err(lz4_error("COD-L12", "blocks depend on each other"));
         }
         let block_maximum = block_maximum(descriptor.sizes)?;
         let odd_checksum = match accepted {
             HeaderChecksum::Correct if descriptor.checksum(ChecksumForm::Correct) != descriptor.stored => {
-                return Err(codec_error("COD-L8", mismatch(descriptor.found())));
+                return Err(lz4_error("COD-L8", mismatch(descriptor.found())));
             }
             HeaderChecksum::Correct => None,
             // Magic 0 has the broken one.
@@ -85,7 +64,7 @@ impl Frame {
     /// Splits one block off: the block, or nothing at the end mark, and what follows.
     #[inline]
     pub(super) fn split_block<'a>(&self, bytes: &'a [u8]) -> Result<(Option<Block<'a>>, &'a [u8])> {
-        let (size, after) = bytes.split_first_chunk::<4>().ok_or_else(|| codec_error("COD-L13", "the end mark is missing"))?;
+        let (size, after) = bytes.split_first_chunk::<4>().ok_or_else(|| lz4_error("COD-L13", "the end mark is missing"))?;
         let size = u32::from_le_bytes(*size);
         let len = to_len(size & !STORED);
         if len == 0 {
@@ -93,9 +72,9 @@ impl Frame {
             return Ok((None, after));
         }
         if len > self.block_maximum {
-            return Err(codec_error("COD-L13", "a block is larger than the frame allows"));
+            return Err(lz4_error("COD-L13", "a block is larger than the frame allows"));
         }
-        let (block, after) = after.split_at_checked(len).ok_or_else(|| codec_error("COD-L13", "a block is cut short"))?;
+        let (block, after) = after.split_at_checked(len).ok_or_else(|| lz4_error("COD-L13", "a block is cut short"))?;
         let after = if self.flags & BLOCK_CHECKSUM != 0 { verify_block(block, after)? } else { after };
         let block = if size & STORED != 0 { Block::Stored(block) } else { Block::Compressed(block) };
         Ok((Some(block), after))
@@ -106,7 +85,7 @@ impl Frame {
         if self.flags & CONTENT_CHECKSUM == 0 {
             return Ok((None, after));
         }
-        let (checksum, rest) = after.split_first_chunk::<4>().ok_or_else(|| codec_error("COD-L11", "the content checksum is cut short"))?;
+        let (checksum, rest) = after.split_first_chunk::<4>().ok_or_else(|| lz4_error("COD-L11", "the content checksum is cut short"))?;
         Ok((Some(u32::from_le_bytes(*checksum)), rest))
     }
 }
@@ -118,15 +97,15 @@ fn block_maximum(sizes: u8) -> Result<usize> {
         0x50 => Ok(256 << 10),
         0x60 => Ok(1 << 20),
         0x70 => Ok(4 << 20),
-        _ => Err(codec_error("COD-L3", "the block size is not one of 4 to 7, or reserved bits are set")),
+        _ => Err(lz4_error("COD-L3", "the block size is not one of 4 to 7, or reserved bits are set")),
     }
 }
 
 /// Verifies the checksum after a block, which is of the bytes as they are stored; returns the bytes after it (COD-L11).
 fn verify_block<'a>(block: &[u8], after: &'a [u8]) -> Result<&'a [u8]> {
-    let (stored, after) = after.split_first_chunk::<4>().ok_or_else(|| codec_error("COD-L11", "a block checksum is cut short"))?;
+    let (stored, after) = after.split_first_chunk::<4>().ok_or_else(|| lz4_error("COD-L11", "a block checksum is cut short"))?;
     if u32::from_le_bytes(*stored) != xxh32(block, 0) {
-        return Err(codec_error("COD-L11", "a block checksum does not match"));
+        return Err(lz4_error("COD-L11", "a block checksum does not match"));
     }
     Ok(after)
 }

@@ -10,15 +10,16 @@ pub mod descriptor;
 mod empty_block;
 mod frame;
 mod header_checksum;
+mod layout;
 mod liblz4;
 
 pub use compress::Compressor;
 pub use empty_block::{EntryLen, NO_ENTRIES};
 pub use header_checksum::{ChecksumForm, FoundChecksum, HeaderChecksum};
 
+use super::CodecFinding;
 use super::output::Output;
-use super::{CodecFinding, bad};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::wire::as_u64;
 use empty_block::Entries;
 use frame::Frame;
@@ -47,7 +48,7 @@ enum End<'a> {
 
 /// True for bytes that begin as a frame does.
 pub fn is_lz4_frame(input: &[u8]) -> bool {
-    input.starts_with(&frame::MAGIC)
+    input.starts_with(&layout::MAGIC)
 }
 
 /// Decompresses the frame that `input` begins with.
@@ -116,9 +117,4 @@ fn report_header(frame: &Frame, findings: &mut Vec<CodecFinding>) {
     if frame.is_dependent() {
         findings.push(CodecFinding::DependentBlocks);
     }
-}
-
-#[cold]
-fn codec_error(rule: &'static str, problem: &'static str) -> Error {
-    bad("lz4", rule, problem)
 }

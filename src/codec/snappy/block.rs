@@ -2,15 +2,10 @@
 
 mod fast;
 
+use fast::Place;
+
 /// The longest literal whose tag holds its length; larger tags hold the number of bytes of the length.
 const LONGEST_SHORT: usize = 60;
-
-/// The position of the next element, and of its bytes in the output.
-#[derive(Clone, Copy)]
-struct Place {
-    from: usize,
-    to: usize,
-}
 
 /// Decompresses all `elements` to `output`, which has the declared length.
 ///

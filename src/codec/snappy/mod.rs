@@ -11,8 +11,9 @@ mod xerial;
 pub use compress::Compressor;
 pub use xerial::MAGIC as XERIAL_MAGIC;
 
-use super::{CodecFinding, bad};
-use crate::error::{Error, Result};
+use super::CodecFinding;
+use super::error::snappy_error;
+use crate::error::Result;
 use target::{Declared, Target, Within};
 
 /// Decompresses a stream of either framing into `output`; returns the bytes written.
@@ -38,17 +39,12 @@ pub fn decompressed_len(input: &[u8]) -> Result<usize> {
 /// Decompresses a stream of either framing.
 pub(super) fn decompress(input: &[u8], out: &mut impl Target, findings: Option<&mut Vec<CodecFinding>>) -> Result<()> {
     if input.is_empty() {
-        return Err(codec_error("COD-S2", "the input is empty"));
+        return Err(snappy_error("COD-S2", "the input is empty"));
     }
     match xerial::chunks(input) {
         Some(chunks) => xerial::decompress(chunks, out, findings),
         None => raw::decompress(input, out),
     }
-}
-
-#[cold]
-fn codec_error(rule: &'static str, problem: &'static str) -> Error {
-    bad("snappy", rule, problem)
 }
 
 #[cfg(test)]

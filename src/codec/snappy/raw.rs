@@ -1,16 +1,17 @@
 //! One raw snappy block: a varint with the decompressed length, then literals and copies.
 
+use super::block;
 use super::target::Target;
-use super::{block, codec_error};
+use crate::codec::error::snappy_error;
 use crate::error::Result;
 
 /// Decompresses one block, which takes all of `input`.
 pub(super) fn decompress(input: &[u8], out: &mut impl Target) -> Result<()> {
-    let (declared, elements) = declared_len(input).ok_or_else(|| codec_error("COD-S1", "the declared length does not end in 5 bytes"))?;
+    let (declared, elements) = declared_len(input).ok_or_else(|| snappy_error("COD-S1", "the declared length does not end in 5 bytes"))?;
     if declared > most(input.len()) {
-        return Err(codec_error("COD-S9", "the declared length is more than the block can hold"));
+        return Err(snappy_error("COD-S9", "the declared length is more than the block can hold"));
     }
-    out.take(declared, |output| block::decompress(elements, output).map_err(|what| codec_error("COD-S1", what)))
+    out.take(declared, |output| block::decompress(elements, output).map_err(|what| snappy_error("COD-S1", what)))
 }
 
 /// Returns the declared length, 32 bits in up to five bytes, and the bytes after it.

@@ -1,8 +1,9 @@
 //! The chunks of snappy-java: 16 bytes of header, then raw blocks, each after its length.
 
+use super::raw;
 use super::target::Target;
-use super::{codec_error, raw};
 use crate::codec::CodecFinding;
+use crate::codec::error::snappy_error;
 use crate::error::Result;
 use crate::wire::as_u64;
 
@@ -40,24 +41,24 @@ pub(super) fn decompress(mut rest: &[u8], out: &mut impl Target, findings: Optio
 }
 
 fn split_chunk(length: i32, bytes: &[u8]) -> Result<(&[u8], &[u8])> {
-    let length = usize::try_from(length).map_err(|_| codec_error("COD-S4", "a chunk length is negative"))?;
+    let length = usize::try_from(length).map_err(|_| snappy_error("COD-S4", "a chunk length is negative"))?;
     if length == 0 {
-        return Err(codec_error("COD-S6", "a chunk length is 0"));
+        return Err(snappy_error("COD-S6", "a chunk length is 0"));
     }
-    bytes.split_at_checked(length).ok_or_else(|| codec_error("COD-S5", "a chunk is cut short"))
+    bytes.split_at_checked(length).ok_or_else(|| snappy_error("COD-S5", "a chunk is cut short"))
 }
 
 /// Skips the rest of a header between chunks. Here, unlike at the start, snappy-java wants a version of 1 or more.
 fn skip_header(bytes: &[u8]) -> Result<&[u8]> {
-    let cut = || codec_error("COD-S4", "a header between chunks is cut short");
+    let cut = || snappy_error("COD-S4", "a header between chunks is cut short");
     let (magic, after) = bytes.split_first_chunk::<4>().ok_or_else(cut)?;
     let (version, after) = after.split_first_chunk::<4>().ok_or_else(cut)?;
     let (_compatible, after) = after.split_first_chunk::<4>().ok_or_else(cut)?;
     if !MAGIC.ends_with(magic) {
-        return Err(codec_error("COD-S4", "a header between chunks has another magic"));
+        return Err(snappy_error("COD-S4", "a header between chunks has another magic"));
     }
     if i32::from_be_bytes(*version) < 1 {
-        return Err(codec_error("COD-S4", "a header between chunks has a version below 1"));
+        return Err(snappy_error("COD-S4", "a header between chunks has a version below 1"));
     }
     Ok(after)
 }

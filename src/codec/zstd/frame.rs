@@ -2,9 +2,9 @@
 //!
 //! magic 4 | descriptor 1 | [window 1] | [dictionary id 1, 2, 4] | [content size 1, 2, 4, 8] | blocks: header 3, bytes | [checksum 4]; little-endian.
 
-use super::codec_error;
-use crate::codec::to_len;
+use crate::codec::error::zstd_error;
 use crate::error::{Error, Result};
+use crate::wire::to_len;
 
 const MAGIC: u32 = 0xfd2f_b528;
 const SKIPPABLE: u32 = 0x184d_2a50;
@@ -45,7 +45,7 @@ pub(super) struct Frame<'a> {
 
 /// Splits the frame off with which `input` begins.
 pub(super) fn split(input: &[u8]) -> Result<(Part<'_>, &[u8])> {
-    let (magic, after) = take_u32(input).ok_or_else(|| codec_error("COD-Z3", "the stream ends inside a frame's magic"))?;
+    let (magic, after) = take_u32(input).ok_or_else(|| zstd_error("COD-Z3", "the stream ends inside a frame's magic"))?;
     match magic {
         MAGIC => {
             let header = Header::parse(after)?;
@@ -58,7 +58,7 @@ pub(super) fn split(input: &[u8]) -> Result<(Part<'_>, &[u8])> {
             let (len, after) = take_u32(after).ok_or_else(cut)?;
             Ok((Part::Skippable, after.get(to_len(len)..).ok_or_else(cut)?))
         }
-        _ => Err(codec_error("COD-Z3", "the magic is not that of a zstd frame")),
+        _ => Err(zstd_error("COD-Z3", "the magic is not that of a zstd frame")),
     }
 }
 
@@ -82,7 +82,7 @@ impl<'a> Header<'a> {
     fn parse(bytes: &'a [u8]) -> Result<Self> {
         let (&descriptor, rest) = bytes.split_first().ok_or_else(cut)?;
         if descriptor & RESERVED != 0 {
-            return Err(codec_error("COD-Z6", "a reserved bit is set"));
+            return Err(zstd_error("COD-Z6", "a reserved bit is set"));
         }
         let single_segment = descriptor & SINGLE_SEGMENT != 0;
         let (window, rest) = if single_segment { (None, rest) } else { take_window(rest)? };
@@ -91,7 +91,7 @@ impl<'a> Header<'a> {
         // A single segment is its own window.
         let window = window.or(content_size).unwrap_or(u64::MAX);
         if window > WINDOW_MAXIMUM {
-            return Err(codec_error("COD-Z4", "the window is larger than 128 MiB"));
+            return Err(zstd_error("COD-Z4", "the window is larger than 128 MiB"));
         }
         let block_maximum = usize::try_from(window).unwrap_or(usize::MAX).min(BLOCK_MAXIMUM);
         Ok(Self { has_checksum: descriptor & CHECKSUM != 0, content_size, block_maximum, window, dictionary, blocks })
@@ -125,13 +125,13 @@ impl Block {
         let word = u32::from_le_bytes([low, middle, high, 0]);
         let size = to_len(word >> 3);
         if size > maximum {
-            return Err(codec_error("COD-Z6", "a block is larger than the window or 128 KiB"));
+            return Err(zstd_error("COD-Z6", "a block is larger than the window or 128 KiB"));
         }
         let (compressed, decompressed) = match (word >> 1) & 0b11 {
             0 => (size, Some(size)),
             1 => (1, Some(size)),
             2 => (size, None),
-            _ => return Err(codec_error("COD-Z6", "a block is of the reserved type")),
+            _ => return Err(zstd_error("COD-Z6", "a block is of the reserved type")),
         };
         Ok(Self { is_last: word & 1 != 0, len: 3 + compressed, decompressed })
     }
@@ -197,7 +197,7 @@ fn take_u32(bytes: &[u8]) -> Option<(u32, &[u8])> {
 
 #[cold]
 fn cut() -> Error {
-    codec_error("COD-Z6", "a frame is cut short")
+    zstd_error("COD-Z6", "a frame is cut short")
 }
 
 #[cfg(test)]

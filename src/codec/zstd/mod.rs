@@ -10,10 +10,9 @@ mod frame;
 pub use compress::Compressor;
 pub use dictionaries::Dictionaries;
 
-use std::borrow::Cow;
-
+use super::CodecFinding;
+use super::error::zstd_error;
 use super::output::Output;
-use super::{CodecFinding, bad};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::as_u64;
 use ::zstd::zstd_safe;
@@ -79,7 +78,7 @@ impl Decompressor {
     /// as long as the piece is not full, and a block is decompressed as a whole.
     fn stream_frame(&mut self, frame: &Frame<'_>, out: &mut Output<'_>) -> Result<()> {
         match self.stream(frame.bytes, frame.block_end(frame.blocks_at), |end| frame.block_end(end), out)? {
-            Streamed::Cut => Err(codec_error("COD-Z6", "a frame is cut short")),
+            Streamed::Cut => Err(zstd_error("COD-Z6", "a frame is cut short")),
             Streamed::Whole | Streamed::Enough => Ok(()),
         }
     }
@@ -157,9 +156,9 @@ impl Decompressor {
                     out.fill(len);
                     return Ok(());
                 }
-                Err(code) if !is_too_small(code) => return Err(codec_error("COD-Z6", zstd_safe::get_error_name(code))),
+                Err(code) if !is_too_small(code) => return Err(zstd_error("COD-Z6", zstd_safe::get_error_name(code))),
                 Err(_) if given == frame.bound => {
-                    return Err(codec_error("COD-Z6", "a frame decompresses to more than its header and blocks allow"));
+                    return Err(zstd_error("COD-Z6", "a frame decompresses to more than its header and blocks allow"));
                 }
                 // The buffer cannot grow: this is the end of the budget.
                 Err(_) if given == out.left() => out.ensure(given.saturating_add(1))?,
@@ -207,7 +206,7 @@ fn made<'a>(context: &'a mut Option<DCtx<'static>>) -> Result<&'a mut DCtx<'stat
 
 #[cold]
 fn failed(code: usize) -> Error {
-    codec_error("COD-Z6", zstd_safe::get_error_name(code))
+    zstd_error("COD-Z6", zstd_safe::get_error_name(code))
 }
 
 /// True for the error code of an output that is too small; codes are negative numbers as unsigned ones.
@@ -218,12 +217,7 @@ fn is_too_small(code: usize) -> bool {
 
 #[cold]
 fn missing_dictionary(id: u64) -> Error {
-    codec_error("COD-Z5", format!("the frame needs the dictionary {id}, which was not supplied"))
-}
-
-#[cold]
-fn codec_error(rule: &'static str, problem: impl Into<Cow<'static, str>>) -> Error {
-    bad("zstd", rule, problem)
+    zstd_error("COD-Z5", format!("the frame needs the dictionary {id}, which was not supplied"))
 }
 
 #[cfg(test)]

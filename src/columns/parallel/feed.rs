@@ -6,7 +6,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
 
-use crate::columns::stream::{StreamOptions, check_first_run, leave_out, tail_finding};
+use crate::columns::run_pieces::{check_first_run, leave_out, tail_finding};
+use crate::columns::stream_options::StreamOptions;
 use crate::decode::Stats;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Piece, Run, Runs};

@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use super::feed::{Job, Outcome, Shared, internal};
 use crate::columns::binary::BytesColumn;
 use crate::columns::chunks::ChunkBuilder;
-use crate::columns::stream::StreamOptions;
+use crate::columns::stream_options::StreamOptions;
 use crate::error::Result;
 use crate::framing::Run;
 

@@ -11,7 +11,7 @@ use arrow_buffer::{ArrowNativeType, NullBuffer};
 use arrow_data::{ByteView, MAX_INLINE_VIEW_LEN};
 use arrow_schema::DataType;
 
-use super::{invalid, unfit};
+use super::errors::{invalid, unfit};
 use crate::columns::array_checks::{bad_indexes, bad_offsets, bad_views};
 use crate::error::Result;
 

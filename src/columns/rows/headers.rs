@@ -6,7 +6,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
 use super::bytes::{Ends, Runs};
-use super::{invalid, unfit};
+use super::errors::{invalid, unfit};
 use crate::error::{ErrorKind, Result};
 use crate::model::NewHeader;
 

@@ -5,6 +5,7 @@
 
 pub mod bytes;
 mod control;
+mod errors;
 mod flags;
 mod headers;
 pub mod numbers;
@@ -17,11 +18,12 @@ use arrow_array::{ArrayRef, RecordBatch, StructArray};
 
 use self::bytes::Runs;
 use self::control::Controls;
+use self::errors::table_error;
 use self::headers::Headers;
 use self::numbers::Numbers;
 use self::timestamps::Timestamps;
 use crate::encode::RecordWriter;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{NewHeader, NewRecord};
 
@@ -117,18 +119,4 @@ impl<'a> Rows<'a> {
             _ => writer.write(&record),
         }
     }
-}
-
-fn table_error(problem: impl Into<String>) -> Error {
-    ErrorKind::Usage { argument: "table", problem: problem.into() }.into()
-}
-
-#[cold]
-fn invalid(name: &str, problem: &str) -> Error {
-    table_error(format!("the column {name:?} is not a valid Arrow array: {problem}"))
-}
-
-#[cold]
-fn unfit(name: &str, wanted: &str, array: &ArrayRef) -> Error {
-    table_error(format!("the column {name:?} must be of {wanted}, not {}", array.data_type()))
 }

@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 
-use super::unfit;
+use super::errors::unfit;
 use crate::error::Result;
 
 /// The integers; those of 64 bits are not copied.

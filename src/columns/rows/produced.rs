@@ -5,9 +5,10 @@ use std::collections::HashMap;
 
 use arrow_array::RecordBatch;
 
+use super::Rows;
 use super::bytes::Runs;
+use super::errors::table_error;
 use super::numbers::Numbers;
-use super::{Rows, table_error};
 use crate::codec::Plugins;
 use crate::encode::{BatchSettings, Partitioner, RecordWriter};
 use crate::error::{Error, ErrorKind, Result};

@@ -5,8 +5,8 @@ use arrow_array::types::{TimestampMicrosecondType, TimestampMillisecondType, Tim
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 
+use super::errors::unfit;
 use super::numbers::Numbers;
-use super::unfit;
 use crate::error::Result;
 
 /// The timestamps; nothing is copied.

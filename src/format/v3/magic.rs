@@ -4,8 +4,8 @@
 //! A batch is refused when the reading that its magic states does not hold, and the other one does. The records are part of a reading, as far as
 //! they can be seen: whoever reads headers alone has a few of their bytes, and refuses nothing that is read when all of them are there.
 
+use super::fields::{Fields, fields, header_len};
 use super::layout::MIN_RECORD_LEN;
-use super::parse;
 use super::records::Prefix;
 use crate::error::{Error, ErrorKind};
 use crate::format::v2;
@@ -31,8 +31,11 @@ pub(super) fn is_magic_2(header: &BatchHeader, last_offset_delta: i32, bytes: &[
 #[cold]
 #[inline(never)]
 pub fn is_magic_3(bytes: &[u8]) -> bool {
-    let Ok(header) = parse::header(bytes, 0) else { return false };
-    let records_at = parse::header_len(bytes);
+    let Ok(Fields { header, last_offset_delta: delta, len }) = fields(bytes, 0) else { return false };
+    if is_magic_2(&header, delta, bytes, bytes.get(len..).unwrap_or_default()) {
+        return false;
+    }
+    let records_at = header_len(bytes);
     let fit = fit(&header, bytes, records_at);
     let last_offset_delta = i32::try_from(last_offset_delta(&header)).unwrap_or(-1);
     // Records that are where they should be say more than timestamps, which delete horizons put far apart.

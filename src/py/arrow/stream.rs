@@ -9,7 +9,6 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 
-use crate::columns::preview::{schema_text, table_text};
 use crate::columns::{BatchSource, ValueNotes};
 use crate::decode::Stats;
 use crate::error::{Error, Result};
@@ -19,6 +18,7 @@ use crate::py::arrow::libraries;
 use crate::py::arrow::table::ArrowTable;
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Signals;
+use crate::report::preview::{schema_text, table_text};
 use crate::validate as core;
 use crate::validate::lost_ranges;
 

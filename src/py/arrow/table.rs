@@ -5,14 +5,14 @@ use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 
-use crate::columns::preview::table_text;
 use crate::decode::Stats;
 use crate::error::plural;
 use crate::py::arrow::c_stream::{CStream, Feed};
 use crate::py::arrow::export::{ArrowBatch, ArrowSchema, names, schema_capsule};
 use crate::py::arrow::{libraries, rows};
+use crate::py::fetches::Fetches;
 use crate::py::finding::{self, Finding};
-use crate::py::interrupt::Fetches;
+use crate::report::preview::table_text;
 
 /// Hold Arrow record batches of one schema in memory.
 ///

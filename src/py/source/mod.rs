@@ -23,6 +23,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
+use self::upcoming::{MOST_AHEAD, UpcomingFiles};
 use crate::decode::OffsetRange;
 use crate::framing::{Ending, Source};
 use crate::io::{self as files, FileRange, position_07};
@@ -101,7 +102,7 @@ impl FileSource {
         signals: &Arc<Signals>,
         left: &Arc<AtomicUsize>,
     ) -> std::io::Result<(OpenedSource, Option<Arc<RecordedHeaders>>)> {
-        if !store::is_stored(&self.path) || self.start > 0 || self.end.is_some() || self.is_kafka_07() {
+        if !uris::is_stored(&self.path) || self.start > 0 || self.end.is_some() || self.is_kafka_07() {
             return Ok((self.open(signals)?, None));
         }
         let (source, headers) = store::StoredRange::open(&self.path, 0, None, signals)?.into_recorded(left);
@@ -136,7 +137,7 @@ impl FileSource {
 
     /// Note that bytes of a store have to be waited for.
     pub fn expect_to_wait(&self, signals: &Signals) {
-        if store::is_stored(&self.path) {
+        if uris::is_stored(&self.path) {
             signals.expect_to_wait();
         }
     }
@@ -177,7 +178,7 @@ impl FileSource {
     pub fn ending(&self) -> Ending {
         match (self.end, self.next_offset) {
             (Some(at), _) if self.is_inner => Ending::Entry { at },
-            (None, None) if store::is_uploaded(&self.path) => Ending::Uploaded,
+            (None, None) if uris::is_uploaded(&self.path) => Ending::Uploaded,
             (_, Some(next)) if paths::has_next(&self.path, next) => Ending::Segment { first: files::named_offset(&self.path), next },
             _ => Ending::Open,
         }
@@ -219,18 +220,18 @@ impl FileSource {
         storage_options: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let finding = finding.map(|finding| finding.get().clone());
-        let path = store::reached(py, &path, storage_options.as_ref())?;
+        let path = uris::reached(py, &path, storage_options.as_ref())?;
         Ok(Self { path, start, end, offsets, finding, next_offset, is_inner })
     }
 
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store::to_py(py, &self.path)
+        uris::to_py(py, &self.path)
     }
 
     fn __repr__(&self) -> String {
         let end = self.end.map_or_else(|| "None".to_owned(), |end| end.to_string());
-        format!("FileSource({:?}, start={}, end={end})", store::shown(&self.path), self.start)
+        format!("FileSource({:?}, start={}, end={end})", uris::shown(&self.path), self.start)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
@@ -239,6 +240,29 @@ impl FileSource {
             slf.get_type().into_any(),
             (own.path(slf.py())?, own.start, own.end, own.offsets, own.finding.clone(), own.next_offset, own.is_inner),
         ))
+    }
+}
+
+#[pymethods]
+impl UpcomingFiles {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Begin to open the first of these files, which are read next in this order.
+    fn expect(&self, py: Python<'_>, files: Vec<Bound<'_, FileSource>>) {
+        let files: Vec<FileSource> = files.iter().map(|file| file.get().clone()).collect();
+        py.detach(|| self.begin_files(&files));
+    }
+}
+
+impl UpcomingFiles {
+    /// Begin to open the first of these files, which are read next in this order.
+    pub fn begin_files<'a>(&self, files: impl IntoIterator<Item = &'a FileSource>) {
+        for file in files.into_iter().take(MOST_AHEAD).take_while(|file| uris::is_stored(&file.path)) {
+            self.begin(&file.path, file.bounds());
+        }
     }
 }
 
@@ -255,7 +279,7 @@ pub struct OpenedSource {
 /// A path as the `FileSource` of its file; everything else as it is.
 pub fn placed<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if object.is_instance_of::<PyString>() || object.hasattr("__fspath__")? {
-        let path = store::placed(object.py(), &object.extract::<PathBuf>()?)?;
+        let path = uris::placed(object.py(), &object.extract::<PathBuf>()?)?;
         return Ok(Bound::new(object.py(), FileSource::segment_of(path, None))?.into_any());
     }
     Ok(object.clone())
@@ -265,7 +289,7 @@ pub fn placed<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 pub fn open_alone(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
     let object = &placed(object)?;
     if let Ok(file) = object.cast::<FileSource>() {
-        signals.read_file(store::shown(&file.get().path));
+        signals.read_file(uris::shown(&file.get().path));
         file.get().ensure_segment(signals).map_err(|error| signals.raised(object.py(), &error))?;
     }
     open(object, signals)
@@ -318,7 +342,7 @@ impl<'py> Snapshot<'py> {
         let Ok(file) = object.cast::<FileSource>() else { return Ok(Self::Other(object.clone())) };
         let own = file.get();
         let FileSource { path, start, end, .. } = own;
-        if store::is_stored(path) {
+        if uris::is_stored(path) {
             return Ok(Self::Other(object.clone()));
         }
         let range = FileRange::open(path, *start, *end);

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::log::ReadAt;
 use crate::log::partition::{Directory, SidecarNames};
 use crate::py::interrupt::Signals;
+use crate::py::source::uris;
 use crate::stores::{Location, Pending, PlaceEntry, StoreErrorKind, StoredFile};
 use crate::tiered::{self, Sidecars};
 
@@ -25,9 +26,9 @@ const MOST_LEN: u64 = 8 << 20;
 /// The directory of segments, for the check of their sidecar files.
 pub fn directory(path: PathBuf, segments: &[SidecarNames], signals: &Arc<Signals>) -> Box<dyn Directory> {
     let folder = Folder { path, signals: Arc::clone(signals) };
-    let place = match store::located(&folder.path).filter(|_| store::is_stored(&folder.path)) {
+    let place = match uris::located(&folder.path).filter(|_| uris::is_stored(&folder.path)) {
         Some(Ok(location)) => Place::Stored(location),
-        _ if store::is_uploaded(&folder.path) => Place::Uploaded(OnceLock::new()),
+        _ if uris::is_uploaded(&folder.path) => Place::Uploaded(OnceLock::new()),
         _ => return Box::new(folder),
     };
     let of_segments = segments.iter().flat_map(|names| ["index", "timeindex", "txnindex"].map(|suffix| names.of(suffix)));
@@ -96,7 +97,7 @@ impl FolderAhead {
                 StoredFile::begin_small(&place, MOST_LEN, &self.folder.signals.interrupt()).ok().map(PendingFile::Stored)
             }
             Place::Uploaded(sidecars) => {
-                let uri = store::upload_at(&self.folder.path.join(name)).ok()?;
+                let uri = uris::upload_at(&self.folder.path.join(name)).ok()?;
                 keys::begun(sidecars.get()?.begin(&uri, MOST)).map(PendingFile::Uploaded)
             }
         }
@@ -106,7 +107,7 @@ impl FolderAhead {
         let (path, signals) = (&self.folder.path, &self.folder.signals);
         let Place::Uploaded(known) = &self.place else { return store::entries(path, signals) };
         store::uploaded(signals, path, || {
-            let listed = Arc::new(Sidecars::of(&store::upload_at(path)?, &signals.interrupt())?);
+            let listed = Arc::new(Sidecars::of(&uris::upload_at(path)?, &signals.interrupt())?);
             known.get_or_init(|| listed).entries(&signals.interrupt())
         })
     }
@@ -116,7 +117,7 @@ impl FolderAhead {
         let Place::Uploaded(known) = &self.place else { return self.folder.read(name) };
         let Some(sidecars) = known.get() else { return self.folder.read(name) };
         let signals = &self.folder.signals;
-        let bytes = store::uploaded(signals, path, || sidecars.read(&store::upload_at(path)?, MOST, &signals.interrupt()));
+        let bytes = store::uploaded(signals, path, || sidecars.read(&uris::upload_at(path)?, MOST, &signals.interrupt()));
         Ok(bytes.map_err(|error| in_file(error.into(), path))?.map(|bytes| bytes.to_vec()))
     }
 }
@@ -144,7 +145,7 @@ impl Directory for FolderAhead {
         let (signals, path) = (&self.folder.signals, self.folder.path.join(name));
         let Some(pending) = self.take(name, listing) else { return self.read_now(name, &path) };
         let read = match pending {
-            PendingFile::Stored(pending) => store::asked(signals, || match pending.answer(&store::shown(&path), &signals.interrupt()) {
+            PendingFile::Stored(pending) => store::asked(signals, || match pending.answer(&uris::shown(&path), &signals.interrupt()) {
                 Err(error) if error.kind == StoreErrorKind::NotFound => Ok(None),
                 answer => answer.map(Some),
             }),

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use bytes::Bytes;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyMapping;
 
 use crate::error::Result;
 use crate::framing::{LostRanges, Source};
@@ -20,12 +18,12 @@ use crate::model::UploadOffsets;
 use crate::py::errors;
 use crate::py::finding;
 use crate::py::interrupt::Signals;
-use crate::py::package;
 use crate::py::source::buffer::Readable;
+use crate::py::source::memory;
 use crate::py::source::upcoming::UpcomingRange;
-use crate::py::source::{keys, memory, uris};
-use crate::stores::{self, FileEnds, Location, Place, PlaceEntry, StorageOptions, StoreError, StoreErrorKind, StoredFile, UriParts};
-use crate::tiered::{self, Part, TieredFile, TieredRange, Uri};
+use crate::py::source::uris::{is_stored, is_uploaded, joined, located, names_of, shown, upload_at};
+use crate::stores::{self, FileEnds, Place, PlaceEntry, StoreError, StoreErrorKind, StoredFile};
+use crate::tiered::{self, Part, TieredFile, TieredRange};
 use crate::validate::lost_ranges;
 use crate::wire::as_u64;
 
@@ -293,70 +291,6 @@ impl Read for StoredRange {
     }
 }
 
-/// True for a URI of a store, an upload or a buffer; false for a path of this machine.
-pub fn is_stored(path: &Path) -> bool {
-    stores::scheme_of_uri(path).is_some()
-}
-
-/// True for a URI of tiered storage, to which nothing is uploaded before it is closed.
-pub fn is_uploaded(path: &Path) -> bool {
-    path.to_str().is_some_and(|text| text.starts_with("tiered+"))
-}
-
-/// A path or URI in the form that is used inside.
-///
-/// # Errors
-/// ValueError for a `file:` URI of another machine, and for a URI with keys or settings.
-pub fn placed(py: Python<'_>, path: &Path) -> PyResult<PathBuf> {
-    stores::placed(path).map_err(|error| errors::store_error(py, &error))
-}
-
-/// The same with options of its store. Those of a path of this machine do not matter.
-///
-/// # Errors
-/// TypeError if they are not a mapping of text to text, and those of `placed`.
-pub fn reached(py: Python<'_>, path: &Path, options: Option<&Bound<'_, PyAny>>) -> PyResult<PathBuf> {
-    let options = options.map(options_of).transpose()?.unwrap_or_default();
-    let path = placed(py, path)?;
-    if options.is_empty() || !is_stored(&path) {
-        return Ok(path);
-    }
-    Ok(UriParts::parse(&text(&path)).with_options(&options).to_uri().into())
-}
-
-/// Options of a store. The message of an error has no value.
-fn options_of(given: &Bound<'_, PyAny>) -> PyResult<StorageOptions> {
-    let Ok(mapping) = given.cast::<PyMapping>() else {
-        let text = format!("storage_options must be a mapping of names to text, not {}", given.get_type().name()?);
-        return Err(PyTypeError::new_err(text));
-    };
-    let mut options = StorageOptions::new();
-    for pair in mapping.items()? {
-        let (name, value) = pair.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
-        let (Ok(name), Ok(value)) = (name.extract(), value.extract()) else {
-            let text = format!("storage_options must have text, but {} has {}", name.repr()?, value.get_type().name()?);
-            return Err(PyTypeError::new_err(text));
-        };
-        options.insert(name, value);
-    }
-    Ok(options)
-}
-
-/// A path or URI for a Python user, as an object that shows no secret: a `pathlib.Path` or a `StoreUri`.
-pub fn to_py<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
-    if is_stored(path) { package::store_uri(py, &text(path)) } else { Ok(path.into_pyobject(py)?.into_any()) }
-}
-
-/// A path or URI as text that shows no secret: a `str` or a `StoreUri`.
-pub fn text_of<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
-    if is_stored(path) { to_py(py, path) } else { Ok(path.as_os_str().into_pyobject(py)?.into_any()) }
-}
-
-/// A path or URI as people may see it.
-pub fn shown(path: &Path) -> String {
-    stores::shown(&uris::untiered(path))
-}
-
 /// The bytes of a small file, up to `most` of them; `None` when there is none.
 ///
 /// # Errors
@@ -405,39 +339,13 @@ pub fn entry(uri: &Path, signals: &Arc<Signals>) -> io::Result<PlaceEntry> {
     Ok(PlaceEntry::of_bytes("buffer".to_owned(), StoredLog::open(uri, signals)?.len()))
 }
 
-/// The URI of a file in a directory.
-pub fn joined(directory: &Path, name: &str) -> PathBuf {
-    stores::joined_text(&text(directory), name).into()
-}
-
 /// All files below a directory of a store, with their URIs, from one request; `None` where each directory is listed on its own.
 pub fn tree(uri: &Path, signals: &Arc<Signals>) -> Option<io::Result<Vec<(PathBuf, PlaceEntry)>>> {
     let location = located(uri).filter(|_| is_stored(uri))?;
-    let (root, _) = uris::names_of(uri);
+    let (root, _) = names_of(uri);
     let found = asked(signals, || stores::tree(&location?, &signals.interrupt()));
     let placed = |entry: stores::Entry| (joined(&root, &entry.key), PlaceEntry::of(&entry));
     Some(found.map(|found| found.into_iter().map(placed).collect()))
-}
-
-/// The URI of uploads with the keys and layouts of another one.
-pub fn tiered_uri(objects: &Path, keys_of: Option<&Path>) -> PathBuf {
-    let other = keys_of.and_then(|uri| upload_at(uri).ok());
-    let (keys, layouts) = other.as_ref().map_or(("", ""), |uri| (uri.keys.text(), uri.layouts.text()));
-    tiered::uri_text(&text(objects), keys, layouts).into()
-}
-
-/// The location of a file that `crate::stores` reads; `None` for uploads and buffers.
-pub fn located(uri: &Path) -> Option<stores::Result<Location>> {
-    let uri = uri.to_str().filter(|uri| !uri.starts_with("tiered+") && !memory::is_buffer(Path::new(uri)))?;
-    Some(Location::parse(uri, &StorageOptions::new()))
-}
-
-/// The upload at a URI of tiered storage.
-///
-/// # Errors
-/// `Store` for a URI of objects that is invalid.
-pub fn upload_at(uri: &Path) -> tiered::Result<Uri> {
-    Uri::parse(&text(uri), keys::of)
 }
 
 /// Asks tiered storage without the interpreter; the exception for an error is kept for the verb.
@@ -471,8 +379,4 @@ fn raised_later(signals: &Signals, error: io::Error) -> io::Error {
         signals.keep(Python::attach(|py| errors::store_error(py, found)));
     }
     error
-}
-
-fn text(uri: &Path) -> std::borrow::Cow<'_, str> {
-    uri.to_string_lossy()
 }

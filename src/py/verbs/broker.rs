@@ -11,7 +11,7 @@ use crate::model::{CompressionType, Formats};
 use crate::py::errors;
 use crate::py::interrupt::Signals;
 use crate::py::limits::Limits;
-use crate::py::options::{choice, option, released_format, timestamp_type};
+use crate::py::option_values::{choice, option, released_format, timestamp_type};
 use crate::py::plugins;
 use crate::py::source;
 use crate::py::verbs::compat::release_named;

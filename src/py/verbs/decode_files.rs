@@ -8,17 +8,18 @@ use pyo3::prelude::*;
 
 use crate::columns::batches::BatchRows;
 use crate::columns::source_chain::{Open, SourceChain};
-use crate::columns::{BatchSource, OnError, stream};
+use crate::columns::{BatchSource, OnError, schema_of};
 use crate::decode::DecodeOptions;
 use crate::error::Result;
 use crate::framing::Source;
 use crate::py::arrow::stream::RecordStream;
 use crate::py::finding::Finding;
 use crate::py::interrupt::Signals;
-use crate::py::options::{ReadOptions, Reading, committed};
+use crate::py::option_values::committed;
+use crate::py::options::{ReadOptions, Reading};
 use crate::py::source::FileSource;
 use crate::py::source::paths;
-use crate::py::source::store;
+use crate::py::source::uris;
 use crate::py::value_schemas;
 use crate::py::verbs::header_walk;
 use crate::values;
@@ -41,7 +42,7 @@ pub fn decode_files(
     signals.skip_damage(shared.on_error == OnError::Skip);
     let schema = match options.to_typed()? {
         Some(typed) => values::schema_of(&shared, &typed).map_err(|error| signals.raised(py, &error))?,
-        None => stream::schema_of(&shared),
+        None => schema_of(&shared),
     };
     let mut waiting: Vec<(Arc<str>, Open)> = Vec::with_capacity(parts.len());
     let all: Arc<[FileSource]> = parts.iter().map(|(file, _)| file.get().clone()).collect();
@@ -58,7 +59,7 @@ pub fn decode_files(
         }
         let (file, signals, reading) = (file.get().clone(), Arc::clone(&signals), options.reading);
         file.expect_to_wait(&signals);
-        let name = Arc::from(store::shown(&file.path));
+        let name = Arc::from(uris::shown(&file.path));
         // A reader that has come to the second file reads on, as a rule. One that looks at the first has fetched little.
         let (all, from) = (Arc::clone(&all), if number == 0 { usize::MAX } else { number });
         waiting.push((
@@ -88,7 +89,7 @@ pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: ReadOptions, note
         let mut stream = options.to_entry_stream(interrupt.clone())?;
         let (file, signals, options) = (file.get().clone(), Arc::clone(&signals), Arc::clone(&options));
         file.expect_to_wait(&signals);
-        let name = Arc::from(store::shown(&file.path));
+        let name = Arc::from(uris::shown(&file.path));
         waiting.push((
             name,
             Box::new(move || {

@@ -7,9 +7,9 @@ use pyo3::prelude::*;
 
 use crate::partition::{self as core, Checkpoints, FindingsOf, Found, HIGH_WATERMARKS, Replica, Search, Selection, patterns};
 use crate::py::finding::{self, Finding};
-use crate::py::options::{option, options};
+use crate::py::option_values::{option, options};
 use crate::py::source::storage::PyStorage;
-use crate::py::source::store;
+use crate::py::source::uris;
 use crate::py::verbs::segment_file::SegmentFile;
 use crate::validate::lost_ranges::Note;
 
@@ -28,7 +28,7 @@ fn replica(options: &Borrowed<'_, '_, PyAny>) -> PyResult<Replica> {
         _ if value.is_none() => Replica::Unknown,
         Some("first") => Replica::First,
         Some("longest") => Replica::Longest,
-        _ => Replica::Below(store::placed(options.py(), &{
+        _ => Replica::Below(uris::placed(options.py(), &{
             let path: PathBuf = option!(options, "replica");
             path
         })?),
@@ -110,7 +110,7 @@ impl FoundSegments {
     /// Find the segments of one path, which is not a pattern, each as the path leads to it. See `search`.
     #[staticmethod]
     fn below(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let path = store::placed(py, &path)?;
+        let path = uris::placed(py, &path)?;
         Self::of(py, PyStorage::asked(py, |storage| core::discovery::find(&path, storage))?)
     }
 
@@ -129,7 +129,7 @@ impl FoundSegments {
         let paths = placed(py, paths)?;
         let expand = if must_exist { patterns::matching } else { patterns::expanded };
         let found = PyStorage::asked(py, |storage| paths.iter().map(|path| expand(path, storage)).collect::<Result<Vec<_>, _>>())?;
-        found.iter().flatten().map(|path| store::text_of(py, path)).collect()
+        found.iter().flatten().map(|path| uris::text_of(py, path)).collect()
     }
 
     /// Return the segments of each group, those of a directory that several paths lead to only once.
@@ -242,7 +242,7 @@ impl FoundSegments {
     fn log_directories<'py>(&self, py: Python<'py>, paths: Vec<PathBuf>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let files = cores(&self.files);
         let found = PyStorage::asked(py, |storage| Ok(core::log_directories(&files, &paths, storage)))?;
-        found.iter().map(|path| store::text_of(py, path)).collect()
+        found.iter().map(|path| uris::text_of(py, path)).collect()
     }
 
     /// Return the high watermark of the partition of each segment (SEG-9), and why the file with the high watermarks cannot be read.
@@ -257,7 +257,7 @@ impl FoundSegments {
                 let found = checkpoints.next_to(file, HIGH_WATERMARKS)?;
                 marks.push(found.map(|found| {
                     let name = file.topic.clone().zip(file.partition);
-                    let problem = found.problem.as_ref().map(|problem| format!("{}: {problem}", store::shown(&found.path)));
+                    let problem = found.problem.as_ref().map(|problem| format!("{}: {problem}", uris::shown(&found.path)));
                     (name.and_then(|name| found.offsets.get(&name).copied()), problem)
                 }));
             }
@@ -304,7 +304,7 @@ impl ReplicaChoice {
 }
 
 fn placed(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<PathBuf>> {
-    paths.into_iter().map(|path| store::placed(py, &path)).collect()
+    paths.into_iter().map(|path| uris::placed(py, &path)).collect()
 }
 
 /// One name, or several.

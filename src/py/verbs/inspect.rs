@@ -5,7 +5,8 @@ use pyo3::types::{PyBytes, PyTuple};
 
 use crate::inspect::{self, Area, Inspection, Node, Shown, Value};
 use crate::py::interrupt::Signals;
-use crate::py::options::{ReadOptions, depth, option};
+use crate::py::option_values::{depth, option};
+use crate::py::options::ReadOptions;
 use crate::py::source::{self, FileSource};
 
 /// The tree of one entry, as tuples; see `logsegment.inspect`.

@@ -15,7 +15,7 @@ use crate::py::bytes_writer::{self, BytesWriter};
 use crate::py::errors;
 use crate::py::interrupt::Signals;
 use crate::py::limits::Limits;
-use crate::py::options::{checksum_form, choice};
+use crate::py::option_values::{checksum_form, choice};
 use crate::py::source;
 use crate::py::source::buffer;
 use crate::wire::Sink;

@@ -9,7 +9,7 @@ use crate::interrupt::Interrupt;
 use crate::partition::Entry;
 use crate::py::errors;
 use crate::py::interrupt::Signals;
-use crate::py::source::store;
+use crate::py::source::uris;
 use crate::stores::{self, PlacedFile, StoreErrorKind};
 use crate::tiered::{self, TieredFile};
 
@@ -29,7 +29,7 @@ pub struct PlaceEntry(pub Entry);
 impl PlaceEntry {
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store::text_of(py, &self.0.path)
+        uris::text_of(py, &self.0.path)
     }
 
     #[getter]

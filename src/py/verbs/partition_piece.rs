@@ -11,9 +11,9 @@ use crate::partition::{Storage, Wanted};
 use crate::py::finding::Finding;
 use crate::py::source::FileSource;
 use crate::py::source::storage::PyStorage;
+use crate::py::transactions::Transactions;
 use crate::py::verbs::segment_file::SegmentFile;
 use crate::py::verbs::segment_lookup::SegmentLookup;
-use crate::py::verbs::transactions::Transactions;
 
 /// Bytes of a file, and the options with which they are read.
 pub type Part<'py> = (FileSource, Bound<'py, PyAny>);

@@ -12,11 +12,11 @@ use crate::py::arrow::stream::RecordStream;
 use crate::py::finding::Finding;
 use crate::py::options::{PartitionRead, ReadOptions};
 use crate::py::source::storage::PyStorage;
+use crate::py::transactions::Transactions;
 use crate::py::verbs::decode_files::decode_files;
 use crate::py::verbs::partition_piece::{Part, PartitionPiece, with_wanted};
 use crate::py::verbs::segment_file::SegmentFile;
 use crate::py::verbs::segment_lookup::SegmentLookup;
-use crate::py::verbs::transactions::Transactions;
 
 /// Read the records of one partition that are wanted, and no more bytes than it must.
 ///

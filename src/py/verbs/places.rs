@@ -12,7 +12,7 @@ use crate::partition::{Entry, Storage, Tree};
 use crate::py::errors;
 use crate::py::finding::Finding;
 use crate::py::source::storage::PyStorage;
-use crate::py::source::{store, uris};
+use crate::py::source::uris;
 use crate::py::verbs::open_file::{OpenFile, Opened, PlaceEntry, answered, answered_of_upload};
 use crate::stores::{self, Location, StorageOptions, UriParts};
 use crate::tiered::{self, Layouts, Upload, Uri};
@@ -57,12 +57,12 @@ impl Place {
     #[pyo3(signature = (path, storage_options=None))]
     #[expect(clippy::needless_pass_by_value, reason = "a path from Python is made anew")]
     fn new(py: Python<'_>, path: PathBuf, storage_options: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
-        Ok(Self { path: store::reached(py, &path, storage_options.as_ref())? })
+        Ok(Self { path: uris::reached(py, &path, storage_options.as_ref())? })
     }
 
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store::text_of(py, &self.path)
+        uris::text_of(py, &self.path)
     }
 
     #[getter]
@@ -92,18 +92,18 @@ impl Place {
 
     #[getter]
     fn is_stored(&self) -> bool {
-        store::is_stored(&self.path)
+        uris::is_stored(&self.path)
     }
 
     #[getter]
     fn is_uploaded(&self) -> bool {
-        store::is_uploaded(&self.path)
+        uris::is_uploaded(&self.path)
     }
 
     #[getter]
     fn here<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let place = uris::untiered(&self.path);
-        if store::is_stored(&place) { Ok(None) } else { store::text_of(py, &place).map(Some) }
+        if uris::is_stored(&place) { Ok(None) } else { uris::text_of(py, &place).map(Some) }
     }
 
     #[getter]
@@ -112,7 +112,7 @@ impl Place {
     }
 
     fn __str__(&self) -> String {
-        store::shown(&self.path)
+        uris::shown(&self.path)
     }
 
     fn __repr__(&self) -> String {
@@ -123,19 +123,19 @@ impl Place {
     #[staticmethod]
     #[expect(clippy::needless_pass_by_value, reason = "a path from Python is made anew")]
     fn shown(path: PathBuf) -> String {
-        store::shown(&path)
+        uris::shown(&path)
     }
 
     /// Return True for a URI of a store, whatever is in it; False for a path of this machine and a `file:` URI.
     #[staticmethod]
     #[expect(clippy::needless_pass_by_value, reason = "a path from Python is made anew")]
     fn is_uri(path: PathBuf) -> bool {
-        store::is_stored(&path)
+        uris::is_stored(&path)
     }
 
     /// Return a file or directory in this directory.
     fn joined(&self, name: &str) -> Self {
-        let path = if store::is_stored(&self.path) { store::joined(&self.path, name) } else { self.path.join(name) };
+        let path = if uris::is_stored(&self.path) { uris::joined(&self.path, name) } else { self.path.join(name) };
         Self { path }
     }
 
@@ -198,7 +198,7 @@ impl Place {
         if !self.is_uploaded() {
             return Ok(None);
         }
-        let uri = store::upload_at(&self.path).map_err(|error| errors::tiered_error(py, &error))?;
+        let uri = uris::upload_at(&self.path).map_err(|error| errors::tiered_error(py, &error))?;
         Ok(tiered::local_name(&uri))
     }
 
@@ -261,7 +261,7 @@ impl Place {
     /// Raises:
     ///     OSError: if the store does not answer.
     fn is_directory(&self, py: Python<'_>) -> PyResult<bool> {
-        if !store::is_stored(&self.path) {
+        if !uris::is_stored(&self.path) {
             return Ok(self.path.is_dir());
         }
         Ok(missing_is_none(py, self.entry(py))?.is_some_and(|entry| entry.0.is_directory))
@@ -282,7 +282,7 @@ impl Place {
     ///     SegmentKeyError: if a key of an upload is missing or wrong.
     ///     OSError: if the store refuses access, or does not answer.
     fn open(&self, py: Python<'_>) -> PyResult<OpenFile> {
-        let file = if store::is_uploaded(&self.path) {
+        let file = if uris::is_uploaded(&self.path) {
             Opened::Uploaded(self.asked_of_upload(py, tiered::open)?)
         } else {
             Opened::Placed(self.asked(py, stores::Place::open)?)
@@ -342,7 +342,7 @@ impl Place {
 
     /// Write the names in a directory of this machine to disk, if its file system lets a directory be opened.
     fn sync(&self) {
-        if !store::is_stored(&self.path) {
+        if !uris::is_stored(&self.path) {
             stores::sync_directory(&self.path);
         }
     }
@@ -370,7 +370,7 @@ impl Place {
     ///     OSError: if an object cannot be read.
     #[staticmethod]
     fn lost_indexes(py: Python<'_>, logs: Vec<PathBuf>) -> PyResult<Vec<(String, Option<Finding>)>> {
-        let logs: tiered::Result<Vec<Uri>> = logs.iter().map(|log| store::upload_at(log)).collect();
+        let logs: tiered::Result<Vec<Uri>> = logs.iter().map(|log| uris::upload_at(log)).collect();
         let logs = logs.map_err(|error| errors::tiered_error(py, &error))?;
         let (lost, absent) = answered_of_upload(py, |interrupt| {
             let absent: tiered::Result<Vec<_>> = logs.iter().map(|log| tiered::absent_indexes(log, interrupt)).collect();
@@ -404,7 +404,7 @@ impl Place {
 impl Place {
     /// The texts of its keys and of its layout.
     fn settings(&self) -> (String, String) {
-        let uri = Some(&self.path).filter(|path| store::is_uploaded(path)).and_then(|path| store::upload_at(path).ok());
+        let uri = Some(&self.path).filter(|path| uris::is_uploaded(path)).and_then(|path| uris::upload_at(path).ok());
         uri.map(|uri| (uri.keys.text().to_string(), uri.layouts.text().to_string())).unwrap_or_default()
     }
 
@@ -413,7 +413,7 @@ impl Place {
     }
 
     fn parts(&self) -> UriParts {
-        if store::is_stored(&self.path) { UriParts::parse(&self.path.to_string_lossy()) } else { UriParts::default() }
+        if uris::is_stored(&self.path) { UriParts::parse(&self.path.to_string_lossy()) } else { UriParts::default() }
     }
 
     fn location(&self, py: Python<'_>) -> PyResult<Location> {
@@ -423,7 +423,7 @@ impl Place {
     /// Asks about a file of this machine or of a store, without the interpreter.
     fn asked<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&stores::Place, &Interrupt) -> stores::Result<T> + Send) -> PyResult<T> {
         let place =
-            if store::is_stored(&self.path) { stores::Place::Stored(self.location(py)?) } else { stores::Place::Local(self.path.clone()) };
+            if uris::is_stored(&self.path) { stores::Place::Stored(self.location(py)?) } else { stores::Place::Local(self.path.clone()) };
         answered(py, |interrupt| ask(&place, interrupt))
     }
 
@@ -433,7 +433,7 @@ impl Place {
     }
 
     fn asked_of_upload<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&Uri, &Interrupt) -> tiered::Result<T> + Send) -> PyResult<T> {
-        let uri = store::upload_at(&self.path).map_err(|error| errors::tiered_error(py, &error))?;
+        let uri = uris::upload_at(&self.path).map_err(|error| errors::tiered_error(py, &error))?;
         answered_of_upload(py, |interrupt| ask(&uri, interrupt))
     }
 }

@@ -11,8 +11,9 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::decode::OffsetRange;
 use crate::partition as core;
 use crate::py::finding::Finding;
+use crate::py::source::FileSource;
 use crate::py::source::storage::PyStorage;
-use crate::py::source::{FileSource, store};
+use crate::py::source::uris;
 
 /// First offset (inclusive) and end (exclusive).
 type Offsets = (i64, Option<i64>);
@@ -88,7 +89,7 @@ impl SegmentFile {
     /// Return a file as a segment, whatever its name. The file is not read.
     #[staticmethod]
     fn at(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let path = store::placed(py, &path)?;
+        let path = uris::placed(py, &path)?;
         PyStorage::asked(py, |storage| Ok(core::segment_at(&path, storage))).map(Self::from)
     }
 
@@ -129,7 +130,7 @@ impl SegmentFile {
 
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store::text_of(py, &self.file.path)
+        uris::text_of(py, &self.file.path)
     }
 
     #[getter]
@@ -195,13 +196,13 @@ impl SegmentFile {
     /// The path of its partition: its directory, or itself if it was named and the name of its directory is not a partition's.
     #[getter]
     fn place<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store::text_of(py, &self.file.place())
+        uris::text_of(py, &self.file.place())
     }
 
     /// The path of its directory.
     #[getter]
     fn directory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store::text_of(py, &self.file.directory())
+        uris::text_of(py, &self.file.directory())
     }
 
     /// The first offset of its name. `base_offset` differs if a segment of the partition contradicts its name.
@@ -235,7 +236,7 @@ impl SegmentFile {
         let topic = self.file.topic.as_ref().map_or_else(|| "None".to_owned(), |topic| format!("{topic:?}"));
         let number = |number: Option<i64>| number.map_or_else(|| "None".to_owned(), |number| number.to_string());
         let (partition, base) = (number(self.file.partition.map(i64::from)), number(self.file.base_offset));
-        format!("SegmentFile(path={:?}, topic={topic}, partition={partition}, base_offset={base})", store::shown(&self.file.path))
+        format!("SegmentFile(path={:?}, topic={topic}, partition={partition}, base_offset={base})", uris::shown(&self.file.path))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {

@@ -11,7 +11,7 @@ use crate::partition::Storage;
 use crate::py::finding::{self, Finding};
 use crate::py::options::PartitionRead;
 use crate::py::source::storage::PyStorage;
-use crate::py::source::store;
+use crate::py::source::uris;
 use crate::py::verbs::segment_file::SegmentFile;
 
 /// Position; size, base offset and last offset of the batch, or None.
@@ -59,7 +59,7 @@ impl SegmentLookup {
 
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store::text_of(py, &self.file.file.path)
+        uris::text_of(py, &self.file.file.path)
     }
 
     /// Bytes of the file now.

@@ -7,12 +7,13 @@ use pyo3::prelude::*;
 
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Signals;
-use crate::py::source::{paths, store};
+use crate::py::source::paths;
+use crate::py::source::uris;
 use crate::sidecar::{Parsed, ProducerEntry, SidecarFinding, checkpoint, producer_snapshot, txn_index};
 use crate::validate as core;
 
 fn found(findings: &[SidecarFinding], path: &Path) -> Vec<core::Finding> {
-    let path = Arc::from(store::shown(path));
+    let path = Arc::from(uris::shown(path));
     findings.iter().map(|finding| core::Finding::of_sidecar(finding.clone(), &path)).collect()
 }
 

@@ -19,7 +19,7 @@ use crate::py::arrow::import;
 use crate::py::encode_options::EncodeOptions;
 use crate::py::errors;
 use crate::py::interrupt::Signals;
-use crate::py::options::{option, released_format};
+use crate::py::option_values::{option, released_format};
 use crate::py::source::paths;
 use crate::wire::as_u64;
 

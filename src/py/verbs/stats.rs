@@ -6,8 +6,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::columns::counting::{Bucket, Counter, Histogram, Purpose, Series};
 use crate::py::arrow::export::ArrowBatch;
+use crate::report::counting::{Bucket, Counter, Histogram, Purpose, Series};
 
 /// Count the rows of `logsegment.batches` for statistics.
 #[pyclass(frozen, module = "logsegment._core")]

@@ -17,7 +17,7 @@ use crate::model::{BatchHeader, CompressionType, RecordFormat};
 use crate::py::interrupt::Signals;
 use crate::py::options::ReadOptions;
 use crate::py::source::FileSource;
-use crate::py::source::store;
+use crate::py::source::uris;
 use crate::py::verbs::{decode_files, header_walk};
 
 /// Headers that are read together.
@@ -39,7 +39,7 @@ const HEADERS: usize = 64;
 #[pyfunction]
 pub fn first_offset_at(py: Python<'_>, source: PyRef<'_, FileSource>, timestamp: i64, options: ReadOptions) -> PyResult<Option<Found>> {
     let (signals, interrupt) = Signals::new();
-    signals.read_file(store::shown(&source.path));
+    signals.read_file(uris::shown(&source.path));
     let records = options.to_record_stream(interrupt.clone())?;
     let headers = StreamOptions { batch_size: HEADERS, ..options.to_entry_stream(interrupt)? };
     signals.skip_damage(records.on_error == OnError::Skip);
@@ -61,7 +61,7 @@ pub fn first_offset_at(py: Python<'_>, source: PyRef<'_, FileSource>, timestamp:
 #[pyfunction]
 pub fn begins_at(py: Python<'_>, source: PyRef<'_, FileSource>, timestamp: i64, options: ReadOptions) -> PyResult<bool> {
     let (signals, interrupt) = Signals::new();
-    signals.read_file(store::shown(&source.path));
+    signals.read_file(uris::shown(&source.path));
     let mut headers = StreamOptions { batch_size: HEADERS, ..options.to_entry_stream(interrupt.clone())? };
     let is_control_wanted = options.to_record_stream(interrupt)?.decode.is_control_wanted;
     let file = source.clone();

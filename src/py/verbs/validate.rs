@@ -9,11 +9,14 @@ use crate::decode::Stats;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::py::arrow::table::ArrowTable;
+use crate::py::fetches::Fetches;
 use crate::py::finding::{self, Finding};
-use crate::py::interrupt::{Fetches, Signals};
-use crate::py::options::{ReadOptions, depth};
+use crate::py::interrupt::Signals;
+use crate::py::option_values::depth;
+use crate::py::options::ReadOptions;
 use crate::py::source::recorded::RecordedLogs;
-use crate::py::source::{self, FileSource, OpenedSource, paths, store};
+use crate::py::source::uris;
+use crate::py::source::{self, FileSource, OpenedSource, paths};
 use crate::validate as core;
 use crate::validate::lost_ranges;
 
@@ -83,7 +86,7 @@ pub fn validate_findings(
     if let Some(earlier) = &mut earlier {
         earlier.0 = validator.take_producers();
         if let Some(path) = file.as_ref().map(|file| &file.path).or(path.as_ref()) {
-            earlier.0.leave(&Arc::from(store::shown(path)));
+            earlier.0.leave(&Arc::from(uris::shown(path)));
         }
     }
     Ok((findings, finding::counters(py, &validator.stats(), signals.fetches())?, headers_of(&validator)))

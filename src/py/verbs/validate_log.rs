@@ -10,12 +10,14 @@ use crate::log::kraft_snapshot;
 use crate::log::partition::{Directory, Scope, check, check_checkpoints};
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Signals;
-use crate::py::options::{ReadOptions, depth};
+use crate::py::option_values::depth;
+use crate::py::options::ReadOptions;
 use crate::py::source::FileSource;
 use crate::py::source::paths::{self, Folder, Segment};
 use crate::py::source::recorded::RecordedLogs;
+use crate::py::source::sidecars;
 use crate::py::source::upcoming::MOST_AHEAD;
-use crate::py::source::{sidecars, store};
+use crate::py::source::uris;
 use crate::py::verbs::validate::{Headers, findings_of, headers_of};
 use crate::validate as core;
 use crate::validate::lost_ranges;
@@ -72,7 +74,7 @@ pub fn validate_log(
             py.detach(|| signals.upcoming().begin_files(&ahead));
             let mut opened = recorded.open(&file, &signals).map_err(|error| paths::raised(py, &error, path, &signals))?;
             let mut own_decode = decode.clone();
-            let name: Arc<str> = Arc::from(store::shown(path));
+            let name: Arc<str> = Arc::from(uris::shown(path));
             let left = std::mem::take(&mut before).in_file_named(&name);
             let own = match options.reading.resolve(&mut own_decode, &mut opened) {
                 // Nothing of it can be read: that is all there is to say.
@@ -188,7 +190,7 @@ fn snapshot_findings(folder: &Folder, signals: &Arc<Signals>, interrupt: &Interr
         let opened = FileSource::segment_of(path.clone(), None).open(signals).map_err(|error| paths::in_file(error.into(), &path))?;
         let validator = core::Validator::new(opened.source, DecodeOptions::default(), core::Depth::Full, false);
         let own = validate(validator.with_interrupt(interrupt.clone()), false, interrupt, None)?.findings;
-        let name: Arc<str> = Arc::from(store::shown(&path));
+        let name: Arc<str> = Arc::from(uris::shown(&path));
         // Zeros and a torn end are errors here: the footer record is missing.
         let errors = own.into_iter().filter(|finding| finding.severity == core::Severity::Error);
         findings.extend(errors.map(|finding| finding.in_file(&name)));

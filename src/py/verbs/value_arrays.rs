@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use crate::py::arrow::export::ArrowArray;
 use crate::py::arrow::import;
 use crate::py::interrupt::Signals;
-use crate::py::options::choice;
+use crate::py::option_values::choice;
 use crate::py::value_schemas::ValueSchemas;
 use crate::values::array::{ArrayOptions, decode_array};
 use crate::values::outputs::Part;

@@ -3,7 +3,8 @@
 //! Source: `MessageIndexes` in Confluent's schema registry; `ProtobufSerializer`, `ProtobufKafkaSerializer` and `ref.proto` in Apicurio Registry.
 
 use super::schema::{MOST_OPEN, ProtoSchema};
-use crate::values::framing::{Framed, Framing, MessageName};
+use crate::values::framed::{Framed, MessageName};
+use crate::values::framing::Framing;
 use crate::values::payload::{Payload, Problem, Read};
 
 /// The path of the message that a value is, and its bytes.

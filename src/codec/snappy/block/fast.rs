@@ -6,7 +6,12 @@
 
 use std::hint::select_unpredictable;
 
-use super::Place;
+/// The position of the next element, and of its bytes in the output.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) from: usize,
+    pub(super) to: usize,
+}
 
 /// Bytes that an element copies, needed or not: the longest that a tag alone reports.
 const WIDE: usize = 64;

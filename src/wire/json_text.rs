@@ -1,11 +1,4 @@
-//! JSON strings, numbers and runs of bytes.
-
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use chrono::{DateTime, Datelike, SecondsFormat};
-
-use super::BytesForm;
-use crate::wire::java_text;
+//! JSON strings and whole numbers.
 
 /// Writes text as a JSON string.
 ///
@@ -19,35 +12,12 @@ pub fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Writes a run of bytes.
-pub fn bytes(out: &mut Vec<u8>, bytes: &[u8], form: BytesForm) {
-    match (form, std::str::from_utf8(bytes)) {
-        (BytesForm::Auto | BytesForm::Utf8, Ok(text)) => string(out, text),
-        (BytesForm::Utf8, Err(_)) => string(out, &java_text(bytes)),
-        (BytesForm::Auto, Err(_)) => {
-            out.extend_from_slice(b"{\"base64\":");
-            base64(out, bytes);
-            out.push(b'}');
-        }
-        (BytesForm::Base64, _) => base64(out, bytes),
-        (BytesForm::Hex, _) => hex(out, bytes),
-    }
-}
-
 /// Writes a whole number.
 pub fn integer(out: &mut Vec<u8>, value: i64) {
     if value < 0 {
         out.push(b'-');
     }
     unsigned(out, value.unsigned_abs());
-}
-
-/// Writes a time (ms) in ISO 8601, in UTC; as a number if its year has more than four digits.
-pub fn iso_time(out: &mut Vec<u8>, millis: i64) {
-    match DateTime::from_timestamp_millis(millis).filter(|time| (0..=9999).contains(&time.year())) {
-        Some(time) => string(out, &time.to_rfc3339_opts(SecondsFormat::Millis, true)),
-        None => integer(out, millis),
-    }
 }
 
 /// Writes a whole number that is not negative.
@@ -142,22 +112,8 @@ fn unicode(out: &mut Vec<u8>, code: u8) {
     out.extend_from_slice(&hex_pair(code));
 }
 
-fn base64(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.push(b'"');
-    let start = out.len();
-    out.resize(start + bytes.len().div_ceil(3) * 4, 0);
-    let written = out.get_mut(start..).map_or(Ok(0), |slot| STANDARD.encode_slice(bytes, slot));
-    out.truncate(start + written.unwrap_or(0));
-    out.push(b'"');
-}
-
-fn hex(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.push(b'"');
-    out.extend(bytes.iter().flat_map(|byte| hex_pair(*byte)));
-    out.push(b'"');
-}
-
-fn hex_pair(byte: u8) -> [u8; 2] {
+/// Returns the two lower-case hexadecimal digits of a byte.
+pub fn hex_pair(byte: u8) -> [u8; 2] {
     [hex_digit(byte >> 4), hex_digit(byte & 15)]
 }
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, ListBuilder, StringBuilder, StructBuilder};
 use arrow_array::{
-    BinaryArray, BinaryViewArray, BooleanArray, Int32Array, Int64Array, LargeBinaryArray, StringArray, TimestampMicrosecondArray,
+    ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, Int32Array, Int64Array, LargeBinaryArray, StringArray, TimestampMicrosecondArray,
 };
 use arrow_schema::Schema;
 use serde_json::{Value, json};

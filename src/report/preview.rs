@@ -6,8 +6,9 @@ use std::ops::Range;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 
-use super::jsonl::cell::{BytesCell, Form, cell};
-use super::jsonl::text;
+use super::jsonl::cell::cell;
+use super::jsonl::writer::{BytesCell, Form};
+use crate::wire::json_text;
 
 /// Rows that are shown.
 const ROWS: usize = 8;
@@ -87,7 +88,7 @@ fn bytes_text(bytes: Option<&[u8]>) -> String {
     let Some(bytes) = bytes else { return "null".to_owned() };
     let mut out = Vec::new();
     match std::str::from_utf8(bytes) {
-        Ok(value) => text::string(&mut out, &value.chars().take(CELL).collect::<String>()),
+        Ok(value) => json_text::string(&mut out, &value.chars().take(CELL).collect::<String>()),
         Err(_) => out.extend(b"0x".iter().copied().chain(bytes.iter().take(CELL).flat_map(|byte| format!("{byte:02x}").into_bytes()))),
     }
     String::from_utf8_lossy(&out).into_owned()

@@ -6,8 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, Int64Array, RecordBatch};
 
-use super::cell::BytesCell;
-use super::column;
+use super::writer::{BytesCell, column_named};
 use crate::error::{ErrorKind, Result};
 use crate::model::timestamp::TimeRange;
 
@@ -39,8 +38,8 @@ impl RowFilter {
     /// `Usage` when the batch lacks a column that a condition is about.
     pub fn bind<'a>(&'a self, batch: &'a RecordBatch) -> Result<Chosen<'a>> {
         let is_timed = self.since.is_some() || self.until.is_some();
-        let times = if is_timed { column(batch, "timestampMs")?.as_primitive_opt::<Int64Type>() } else { None };
-        let keys = if self.keys.is_some() { BytesCell::of(column(batch, "key")?) } else { None };
+        let times = if is_timed { column_named(batch, "timestampMs")?.as_primitive_opt::<Int64Type>() } else { None };
+        let keys = if self.keys.is_some() { BytesCell::of(column_named(batch, "key")?) } else { None };
         if is_timed != times.is_some() || self.keys.is_some() != keys.is_some() {
             let problem = "conditions need the columns timestampMs (int64) and key (binary)".to_owned();
             return Err(ErrorKind::Usage { argument: "rows", problem }.into());

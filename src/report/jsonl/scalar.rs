@@ -1,4 +1,4 @@
-//! Values of any type that decoded keys and values have: numbers, times, lists, maps and structs.
+//! Numbers, times and other single values of any type that decoded keys and values have.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -9,31 +9,19 @@ use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use arrow_schema::{DataType, TimeUnit};
 use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveTime};
 
-use super::cell::{Cell, Form, at, boolean, cell, label, numbers, or_null};
 use super::text;
-use crate::error::Result;
+use super::writer::{Cell, Form, at, boolean, numbers, or_null};
+use crate::wire::json_text;
 
-/// Returns what writes a column of a type that only decoded values have; `None` for another type.
+/// Returns what writes a column of single values of a type that only decoded values have; `None` for another type.
 ///
 /// Times are ISO 8601, or the number that is stored where the calendar ends. Decimals and floats that are no numbers are strings.
-///
-/// # Errors
-/// `Usage` for a type inside of it that cannot be written.
-pub(super) fn nested<'a>(array: &'a ArrayRef, form: Form) -> Result<Option<Cell<'a>>> {
-    Ok(match array.data_type() {
-        DataType::Struct(_) => Some(object(array, form)?),
-        DataType::List(_) => list(array, form)?,
-        DataType::Map(..) => map(array, form)?,
-        _ => scalar(array, form),
-    })
-}
-
-fn scalar<'a>(array: &'a ArrayRef, form: Form) -> Option<Cell<'a>> {
+pub(super) fn scalar<'a>(array: &'a ArrayRef, form: Form) -> Option<Cell<'a>> {
     match array.data_type() {
         DataType::Null => Some(Box::new(|out, _| out.extend_from_slice(b"null"))),
         DataType::Float32 => numbers::<Float32Type>(array, |out, number| float(out, number.into(), || number.to_string())),
         DataType::Float64 => numbers::<Float64Type>(array, |out, number| float(out, number, || number.to_string())),
-        DataType::UInt32 => numbers::<UInt32Type>(array, |out, number| text::unsigned(out, number.into())),
+        DataType::UInt32 => numbers::<UInt32Type>(array, |out, number| json_text::unsigned(out, number.into())),
         DataType::Date32 => numbers::<Date32Type>(array, date),
         DataType::Time32(_) => numbers::<Time32MillisecondType>(array, |out, millis| time(out, i64::from(millis), 1000)),
         DataType::Time64(_) => numbers::<Time64MicrosecondType>(array, |out, micros| time(out, micros, 1_000_000)),
@@ -54,80 +42,11 @@ fn scalar<'a>(array: &'a ArrayRef, form: Form) -> Option<Cell<'a>> {
     }
 }
 
-fn object<'a>(array: &'a ArrayRef, form: Form) -> Result<Cell<'a>> {
-    let rows = array.as_struct();
-    let named = rows.fields().iter().zip(rows.columns());
-    let fields = named.map(|(field, column)| Ok((label(field.name()), inner(column, form)?))).collect::<Result<Vec<_>>>()?;
-    Ok(Box::new(move |out, row| {
-        or_null(out, at(rows, row, |row| row), |out, row| {
-            out.push(b'{');
-            for (index, (label, cell)) in fields.iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                out.extend_from_slice(label);
-                cell(out, row);
-            }
-            out.push(b'}');
-        });
-    }))
-}
-
-fn list<'a>(array: &'a ArrayRef, form: Form) -> Result<Option<Cell<'a>>> {
-    let Some(lists) = array.as_list_opt::<i32>() else { return Ok(None) };
-    let items = inner(lists.values(), form)?;
-    Ok(Some(Box::new(move |out, row| {
-        or_null(out, at(lists, row, |row| ends(lists.value_offsets(), row)), |out, range| {
-            out.push(b'[');
-            for (index, row) in range.enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                items(out, row);
-            }
-            out.push(b']');
-        });
-    })))
-}
-
-/// A key that is there twice is written twice.
-fn map<'a>(array: &'a ArrayRef, form: Form) -> Result<Option<Cell<'a>>> {
-    let Some(maps) = array.as_map_opt() else { return Ok(None) };
-    let (keys, values) = (inner(maps.keys(), form)?, inner(maps.values(), form)?);
-    Ok(Some(Box::new(move |out, row| {
-        or_null(out, at(maps, row, |row| ends(maps.value_offsets(), row)), |out, range| {
-            out.push(b'{');
-            for (index, row) in range.enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                keys(out, row);
-                out.push(b':');
-                values(out, row);
-            }
-            out.push(b'}');
-        });
-    })))
-}
-
-/// The writer of a column inside another one, where no name of a column of records counts.
-fn inner<'a>(array: &'a ArrayRef, form: Form) -> Result<Cell<'a>> {
-    match nested(array, form)? {
-        Some(cell) => Ok(cell),
-        None => cell("", array, form),
-    }
-}
-
-fn ends(offsets: &[i32], row: usize) -> std::ops::Range<usize> {
-    let end = |row: usize| offsets.get(row).and_then(|end| usize::try_from(*end).ok()).unwrap_or_default();
-    end(row)..end(row + 1)
-}
-
 fn float(out: &mut Vec<u8>, number: f64, digits: impl FnOnce() -> String) {
     if number.is_nan() {
-        text::string(out, "NaN");
+        json_text::string(out, "NaN");
     } else if number.is_infinite() {
-        text::string(out, if number > 0.0 { "Infinity" } else { "-Infinity" });
+        json_text::string(out, if number > 0.0 { "Infinity" } else { "-Infinity" });
     } else {
         out.extend_from_slice(digits().as_bytes());
     }
@@ -136,7 +55,7 @@ fn float(out: &mut Vec<u8>, number: f64, digits: impl FnOnce() -> String) {
 fn decimals<T: arrow_array::types::DecimalType>(array: &ArrayRef) -> Option<Cell<'_>> {
     let values: &PrimitiveArray<T> = array.as_primitive_opt::<T>()?;
     Some(Box::new(move |out, row| {
-        or_null(out, at(values, row, |row| values.value_as_string(row)), |out, digits| text::string(out, &digits))
+        or_null(out, at(values, row, |row| values.value_as_string(row)), |out, digits| json_text::string(out, &digits))
     }))
 }
 
@@ -145,8 +64,8 @@ fn date(out: &mut Vec<u8>, days: i32) {
     let distance = Days::new(days.unsigned_abs().into());
     let date = epoch.and_then(|epoch| if days < 0 { epoch.checked_sub_days(distance) } else { epoch.checked_add_days(distance) });
     match date.filter(|date| (0..=9999).contains(&date.year())) {
-        Some(date) => text::string(out, &date.format("%Y-%m-%d").to_string()),
-        None => text::integer(out, days.into()),
+        Some(date) => json_text::string(out, &date.format("%Y-%m-%d").to_string()),
+        None => json_text::integer(out, days.into()),
     }
 }
 
@@ -155,8 +74,8 @@ fn time(out: &mut Vec<u8>, number: i64, per_second: i64) {
     let nanos = u32::try_from(rest * (1_000_000_000 / per_second)).unwrap_or_default();
     let time = u32::try_from(seconds).ok().and_then(|seconds| NaiveTime::from_num_seconds_from_midnight_opt(seconds, nanos));
     match time {
-        Some(time) => text::string(out, &time.format("%H:%M:%S%.f").to_string()),
-        None => text::integer(out, number),
+        Some(time) => json_text::string(out, &time.format("%H:%M:%S%.f").to_string()),
+        None => json_text::integer(out, number),
     }
 }
 
@@ -188,7 +107,9 @@ fn timestamp(out: &mut Vec<u8>, number: i64, per_second: i64, is_utc: bool) {
     let (seconds, rest) = (number.div_euclid(per_second), number.rem_euclid(per_second));
     let nanos = u32::try_from(rest * (1_000_000_000 / per_second)).unwrap_or_default();
     match DateTime::from_timestamp(seconds, nanos).filter(|time| (0..=9999).contains(&time.year())) {
-        Some(time) => text::string(out, &time.format(if is_utc { "%Y-%m-%dT%H:%M:%S%.fZ" } else { "%Y-%m-%dT%H:%M:%S%.f" }).to_string()),
-        None => text::integer(out, number),
+        Some(time) => {
+            json_text::string(out, &time.format(if is_utc { "%Y-%m-%dT%H:%M:%S%.fZ" } else { "%Y-%m-%dT%H:%M:%S%.f" }).to_string())
+        }
+        None => json_text::integer(out, number),
     }
 }

@@ -3,30 +3,20 @@
 //! The form is a versioned interface (docs/reference/json.md). Whole numbers are written in full, so 64-bit ones may be more than
 //! a JavaScript number holds. Bytes are text when they are UTF-8, and otherwise an object, so that a reader can always tell.
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::RecordBatch;
 
 pub(super) mod cell;
-mod nested;
 mod rows;
-pub(super) mod text;
+mod scalar;
+mod text;
+pub(super) mod writer;
 
-use crate::error::{ErrorKind, Result};
-use cell::{Cell, Form, cell, label};
+use crate::error::Result;
+use crate::wire::json_text;
+use cell::cell;
 pub use rows::RowFilter;
-
-/// How runs of bytes are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BytesForm {
-    /// A string when they are UTF-8, else `{"base64": "..."}`.
-    #[default]
-    Auto,
-    /// A string; what is not UTF-8 becomes U+FFFD, and is lost.
-    Utf8,
-    /// A string of base64 with padding, for all of them.
-    Base64,
-    /// A string of lower-case hexadecimal digits, for all of them.
-    Hex,
-}
+pub use text::BytesForm;
+use writer::{Cell, Form, column_named, label};
 
 /// What a line holds and which rows become lines.
 #[derive(Clone, Debug, Default)]
@@ -73,7 +63,7 @@ impl JsonLines {
         let mut front = vec![b'{'];
         for (name, value) in &self.constants {
             front.extend_from_slice(&label(name));
-            text::string(&mut front, value);
+            json_text::string(&mut front, value);
             front.push(b',');
         }
         front
@@ -82,18 +72,13 @@ impl JsonLines {
     fn cells<'a>(&self, batch: &'a RecordBatch) -> Result<Vec<(Vec<u8>, Cell<'a>)>> {
         let named = |column: &str, name: &str| {
             let has_iso_times = self.has_iso_times && !name.ends_with("Ms");
-            Ok((label(name), cell(column, self::column(batch, column)?, Form { bytes: self.bytes, has_iso_times })?))
+            Ok((label(name), cell(column, column_named(batch, column)?, Form { bytes: self.bytes, has_iso_times })?))
         };
         match &self.fields {
             Some(fields) => fields.iter().map(|(column, name)| named(column, name)).collect(),
             None => batch.schema_ref().fields().iter().map(|field| named(field.name(), field.name())).collect(),
         }
     }
-}
-
-fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
-    let missing = || ErrorKind::Usage { argument: "fields", problem: format!("there is no column {name:?}") }.into();
-    batch.column_by_name(name).ok_or_else(missing)
 }
 
 #[cfg(test)]
