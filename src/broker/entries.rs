@@ -7,7 +7,7 @@ use crate::model::{BatchHeader, Formats};
 use crate::wire::as_u64;
 
 /// An entry with its header.
-pub type Entry<'a> = (Frame<'a>, BatchHeader);
+pub type EntryWithHeader<'a> = (Frame<'a>, BatchHeader);
 
 /// Returns the whole entries with the headers that `header_of` gives, up to the first entry that it gives none for.
 ///
@@ -18,8 +18,8 @@ pub fn entries<'a>(
     formats: Formats,
     limits: &Limits,
     mut header_of: impl FnMut(Frame<'a>, Option<&BatchHeader>) -> Result<Option<BatchHeader>>,
-) -> Result<Vec<Entry<'a>>> {
-    let (mut entries, mut at): (Vec<Entry<'a>>, usize) = (Vec::new(), 0);
+) -> Result<Vec<EntryWithHeader<'a>>> {
+    let (mut entries, mut at): (Vec<EntryWithHeader<'a>>, usize) = (Vec::new(), 0);
     loop {
         let tail = input.get(at..).unwrap_or_default();
         let position = as_u64(at);

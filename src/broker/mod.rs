@@ -22,4 +22,4 @@ pub use assign::Assigner;
 pub use fetch::{FetchRequest, fetch};
 pub use options::{AppendOptions, Appended, ProduceRequest};
 pub use origin::AppendOrigin;
-pub use producers::{ProducedBatch, ProducerEntry, ProducerState};
+pub use producers::{ProducedBatch, ProducerHistory, ProducerState};

@@ -20,7 +20,7 @@ pub use compress::{Compression, Compressor};
 pub use finding::CodecFinding;
 pub use lz4::{ChecksumForm, EntryLen, FoundChecksum, HeaderChecksum, NO_ENTRIES, is_lz4_frame};
 pub use output::{Decompressed, SLACK};
-pub use plugin::{CodecTable, Memory, NativeCodec, Place, PluginCodecs, PluginOutput, Plugins};
+pub use plugin::{CodecTable, Memory, NativeCodec, OutputPlacement, PluginCodecs, PluginOutput, Plugins};
 
 use crate::error::Result;
 use crate::limits::Budget;
@@ -44,8 +44,8 @@ pub enum Codec {
 /// Each context is made when it is first needed.
 #[derive(Default)]
 pub struct Decompressor {
-    gzip: gzip::Decompressor,
-    zstd: zstd::Decompressor,
+    gzip: gzip::GzipDecompressor,
+    zstd: zstd::ZstdDecompressor,
     allows_dependent_lz4_blocks: bool,
 }
 
@@ -128,7 +128,7 @@ impl Decompressor {
             Codec::Gzip => self.gzip.decompress(input, output, findings),
             Codec::Snappy => snappy::decompress(input, output, findings),
             Codec::Lz4(accepted, entry_len) => {
-                let read = lz4::Reading { accepted, entry_len, allows_dependent: self.allows_dependent_lz4_blocks };
+                let read = lz4::FrameOptions { accepted, entry_len, allows_dependent: self.allows_dependent_lz4_blocks };
                 lz4::decompress(input, read, output, findings)
             }
             Codec::Zstd => self.zstd.decompress(input, output, findings),

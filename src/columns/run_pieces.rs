@@ -3,7 +3,7 @@
 use super::stream_options::{OnError, StreamOptions};
 use crate::decode::{ChecksumVerifier, Decoder, Unreadable, UploadCheck};
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::{Damage, Frame, Piece, Run, Runs, Source, Step, Tail, step};
+use crate::framing::{Damage, Frame, FrameEvent, Run, Runs, Source, Step, Tail, step};
 use crate::validate::{Finding, Findings};
 use crate::wire::as_u64;
 
@@ -57,8 +57,8 @@ pub(super) fn check_first_run(options: &StreamOptions, findings: &mut Findings, 
 ///
 /// # Errors
 /// The error of a batch that cannot be read here, unless such batches are skipped.
-pub(super) fn leave_out(options: &StreamOptions, findings: &mut Findings, piece: &Piece) -> Result<()> {
-    if let Piece::Damage(Damage { error, .. }) = piece
+pub(super) fn leave_out(options: &StreamOptions, findings: &mut Findings, piece: &FrameEvent) -> Result<()> {
+    if let FrameEvent::Damage(Damage { error, .. }) = piece
         && error.is_unreadable()
         && options.decode.unreadable == Unreadable::Raise
     {

@@ -15,7 +15,7 @@ use super::value_notes::ValueNotes;
 use super::views::Views;
 use crate::decode::Stats;
 use crate::error::{Error, Result};
-use crate::framing::{Piece, Runs, Source};
+use crate::framing::{FrameEvent, Runs, Source};
 use crate::model::RecordFormat;
 use crate::validate::{Finding, Findings};
 
@@ -117,7 +117,7 @@ impl<B: BytesColumn> Sequential<B> {
                 self.chunks.options.interrupt.ensure_wanted()?;
             }
             match self.runs.next_piece()? {
-                Some(Piece::Run(run)) => {
+                Some(FrameEvent::Run(run)) => {
                     check_first_run(&self.chunks.options, &mut self.chunks.findings, &mut self.has_begun, &run)?;
                     self.chunks.feed(run);
                 }

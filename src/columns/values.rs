@@ -22,7 +22,7 @@ use super::stream_options::{OnError, StreamOptions};
 use super::views::Views;
 use crate::decode::{DecodeOptions, Unreadable, parse_header, sniff, verify};
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::{Frame, Piece, Source, Step, step};
+use crate::framing::{Frame, FrameEvent, Source, Step, step};
 use crate::interrupt::Interrupt;
 use crate::model::{BatchHeader, Formats, RecordFormat};
 use crate::validate::{Depth, Finding, Severity, Validator};
@@ -237,7 +237,7 @@ fn decode_value<B: BytesColumn>(chunks: &mut ChunkBuilder<B>, value: Bytes) -> R
         if pieces.is_multiple_of(ASK_EVERY) {
             chunks.options.interrupt.ensure_wanted()?;
         }
-        let Piece::Run(run) = piece else {
+        let FrameEvent::Run(run) = piece else {
             leave_out(&chunks.options, &mut chunks.findings, &piece)?;
             continue;
         };

@@ -1,13 +1,13 @@
 //! What entries are decompressed with, and into: options, codec contexts, buffers.
 
 use super::header::{checksummed, ensure_count, records_at};
-use super::opened::{Opened, RecordsSource};
+use super::opened::{DecodedBatch, RecordsSource};
 use super::walk::entry_len;
 use super::{DecodeOptions, Stats};
-use crate::codec::{Codec, CodecFinding, Decompressed, Decompressor, HeaderChecksum, Memory, Place, PluginOutput};
+use crate::codec::{Codec, CodecFinding, Decompressed, Decompressor, HeaderChecksum, Memory, OutputPlacement, PluginOutput};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::parse;
-use crate::format::v3::records::{Metadata, Prefix};
+use crate::format::v3::records::{Prefix, RecordHead};
 use crate::framing::Frame;
 use crate::limits::Budget;
 use crate::model::{BatchHeader, CompressionType, Formats, Section};
@@ -79,7 +79,7 @@ impl Decoder {
 
     /// Returns the uncompressed records of an opened entry, and the bytes after them that may be read.
     #[inline]
-    pub fn section<'a>(&'a self, opened: &Opened, entry: &'a [u8], after: &'a [u8]) -> Section<'a> {
+    pub fn section<'a>(&'a self, opened: &DecodedBatch, entry: &'a [u8], after: &'a [u8]) -> Section<'a> {
         match opened.records_source {
             RecordsSource::Decompressed => Section::new(self.decompressed.readable(), self.decompressed.bytes().len()).decompressed(),
             RecordsSource::Plugin => Section::new(&self.given, self.given.len()).decompressed(),
@@ -117,7 +117,7 @@ impl Decoder {
     ///
     /// # Errors
     /// As `open`, as far as the bytes were looked at.
-    pub fn read_metadata(&mut self, frame: Frame<'_>, header: &BatchHeader, mut each: impl FnMut(&Metadata)) -> Result<()> {
+    pub fn read_metadata(&mut self, frame: Frame<'_>, header: &BatchHeader, mut each: impl FnMut(&RecordHead)) -> Result<()> {
         self.stats.entries_read += 1;
         self.count_compared(checksummed(header));
         if self.verifies_entries() {
@@ -188,8 +188,8 @@ impl Decoder {
         let budget = Budget::for_entry(&self.options.limits, compressed.len());
         let to = PluginOutput { buffer: &mut self.decompressed, given: &mut self.given };
         let (records_source, len) = match self.options.codecs.plugins.decompress(id, compressed, &self.memory, to, &budget)? {
-            Place::Buffer => (RecordsSource::Decompressed, self.decompressed.len()),
-            Place::Given => (RecordsSource::Plugin, self.given.len()),
+            OutputPlacement::Buffer => (RecordsSource::Decompressed, self.decompressed.len()),
+            OutputPlacement::Given => (RecordsSource::Plugin, self.given.len()),
         };
         self.stats.entries_decompressed += 1;
         self.stats.bytes_inflated += as_u64(len);

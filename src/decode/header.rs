@@ -53,7 +53,7 @@ pub fn verify(entry: &[u8], header: &BatchHeader) -> Result<()> {
         RecordFormat::V2 => v2::parse::verify(entry, header.crc),
         RecordFormat::V3 => v3::parse::verify(entry, header.crc),
         RecordFormat::V0 | RecordFormat::V1 => v0_v1::parse::verify(entry, header.crc),
-        RecordFormat::V07 => v07::parse::Message::parse(entry)?.verify(entry),
+        RecordFormat::V07 => v07::parse::V07Message::parse(entry)?.verify(entry),
     }
 }
 

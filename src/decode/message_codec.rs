@@ -3,7 +3,7 @@
 use super::walk::entry_len;
 use crate::codec::{Codec, HeaderChecksum, NO_ENTRIES, is_lz4_frame};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::v07::parse::Message;
+use crate::format::v07::parse::V07Message;
 use crate::model::{BatchHeader, CompressionType, RecordFormat};
 
 /// Fails when an entry of a format before magic 2 names a codec that it cannot have.
@@ -13,7 +13,7 @@ use crate::model::{BatchHeader, CompressionType, RecordFormat};
 pub(crate) fn ensure_codec(header: &BatchHeader, entry: &[u8]) -> Result<()> {
     let known = match (header.compression(), header.format) {
         (CompressionType::None, _) => return Ok(()),
-        (_, RecordFormat::V07) => Message::parse(entry).and_then(|message| codec_of_v07(&message, entry)),
+        (_, RecordFormat::V07) => V07Message::parse(entry).and_then(|message| codec_of_v07(&message, entry)),
         _ => codec_of_wrapper(header),
     };
     known.map(|_| ())
@@ -44,7 +44,7 @@ pub(super) fn codec_of_wrapper(header: &BatchHeader) -> Result<Codec> {
 ///
 /// # Errors
 /// `UnknownCompression` for other payloads of codec 3.
-pub(super) fn codec_of_v07(message: &Message, entry: &[u8]) -> Result<Codec> {
+pub(super) fn codec_of_v07(message: &V07Message, entry: &[u8]) -> Result<Codec> {
     match CompressionType::from_id(message.attributes & 0x03) {
         CompressionType::Gzip => Ok(Codec::Gzip),
         CompressionType::Snappy => Ok(Codec::Snappy),

@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 use super::decoder::{Decoder, codec_of};
 use super::header::{checksummed, parse_header, records_at, verify};
 use super::message_bundle::Bundle;
-use super::opened::{Opened, RecordsSource};
-use super::record_filter::Wanted;
-use super::transactions::Fate;
-use super::{DecodeOptions, Isolation, Walk};
+use super::opened::{DecodedBatch, RecordsSource};
+use super::record_filter::WantedRecords;
+use super::transactions::TransactionOutcome;
+use super::{DecodeOptions, Isolation, RecordIter};
 use crate::codec::CodecFinding;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::{layout, parse};
@@ -21,7 +21,7 @@ impl Decoder {
     /// # Errors
     /// Whatever is wrong with the entry as a whole, with its position and base offset.
     #[inline]
-    pub fn open(&mut self, frame: Frame<'_>) -> Result<Option<Opened>> {
+    pub fn open(&mut self, frame: Frame<'_>) -> Result<Option<DecodedBatch>> {
         self.open_with_findings(frame, None)
     }
 
@@ -29,7 +29,7 @@ impl Decoder {
     ///
     /// # Errors
     /// As `open`.
-    pub fn open_with_findings(&mut self, frame: Frame<'_>, findings: Option<&mut Vec<CodecFinding>>) -> Result<Option<Opened>> {
+    pub fn open_with_findings(&mut self, frame: Frame<'_>, findings: Option<&mut Vec<CodecFinding>>) -> Result<Option<DecodedBatch>> {
         let header = self.parse_header(frame)?;
         let opened = match header.format {
             RecordFormat::V2 | RecordFormat::V3 => self.open_batch(frame, &header, findings),
@@ -45,7 +45,7 @@ impl Decoder {
     /// # Errors
     /// As `open`; always about the first entry.
     #[inline]
-    pub fn open_bundled(&mut self, frame: Frame<'_>, entries: &[u8], bundle: Bundle) -> Result<(Option<Opened>, usize)> {
+    pub fn open_bundled(&mut self, frame: Frame<'_>, entries: &[u8], bundle: Bundle) -> Result<(Option<DecodedBatch>, usize)> {
         if frame.magic >= layout::MAGIC {
             return self.open(frame).map(|opened| (opened, frame.bytes.len()));
         }
@@ -68,11 +68,16 @@ impl Decoder {
         held.map(|()| header).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
     }
 
-    fn open_batch(&mut self, frame: Frame<'_>, header: &BatchHeader, findings: Option<&mut Vec<CodecFinding>>) -> Result<Option<Opened>> {
+    fn open_batch(
+        &mut self,
+        frame: Frame<'_>,
+        header: &BatchHeader,
+        findings: Option<&mut Vec<CodecFinding>>,
+    ) -> Result<Option<DecodedBatch>> {
         let filter = match self.options.wanted(header) {
-            Wanted::Everything => None,
-            Wanted::Some(filter) => Some(filter),
-            Wanted::Nothing => {
+            WantedRecords::Everything => None,
+            WantedRecords::Some(filter) => Some(filter),
+            WantedRecords::Nothing => {
                 if self.ends_at(header) {
                     // Not in silence, when the marker may be lost.
                     self.options.undecided_reported.store(true, Ordering::Relaxed);
@@ -103,11 +108,11 @@ impl Decoder {
         };
         let walk = self
             .ensure_counted(header, section.len(), records_source != RecordsSource::Input)
-            .and_then(|count| Walk::of_batch(header, count, &section, &self.options.limits))
+            .and_then(|count| RecordIter::of_batch(header, count, &section, &self.options.limits))
             .and_then(|walk| if self.options.check_crc { Ok(walk) } else { walk.ensure_placed(&section).map(|()| walk) });
         let walk = walk.map_err(|error| self.blame_plugin(header, error))?;
         let append_time = header.append_time();
-        let opened = Opened { filter, append_time, records_at, ..Opened::new(*header, records_source, walk) };
+        let opened = DecodedBatch { filter, append_time, records_at, ..DecodedBatch::new(*header, records_source, walk) };
         if header.is_control() {
             self.ensure_control(&opened, frame.bytes).map_err(|error| self.blame_plugin(header, error))?;
             if !self.options.is_control_wanted {
@@ -145,9 +150,9 @@ impl Decoder {
     fn is_committed(&self, header: &BatchHeader) -> Result<bool> {
         let Isolation::ReadCommitted(transactions) = &self.options.isolation else { return Ok(true) };
         match transactions.fate(header) {
-            Fate::Committed => Ok(true),
-            Fate::Aborted => Ok(false),
-            Fate::Undecided { after } => {
+            TransactionOutcome::Committed => Ok(true),
+            TransactionOutcome::Aborted => Ok(false),
+            TransactionOutcome::Undecided { after } => {
                 Err(ErrorKind::Undecided { producer_id: header.producer.id, last_offset: header.last_offset, after }.into())
             }
         }
@@ -169,7 +174,7 @@ impl Decoder {
     }
 
     /// Parses every record of a control batch and the key of each (V2-47).
-    fn ensure_control(&self, opened: &Opened, entry: &[u8]) -> Result<()> {
+    fn ensure_control(&self, opened: &DecodedBatch, entry: &[u8]) -> Result<()> {
         let section = self.section(opened, entry, entry);
         opened.rewrite::<false>(&section, |_, record| ControlType::parse(record.key).map(drop))
     }

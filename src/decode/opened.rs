@@ -1,18 +1,18 @@
 //! An entry whose records can be read.
 
-use super::Walk;
+use super::RecordIter;
 use super::record_filter::RecordFilter;
 use crate::model::{BatchHeader, RecordRef};
 
 /// An entry whose records can be walked, or a bundle of uncompressed messages.
 #[derive(Clone, Copy, Debug)]
-pub struct Opened {
+pub struct DecodedBatch {
     /// Its header, resolved: base offset and count of a wrapper are those of its messages.
     pub header: BatchHeader,
     /// Where its uncompressed records are.
     pub records_source: RecordsSource,
     /// Its records.
-    pub walk: Walk,
+    pub walk: RecordIter,
     /// Which records to give; `None` for all.
     pub filter: Option<RecordFilter>,
     /// The append time that replaces the timestamp of every record of a batch.
@@ -34,10 +34,10 @@ pub enum RecordsSource {
     Plugin,
 }
 
-impl Opened {
+impl DecodedBatch {
     /// An entry all of whose records are given, each with the timestamp that its walk says.
     #[inline]
-    pub(super) fn new(header: BatchHeader, records_source: RecordsSource, walk: Walk) -> Self {
+    pub(super) fn new(header: BatchHeader, records_source: RecordsSource, walk: RecordIter) -> Self {
         let bundled = usize::try_from(header.size).unwrap_or(usize::MAX);
         Self { header, records_source, walk, filter: None, append_time: None, records_at: 0, bundled }
     }

@@ -15,7 +15,7 @@ pub mod verifier;
 pub use entry::{LOG_OVERHEAD, step};
 pub use frame::{Frame, Step};
 pub use lost_ranges::LostRanges;
-pub use runs::{Damage, Piece, Run, Runs};
+pub use runs::{Damage, FrameEvent, Run, Runs};
 pub use source::{Positioned, Source};
 pub use tail::{Before, Ending, Tail};
 pub use verifier::{Claim, EntryChecksum, SourceCheck, Verifier};

@@ -16,19 +16,19 @@ mod node;
 mod options;
 mod record;
 
-pub use entry::{Stretch, find, skip, take};
-pub use node::{Area, Mark, Node, Value};
-pub use options::Shown;
+pub use entry::{InspectedEntry, find, skip, take};
+pub use node::{Area, FieldValue, Mark, Node};
+pub use options::InspectOptions;
 
 use crate::decode::DecodeOptions;
 use crate::error::Result;
 use crate::format::{v0_v1, v07};
 use crate::framing::LOG_OVERHEAD;
 use crate::model::RecordFormat;
-use crate::wire::{Field, Kind};
+use crate::wire::{WireField, WireKind};
 use decompress::Decompression;
 use field_writer::{Areas, FieldWriter};
-use options::Wanted;
+use options::InspectContext;
 
 /// An entry as a tree.
 #[derive(Clone, Debug)]
@@ -43,9 +43,9 @@ pub struct Inspection {
 ///
 /// # Errors
 /// `Io` and `Interrupted` only, of the registry of plugins and of a plugin.
-pub fn inspect(stretch: &Stretch, options: &DecodeOptions, shown: &Shown) -> Result<Inspection> {
+pub fn inspect(stretch: &InspectedEntry, options: &DecodeOptions, shown: &InspectOptions) -> Result<Inspection> {
     let areas = Areas::new(stretch.bytes.clone(), stretch.position);
-    let wanted = Wanted { options, shown };
+    let wanted = InspectContext { options, shown };
     let mut decompression = Decompression::new(&areas, &wanted);
     let mut writer = FieldWriter::new(&areas, 0, stretch.position, stretch.bytes.clone());
     let name = write(&mut writer, stretch, &wanted, &mut decompression);
@@ -59,8 +59,8 @@ pub fn inspect(stretch: &Stretch, options: &DecodeOptions, shown: &Shown) -> Res
 /// Writes the fields of an entry; gives what it is called.
 fn write<'a>(
     writer: &mut FieldWriter<'a>,
-    stretch: &Stretch,
-    wanted: &Wanted<'_>,
+    stretch: &InspectedEntry,
+    wanted: &InspectContext<'_>,
     decompression: &mut Decompression<'a, '_>,
 ) -> &'static str {
     match stretch.format {
@@ -91,7 +91,7 @@ fn unknown(writer: &mut FieldWriter<'_>, is_v07: bool) {
         writer.numbers(v0_v1::layout::FIELDS_V0.get(..2).unwrap_or_default());
         if writer.left().len() > v0_v1::layout::MAGIC - LOG_OVERHEAD {
             writer.data("unknown", i128::try_from(v0_v1::layout::MAGIC - LOG_OVERHEAD).unwrap_or(0));
-            writer.number(Field::new("magic", Kind::Int(1)));
+            writer.number(WireField::new("magic", WireKind::Int(1)));
         }
     }
     writer.rest("unknown");

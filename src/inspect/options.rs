@@ -5,7 +5,7 @@ use crate::validate::Depth;
 
 /// What is shown of an entry.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct InspectOptions {
     /// `Headers`: the fields of the header. `Metadata`: also the frames of the codec. `Full`: also the records, decompressed.
     pub depth: Depth,
     /// Records that are shown one by one.
@@ -13,12 +13,12 @@ pub struct Shown {
 }
 
 /// The context of all parts of an inspection.
-pub(super) struct Wanted<'a> {
+pub(super) struct InspectContext<'a> {
     pub options: &'a DecodeOptions,
-    pub shown: &'a Shown,
+    pub shown: &'a InspectOptions,
 }
 
-impl Wanted<'_> {
+impl InspectContext<'_> {
     pub fn is_deep(&self) -> bool {
         self.shown.depth == Depth::Full
     }

@@ -12,7 +12,7 @@ pub fn is_stored(path: &Path) -> bool {
 }
 
 /// A path or URI without options and keys.
-pub fn shown(path: &Path) -> String {
+pub fn redacted_uri(path: &Path) -> String {
     let text = path.to_string_lossy();
     if !is_stored(path) {
         return text.into_owned();
@@ -34,7 +34,7 @@ pub fn keys(text: &str) -> Keys {
 struct NoRing;
 
 impl UnwrapKey for NoRing {
-    fn unwrap_key(&self, encryption: &Encryption, name: &str) -> tiered::Result<DataKey> {
+    fn unwrap_key(&self, encryption: &Encryption, name: &str) -> tiered::TieredResult<DataKey> {
         Err(TieredError::Key(format!("{name} is encrypted under the key '{}': no keys were given", encryption.key_id)))
     }
 }

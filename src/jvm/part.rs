@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::columns::StreamOptions;
 use crate::decode::{DecodeOptions, Isolation, OffsetRange};
-use crate::jvm::note::Note;
+use crate::jvm::note::TaskNote;
 use crate::model::timestamp::TimeRange;
 
 /// Bytes of a segment, and how they are read.
-pub struct Part {
+pub struct TaskPart {
     /// The bytes.
     pub bytes: SegmentBytes,
     /// The name of its topic, as all its records have it.
@@ -19,7 +19,7 @@ pub struct Part {
     /// The part of its damage that this task reports.
     pub share: Share,
     /// What the driver knows of the file.
-    pub finding: Option<Note>,
+    pub finding: Option<TaskNote>,
     /// The offsets that the query wants.
     pub wanted: OffsetRange,
     /// The offsets that this task has of those that several tasks share.
@@ -49,7 +49,7 @@ pub struct SegmentBytes {
     pub is_inner: bool,
 }
 
-impl Part {
+impl TaskPart {
     /// The options of this part.
     pub fn options(&self, shared: &StreamOptions) -> StreamOptions {
         let decode = DecodeOptions {

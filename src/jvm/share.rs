@@ -6,9 +6,9 @@ use crate::columns::batches::BatchRows;
 use crate::columns::{BatchSource, OnError, StreamOptions};
 use crate::decode::Unreadable;
 use crate::error::Result;
-use crate::jvm::note::Note;
+use crate::jvm::note::TaskNote;
 use crate::jvm::opening;
-use crate::jvm::part::{Part, SegmentBytes};
+use crate::jvm::part::{SegmentBytes, TaskPart};
 use crate::jvm::query::Query;
 use crate::jvm::stored::{Raised, StoreReports};
 
@@ -16,7 +16,7 @@ use crate::jvm::stored::{Raised, StoreReports};
 ///
 /// # Errors
 /// If the file cannot be read.
-pub fn reported_by(notes: Vec<Note>, part: &Part, query: &Query, raised: &Raised) -> Result<Vec<Note>> {
+pub fn reported_by(notes: Vec<TaskNote>, part: &TaskPart, query: &Query, raised: &Raised) -> Result<Vec<TaskNote>> {
     if part.share.offsets.is_all() || notes.is_empty() {
         return Ok(notes);
     }
@@ -25,7 +25,7 @@ pub fn reported_by(notes: Vec<Note>, part: &Part, query: &Query, raised: &Raised
         // The batch after bytes that are cut limits the damage before it.
         batches.extend(valid_batches(&part.bytes.after(end), query, 1, raised)?);
     }
-    let is_reported = |note: &Note| {
+    let is_reported = |note: &TaskNote| {
         let (begin, end) = offsets_of(&batches, note.position, part.share.first);
         note.is_of_file || part.share.reports(begin, end)
     };

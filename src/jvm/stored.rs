@@ -8,7 +8,7 @@ use crate::framing::{Ending, LostRanges, Source};
 use crate::interrupt::Interrupt;
 use crate::io::named_offset;
 use crate::jvm::names::keys;
-use crate::jvm::note::Note;
+use crate::jvm::note::TaskNote;
 use crate::jvm::part::SegmentBytes;
 use crate::jvm::uncut::ensure_uncut;
 use crate::log::not_a_segment;
@@ -42,8 +42,8 @@ impl StoreReports {
     }
 
     /// The findings of the store, each once.
-    pub fn notes(&self) -> Vec<Note> {
-        self.findings.lock().unwrap_or_else(PoisonError::into_inner).iter().map(Note::from).collect()
+    pub fn notes(&self) -> Vec<TaskNote> {
+        self.findings.lock().unwrap_or_else(PoisonError::into_inner).iter().map(TaskNote::from).collect()
     }
 
     fn add(&self, findings: Vec<Finding>) {

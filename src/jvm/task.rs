@@ -7,34 +7,34 @@ use crate::columns::{BinaryKind, OnError, Projection, StreamOptions, schema_of};
 use crate::decode::{DecodeOptions, Isolation, OffsetRange, Transactions, Unreadable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
-use crate::jvm::fields::{Fields, NONE};
+use crate::jvm::fields::{NONE, TaskFields};
 use crate::jvm::mode::Mode;
-use crate::jvm::note::Note;
+use crate::jvm::note::TaskNote;
 use crate::jvm::outputs::Outputs;
-use crate::jvm::part::{Part, SegmentBytes, Share};
+use crate::jvm::part::{SegmentBytes, Share, TaskPart};
 use crate::jvm::query::Query;
-use crate::jvm::value_schemas::ValueSchemas;
+use crate::jvm::value_schemas::TaskSchemas;
 use crate::limits::Limits;
 use crate::model::Formats;
 use crate::model::timestamp::TimeRange;
-use crate::values::outputs::Part as ValuePart;
+use crate::values::outputs::RecordPart as ValuePart;
 use crate::values::{self, TypedOptions};
 
 /// What one Spark task reads.
-pub struct Task {
+pub struct SparkTask {
     /// What all tasks of the query share.
     pub query: Query,
     /// The bytes of segments, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<TaskPart>,
 }
 
-impl Task {
+impl SparkTask {
     /// Parse a task: the columns and the most rows, which Java writes, then what Python wrote.
     ///
     /// # Errors
     /// `Internal` if the bytes are not those of this version.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let mut fields = Fields::new(bytes);
+        let mut fields = TaskFields::new(bytes);
         let task = task(&mut fields).map_err(|error| match error.kind() {
             ErrorKind::Usage { .. } => error,
             _ => ErrorKind::Internal { what: "the data of a Spark task is unreadable".into() }.into(),
@@ -43,15 +43,15 @@ impl Task {
     }
 }
 
-fn task(fields: &mut Fields<'_>) -> Result<Task> {
-    let wanted = fields.list(Fields::text)?;
+fn task(fields: &mut TaskFields<'_>) -> Result<SparkTask> {
+    let wanted = fields.list(TaskFields::text)?;
     let most_rows = fields.size()?;
     let query = query(fields, wanted, most_rows)?;
     let parts = fields.list(part)?;
-    Ok(Task { query, parts })
+    Ok(SparkTask { query, parts })
 }
 
-fn query(fields: &mut Fields<'_>, wanted: Vec<String>, most_rows: usize) -> Result<Query> {
+fn query(fields: &mut TaskFields<'_>, wanted: Vec<String>, most_rows: usize) -> Result<Query> {
     let (hint, registry) = (fields.text()?, fields.text()?);
     let formats = Formats::later(fields.flag()?);
     let (batch_size, batch_bytes) = (fields.size()?.min(most_rows).max(1), fields.size()?.max(1));
@@ -64,13 +64,13 @@ fn query(fields: &mut Fields<'_>, wanted: Vec<String>, most_rows: usize) -> Resu
     let unreadable = if fields.flag()? { Unreadable::Skip } else { Unreadable::Raise };
     let fails_on_data_loss = fields.flag()?;
     let mut outputs = Outputs::new(wanted, fields.given_text()?);
-    let typed_names = fields.list(Fields::text)?;
+    let typed_names = fields.list(TaskFields::text)?;
     if outputs.show_findings_of_values(mode) {
         outputs.decode_for_findings(typed_names);
     }
-    let (values, keys) = (ValueSchemas::parse(fields)?, ValueSchemas::parse(fields)?);
+    let (values, keys) = (TaskSchemas::parse(fields)?, TaskSchemas::parse(fields)?);
     let names = outputs.decoded();
-    let plan = |schemas: Option<ValueSchemas>, part| schemas.map_or(Ok(None), |schemas| schemas.plan(names, part));
+    let plan = |schemas: Option<TaskSchemas>, part| schemas.map_or(Ok(None), |schemas| schemas.plan(names, part));
     let typed = TypedOptions::of(names, plan(values, ValuePart::Value)?, plan(keys, ValuePart::Key)?);
     let raw = typed.as_ref().map_or_else(|| names.to_vec(), TypedOptions::raw_names);
     let projection = Projection::named(Some(&raw), BinaryKind::Binary)
@@ -97,7 +97,7 @@ fn query(fields: &mut Fields<'_>, wanted: Vec<String>, most_rows: usize) -> Resu
     Ok(Query { hint, options, mode, fails_on_data_loss, outputs, typed, schema })
 }
 
-fn limits(fields: &mut Fields<'_>) -> Result<Limits> {
+fn limits(fields: &mut TaskFields<'_>) -> Result<Limits> {
     Ok(Limits {
         max_batch_bytes: fields.unsigned()?,
         max_decompressed_bytes: fields.unsigned()?,
@@ -108,7 +108,7 @@ fn limits(fields: &mut Fields<'_>) -> Result<Limits> {
     })
 }
 
-fn part(fields: &mut Fields<'_>) -> Result<Part> {
+fn part(fields: &mut TaskFields<'_>) -> Result<TaskPart> {
     let (path, start, end) = (fields.path()?, fields.unsigned()?, fields.given_unsigned()?);
     let (offsets, wanted, shared) = (range(fields)?, range(fields)?, range(fields)?);
     let times = times(fields)?;
@@ -119,22 +119,22 @@ fn part(fields: &mut Fields<'_>) -> Result<Part> {
     let isolation = isolation(fields)?;
     let (first, resumes) = (fields.long()?, fields.flag()?);
     let share = Share { first, offsets: wanted.and(shared), resumes };
-    let finding = if fields.flag()? { Some(Note::parse(fields)?) } else { None };
-    Ok(Part { bytes, topic, partition, share, finding, wanted, shared, times, is_tail_strict, isolation })
+    let finding = if fields.flag()? { Some(TaskNote::parse(fields)?) } else { None };
+    Ok(TaskPart { bytes, topic, partition, share, finding, wanted, shared, times, is_tail_strict, isolation })
 }
 
 /// A range without a first offset begins at the least number there is, which is also the mark of none.
-fn range(fields: &mut Fields<'_>) -> Result<OffsetRange> {
+fn range(fields: &mut TaskFields<'_>) -> Result<OffsetRange> {
     Ok(OffsetRange { start: fields.long()?, end: fields.given()? })
 }
 
-fn times(fields: &mut Fields<'_>) -> Result<Option<TimeRange>> {
+fn times(fields: &mut TaskFields<'_>) -> Result<Option<TimeRange>> {
     let (start, end) = (fields.long()?, fields.given()?);
     Ok((start != NONE || end.is_some()).then_some(TimeRange { start, end }))
 }
 
 /// The transactions of a committed read.
-fn isolation(fields: &mut Fields<'_>) -> Result<Isolation> {
+fn isolation(fields: &mut TaskFields<'_>) -> Result<Isolation> {
     if !fields.flag()? {
         return Ok(Isolation::ReadUncommitted);
     }
@@ -143,7 +143,7 @@ fn isolation(fields: &mut Fields<'_>) -> Result<Isolation> {
 }
 
 /// Producer id, first offset and last offset.
-fn transaction(fields: &mut Fields<'_>) -> Result<(i64, i64, i64)> {
+fn transaction(fields: &mut TaskFields<'_>) -> Result<(i64, i64, i64)> {
     Ok((fields.long()?, fields.long()?, fields.long()?))
 }
 
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_task_is_parsed() {
-        let Task { query, parts } = Task::parse(&data()).unwrap();
+        let SparkTask { query, parts } = SparkTask::parse(&data()).unwrap();
         assert_eq!((query.options.batch_size, query.options.decode.limits.max_records, query.mode), (65536, 4, Mode::Report));
         let Isolation::ReadCommitted(known) = &parts[0].isolation else { panic!("it is committed") };
         assert_eq!((known.aborted(), known.last_stable_offset()), (vec![(1, 2, 3)], Some(7)));
@@ -196,9 +196,9 @@ mod tests {
     fn cut_and_prolonged_data_is_an_error() {
         let data = data();
         for len in 0..data.len() {
-            assert!(Task::parse(&data[..len]).is_err(), "{len}");
+            assert!(SparkTask::parse(&data[..len]).is_err(), "{len}");
         }
-        assert!(Task::parse(&[data.clone(), vec![0]].concat()).is_err());
+        assert!(SparkTask::parse(&[data.clone(), vec![0]].concat()).is_err());
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
             for byte in [0, 1, 0x7f, 0xff] {
                 let mut changed = data.clone();
                 changed[at] = byte;
-                drop(Task::parse(&changed));
+                drop(SparkTask::parse(&changed));
             }
         }
     }

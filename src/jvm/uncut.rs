@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::error::{Result, grouped};
-use crate::jvm::names::shown;
+use crate::jvm::names::redacted_uri;
 use crate::jvm::part::SegmentBytes;
 
 /// Report a file that has fewer bytes than the plan of the query.
@@ -17,7 +17,7 @@ pub fn ensure_uncut(bytes: &SegmentBytes, size: u64, on_cut: &dyn Fn(String) -> 
     if size >= planned {
         return Ok(());
     }
-    let (path, size) = (shown(&bytes.path), count(size, "byte"));
+    let (path, size) = (redacted_uri(&bytes.path), count(size, "byte"));
     on_cut(format!("{path} was truncated to {size} after the query was planned with {}", grouped(planned)))
 }
 
@@ -25,7 +25,7 @@ pub fn ensure_uncut(bytes: &SegmentBytes, size: u64, on_cut: &dyn Fn(String) -> 
 pub fn gone(path: &Path) -> String {
     match fs::read_link(path) {
         Ok(to) => format!("{} is a dangling link to {}", path.display(), to.display()),
-        Err(_) => format!("{} was deleted after the query was planned", shown(path)),
+        Err(_) => format!("{} was deleted after the query was planned", redacted_uri(path)),
     }
 }
 

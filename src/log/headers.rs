@@ -17,7 +17,7 @@ use crate::wire::as_u64;
 /// The headers of a log, one after the other, from a position on. The records between them are not read, where they are long.
 ///
 /// Of a message set entry (magic 0, 1) `base_offset` is its stored offset as well: the start of a wrapper is known only after decompression.
-pub struct Headers<L> {
+pub struct BatchHeaders<L> {
     log: L,
     limits: Limits,
     formats: Formats,
@@ -46,7 +46,7 @@ const MOST_CHECKED: u64 = 256 << 20;
 /// Largest read, when batches are so small that they come one after the other.
 const MOST_WINDOW: usize = 256 << 10;
 
-impl<L: ReadAt> Headers<L> {
+impl<L: ReadAt> BatchHeaders<L> {
     /// From `start` to `end` (exclusive), both where an entry starts; `end` is the length of the log or less.
     pub fn new(log: L, limits: Limits, start: u64, end: u64) -> Self {
         let (window, least_window) = (Vec::new(), LEAST_WINDOW);

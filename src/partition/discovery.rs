@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::folder::{Folder, in_reading_order, is_segment};
+use super::folder::{SegmentFolder, in_reading_order, is_segment};
 use super::interrupted::with_swaps;
 use super::links::without_links;
 use super::names::{SegmentName, WATERMARK, is_skipped, is_upload, listed, object_suffix};
@@ -15,7 +15,7 @@ use super::neighbours::with_offsets;
 use super::patterns::{ENOENT, expanded};
 use super::replicas::ReplicaChoice;
 use super::tree::Tree;
-use super::{Entry, Listing, SegmentFile, Storage};
+use super::{DirectoryEntry, Listing, SegmentFile, Storage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::validate::{Finding, Severity};
 
@@ -26,7 +26,7 @@ const NAMED: usize = 5;
 
 /// The segments of paths, and the findings of files that are not read.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct DiscoveredSegments {
     /// The segments, partition by partition, in the order of their offsets.
     pub files: Vec<SegmentFile>,
     /// Findings: of uploads that are not read, or not to their end; of interrupted work; of entries named as a segment that are not regular
@@ -36,7 +36,7 @@ pub struct Found {
 
 /// Topics and the number of a partition; `None` stands for all.
 #[derive(Clone, Debug, Default)]
-pub struct Selection {
+pub struct PartitionSelection {
     /// The topics.
     pub topics: Option<Vec<String>>,
     /// The number.
@@ -44,24 +44,24 @@ pub struct Selection {
 }
 
 /// What is searched in several paths.
-pub struct Search<'a> {
+pub struct SegmentSearch<'a> {
     /// A path that does not exist may be a pattern (`orders-*`).
     pub has_patterns: bool,
     /// The partitions. If no directory names a topic, these name it.
-    pub selection: &'a Selection,
+    pub selection: &'a PartitionSelection,
     /// Which directory is read of a partition that is in several; `None` for all of them.
     pub replicas: Option<ReplicaChoice>,
 }
 
 /// Gets the error of each path without segments, and returns the errors that end the search.
-pub type Failed<'a> = &'a mut dyn FnMut(Error) -> Result<()>;
+pub type OnFailure<'a> = &'a mut dyn FnMut(Error) -> Result<()>;
 
-impl Search<'_> {
+impl SegmentSearch<'_> {
     /// Find the segments of paths. Those of a directory that several paths lead to are found once.
     ///
     /// # Errors
-    /// As `find` and `Selection::of`, and `Replicas` if a partition is in several directories and none of them is chosen.
-    pub fn run(self, paths: &[PathBuf], storage: &dyn Storage, failed: Failed<'_>) -> Result<Found> {
+    /// As `find` and `PartitionSelection::of`, and `Replicas` if a partition is in several directories and none of them is chosen.
+    pub fn run(self, paths: &[PathBuf], storage: &dyn Storage, failed: OnFailure<'_>) -> Result<DiscoveredSegments> {
         let mut groups = Vec::new();
         let mut findings = Vec::new();
         for path in paths {
@@ -82,7 +82,7 @@ impl Search<'_> {
         let others = if selection.is_all() { Some(files.as_slice()) } else { None };
         let counts = FindingsOf::new(&chosen, others, storage);
         findings = once(findings).into_iter().filter(|finding| counts.has(&finding.path())).collect();
-        Ok(Found { files: chosen, findings })
+        Ok(DiscoveredSegments { files: chosen, findings })
     }
 
     fn look_at(&self, path: &Path, storage: &dyn Storage, groups: &mut Vec<Vec<SegmentFile>>, findings: &mut Vec<Finding>) -> Result<()> {
@@ -123,7 +123,7 @@ fn only(files: Vec<SegmentFile>, kept: Vec<bool>) -> Vec<SegmentFile> {
 /// # Errors
 /// `NotFound` if there is no such path, `Files` if no segment is in the directory and below, if no name fits the layout of the path, or if
 /// two uploads begin with the same offset.
-pub fn find(path: &Path, storage: &dyn Storage) -> Result<Found> {
+pub fn find(path: &Path, storage: &dyn Storage) -> Result<DiscoveredSegments> {
     let keys_of = Some(path).filter(|path| storage.is_uploaded(path));
     let layout = storage.layout_of(path);
     let base = storage.entry(&storage.untiered(path))?;
@@ -132,10 +132,10 @@ pub fn find(path: &Path, storage: &dyn Storage) -> Result<Found> {
         if let Some(layout) = layout.filter(|_| uploaded.is_none()) {
             return Err(no_object(path, &layout, Some(&base.path), storage));
         }
-        let file = uploaded.unwrap_or_else(|| Folder::of_file(&base.path, storage).segment(&base));
-        return Ok(Found { files: vec![file], findings: Vec::new() });
+        let file = uploaded.unwrap_or_else(|| SegmentFolder::of_file(&base.path, storage).segment(&base));
+        return Ok(DiscoveredSegments { files: vec![file], findings: Vec::new() });
     }
-    let mut found = Found::default();
+    let mut found = DiscoveredSegments::default();
     // Without `.` and repeated slashes a directory has one text.
     let directory = if storage.is_stored(&base.path) { base.path } else { base.path.components().collect() };
     let mut tree = Tree::of(&directory, is_skipped, storage)?;
@@ -149,7 +149,7 @@ pub fn find(path: &Path, storage: &dyn Storage) -> Result<Found> {
             segments_of(&directory, &listing, keys_of, storage, &mut found)?;
         }
     }
-    let Found { mut files, findings } = found;
+    let DiscoveredSegments { mut files, findings } = found;
     if files.is_empty() {
         let no_object = |layout: String| no_object(path, &layout, example.as_deref(), storage);
         return Err(layout.map_or_else(|| no_segments(path, &findings, storage), no_object));
@@ -157,7 +157,7 @@ pub fn find(path: &Path, storage: &dyn Storage) -> Result<Found> {
     in_reading_order(&mut files, storage);
     files.iter_mut().for_each(|file| file.is_listed = true);
     ensure_single_uploads(&files, storage)?;
-    Ok(Found { files: with_offsets(files, storage), findings })
+    Ok(DiscoveredSegments { files: with_offsets(files, storage), findings })
 }
 
 /// Group segments by partition, each group in the order of the offsets. A file of two paths is in it once, as the one that was found in a
@@ -195,7 +195,7 @@ pub fn by_partition(files: &[SegmentFile], storage: &dyn Storage) -> Vec<(String
     groups.into_iter().map(|(name, group)| (name, ordered(group))).collect()
 }
 
-impl Selection {
+impl PartitionSelection {
     fn is_all(&self) -> bool {
         self.topics.is_none() && self.partition.is_none()
     }
@@ -298,13 +298,19 @@ fn once(findings: Vec<Finding>) -> Vec<Finding> {
 
 /// A file as a segment, whatever its name. The file is not read.
 pub fn segment_at(path: &Path, storage: &dyn Storage) -> SegmentFile {
-    Folder::of_file(path, storage).segment(&Entry { path: path.to_owned(), ..Entry::default() })
+    SegmentFolder::of_file(path, storage).segment(&DirectoryEntry { path: path.to_owned(), ..DirectoryEntry::default() })
 }
 
 /// Adds the segments of one directory, and the findings of its interrupted work and of its uploads.
-fn segments_of(directory: &Path, listing: &Listing, keys_of: Option<&Path>, storage: &dyn Storage, found: &mut Found) -> Result<()> {
-    let folder = Folder::of(directory, storage);
-    let is_plain = |entry: &&Entry| is_segment(&entry.name) && !is_upload(&entry.name);
+fn segments_of(
+    directory: &Path,
+    listing: &Listing,
+    keys_of: Option<&Path>,
+    storage: &dyn Storage,
+    found: &mut DiscoveredSegments,
+) -> Result<()> {
+    let folder = SegmentFolder::of(directory, storage);
+    let is_plain = |entry: &&DirectoryEntry| is_segment(&entry.name) && !is_upload(&entry.name);
     let plain = |listing: &Listing| listing.files.iter().filter(is_plain).map(|entry| folder.segment(entry)).collect();
     let mut files = with_swaps(&folder, listing, &plain, storage, Some(&mut found.findings))?;
     if listing.files.iter().any(|file| file.name == WATERMARK) {
@@ -320,7 +326,13 @@ fn segments_of(directory: &Path, listing: &Listing, keys_of: Option<&Path>, stor
 }
 
 /// Adds the uploads with their objects among the files of a directory.
-fn uploads_of(directory: &Path, files: &[Entry], keys_of: Option<&Path>, storage: &dyn Storage, found: &mut Found) -> Result<()> {
+fn uploads_of(
+    directory: &Path,
+    files: &[DirectoryEntry],
+    keys_of: Option<&Path>,
+    storage: &dyn Storage,
+    found: &mut DiscoveredSegments,
+) -> Result<()> {
     let (uploads, findings) = storage.uploads(directory, keys_of, files)?;
     found.files.extend(uploads.into_iter().map(SegmentFile::from));
     found.findings.extend(findings);
@@ -345,8 +357,8 @@ impl From<super::Uploaded> for SegmentFile {
 
 /// Findings of the entries that are named as a segment and cannot be read, and of the links that may lead to one.
 fn skipped_entries(listing: &Listing, storage: &dyn Storage) -> Vec<Finding> {
-    let base_offset = |entry: &Entry| SegmentName::parse(&entry.name).filter(|name| !name.is_swap).map(|name| name.base_offset);
-    let skipped = |entry: &Entry, reason: String| {
+    let base_offset = |entry: &DirectoryEntry| SegmentName::parse(&entry.name).filter(|name| !name.is_swap).map(|name| name.base_offset);
+    let skipped = |entry: &DirectoryEntry, reason: String| {
         let finding = Finding::of_files("SEG-15", Severity::Warning, format!("skipped, {reason}"), 0, 0);
         Finding { base_offset: base_offset(entry), ..finding.in_file(&storage.shown(&entry.path).into()) }
     };

@@ -4,17 +4,17 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::names::{SegmentName, partition_of, uploaded_partition_of};
-use super::{Entry, SegmentFile, Storage};
+use super::{DirectoryEntry, SegmentFile, Storage};
 
 /// The directory of segments, and the partition that its name has.
-pub(super) struct Folder {
+pub(super) struct SegmentFolder {
     pub(super) path: PathBuf,
     is_stored: bool,
     of_broker: Option<(String, i32)>,
     of_uploads: Option<(String, i32)>,
 }
 
-impl Folder {
+impl SegmentFolder {
     /// A directory by its path.
     pub(super) fn of(directory: &Path, storage: &dyn Storage) -> Self {
         let above = storage.absolute(directory);
@@ -31,7 +31,7 @@ impl Folder {
     }
 
     /// A file of a listing as a segment. The size of a file of this machine may change, and is asked for when it is needed.
-    pub(super) fn segment(&self, entry: &Entry) -> SegmentFile {
+    pub(super) fn segment(&self, entry: &DirectoryEntry) -> SegmentFile {
         let name = entry.path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
         let parsed = SegmentName::parse(&name);
         let of_uploads = self.of_uploads.as_ref().filter(|_| parsed.is_some_and(|parsed| parsed.id.is_some()));

@@ -29,25 +29,25 @@ mod transactions;
 mod tree;
 mod wanted;
 
-pub use arrange::{arranged, lower_bounded, proven};
+pub use arrange::{lower_bounded, order_by_offsets, proven};
 pub use checkpoints::{Checkpoints, HIGH_WATERMARKS, OffsetCheckpoint, log_directories};
 pub use counts::{records_before, records_of_batch_before};
-pub use discovery::{FindingsOf, Found, Search, Selection, by_partition, segment_at};
-pub use follow::{Damage, Followed, Follower};
+pub use discovery::{DiscoveredSegments, FindingsOf, PartitionSelection, SegmentSearch, by_partition, segment_at};
+pub use follow::{EndDamage, Followed, Follower};
 pub use growing_log::GrowingPartition;
 pub use links::without_links;
 pub use log_start::{deleted_records, log_starts};
 pub use lookup::SegmentLookup;
 pub use neighbours::{segments_of_directory, with_neighbours};
-pub use piece::{PartitionPiece, PieceBytes};
+pub use piece::{PieceBytes, SegmentRange};
 pub use reader::PartitionReader;
 pub use replicas::{Replica, ReplicaChoice, replica_findings};
 pub use segment_file::SegmentFile;
-pub use storage::{AtDamage, Ends, Entry, Listing, Storage, Uploaded};
-pub use times::{FoundRecord, TimeSearch, Times};
+pub use storage::{AtDamage, DirectoryEntry, Listing, Storage, Uploaded, WantedEnds};
+pub use times::{FoundRecord, TimeSearch, WantedTimes};
 pub use transactions::{CommittedOptions, MarkedSegment, committed_transactions};
 pub use tree::Tree;
-pub use wanted::Wanted;
+pub use wanted::WantedRange;
 
 #[cfg(test)]
 mod testing;

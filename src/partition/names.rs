@@ -2,6 +2,9 @@
 
 use crate::error::grouped;
 
+/// Topic and number of a partition.
+pub type PartitionKey = (String, i32);
+
 /// Digits of an offset in a name.
 const OFFSET_LEN: usize = 20;
 /// Letters of the id of an upload.

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::interrupt::Interrupt;
 use crate::py::errors;
 use crate::py::fetches::Fetches;
-use crate::py::finding::Finding;
+use crate::py::finding::PyFinding;
 use crate::py::source::upcoming::UpcomingFiles;
 
 /// Looks at Python's signals, keeps what Python code raised, and counts what it fetched.
@@ -23,7 +23,7 @@ pub struct Signals {
     fetched: AtomicU64,
     /// The reader continues after damaged bytes of a store, and reports them as findings.
     skips_damage: AtomicBool,
-    notes: Mutex<Vec<Finding>>,
+    notes: Mutex<Vec<PyFinding>>,
     /// Some of the bytes come from a file object or a store, so that a read may wait for them.
     may_wait: AtomicBool,
     /// The one file that is read, as people may see its name.
@@ -104,7 +104,7 @@ impl Signals {
     }
 
     /// Keeps what a store found out about its own files, each once.
-    pub fn note(&self, findings: Vec<Finding>) {
+    pub fn note(&self, findings: Vec<PyFinding>) {
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         for finding in findings {
             if !notes.contains(&finding) {
@@ -114,7 +114,7 @@ impl Signals {
     }
 
     /// Findings of stores about their own files.
-    pub fn notes(&self) -> Vec<Finding> {
+    pub fn notes(&self) -> Vec<PyFinding> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -10,15 +10,15 @@ use crate::decode::{ChecksumVerifier, Checksums, CodecOptions, DecodeOptions, Of
 use crate::interrupt::Interrupt;
 use crate::model::timestamp::TimeRange;
 use crate::model::{Formats, RecordFormat, UploadOffsets};
-use crate::partition::{CommittedOptions, Wanted};
-use crate::py::limits::Limits;
+use crate::partition::{CommittedOptions, WantedRange};
+use crate::py::limits::PyLimits;
 use crate::py::option_values::{choice, on_error, option, options, positive};
 use crate::py::plugins;
 use crate::py::source::OpenedSource;
-use crate::py::transactions::Transactions;
-use crate::py::value_schemas::{self, ValueSchemas};
+use crate::py::transactions::PyTransactions;
+use crate::py::value_schemas::{self, PyValueSchemas};
 use crate::values::TypedOptions;
-use crate::values::outputs::{Output, Part};
+use crate::values::outputs::{OutputColumn, RecordPart};
 
 options! {
     /// `logsegment._options.ReadOptions`, which the Python layer builds once for a call; defaults and docs are there.
@@ -41,13 +41,13 @@ options! {
         threads: usize,
         pub resolves: bool = |options| option!(options, "resolve"),
         pub reading: Reading = |options| options.extract()?,
-        limits: Option<Limits>,
+        limits: Option<PyLimits>,
         unreadable: String,
         null_headers: bool,
         key: Option<Vec<Vec<u8>>>,
-        pub transactions: Option<Transactions>,
-        value_schemas: Option<ValueSchemas>,
-        key_schemas: Option<ValueSchemas>,
+        pub transactions: Option<PyTransactions>,
+        value_schemas: Option<PyValueSchemas>,
+        key_schemas: Option<PyValueSchemas>,
     }
 }
 
@@ -102,7 +102,7 @@ impl Reading {
         }
     }
 
-    fn to_decode(&self, check_crc: bool, limits: Option<&Limits>) -> PyResult<DecodeOptions> {
+    fn to_decode(&self, check_crc: bool, limits: Option<&PyLimits>) -> PyResult<DecodeOptions> {
         Ok(DecodeOptions {
             formats: self.formats()?,
             reports_experimental: self.reports_experimental(),
@@ -110,7 +110,7 @@ impl Reading {
             base_position: self.base_position.unwrap_or(0),
             codecs: self.codecs(),
             check_crc,
-            limits: Limits::or_default(limits),
+            limits: PyLimits::or_default(limits),
             ..DecodeOptions::default()
         })
     }
@@ -171,11 +171,11 @@ impl ReadOptions {
     fn raw_columns(&self) -> Option<Vec<String>> {
         let names = self.columns.clone()?;
         let has = |part| match part {
-            Some(Part::Value) => self.value_schemas.is_some(),
-            Some(Part::Key) => self.key_schemas.is_some(),
+            Some(RecordPart::Value) => self.value_schemas.is_some(),
+            Some(RecordPart::Key) => self.key_schemas.is_some(),
             None => false,
         };
-        Some(names.into_iter().filter(|name| !has(Output::named(name).part())).collect())
+        Some(names.into_iter().filter(|name| !has(OutputColumn::named(name).part())).collect())
     }
 
     /// The first offset that the read does not want.
@@ -255,7 +255,7 @@ impl ReadOptions {
     /// The verifier of a walk over batches for this read, whatever the format of each batch is.
     pub fn verifier(&self, checksums: Checksums) -> ChecksumVerifier {
         let formats = Formats::later(self.reading.experimental || self.reading.format == "v3");
-        ChecksumVerifier { formats, limits: Limits::or_default(self.limits.as_ref()), checksums }
+        ChecksumVerifier { formats, limits: PyLimits::or_default(self.limits.as_ref()), checksums }
     }
 }
 
@@ -273,10 +273,10 @@ options! {
 
 impl PartitionRead {
     /// Return the offsets and times that are wanted of a partition, and how the read treats damage.
-    pub fn wanted(&self) -> PyResult<Wanted> {
+    pub fn wanted(&self) -> PyResult<WantedRange> {
         let (start_offset, end_offset, share, times) = (self.start_offset, self.end_offset, self.share, self.times);
         let skips_damage = on_error(&self.on_error)? == OnError::Skip;
         let has_positions = self.format == RecordFormat::V07.name() || self.format == "sniff";
-        Ok(Wanted { start_offset, end_offset, share, times, skips_damage, has_positions })
+        Ok(WantedRange { start_offset, end_offset, share, times, skips_damage, has_positions })
     }
 }

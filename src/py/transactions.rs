@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use crate::decode::transactions as core;
 
 /// Arguments of the constructor.
-type Parts = (Vec<(i64, i64, i64)>, Option<i64>, Vec<(i64, i64, i64)>);
+type TransactionsParts = (Vec<(i64, i64, i64)>, Option<i64>, Vec<(i64, i64, i64)>);
 
 /// List the aborted, undecided and open transactions of a partition.
 ///
@@ -21,12 +21,12 @@ type Parts = (Vec<(i64, i64, i64)>, Option<i64>, Vec<(i64, i64, i64)>);
 ///     >>> import logsegment as ls
 ///     >>> ls.Transactions([(7, 100, 120)]).aborted
 ///     [(7, 100, 120)]
-#[pyclass(frozen, eq, from_py_object, module = "logsegment")]
+#[pyclass(name = "Transactions", frozen, eq, from_py_object, module = "logsegment")]
 #[derive(Clone, PartialEq)]
-pub struct Transactions(pub core::Transactions);
+pub struct PyTransactions(pub core::Transactions);
 
 #[pymethods]
-impl Transactions {
+impl PyTransactions {
     #[new]
     #[pyo3(signature = (aborted, last_stable_offset=None, undecided=Vec::new()), text_signature = "(aborted, last_stable_offset=None, undecided=())")]
     fn new(aborted: Vec<(i64, i64, i64)>, last_stable_offset: Option<i64>, undecided: Vec<(i64, i64, i64)>) -> Self {
@@ -55,7 +55,7 @@ impl Transactions {
         format!("Transactions({} aborted{undecided}, last_stable_offset={stable})", self.0.aborted().len())
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, Parts) {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, TransactionsParts) {
         let own = slf.get();
         (slf.get_type().into_any(), (own.aborted(), own.last_stable_offset(), own.undecided()))
     }

@@ -12,8 +12,8 @@ use crate::framing::Source;
 use crate::py::arrow::import::data_type_of;
 use crate::py::option_values::choice;
 use crate::values::json::{Integers, schema_of};
-use crate::values::outputs::{Part, planned};
-use crate::values::{self, AnySchema, Entry, Expected, Framing, ReaderSchema, Schemas, TypedOptions, ValueFormat, ValuePlan};
+use crate::values::outputs::{RecordPart, planned};
+use crate::values::{self, AnySchema, Expected, Framing, ReaderSchema, SchemaEntry, Schemas, TypedOptions, ValueFormat, ValuePlan};
 
 /// A schema: id, GUID (16 bytes), type, text, name and text of each schema that it needs, and its global ids.
 type EntryParts = (Option<i64>, Option<Vec<u8>>, String, String, Vec<(String, String)>, Vec<i64>);
@@ -21,9 +21,9 @@ type EntryParts = (Option<i64>, Option<Vec<u8>>, String, String, Vec<(String, St
 type ReaderParts = (String, String, Vec<(String, String)>);
 
 /// The schemas that keys or values of a read may have, and what is known of them. It can be pickled.
-#[pyclass(frozen, from_py_object, module = "logsegment._core")]
+#[pyclass(name = "ValueSchemas", frozen, from_py_object, module = "logsegment._core")]
 #[derive(Clone)]
-pub struct ValueSchemas {
+pub struct PyValueSchemas {
     pub(super) schemas: Arc<Schemas>,
     entries: Arc<Vec<EntryParts>>,
     framing: Framing,
@@ -34,7 +34,7 @@ pub struct ValueSchemas {
 }
 
 #[pymethods]
-impl ValueSchemas {
+impl PyValueSchemas {
     #[new]
     #[pyo3(signature = (
         entries, framing, format, present=Vec::new(), newest=None, reader=None, messages=Vec::new(), main=None, integers="int64"
@@ -86,9 +86,9 @@ impl ValueSchemas {
     }
 }
 
-impl ValueSchemas {
+impl PyValueSchemas {
     /// Plans the column of the wanted fields.
-    pub fn plan(&self, names: &[String], part: Part) -> PyResult<Option<Arc<ValuePlan>>> {
+    pub fn plan(&self, names: &[String], part: RecordPart) -> PyResult<Option<Arc<ValuePlan>>> {
         let plan = planned(names, part, &self.schemas, &self.expected);
         plan.map_err(|problem| PyValueError::new_err(format!("schemas: {problem}")))
     }
@@ -99,16 +99,23 @@ fn expected(present: Vec<usize>, newest: Option<usize>, reader: Option<ReaderPar
     Expected { present, newest, reader, messages: Vec::new() }
 }
 
-fn entry((id, guid, kind, text, referenced, global_ids): &EntryParts) -> PyResult<Entry> {
+fn entry((id, guid, kind, text, referenced, global_ids): &EntryParts) -> PyResult<SchemaEntry> {
     let guid = guid.as_ref().map(|guid| guid.as_slice().try_into()).transpose();
     let guid = guid.map_err(|_| PyValueError::new_err("a GUID has 16 bytes"))?;
-    Ok(Entry { id: *id, global_ids: global_ids.clone(), guid, kind: kind.clone(), text: text.clone(), referenced: referenced.clone() })
+    Ok(SchemaEntry {
+        id: *id,
+        global_ids: global_ids.clone(),
+        guid,
+        kind: kind.clone(),
+        text: text.clone(),
+        referenced: referenced.clone(),
+    })
 }
 
 /// How keys and values are decoded, if columns need it.
-pub fn typed_options(names: &[String], value: Option<&ValueSchemas>, key: Option<&ValueSchemas>) -> PyResult<Option<TypedOptions>> {
-    let plan = |schemas: Option<&ValueSchemas>, part| schemas.map_or(Ok(None), |schemas| schemas.plan(names, part));
-    Ok(TypedOptions::of(names, plan(value, Part::Value)?, plan(key, Part::Key)?))
+pub fn typed_options(names: &[String], value: Option<&PyValueSchemas>, key: Option<&PyValueSchemas>) -> PyResult<Option<TypedOptions>> {
+    let plan = |schemas: Option<&PyValueSchemas>, part| schemas.map_or(Ok(None), |schemas| schemas.plan(names, part));
+    Ok(TypedOptions::of(names, plan(value, RecordPart::Value)?, plan(key, RecordPart::Key)?))
 }
 
 /// Opens a stream of records, with typed values or without.

@@ -7,7 +7,7 @@ use arrow_data::ArrayData;
 
 /// Records that follow each other on one side or both, and compare in the same way.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct RecordRun {
     /// How they compare.
     pub kind: RunKind,
     /// How many they are.
@@ -34,7 +34,7 @@ pub enum RunKind {
 /// Compare records by their offsets, up to the last row of one side.
 ///
 /// Return the runs, and how many rows of each side are in them. An empty side is at its end: all records of the other one are in the runs.
-pub fn compare_records(ours: &RecordBatch, theirs: &RecordBatch) -> (Vec<Run>, usize, usize) {
+pub fn compare_records(ours: &RecordBatch, theirs: &RecordBatch) -> (Vec<RecordRun>, usize, usize) {
     let (all, others) = (ours.num_rows(), theirs.num_rows());
     let (offsets, other_offsets) = (offsets_of(ours), offsets_of(theirs));
     let (left, right) = (columns_of(ours), columns_of(theirs));
@@ -67,13 +67,13 @@ pub fn compare_records(ours: &RecordBatch, theirs: &RecordBatch) -> (Vec<Run>, u
     (runs, at, other)
 }
 
-fn extend(runs: &mut Vec<Run>, kind: RunKind, records: usize, offset: Option<i64>, columns: Vec<String>) {
+fn extend(runs: &mut Vec<RecordRun>, kind: RunKind, records: usize, offset: Option<i64>, columns: Vec<String>) {
     match runs.last_mut() {
         Some(run) if run.kind == kind && run.columns == columns => {
             run.records += records;
             run.offsets.extend(offset);
         }
-        _ => runs.push(Run { kind, records, offsets: offset.into_iter().collect(), columns }),
+        _ => runs.push(RecordRun { kind, records, offsets: offset.into_iter().collect(), columns }),
     }
 }
 
@@ -100,10 +100,10 @@ fn columns_of(batch: &RecordBatch) -> Vec<ArrayData> {
 }
 
 /// Columns, and a row in them.
-type Place<'a> = (&'a [ArrayData], usize);
+type RowPosition<'a> = (&'a [ArrayData], usize);
 
 /// Return how many of some rows are equal, from a row of each side on.
-fn equal_from((ours, at): Place<'_>, (theirs, other): Place<'_>, rows: usize) -> usize {
+fn equal_from((ours, at): RowPosition<'_>, (theirs, other): RowPosition<'_>, rows: usize) -> usize {
     let is_equal = |start: usize, len: usize| is_equal((ours, at + start), (theirs, other + start), len);
     let (mut equal, mut len) = (0, rows.min(1));
     // Twice as many rows each time, until one of them differs.
@@ -122,7 +122,7 @@ fn equal_from((ours, at): Place<'_>, (theirs, other): Place<'_>, rows: usize) ->
     equal
 }
 
-fn is_equal((ours, at): Place<'_>, (theirs, other): Place<'_>, len: usize) -> bool {
+fn is_equal((ours, at): RowPosition<'_>, (theirs, other): RowPosition<'_>, len: usize) -> bool {
     let has_rows = |column: &ArrayData, start: usize| column.len() >= start.saturating_add(len);
     let mut columns = ours.iter().zip(theirs);
     ours.len() == theirs.len()
@@ -164,7 +164,7 @@ mod tests {
     fn records_are_compared_by_their_offsets() {
         let ours = batch(&[1, 2, 3, 4, 6, 7], &[Some(b"a"), Some(b"b"), None, None, Some(b"f"), Some(b"g")]);
         let theirs = batch(&[1, 3, 4, 5, 6], &[Some(b"a"), Some(b"c"), Some(b"d"), Some(b"e"), Some(b"f")]);
-        let run = |kind, records, offsets: &[i64], columns: &[&str]| Run {
+        let run = |kind, records, offsets: &[i64], columns: &[&str]| RecordRun {
             kind,
             records,
             offsets: offsets.to_vec(),

@@ -16,7 +16,7 @@ use crate::wire::json_text;
 use cell::cell;
 pub use rows::RowFilter;
 pub use text::BytesForm;
-use writer::{Cell, Form, column_named, label};
+use writer::{CellWriter, JsonForm, column_named, label};
 
 /// What a line holds and which rows become lines.
 #[derive(Clone, Debug, Default)]
@@ -69,10 +69,10 @@ impl JsonLines {
         front
     }
 
-    fn cells<'a>(&self, batch: &'a RecordBatch) -> Result<Vec<(Vec<u8>, Cell<'a>)>> {
+    fn cells<'a>(&self, batch: &'a RecordBatch) -> Result<Vec<(Vec<u8>, CellWriter<'a>)>> {
         let named = |column: &str, name: &str| {
             let has_iso_times = self.has_iso_times && !name.ends_with("Ms");
-            Ok((label(name), cell(column, column_named(batch, column)?, Form { bytes: self.bytes, has_iso_times })?))
+            Ok((label(name), cell(column, column_named(batch, column)?, JsonForm { bytes: self.bytes, has_iso_times })?))
         };
         match &self.fields {
             Some(fields) => fields.iter().map(|(column, name)| named(column, name)).collect(),

@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 
 use super::jsonl::cell::cell;
-use super::jsonl::writer::{BytesCell, Form};
+use super::jsonl::writer::{BytesCell, JsonForm};
 use crate::wire::json_text;
 
 /// Rows that are shown.
@@ -69,7 +69,7 @@ fn values(name: &str, array: &ArrayRef, rows: Range<usize>) -> Vec<String> {
     if let Some(bytes) = BytesCell::of(array) {
         return rows.map(|row| short(&bytes_text(bytes.at(row)))).collect();
     }
-    let form = Form { has_iso_times: true, ..Form::default() };
+    let form = JsonForm { has_iso_times: true, ..JsonForm::default() };
     // JSON has a name for the number of this column.
     let name = if name == "timestampType" { "" } else { name };
     let Ok(write) = cell(name, array, form) else { return rows.map(|_| "?".to_owned()).collect() };

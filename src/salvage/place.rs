@@ -6,7 +6,7 @@ use crate::model::BatchHeader;
 
 /// A valid entry: where it is and what its header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct EntryPosition {
     /// Position in the input.
     pub position: u64,
     /// Bytes.
@@ -19,7 +19,7 @@ pub struct Place {
     pub crc: u32,
 }
 
-impl Place {
+impl EntryPosition {
     /// Where the entry with this header is.
     pub fn of(header: &BatchHeader) -> Self {
         let BatchHeader { position, size, base_offset, last_offset, crc, .. } = *header;

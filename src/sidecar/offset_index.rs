@@ -1,4 +1,4 @@
-use super::Parsed;
+use super::ParsedSidecar;
 use super::finding::SidecarProblem;
 use super::table;
 
@@ -15,7 +15,7 @@ pub struct OffsetEntry {
 pub const ENTRY_LEN: usize = 8;
 
 /// Parses the file of the segment that starts at `base_offset`.
-pub fn parse(bytes: &[u8], base_offset: i64) -> Parsed<OffsetEntry> {
+pub fn parse(bytes: &[u8], base_offset: i64) -> ParsedSidecar<OffsetEntry> {
     let read = |[a, b, c, d, position @ ..]: &[u8; ENTRY_LEN]| OffsetEntry {
         offset: base_offset.wrapping_add(i64::from(i32::from_be_bytes([*a, *b, *c, *d]))),
         position: i32::from_be_bytes(*position),

@@ -1,4 +1,4 @@
-use super::Parsed;
+use super::ParsedSidecar;
 use super::finding::SidecarProblem;
 use super::table;
 
@@ -15,7 +15,7 @@ pub struct TimeEntry {
 pub const ENTRY_LEN: usize = 12;
 
 /// Parses the file of the segment that starts at `base_offset`.
-pub fn parse(bytes: &[u8], base_offset: i64) -> Parsed<TimeEntry> {
+pub fn parse(bytes: &[u8], base_offset: i64) -> ParsedSidecar<TimeEntry> {
     let read = |[timestamp @ .., a, b, c, d]: &[u8; ENTRY_LEN]| TimeEntry {
         timestamp: i64::from_be_bytes(*timestamp),
         offset: base_offset.wrapping_add(i64::from(i32::from_be_bytes([*a, *b, *c, *d]))),

@@ -5,7 +5,7 @@ use object_store::path::Path;
 
 /// A file or directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct StoreEntry {
     /// Its key in the store.
     pub key: String,
     /// A directory, or a prefix of keys.
@@ -18,7 +18,7 @@ pub struct Entry {
     pub tag: Option<String>,
 }
 
-impl Entry {
+impl StoreEntry {
     /// The last part of the key.
     pub fn name(&self) -> &str {
         self.key.rsplit('/').next().unwrap_or_default()

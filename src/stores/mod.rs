@@ -24,19 +24,19 @@ mod write;
 
 pub use ends::FileEnds;
 pub use entries::{entries, entry_of, tree};
-pub use entry::Entry;
+pub use entry::StoreEntry;
 pub use error::{StoreError, StoreErrorKind};
 pub use escapes::{decoded, escaped};
 pub use file::StoredFile;
 pub use location::{Location, Scheme};
 pub use open::{Store, open};
-pub use place::{LocalFile, Place, PlaceEntry, PlacedFile, system_text};
+pub use place::{LocalFile, PlaceEntry, PlacedFile, StoragePlace, system_text};
 pub use process::{Pending, in_background};
 pub use range::StoredRange;
-pub use stats::{Counts, counts};
-pub use uri::{StorageOptions, UriParts, joined_text, placed, scheme_of_uri, shown};
-pub use window::Window;
+pub use stats::{RequestCounts, counts};
+pub use uri::{StorageOptions, UriParts, joined_text, redacted_uri, scheme_of_uri, to_internal_uri};
+pub use window::ReadWindow;
 pub use write::{put_file, settle, sync_directory, unsettle};
 
 /// What the functions of this module return.
-pub type Result<T> = std::result::Result<T, StoreError>;
+pub type StoreResult<T> = std::result::Result<T, StoreError>;

@@ -52,7 +52,7 @@ pub fn scheme_of_uri(path: &Path) -> Option<&str> {
 ///
 /// # Errors
 /// `Invalid` if a `file:` URI names another machine, and for a URI of a store with a key, a password or settings.
-pub fn placed(path: &Path) -> Result<PathBuf, StoreError> {
+pub fn to_internal_uri(path: &Path) -> Result<PathBuf, StoreError> {
     if scheme_of_uri(path).is_some() {
         let text = path.to_string_lossy();
         let parts = UriParts::parse(&text);
@@ -156,7 +156,7 @@ impl UriParts {
 }
 
 /// A path or URI as people may see it. A byte of a path that is not UTF-8 is `\xNN`.
-pub fn shown(path: &Path) -> String {
+pub fn redacted_uri(path: &Path) -> String {
     if scheme_of_uri(path).is_some() { UriParts::parse(&path.to_string_lossy()).shown() } else { escaped(path) }
 }
 
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     fn placed_text(text: &str) -> Result<String, String> {
-        placed(Path::new(text)).map(|path| path.to_str().unwrap().to_owned()).map_err(|error| error.to_string())
+        to_internal_uri(Path::new(text)).map(|path| path.to_str().unwrap().to_owned()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -263,7 +263,7 @@ mod tests {
         ] {
             let error = placed_text(uri).unwrap_err();
             assert!(error.contains(said), "{error}");
-            for text in [error, shown(Path::new(uri))] {
+            for text in [error, redacted_uri(Path::new(uri))] {
                 assert!(!["hushed", "hus?", "hed@", "AKIAKEY"].iter().any(|secret| text.contains(secret)), "{text}");
             }
         }
@@ -274,7 +274,7 @@ mod tests {
         let options = [("aws_region", "eu"), ("aws_secret_access_key", "a&b@c/d")].map(|(name, value)| (name.to_owned(), value.to_owned()));
         let uri = UriParts::parse("s3://bucket/a b").with_options(&options.clone().into()).to_uri();
         assert_eq!(UriParts::parse(&uri).options(), options.into());
-        assert_eq!((shown(Path::new(&uri)).as_str(), UriParts::parse(&uri).path.as_str()), ("s3://bucket/a b", "a b"));
+        assert_eq!((redacted_uri(Path::new(&uri)).as_str(), UriParts::parse(&uri).path.as_str()), ("s3://bucket/a b", "a b"));
         assert_eq!(UriParts::parse("abfss://box!timeout=5s@one.host/x").shown(), "abfss://box@one.host/x");
         assert_eq!(joined_text("s3://bucket/x/", "a%.log"), "s3://bucket/x/a%25.log");
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::error::{Result, TieredError};
+use super::error::{TieredError, TieredResult};
 use super::file::{Content, TieredFile};
 use super::manifest::Index;
 use super::names::{CHECKPOINT, EPOCH_SUFFIXES, LOG, ObjectName, PartitionName, cut_name};
@@ -28,7 +28,7 @@ use crate::wire::as_u64;
 ///
 /// # Errors
 /// `Key` if a key is missing or wrong, `Undecided`; `NotFound` and others of the store.
-pub fn open(uri: &Uri, interrupt: &Interrupt) -> Result<TieredFile> {
+pub fn open(uri: &Uri, interrupt: &Interrupt) -> TieredResult<TieredFile> {
     let file = File::of(uri);
     if file.is_log() {
         return file.log(interrupt);
@@ -53,7 +53,7 @@ pub fn open(uri: &Uri, interrupt: &Interrupt) -> Result<TieredFile> {
 ///
 /// # Errors
 /// As `open`, and `Key` for a segment with a damaged manifest.
-pub(super) fn open_ahead(uri: &Uri, interrupt: &Interrupt) -> Result<TieredFile> {
+pub(super) fn open_ahead(uri: &Uri, interrupt: &Interrupt) -> TieredResult<TieredFile> {
     let file = open(uri, interrupt)?;
     if matches!(file.content(), Content::Lost(_)) { Err(TieredError::Key(uri.place.to_string())) } else { Ok(file) }
 }
@@ -62,7 +62,7 @@ pub(super) fn open_ahead(uri: &Uri, interrupt: &Interrupt) -> Result<TieredFile>
 ///
 /// # Errors
 /// Those of the key ring. An error of the answer may be one of a key that only the caller has.
-pub fn begin_end(uri: &Uri) -> Result<Pending<Result<TieredFile>>> {
+pub fn begin_end(uri: &Uri) -> TieredResult<Pending<TieredResult<TieredFile>>> {
     let uri = without_ring(uri)?;
     let pending = in_background(&uri.place.to_string(), move |interrupt| {
         let file = open_ahead(&uri, interrupt)?;
@@ -77,7 +77,7 @@ pub fn begin_end(uri: &Uri) -> Result<Pending<Result<TieredFile>>> {
 ///
 /// # Errors
 /// As `begin_end`.
-pub fn begin_read(uri: &Uri, most: u64) -> Result<Pending<Result<Option<Bytes>>>> {
+pub fn begin_read(uri: &Uri, most: u64) -> TieredResult<Pending<TieredResult<Option<Bytes>>>> {
     let uri = without_ring(uri)?;
     Ok(in_background(&uri.place.to_string(), move |interrupt| read(&uri, most, interrupt))?)
 }
@@ -87,12 +87,12 @@ pub fn begin_read(uri: &Uri, most: u64) -> Result<Pending<Result<Option<Bytes>>>
 ///
 /// # Errors
 /// As `open`.
-pub fn read(uri: &Uri, most: u64, interrupt: &Interrupt) -> Result<Option<Bytes>> {
+pub fn read(uri: &Uri, most: u64, interrupt: &Interrupt) -> TieredResult<Option<Bytes>> {
     read_within(&File::of(uri), most, interrupt)
 }
 
 /// Reads a small file; see `read`.
-fn read_within(file: &File<'_>, most: u64, interrupt: &Interrupt) -> Result<Option<Bytes>> {
+fn read_within(file: &File<'_>, most: u64, interrupt: &Interrupt) -> TieredResult<Option<Bytes>> {
     let uri = file.uri;
     if file.is_log() {
         return file.log(interrupt)?.read(0, most, false, interrupt).map(|part| Some(part.bytes));
@@ -112,7 +112,7 @@ impl Sidecars {
     ///
     /// # Errors
     /// As `entries`.
-    pub fn entries(&self, interrupt: &Interrupt) -> Result<Vec<PlaceEntry>> {
+    pub fn entries(&self, interrupt: &Interrupt) -> TieredResult<Vec<PlaceEntry>> {
         entries_of(&self.view, &self.directory, interrupt)
     }
 
@@ -120,7 +120,7 @@ impl Sidecars {
     ///
     /// # Errors
     /// As `read`.
-    pub fn read(&self, file: &Uri, most: u64, interrupt: &Interrupt) -> Result<Option<Bytes>> {
+    pub fn read(&self, file: &Uri, most: u64, interrupt: &Interrupt) -> TieredResult<Option<Bytes>> {
         read_within(&File::known(file, self), most, interrupt)
     }
 
@@ -128,7 +128,7 @@ impl Sidecars {
     ///
     /// # Errors
     /// Those of the key ring. An error of the answer may be one of a key that only the caller has.
-    pub fn begin(self: &Arc<Self>, file: &Uri, most: u64) -> Result<Pending<Result<Option<Bytes>>>> {
+    pub fn begin(self: &Arc<Self>, file: &Uri, most: u64) -> TieredResult<Pending<TieredResult<Option<Bytes>>>> {
         let manifest = self.manifest_behind(&file.place.name())?;
         let keys = file.keys.without_ring(manifest.and_then(|manifest| manifest.encryption.as_ref()), &file.place.to_string())?;
         let (own, file) = (Arc::clone(self), Uri { keys, ..file.clone() });
@@ -140,12 +140,12 @@ impl Sidecars {
 ///
 /// # Errors
 /// `Undecided` if two uploads overlap and have different records; those of the store.
-pub fn entries(uri: &Uri, interrupt: &Interrupt) -> Result<Vec<PlaceEntry>> {
+pub fn entries(uri: &Uri, interrupt: &Interrupt) -> TieredResult<Vec<PlaceEntry>> {
     entries_of(&*View::of(uri, None, false, interrupt)?, uri, interrupt)
 }
 
 /// Returns the content of a directory by its view; see `entries`.
-fn entries_of(view: &View, uri: &Uri, interrupt: &Interrupt) -> Result<Vec<PlaceEntry>> {
+fn entries_of(view: &View, uri: &Uri, interrupt: &Interrupt) -> TieredResult<Vec<PlaceEntry>> {
     if let Some(known) = view.entries.get() {
         return Ok(known.clone());
     }
@@ -174,7 +174,7 @@ fn entries_of(view: &View, uri: &Uri, interrupt: &Interrupt) -> Result<Vec<Place
 ///
 /// # Errors
 /// `NotFound`, and as `open`.
-pub fn entry(uri: &Uri, interrupt: &Interrupt) -> Result<PlaceEntry> {
+pub fn entry(uri: &Uri, interrupt: &Interrupt) -> TieredResult<PlaceEntry> {
     let file = File::of(uri);
     if file.is_log() {
         let entry = uri.place.entry(interrupt)?;
@@ -197,7 +197,7 @@ pub fn segments_in(
     directory: &Uri,
     listed: Option<Vec<PlaceEntry>>,
     interrupt: &Interrupt,
-) -> Result<(Vec<UploadedSegment>, Vec<Finding>)> {
+) -> TieredResult<(Vec<UploadedSegment>, Vec<Finding>)> {
     let view = View::of(directory, listed, true, interrupt)?;
     let segment = |candidate: &FoundUpload| {
         let PartitionName { topic, partition, .. } = candidate.upload.partition.clone();
@@ -221,7 +221,7 @@ pub fn local_name(file: &Uri) -> Option<(String, Option<String>)> {
 ///
 /// # Errors
 /// Those of the store.
-pub fn absent_indexes(log: &Uri, interrupt: &Interrupt) -> Result<Vec<String>> {
+pub fn absent_indexes(log: &Uri, interrupt: &Interrupt) -> TieredResult<Vec<String>> {
     let file = File::of(log);
     let path = |stem: &str, index: Index| file.directory.join(&format!("{stem}.{}", index.suffix())).to_string();
     let Some(parts) = &file.parts else {
@@ -241,7 +241,7 @@ pub fn absent_indexes(log: &Uri, interrupt: &Interrupt) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// Those of the store.
-pub fn segment_at(log: &Uri, interrupt: &Interrupt) -> Result<Option<UploadedSegment>> {
+pub fn segment_at(log: &Uri, interrupt: &Interrupt) -> TieredResult<Option<UploadedSegment>> {
     let file = File::of(log);
     let Some(parts) = file.parts.clone().filter(|parts| parts.suffix == LOG) else { return Ok(None) };
     let (name, base_offset, whole) = (cut_name(&file.name, log.before), parts.base_offset, log.before.is_none());
@@ -266,7 +266,7 @@ pub fn segment_at(log: &Uri, interrupt: &Interrupt) -> Result<Option<UploadedSeg
 }
 
 /// Returns the names and sizes of the files of an upload.
-fn sizes(uri: &Uri, candidate: &FoundUpload, view: &View, interrupt: &Interrupt) -> Result<Vec<(String, u64)>> {
+fn sizes(uri: &Uri, candidate: &FoundUpload, view: &View, interrupt: &Interrupt) -> TieredResult<Vec<(String, u64)>> {
     let stem = candidate.stem();
     let (log, size) = (format!("{stem}.{LOG}"), candidate.upload.size.unwrap_or(0));
     let listed = |name: &String| view.listed.get(name).map(|entry| entry.size);
@@ -293,7 +293,7 @@ fn sizes(uri: &Uri, candidate: &FoundUpload, view: &View, interrupt: &Interrupt)
     Ok(sizes)
 }
 
-fn cut_sizes(uri: &Uri, before: i64, names: impl Iterator<Item = String>, interrupt: &Interrupt) -> Result<Vec<(String, u64)>> {
+fn cut_sizes(uri: &Uri, before: i64, names: impl Iterator<Item = String>, interrupt: &Interrupt) -> TieredResult<Vec<(String, u64)>> {
     let mut sizes = Vec::new();
     for name in names {
         let size = match open(&uri.at(uri.place.join(&name)).cut_before(Some(before)), interrupt) {

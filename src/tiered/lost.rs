@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::chunk_table::Chunk;
 use super::chunks::{ChunkedFile, DescribeLoss};
-use super::error::{ChunkError, Result};
+use super::error::{ChunkError, TieredResult};
 use super::objects::SegmentObjects;
 use super::part::{Progress, shown};
 use super::valid_batches::each_valid;
@@ -18,7 +18,14 @@ use crate::wire::as_u64;
 const MOST_DAMAGED: usize = 64;
 
 impl DescribeLoss for SegmentObjects {
-    fn lost_chunk(&self, file: &Arc<ChunkedFile>, chunk: &Chunk, reason: &str, last: u64, interrupt: &Interrupt) -> Result<ChunkError> {
+    fn lost_chunk(
+        &self,
+        file: &Arc<ChunkedFile>,
+        chunk: &Chunk,
+        reason: &str,
+        last: u64,
+        interrupt: &Interrupt,
+    ) -> TieredResult<ChunkError> {
         let (index, first_offset, last_offset) = self.hints(interrupt);
         let begin = first_lost(file, chunk, &index, interrupt)?.or(first_offset);
         let end = last_lost(file, chunk, interrupt)?.or(last_offset);
@@ -35,7 +42,7 @@ impl DescribeLoss for SegmentObjects {
 }
 
 /// Returns the offset after the last valid batch that ends before a chunk, and before damaged chunks directly before it.
-fn first_lost(file: &Arc<ChunkedFile>, chunk: &Chunk, index: &[u8], interrupt: &Interrupt) -> Result<Option<i64>> {
+fn first_lost(file: &Arc<ChunkedFile>, chunk: &Chunk, index: &[u8], interrupt: &Interrupt) -> TieredResult<Option<i64>> {
     let mut end = chunk.position;
     for _ in 0..MOST_DAMAGED {
         let begin = indexed_position(index, end);
@@ -56,7 +63,7 @@ fn first_lost(file: &Arc<ChunkedFile>, chunk: &Chunk, index: &[u8], interrupt: &
 }
 
 /// Returns the offset before the first valid batch that begins after a chunk, and after damaged chunks directly after it.
-fn last_lost(file: &Arc<ChunkedFile>, chunk: &Chunk, interrupt: &Interrupt) -> Result<Option<i64>> {
+fn last_lost(file: &Arc<ChunkedFile>, chunk: &Chunk, interrupt: &Interrupt) -> TieredResult<Option<i64>> {
     let mut first = None;
     each_undamaged(file, chunk.bytes().end, file.size(), |source| {
         let walked = each_valid(source, true, interrupt, |batch| {
@@ -74,7 +81,7 @@ fn each_undamaged(
     mut start: u64,
     end: u64,
     mut look: impl FnMut(Source) -> crate::error::Result<bool>,
-) -> Result<()> {
+) -> TieredResult<()> {
     for _ in 0..MOST_DAMAGED {
         let progress = Progress::default();
         progress.set(start);

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::chunk_table::ChunkTable;
 use super::cipher::SEAL_LEN;
 use super::encryption::Encryption;
-use super::error::{Result, TieredError};
+use super::error::{TieredError, TieredResult};
 use super::members::{BASE64, number, shown};
 use super::names::is_topic;
 use crate::model::UploadOffsets;
@@ -99,7 +99,7 @@ impl Manifest {
     /// `Manifest` if it is invalid, of another version, or its parts contradict each other.
     ///
     /// Source: `SegmentManifestV1` of Aiven's plug-in.
-    pub fn parse(data: &[u8]) -> Result<Self> {
+    pub fn parse(data: &[u8]) -> TieredResult<Self> {
         let members: Value =
             serde_json::from_slice(data).map_err(|error| TieredError::manifest("TS-10", format!("the manifest is not JSON: {error}")))?;
         let Some(members) = members.as_object().filter(|members| members.get("version").and_then(Value::as_str) == Some("1")) else {
@@ -133,7 +133,7 @@ impl Manifest {
 }
 
 impl Encryption {
-    fn parse(members: &Value) -> Result<Self> {
+    fn parse(members: &Value) -> TieredResult<Self> {
         let Some(members) = members.as_object() else { return Err(TieredError::manifest("TS-21", "encryption must be an object")) };
         let aad = members.get("aad").and_then(Value::as_str).and_then(|text| BASE64.decode(text).ok()).filter(|aad| !aad.is_empty());
         let aad = aad.ok_or_else(|| TieredError::manifest("TS-21", "encryption.aad must be base64"))?;
@@ -145,7 +145,7 @@ impl Encryption {
 /// Splits the id of a key pair and a data key (TS-29).
 ///
 /// Source: `EncryptedDataKey` of Aiven's plug-in.
-fn parse_data_key(text: Option<&Value>) -> Result<(String, Vec<u8>)> {
+fn parse_data_key(text: Option<&Value>) -> TieredResult<(String, Vec<u8>)> {
     let split = || {
         let (key_id, wrapped) = text?.as_str()?.split_once(':')?;
         let wrapped = BASE64.decode(wrapped).ok().filter(|wrapped| !wrapped.is_empty() && !key_id.trim().is_empty())?;
@@ -155,7 +155,7 @@ fn parse_data_key(text: Option<&Value>) -> Result<(String, Vec<u8>)> {
     split().ok_or_else(|| TieredError::manifest("TS-29", text))
 }
 
-fn parts(members: &Value) -> Result<BTreeMap<Index, IndexRange>> {
+fn parts(members: &Value) -> TieredResult<BTreeMap<Index, IndexRange>> {
     let Some(members) = members.as_object() else { return Err(TieredError::manifest("TS-35", "segmentIndexes must be an object")) };
     let mut parts = BTreeMap::new();
     for index in Index::ALL {
@@ -175,7 +175,7 @@ fn parts(members: &Value) -> Result<BTreeMap<Index, IndexRange>> {
 const MOST_INT: u64 = 0x7fff_ffff;
 const MOST_LONG: u64 = 0x7fff_ffff_ffff_ffff;
 
-fn segment_metadata(members: Option<&Value>) -> Result<Option<SegmentMetadata>> {
+fn segment_metadata(members: Option<&Value>) -> TieredResult<Option<SegmentMetadata>> {
     const RULE: &str = "TS-23";
     let Some(members) = members.and_then(Value::as_object) else { return Ok(None) };
     let lacks = |name: &str| TieredError::manifest(RULE, format!("remoteLogSegmentMetadata lacks {name}"));
@@ -244,7 +244,7 @@ mod tests {
         })
     }
 
-    fn parsed(manifest: &Value) -> Result<Manifest> {
+    fn parsed(manifest: &Value) -> TieredResult<Manifest> {
         Manifest::parse(manifest.to_string().as_bytes())
     }
 

@@ -4,7 +4,7 @@ use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Map, Value};
 
-use super::error::{Result, TieredError};
+use super::error::{TieredError, TieredResult};
 
 /// Letters of a value that an error shows.
 const MOST_LETTERS: usize = 40;
@@ -13,7 +13,7 @@ const MOST_LETTERS: usize = 40;
 pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
 
 /// A whole number of a JSON object.
-pub(super) fn number(members: &Map<String, Value>, name: &str, least: u64, most: u64, rule: &'static str) -> Result<u64> {
+pub(super) fn number(members: &Map<String, Value>, name: &str, least: u64, most: u64, rule: &'static str) -> TieredResult<u64> {
     let value = members.get(name);
     value
         .and_then(Value::as_u64)

@@ -10,7 +10,7 @@ use crate::wire::as_u64;
 
 /// Some bytes of a file, and what fetching them took.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct FetchedBytes {
     /// The bytes. Those of a damaged chunk are 0xff, which begin no entry, for a reader that skips damage.
     pub bytes: Bytes,
     /// The damage among them.
@@ -21,7 +21,7 @@ pub struct Part {
     pub fetched: u64,
 }
 
-impl Part {
+impl FetchedBytes {
     /// Counts bytes that were fetched.
     pub(super) fn count(&mut self, fetched: &Bytes) {
         self.requests += 1;

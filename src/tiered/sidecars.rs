@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::error::Result;
+use super::error::TieredResult;
 use super::manifest::Manifest;
 use super::names::{CHECKPOINT, MANIFEST, ObjectName, snapshot_offset};
 use super::upload::FoundUpload;
@@ -33,14 +33,14 @@ impl Sidecars {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn of(directory: &Uri, interrupt: &Interrupt) -> Result<Self> {
+    pub fn of(directory: &Uri, interrupt: &Interrupt) -> TieredResult<Self> {
         let view = View::of(directory, None, false, interrupt)?;
         let manifests = view.found.iter().filter_map(|upload| Some((upload.stem(), Arc::clone(upload.manifest.as_ref()?)))).collect();
         Ok(Self { directory: directory.clone(), view, manifests })
     }
 
     /// The manifest of the upload that a file is read from.
-    pub(super) fn manifest_behind(&self, name: &str) -> Result<Option<&Manifest>> {
+    pub(super) fn manifest_behind(&self, name: &str) -> TieredResult<Option<&Manifest>> {
         let stem = match (ObjectName::parse(name), snapshot_offset(name)) {
             (Some(name), _) => Some(name.stem.clone()),
             (None, Some(offset)) => self.view.snapshots()?.get(&offset).map(|upload| upload.stem()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::cache::Cache;
-use super::error::{ManifestError, Result, TieredError};
+use super::error::{ManifestError, TieredError, TieredResult};
 use super::file::{Content, LostFile, TieredFile};
 use super::manifest::Index;
 use super::names::{CHECKPOINT, EPOCH_SUFFIXES, LOG, MANIFEST, ObjectName, SNAPSHOT_SUFFIXES, snapshot_offset};
@@ -18,21 +18,21 @@ use super::view::View;
 use crate::interrupt::Interrupt;
 use crate::model::UploadOffsets;
 use crate::sidecar::{offset_index, time_index, txn_index};
-use crate::stores::{Place, StoreError, StoreErrorKind};
+use crate::stores::{StoragePlace, StoreError, StoreErrorKind};
 
 /// Cuts that are kept.
 const MOST_KEPT: u64 = 4096;
 
 /// The object, its version, and the offset of a cut.
-type Key = (Place, String, Option<i64>);
+type CutKey = (StoragePlace, String, Option<i64>);
 
 /// Bytes of a log before a cut; `None` if it is not cut.
-static CUTS: Cache<Key, Option<u64>> = Cache::new(MOST_KEPT, |_| 1);
+static CUTS: Cache<CutKey, Option<u64>> = Cache::new(MOST_KEPT, |_| 1);
 
 /// A file of a log directory, and the object that it is read from.
 pub(super) struct File<'a> {
     pub(super) uri: &'a Uri,
-    pub(super) directory: Place,
+    pub(super) directory: StoragePlace,
     pub(super) name: String,
     pub(super) parts: Option<ObjectName>,
     /// What was read of the directory, if it is not looked at again.
@@ -56,7 +56,7 @@ impl<'a> File<'a> {
     }
 
     /// The objects of the upload of this file; `None` if it belongs to none, or to one without a manifest.
-    pub(super) fn objects(&self, interrupt: &Interrupt) -> Result<Option<SegmentObjects>> {
+    pub(super) fn objects(&self, interrupt: &Interrupt) -> TieredResult<Option<SegmentObjects>> {
         let is_of_segment = |parts: &&ObjectName| parts.suffix == LOG || Index::of_suffix(&parts.suffix).is_some();
         let parts = self.parts.as_ref().filter(is_of_segment).filter(|_| self.uri.layouts.has_manifests());
         let Some(parts) = parts else { return Ok(None) };
@@ -71,7 +71,7 @@ impl<'a> File<'a> {
         }
     }
 
-    pub(super) fn view(&self, interrupt: &Interrupt) -> Result<Arc<View>> {
+    pub(super) fn view(&self, interrupt: &Interrupt) -> TieredResult<Arc<View>> {
         match self.known {
             Some(known) => Ok(Arc::clone(&known.view)),
             None => View::of(&self.uri.at(self.directory.clone()), None, false, interrupt),
@@ -79,7 +79,7 @@ impl<'a> File<'a> {
     }
 
     /// Opens a log, up to its cut.
-    pub(super) fn log(&self, interrupt: &Interrupt) -> Result<TieredFile> {
+    pub(super) fn log(&self, interrupt: &Interrupt) -> TieredResult<TieredFile> {
         let base_offset = self.parts.as_ref().map_or(0, |parts| parts.base_offset);
         if self.uri.before == Some(base_offset) {
             return Err(self.closed(interrupt)?);
@@ -112,7 +112,7 @@ impl<'a> File<'a> {
         objects: Option<&SegmentObjects>,
         base_offset: i64,
         interrupt: &Interrupt,
-    ) -> Result<Option<u64>> {
+    ) -> TieredResult<Option<u64>> {
         let Some(before) = self.uri.before else { return Ok(None) };
         let (size, version) = log.version();
         let key = (self.uri.place.clone(), format!("{size} {version}"), Some(before));
@@ -134,7 +134,7 @@ impl<'a> File<'a> {
     }
 
     /// The error of an upload of which nothing is read, since a key is missing.
-    pub(super) fn closed(&self, interrupt: &Interrupt) -> Result<TieredError> {
+    pub(super) fn closed(&self, interrupt: &Interrupt) -> TieredResult<TieredError> {
         let view = self.view(interrupt)?;
         let closed = view.found.iter().find(|candidate| candidate.is_closed && format!("{}.{LOG}", candidate.stem()) == self.name);
         Ok(closed.map_or_else(
@@ -147,7 +147,7 @@ impl<'a> File<'a> {
         ))
     }
 
-    pub(super) fn lost(&self, error: ManifestError, first: i64, interrupt: &Interrupt) -> Result<TieredFile> {
+    pub(super) fn lost(&self, error: ManifestError, first: i64, interrupt: &Interrupt) -> TieredResult<TieredFile> {
         let view = self.view(interrupt)?;
         let starts = view.found.iter().filter(|candidate| candidate.is_read()).map(|candidate| candidate.upload.base_offset);
         let following = starts.filter(|start| *start > first).min();
@@ -158,7 +158,7 @@ impl<'a> File<'a> {
     }
 
     /// Returns the bytes of a file that is not an object itself, or that is cut; `None` for any other name.
-    pub(super) fn bytes(&self, objects: Option<&SegmentObjects>, interrupt: &Interrupt) -> Result<Option<Bytes>> {
+    pub(super) fn bytes(&self, objects: Option<&SegmentObjects>, interrupt: &Interrupt) -> TieredResult<Option<Bytes>> {
         let of_segment = self.parts.as_ref().and_then(|parts| Some((parts, Index::of_suffix(&parts.suffix)?)));
         if let Some((parts, index)) = of_segment.filter(|_| objects.is_some() || self.uri.before.is_some()) {
             let data = match objects {
@@ -200,7 +200,7 @@ impl<'a> File<'a> {
         index: Index,
         suffixes: &[&str],
         interrupt: &Interrupt,
-    ) -> Result<Option<Bytes>> {
+    ) -> TieredResult<Option<Bytes>> {
         if candidate.manifest.is_some() {
             let objects = SegmentObjects::open(&self.directory, &candidate.name, &self.uri.keys, candidate.manifest.clone(), interrupt)?;
             return objects.index(index, interrupt);
@@ -210,11 +210,11 @@ impl<'a> File<'a> {
         Ok(place.map(|place| place.read(MOST_INDEX, interrupt)).transpose()?.flatten())
     }
 
-    pub(super) fn sidecar(&self, index: Index) -> Place {
+    pub(super) fn sidecar(&self, index: Index) -> StoragePlace {
         self.sidecar_named(index.suffix())
     }
 
-    pub(super) fn sidecar_named(&self, suffix: &str) -> Place {
+    pub(super) fn sidecar_named(&self, suffix: &str) -> StoragePlace {
         let stem = self.parts.as_ref().map_or("", |parts| parts.stem.as_str());
         self.directory.join(&format!("{stem}.{suffix}"))
     }

@@ -20,6 +20,6 @@ pub use batch::Neighbours;
 pub use depth::Depth;
 pub use finding::{Finding, Severity};
 pub use findings::Findings;
-pub use kind::{FindingKind, Misplaced, Missing, ProducerProblem};
+pub use kind::{FindingKind, Misplaced, MissingCause, ProducerProblem};
 pub use producers::ProducerRules;
-pub use report::{Before, Validator};
+pub use report::{EarlierBatches, Validator};

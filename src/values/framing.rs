@@ -100,7 +100,7 @@ impl Framing {
     ///
     /// # Errors
     /// `Framing` for a value without the framing.
-    pub fn parse<'a>(self, value: &'a [u8], header: Option<Header<'a>>, knows: impl Fn(SchemaName) -> bool) -> Read<Framed<'a>> {
+    pub fn parse<'a>(self, value: &'a [u8], header: Option<SchemaHeader<'a>>, knows: impl Fn(SchemaName) -> bool) -> Read<Framed<'a>> {
         if self == Self::None {
             return Ok(framed(SchemaName::Unnamed, value));
         }
@@ -141,7 +141,7 @@ impl Framing {
 
 /// A record header that names a schema.
 #[derive(Clone, Copy, Debug)]
-pub struct Header<'a> {
+pub struct SchemaHeader<'a> {
     /// What it has.
     pub kind: HeaderKind,
     /// Its value.
@@ -161,7 +161,7 @@ pub enum HeaderKind {
     ContentId,
 }
 
-impl<'a> Header<'a> {
+impl<'a> SchemaHeader<'a> {
     fn parse(self, payload: &'a [u8]) -> Read<Framed<'a>> {
         if self.kind != HeaderKind::Confluent {
             let id: [u8; 8] = self.value.try_into().map_err(|_| Problem::Framing("the header of the schema's id does not have 8 bytes"))?;

@@ -33,6 +33,6 @@ pub use decoder::ValueDecoder;
 pub use formats::{AnySchema, ValueFormat};
 pub use framing::Framing;
 pub use plan::{Expected, ReaderSchema, ValuePlan};
-pub use schemas::{Entry, Schemas};
+pub use schemas::{SchemaEntry, Schemas};
 pub use stream::{TypedOptions, open, schema_of};
 pub use writer::{TypedWriters, ValueWriter};

@@ -12,7 +12,7 @@ mod text;
 pub mod varint;
 
 pub use cursor::Cursor;
-pub use field::{Field, Kind};
+pub use field::{WireField, WireKind};
 pub use length::{as_u64, to_len};
-pub use sink::{Fields, Sink};
+pub use sink::{FieldSink, Sink};
 pub use text::java_text;

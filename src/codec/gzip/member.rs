@@ -94,7 +94,7 @@ fn cut() -> Error {
 mod tests {
     use crate::codec::Codec::Gzip;
     use crate::codec::CodecFinding;
-    use crate::codec::testing::{Outcome, decompress};
+    use crate::codec::testing::{DecompressionOutcome, decompress};
 
     const HELLO: &[u8] = b"\x1f\x8b\x08\0\0\0\0\0\x02\xff\xcb\x48\xcd\xc9\xc9\x07\0\x86\xa6\x10\x36\x05\0\0\0";
     const WORLD: &[u8] = b"\x1f\x8b\x08\0\0\0\0\0\x02\xff\x53\x28\xcf\x2f\xca\x49\x01\0\xcb\x42\x3b\x4a\x06\0\0\0";
@@ -109,24 +109,24 @@ mod tests {
         bytes
     }
 
-    fn trailing(decompressed: &[u8], bytes: u64) -> Outcome {
-        Outcome::Decompressed(decompressed.to_vec(), vec![CodecFinding::TrailingBytes { bytes }])
+    fn trailing(decompressed: &[u8], bytes: u64) -> DecompressionOutcome {
+        DecompressionOutcome::Decompressed(decompressed.to_vec(), vec![CodecFinding::TrailingBytes { bytes }])
     }
 
     #[test]
     fn cod_g1_not_gzip() {
         for bytes in [b"".as_slice(), b"\x1f", b"\x78\x9c\xcb\x48\xcd\xc9\xc9\x07\0\x06\x2c\x02\x15", b"\x1f\x8b\x07\0\0\0\0\0\0\0\x03\0"] {
-            assert_eq!(decompress(Gzip, bytes), Outcome::Error("COD-G1"), "{bytes:02x?}");
+            assert_eq!(decompress(Gzip, bytes), DecompressionOutcome::Error("COD-G1"), "{bytes:02x?}");
         }
     }
 
     #[test]
     fn cod_g2_header_fields_are_skipped() {
-        assert_eq!(decompress(Gzip, &hello(0x1c, b"\x03\0abcname\0comment\0")), Outcome::of(b"hello"));
-        assert_eq!(decompress(Gzip, &hello(0xe0, b"")), Outcome::of(b"hello"));
-        assert_eq!(decompress(Gzip, &hello(0x04, b"\xff\xff")), Outcome::Error("COD-G1"));
+        assert_eq!(decompress(Gzip, &hello(0x1c, b"\x03\0abcname\0comment\0")), DecompressionOutcome::of(b"hello"));
+        assert_eq!(decompress(Gzip, &hello(0xe0, b"")), DecompressionOutcome::of(b"hello"));
+        assert_eq!(decompress(Gzip, &hello(0x04, b"\xff\xff")), DecompressionOutcome::Error("COD-G1"));
         let nameless = hello(0x08, b"name").into_iter().map(|byte| byte.max(1)).collect::<Vec<_>>();
-        assert_eq!(decompress(Gzip, &nameless), Outcome::Error("COD-G1"));
+        assert_eq!(decompress(Gzip, &nameless), DecompressionOutcome::Error("COD-G1"));
     }
 
     #[test]
@@ -134,15 +134,15 @@ mod tests {
         let header = hello(0x02, b"");
         let crc = crc32fast::hash(header.get(..10).unwrap_or_default()).to_le_bytes();
         let [low, high, ..] = crc;
-        assert_eq!(decompress(Gzip, &hello(0x02, &[low, high])), Outcome::of(b"hello"));
-        assert_eq!(decompress(Gzip, &hello(0x02, &[low, !high])), Outcome::Error("COD-G2"));
+        assert_eq!(decompress(Gzip, &hello(0x02, &[low, high])), DecompressionOutcome::of(b"hello"));
+        assert_eq!(decompress(Gzip, &hello(0x02, &[low, !high])), DecompressionOutcome::Error("COD-G2"));
     }
 
     #[test]
     fn cod_g2_members_are_one_stream() {
-        assert_eq!(decompress(Gzip, &[HELLO, WORLD].concat()), Outcome::of(b"hello world"));
+        assert_eq!(decompress(Gzip, &[HELLO, WORLD].concat()), DecompressionOutcome::of(b"hello world"));
         // The size of the last member is too small a guess for the first.
-        assert_eq!(decompress(Gzip, &[HELLO, WORLD, HELLO].concat()), Outcome::of(b"hello worldhello"));
+        assert_eq!(decompress(Gzip, &[HELLO, WORLD, HELLO].concat()), DecompressionOutcome::of(b"hello worldhello"));
     }
 
     #[test]
@@ -158,14 +158,14 @@ mod tests {
     #[test]
     fn cod_g3_a_cut_member_after_a_member_is_an_error() {
         let cut = WORLD.get(..19).unwrap_or_default();
-        assert_eq!(decompress(Gzip, &[HELLO, cut].concat()), Outcome::Error("COD-G3"));
+        assert_eq!(decompress(Gzip, &[HELLO, cut].concat()), DecompressionOutcome::Error("COD-G3"));
     }
 
     #[test]
     fn cod_g3_every_cut_is_an_error() {
         for len in 0..HELLO.len() {
             let cut = HELLO.get(..len).unwrap_or_default();
-            assert!(matches!(decompress(Gzip, cut), Outcome::Error("COD-G1" | "COD-G3")), "{len}");
+            assert!(matches!(decompress(Gzip, cut), DecompressionOutcome::Error("COD-G1" | "COD-G3")), "{len}");
         }
     }
 
@@ -177,7 +177,7 @@ mod tests {
                 if let Some(byte) = bytes.get_mut(byte) {
                     *byte ^= 1 << bit;
                 }
-                assert_eq!(decompress(Gzip, &bytes), Outcome::Error("COD-G3"), "{byte} {bit}");
+                assert_eq!(decompress(Gzip, &bytes), DecompressionOutcome::Error("COD-G3"), "{byte} {bit}");
             }
         }
     }

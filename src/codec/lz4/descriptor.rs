@@ -100,7 +100,7 @@ pub fn strip(frame: &[u8], to: &mut [u8]) -> Result<usize> {
     let (blocks, rest) = after.split_at_checked(blocks_len(after, descriptor.flags)?).unwrap_or((after, &[]));
     let checksum_len = if descriptor.flags & CONTENT_CHECKSUM == 0 { 0 } else { 4 };
     let rest = rest.get(checksum_len..).ok_or_else(|| lz4_error("COD-L11", "the content checksum is cut short"))?;
-    let mut writer = Writer { to, at: 0 };
+    let mut writer = StrippedFrame { to, at: 0 };
     writer.put(header.get(..SHORT).unwrap_or_default());
     writer.put(&[descriptor.stored]);
     writer.put(blocks);
@@ -128,12 +128,12 @@ fn blocks_len(after: &[u8], flags: u8) -> Result<usize> {
     }
 }
 
-struct Writer<'a> {
+struct StrippedFrame<'a> {
     to: &'a mut [u8],
     at: usize,
 }
 
-impl Writer<'_> {
+impl StrippedFrame<'_> {
     fn put(&mut self, bytes: &[u8]) {
         if let Some(slot) = self.to.get_mut(self.at..).and_then(|tail| tail.get_mut(..bytes.len())) {
             slot.copy_from_slice(bytes);

@@ -9,7 +9,7 @@ use crate::wire::to_len;
 use xxhash_rust::xxh32::xxh32;
 
 /// The fields of the descriptor.
-pub(super) struct Frame {
+pub(super) struct Lz4Frame {
     flags: u8,
     /// Bytes that no block may exceed, compressed or decompressed.
     pub(super) block_maximum: usize,
@@ -20,7 +20,7 @@ pub(super) struct Frame {
 }
 
 /// The bytes of one block.
-pub(super) enum Block<'a> {
+pub(super) enum Lz4Block<'a> {
     /// A compressed block.
     Compressed(&'a [u8]),
     /// A block that did not shrink, as it is (COD-L5).
@@ -35,7 +35,7 @@ fn mismatch(found: FoundChecksum) -> &'static str {
     }
 }
 
-impl Frame {
+impl Lz4Frame {
     /// Splits the descriptor off: the frame and its blocks.
     pub(super) fn parse(input: &[u8], accepted: HeaderChecksum, allows_dependent: bool) -> Result<(Self, &[u8])> {
         let descriptor = Descriptor::parse(input)?;
@@ -63,7 +63,7 @@ impl Frame {
 
     /// Splits one block off: the block, or nothing at the end mark, and what follows.
     #[inline]
-    pub(super) fn split_block<'a>(&self, bytes: &'a [u8]) -> Result<(Option<Block<'a>>, &'a [u8])> {
+    pub(super) fn split_block<'a>(&self, bytes: &'a [u8]) -> Result<(Option<Lz4Block<'a>>, &'a [u8])> {
         let (size, after) = bytes.split_first_chunk::<4>().ok_or_else(|| lz4_error("COD-L13", "the end mark is missing"))?;
         let size = u32::from_le_bytes(*size);
         let len = to_len(size & !STORED);
@@ -76,7 +76,7 @@ impl Frame {
         }
         let (block, after) = after.split_at_checked(len).ok_or_else(|| lz4_error("COD-L13", "a block is cut short"))?;
         let after = if self.flags & BLOCK_CHECKSUM != 0 { verify_block(block, after)? } else { after };
-        let block = if size & STORED != 0 { Block::Stored(block) } else { Block::Compressed(block) };
+        let block = if size & STORED != 0 { Lz4Block::Stored(block) } else { Lz4Block::Compressed(block) };
         Ok((Some(block), after))
     }
 
@@ -114,10 +114,10 @@ fn verify_block<'a>(block: &[u8], after: &'a [u8]) -> Result<&'a [u8]> {
 mod tests {
     use crate::codec::Codec::Lz4;
     use crate::codec::HeaderChecksum::{Any, Correct};
-    use crate::codec::testing::{Outcome, decompress};
+    use crate::codec::testing::{DecompressionOutcome, decompress};
     use crate::codec::{CodecFinding, FoundChecksum, NO_ENTRIES};
 
-    fn lz4(parts: &[&[u8]]) -> Outcome {
+    fn lz4(parts: &[&[u8]]) -> DecompressionOutcome {
         decompress(Lz4(Correct, NO_ENTRIES), &[&[b"\x04\x22\x4d\x18".as_slice()], parts].concat().concat())
     }
 
@@ -130,51 +130,57 @@ mod tests {
         let frame = b"\x04\x22\x4d\x18\x64\x40\xa7\x01\0\0\x80\x01\0\0\0\0\xde\xad\xbe\xef";
         for len in 0..frame.len() {
             let cut = frame.get(..len).unwrap_or_default();
-            assert!(matches!(decompress(Lz4(Any, NO_ENTRIES), cut), Outcome::Error("COD-L1" | "COD-L11" | "COD-L13")), "{len}");
+            assert!(
+                matches!(decompress(Lz4(Any, NO_ENTRIES), cut), DecompressionOutcome::Error("COD-L1" | "COD-L11" | "COD-L13")),
+                "{len}"
+            );
         }
     }
 
     #[test]
     fn cod_l2_other_versions_are_refused() {
-        assert_eq!(lz4(&[b"\xa0\x40\0", ONE, END]), Outcome::Error("COD-L2"));
+        assert_eq!(lz4(&[b"\xa0\x40\0", ONE, END]), DecompressionOutcome::Error("COD-L2"));
     }
 
     #[test]
     fn cod_l3_block_sizes() {
         for (header, good) in [(b"\x60\x50\xfb", true), (b"\x60\x60\x51", true), (b"\x60\x70\x73", true), (b"\x60\x30\xd4", false)] {
-            assert_eq!(lz4(&[header, ONE, END]) == Outcome::of(b"\x01"), good, "{header:02x?}");
+            assert_eq!(lz4(&[header, ONE, END]) == DecompressionOutcome::of(b"\x01"), good, "{header:02x?}");
         }
-        assert_eq!(lz4(&[b"\x60\x41\0", ONE, END]), Outcome::Error("COD-L3"));
-        assert_eq!(lz4(&[b"\x60\xc0\0", ONE, END]), Outcome::Error("COD-L3"));
+        assert_eq!(lz4(&[b"\x60\x41\0", ONE, END]), DecompressionOutcome::Error("COD-L3"));
+        assert_eq!(lz4(&[b"\x60\xc0\0", ONE, END]), DecompressionOutcome::Error("COD-L3"));
     }
 
     #[test]
     fn cod_l5_stored_blocks_are_copied() {
-        assert_eq!(lz4(&[JAVA, ONE, ONE, END]), Outcome::of(b"\x01\x01"));
-        assert_eq!(lz4(&[JAVA, END]), Outcome::of(b""));
+        assert_eq!(lz4(&[JAVA, ONE, ONE, END]), DecompressionOutcome::of(b"\x01\x01"));
+        assert_eq!(lz4(&[JAVA, END]), DecompressionOutcome::of(b""));
     }
 
     #[test]
     fn cod_l8_only_magic_0_takes_another_header_checksum() {
-        assert_eq!(lz4(&[b"\x60\x40\x1a", ONE, END]), Outcome::Error("COD-L8"));
-        assert_eq!(decompress(Lz4(Any, NO_ENTRIES), b"\x04\x22\x4d\x18\x60\x40\x1a\x01\0\0\x80\x01\0\0\0\0"), Outcome::of(b"\x01"));
+        assert_eq!(lz4(&[b"\x60\x40\x1a", ONE, END]), DecompressionOutcome::Error("COD-L8"));
+        assert_eq!(
+            decompress(Lz4(Any, NO_ENTRIES), b"\x04\x22\x4d\x18\x60\x40\x1a\x01\0\0\x80\x01\0\0\0\0"),
+            DecompressionOutcome::of(b"\x01")
+        );
     }
 
     #[test]
     fn cod_l9_bytes_after_the_frame_are_reported() {
-        let expected = Outcome::Decompressed(b"\x01".to_vec(), vec![CodecFinding::TrailingBytes { bytes: 7 }]);
+        let expected = DecompressionOutcome::Decompressed(b"\x01".to_vec(), vec![CodecFinding::TrailingBytes { bytes: 7 }]);
         assert_eq!(lz4(&[JAVA, ONE, END, b"garbage"]), expected);
     }
 
     #[test]
     fn cod_l10_the_end_mark_may_have_the_top_bit() {
-        assert_eq!(lz4(&[JAVA, ONE, b"\0\0\0\x80"]), Outcome::of(b"\x01"));
+        assert_eq!(lz4(&[JAVA, ONE, b"\0\0\0\x80"]), DecompressionOutcome::of(b"\x01"));
     }
 
     #[test]
     fn cod_l11_block_checksums_are_verified() {
-        assert_eq!(lz4(&[b"\x70\x40\xad", b"\x01\0\0\x80a\x4d\xc2\x56\x55", END]), Outcome::Error("COD-L11"));
-        assert_eq!(lz4(&[b"\x70\x40\xad", b"\x01\0\0\x80a\x56\x74\x0d\x55", END]), Outcome::of(b"a"));
+        assert_eq!(lz4(&[b"\x70\x40\xad", b"\x01\0\0\x80a\x4d\xc2\x56\x55", END]), DecompressionOutcome::Error("COD-L11"));
+        assert_eq!(lz4(&[b"\x70\x40\xad", b"\x01\0\0\x80a\x56\x74\x0d\x55", END]), DecompressionOutcome::of(b"a"));
     }
 
     #[test]
@@ -189,23 +195,23 @@ mod tests {
             Lz4(Any, NO_ENTRIES),
             &[b"\x04\x22\x4d\x18\x6c\x40\x0b\0\0\0\0\0\0\0\xff", b"\x01\0\0\x80a".as_slice(), END, b"\x01\0\0\0"].concat(),
         );
-        assert_eq!(frame, Outcome::Decompressed(b"a".to_vec(), findings));
-        assert_eq!(lz4(&[b"\x64\x40\xa7", b"\x01\0\0\x80a", END, b"\x56\x74\x0d\x55"]), Outcome::of(b"a"));
+        assert_eq!(frame, DecompressionOutcome::Decompressed(b"a".to_vec(), findings));
+        assert_eq!(lz4(&[b"\x64\x40\xa7", b"\x01\0\0\x80a", END, b"\x56\x74\x0d\x55"]), DecompressionOutcome::of(b"a"));
     }
 
     #[test]
     fn cod_l12_dependent_blocks_dictionaries_and_reserved_bits_are_refused() {
         for flags in [0x40, 0x61, 0x62] {
-            assert_eq!(lz4(&[&[flags, 0x40, 0], ONE, END]), Outcome::Error("COD-L12"), "{flags:02x}");
+            assert_eq!(lz4(&[&[flags, 0x40, 0], ONE, END]), DecompressionOutcome::Error("COD-L12"), "{flags:02x}");
         }
     }
 
     #[test]
     fn cod_l15_other_frames_are_refused() {
-        assert_eq!(decompress(Lz4(Any, NO_ENTRIES), b"\x02\x21\x4c\x18\0\0\0\0"), Outcome::Error("COD-L15"));
+        assert_eq!(decompress(Lz4(Any, NO_ENTRIES), b"\x02\x21\x4c\x18\0\0\0\0"), DecompressionOutcome::Error("COD-L15"));
         assert_eq!(
             decompress(Lz4(Any, NO_ENTRIES), b"\x50\x2a\x4d\x18\x04\0\0\0abcd\x04\x22\x4d\x18\x60\x40\x82\0\0\0\0"),
-            Outcome::Error("COD-L15")
+            DecompressionOutcome::Error("COD-L15")
         );
     }
 }

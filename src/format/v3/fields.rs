@@ -3,11 +3,11 @@
 use super::layout::{MAGIC, MIN_HEADER_LEN, VARIABLE};
 use crate::error::{ErrorKind, Result};
 use crate::model::{Attributes, BatchHeader, Producer, RecordFormat};
-use crate::wire::varint::{MAX_VARINT_LEN, MAX_VARLONG_LEN, Window, within_eight, zigzag_i64};
+use crate::wire::varint::{MAX_VARINT_LEN, MAX_VARLONG_LEN, VarintWindow, within_eight, zigzag_i64};
 use crate::wire::{Cursor, as_u64};
 
 /// The fields of a header.
-pub(super) struct Fields {
+pub(super) struct HeaderFields {
     pub header: BatchHeader,
     pub last_offset_delta: i32,
     /// Bytes of the header.
@@ -19,7 +19,7 @@ pub(super) struct Fields {
 /// # Errors
 /// `Length` when the entry ends inside its header, `Varint` for a field of variable length that does not end (S-V1).
 #[inline]
-pub(super) fn fields(bytes: &[u8], position: u64) -> Result<Fields> {
+pub(super) fn fields(bytes: &[u8], position: u64) -> Result<HeaderFields> {
     let Some(fixed) = bytes.first_chunk::<VARIABLE>().filter(|_| bytes.len() >= MIN_HEADER_LEN) else {
         return Err(too_short(bytes));
     };
@@ -36,9 +36,9 @@ pub(super) fn fields(bytes: &[u8], position: u64) -> Result<Fields> {
         base_sequence: cursor.take_i32("baseSequence")?,
     };
     let variable = bytes.get(VARIABLE..).unwrap_or_default();
-    let moved = match Moved::quick(variable) {
+    let moved = match Moved::parse_fast(variable) {
         Some(moved) => moved,
-        None => Moved::careful(variable)?,
+        None => Moved::parse_checked(variable)?,
     };
     let Moved { last_offset_delta, base_timestamp, max_timestamp_delta, count, len } = moved;
     let header = BatchHeader {
@@ -56,7 +56,7 @@ pub(super) fn fields(bytes: &[u8], position: u64) -> Result<Fields> {
         partition_leader_epoch,
         producer,
     };
-    Ok(Fields { header, last_offset_delta, len: VARIABLE + len })
+    Ok(HeaderFields { header, last_offset_delta, len: VARIABLE + len })
 }
 
 /// The fields of variable length, and the count after them.
@@ -71,14 +71,14 @@ struct Moved {
 
 impl Moved {
     #[inline(always)]
-    fn quick(bytes: &[u8]) -> Option<Self> {
-        let mut front = Window::new(bytes.first_chunk::<8>()?);
+    fn parse_fast(bytes: &[u8]) -> Option<Self> {
+        let mut front = VarintWindow::new(bytes.first_chunk::<8>()?);
         let last_offset_delta = low_half(front.raw(MAX_VARINT_LEN)?);
         let middle = bytes.get(front.read_len()..)?;
         // Of six bytes nearly always.
         let (base_timestamp, len) = within_eight(*middle.first_chunk::<8>()?)?;
         let rest = middle.get(len..)?;
-        let mut back = Window::new(rest.first_chunk::<16>()?);
+        let mut back = VarintWindow::new(rest.first_chunk::<16>()?);
         let max_timestamp_delta = back.raw(MAX_VARLONG_LEN)?.cast_signed();
         let count = i32::from_be_bytes(*rest.get(back.read_len()..)?.first_chunk::<4>()?);
         let len = front.read_len() + len + back.read_len() + 4;
@@ -87,7 +87,7 @@ impl Moved {
 
     /// Of a batch that ends soon, or whose fields do not.
     #[inline(never)]
-    fn careful(bytes: &[u8]) -> Result<Self> {
+    fn parse_checked(bytes: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(bytes, "S-V1");
         let last_offset_delta = cursor.take_uvarint("lastOffsetDelta")?.cast_signed();
         let base_timestamp = cursor.take_varlong("baseTimestamp")?;

@@ -1,6 +1,6 @@
 //! The header of a record batch of magic 3 as a view. Its checksum is that of magic 2.
 
-use super::fields::{Fields, fields};
+use super::fields::{HeaderFields, fields};
 use super::layout::MIN_RECORD_LEN;
 use super::magic;
 use crate::error::Result;
@@ -17,7 +17,7 @@ pub use crate::format::v2::parse::verify;
 /// of magic 2 whose magic was changed (FND-18).
 #[inline]
 pub fn header(bytes: &[u8], position: u64) -> Result<BatchHeader> {
-    let Fields { header, last_offset_delta, len } = fields(bytes, position)?;
+    let HeaderFields { header, last_offset_delta, len } = fields(bytes, position)?;
     if magic::is_magic_2(&header, last_offset_delta, bytes, bytes.get(len..).unwrap_or_default()) {
         return Err(magic::refusal("the magic is 3, but the batch is valid only as magic 2"));
     }

@@ -29,13 +29,13 @@ use crate::framing::{Ending, Source};
 use crate::io::{self as files, FileRange, position_07};
 use crate::log::RecordedHeaders;
 use crate::partition::SegmentFile;
-use crate::py::finding::Finding;
+use crate::py::finding::PyFinding;
 use crate::py::interrupt::Signals;
 
 /// Arguments of the constructor.
-type Parts<'py> = (Bound<'py, PyAny>, u64, Option<u64>, Option<Offsets>, Option<Finding>, Option<i64>, bool);
+type FileSourceParts<'py> = (Bound<'py, PyAny>, u64, Option<u64>, Option<OffsetBounds>, Option<PyFinding>, Option<i64>, bool);
 /// First offset (inclusive) and end (exclusive).
-type Offsets = (i64, Option<i64>);
+type OffsetBounds = (i64, Option<i64>);
 
 /// Name a range of bytes of a file. A read opens the file read-only and reads by position, in bounded memory.
 ///
@@ -67,9 +67,9 @@ pub struct FileSource {
     #[pyo3(get)]
     end: Option<u64>,
     #[pyo3(get)]
-    offsets: Option<Offsets>,
+    offsets: Option<OffsetBounds>,
     #[pyo3(get)]
-    finding: Option<Finding>,
+    finding: Option<PyFinding>,
     #[pyo3(get)]
     next_offset: Option<i64>,
     #[pyo3(get)]
@@ -105,7 +105,7 @@ impl FileSource {
         if !uris::is_stored(&self.path) || self.start > 0 || self.end.is_some() || self.is_kafka_07() {
             return Ok((self.open(signals)?, None));
         }
-        let (source, headers) = store::StoredRange::open(&self.path, 0, None, signals)?.into_recorded(left);
+        let (source, headers) = store::PyStoredRange::open(&self.path, 0, None, signals)?.into_recorded(left);
         Ok((self.opened(source, signals), Some(headers)))
     }
 
@@ -190,7 +190,7 @@ impl FileSource {
     }
 
     /// Bytes of a segment of a partition.
-    pub fn of_segment(file: &SegmentFile, finding: Option<Finding>, start: u64, end: Option<u64>, is_inner: bool) -> Self {
+    pub fn of_segment(file: &SegmentFile, finding: Option<PyFinding>, start: u64, end: Option<u64>, is_inner: bool) -> Self {
         let offsets = file.offsets.map(|offsets| (offsets.start, offsets.end));
         Self { path: file.path.clone(), start, end, offsets, finding, next_offset: file.next_offset, is_inner }
     }
@@ -213,8 +213,8 @@ impl FileSource {
         path: PathBuf,
         start: u64,
         end: Option<u64>,
-        offsets: Option<Offsets>,
-        finding: Option<&Bound<'_, Finding>>,
+        offsets: Option<OffsetBounds>,
+        finding: Option<&Bound<'_, PyFinding>>,
         next_offset: Option<i64>,
         is_inner: bool,
         storage_options: Option<Bound<'_, PyAny>>,
@@ -231,10 +231,10 @@ impl FileSource {
 
     fn __repr__(&self) -> String {
         let end = self.end.map_or_else(|| "None".to_owned(), |end| end.to_string());
-        format!("FileSource({:?}, start={}, end={end})", uris::shown(&self.path), self.start)
+        format!("FileSource({:?}, start={}, end={end})", uris::redacted_uri(&self.path), self.start)
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, FileSourceParts<'py>)> {
         let own = slf.get();
         Ok((
             slf.get_type().into_any(),
@@ -277,9 +277,9 @@ pub struct OpenedSource {
 }
 
 /// A path as the `FileSource` of its file; everything else as it is.
-pub fn placed<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub fn to_file_source<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if object.is_instance_of::<PyString>() || object.hasattr("__fspath__")? {
-        let path = uris::placed(object.py(), &object.extract::<PathBuf>()?)?;
+        let path = uris::to_internal_uri(object.py(), &object.extract::<PathBuf>()?)?;
         return Ok(Bound::new(object.py(), FileSource::segment_of(path, None))?.into_any());
     }
     Ok(object.clone())
@@ -287,9 +287,9 @@ pub fn placed<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 
 /// Opens the only thing that is read; errors about a file name it.
 pub fn open_alone(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
-    let object = &placed(object)?;
+    let object = &to_file_source(object)?;
     if let Ok(file) = object.cast::<FileSource>() {
-        signals.read_file(uris::shown(&file.get().path));
+        signals.read_file(uris::redacted_uri(&file.get().path));
         file.get().ensure_segment(signals).map_err(|error| signals.raised(object.py(), &error))?;
     }
     open(object, signals)
@@ -297,7 +297,7 @@ pub fn open_alone(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult
 
 /// Opens whatever a user may give.
 pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
-    let object = &placed(object)?;
+    let object = &to_file_source(object)?;
     if let Ok(file) = object.cast::<FileSource>() {
         let file = file.get();
         return file.open(signals).map_err(|error| paths::raised(object.py(), &error, &file.path, signals));
@@ -338,7 +338,7 @@ pub enum Snapshot<'py> {
 impl<'py> Snapshot<'py> {
     /// Opens the argument of a user.
     pub fn of(object: &Bound<'py, PyAny>, signals: &Arc<Signals>) -> PyResult<Self> {
-        let object = &placed(object)?;
+        let object = &to_file_source(object)?;
         let Ok(file) = object.cast::<FileSource>() else { return Ok(Self::Other(object.clone())) };
         let own = file.get();
         let FileSource { path, start, end, .. } = own;

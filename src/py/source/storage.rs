@@ -13,12 +13,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
 use crate::log::ReadAt;
-use crate::partition::storage::Kept;
-use crate::partition::{AtDamage, Ends, Entry, Listing, Storage, Uploaded};
+use crate::partition::storage::LogCache;
+use crate::partition::{AtDamage, DirectoryEntry, Listing, Storage, Uploaded, WantedEnds};
 use crate::py::errors::SegmentKeyError;
 use crate::py::interrupt::Signals;
 use crate::py::source::lookups_ahead::LookupsAhead;
-use crate::py::source::store::{self, StoredLog, StoredRange};
+use crate::py::source::store::{self, PyStoredRange, StoredLog};
 use crate::py::source::{local_paths, paths, uris};
 use crate::stores::{PlaceEntry, StoreError, StoreErrorKind};
 use crate::tiered;
@@ -71,9 +71,9 @@ impl PyStorage {
     }
 
     /// A file of a listing as tiered storage takes it. Files of this machine are asked for their sizes.
-    fn object(&self, file: &Entry) -> Result<PlaceEntry> {
+    fn object(&self, file: &DirectoryEntry) -> Result<PlaceEntry> {
         let found = if file.size.is_some() { file.clone() } else { self.entry(&file.path)? };
-        let Entry { size, modified_ns, tag, .. } = found;
+        let DirectoryEntry { size, modified_ns, tag, .. } = found;
         Ok(PlaceEntry { name: file.name.clone(), is_directory: false, size: size.unwrap_or(0), modified_ns, tag })
     }
 
@@ -87,7 +87,7 @@ impl PyStorage {
     }
 
     /// Asks tiered storage, which keeps the exception itself.
-    fn uploaded_as<T: Send>(&self, path: &Path, ask: impl FnOnce() -> tiered::Result<T> + Send) -> Result<T> {
+    fn uploaded_as<T: Send>(&self, path: &Path, ask: impl FnOnce() -> tiered::TieredResult<T> + Send) -> Result<T> {
         store::uploaded(&self.signals, path, ask).map_err(|error| paths::in_file(error.into(), path))
     }
 }
@@ -103,7 +103,7 @@ impl Storage for PyStorage {
     }
 
     /// A file of this machine may grow, and is opened for each look-up; one of a store is opened once.
-    fn open_again(&self, path: &Path, at_damage: AtDamage, kept: &Kept) -> Result<(Box<dyn ReadAt>, u64)> {
+    fn open_again(&self, path: &Path, at_damage: AtDamage, kept: &LogCache) -> Result<(Box<dyn ReadAt>, u64)> {
         if !uris::is_stored(path) {
             return self.open(path, at_damage);
         }
@@ -121,7 +121,7 @@ impl Storage for PyStorage {
         Ok((Box::new(recovering(log, at_damage)), len))
     }
 
-    fn expect(&self, path: &Path, ends: Ends) {
+    fn expect(&self, path: &Path, ends: WantedEnds) {
         self.ahead.begin(path, ends);
     }
 
@@ -129,7 +129,7 @@ impl Storage for PyStorage {
         if !uris::is_stored(path) {
             return self.kept_as(paths::source(path, start, end, &self.signals), path);
         }
-        let range = self.kept_as(StoredRange::open(path, start, end, &self.signals), path)?;
+        let range = self.kept_as(PyStoredRange::open(path, start, end, &self.signals), path)?;
         Ok(if at_damage == AtDamage::GoOn { range.with_recovery() } else { range }.into_source())
     }
 
@@ -144,7 +144,7 @@ impl Storage for PyStorage {
         self.kept_as(paths::tail(path, most, &self.signals), path)
     }
 
-    fn entry(&self, path: &Path) -> Result<Entry> {
+    fn entry(&self, path: &Path) -> Result<DirectoryEntry> {
         if !uris::is_stored(path) {
             return self.kept_as(local_paths::entry(path), path);
         }
@@ -240,7 +240,7 @@ impl Storage for PyStorage {
     }
 
     fn shown(&self, path: &Path) -> String {
-        uris::shown(path)
+        uris::redacted_uri(path)
     }
 
     fn ensure_segment(&self, path: &Path) -> Result<()> {
@@ -251,7 +251,7 @@ impl Storage for PyStorage {
         self.uploaded_as(path, || tiered::max_timestamp(&uris::upload_at(path)?, &self.interrupt()))
     }
 
-    fn uploads(&self, directory: &Path, keys_of: Option<&Path>, files: &[Entry]) -> Result<(Vec<Uploaded>, Vec<Finding>)> {
+    fn uploads(&self, directory: &Path, keys_of: Option<&Path>, files: &[DirectoryEntry]) -> Result<(Vec<Uploaded>, Vec<Finding>)> {
         let uri = uris::tiered_uri(directory, keys_of);
         let listed = files.iter().map(|file| self.object(file)).collect::<Result<_>>()?;
         let ask = || tiered::segments_in(&uris::upload_at(&uri)?, Some(listed), &self.interrupt());
@@ -288,7 +288,7 @@ fn recovering(log: StoredLog, at_damage: AtDamage) -> StoredLog {
     if at_damage == AtDamage::GoOn { log.with_recovery() } else { log }
 }
 
-fn stored_entry(path: PathBuf, entry: PlaceEntry) -> Entry {
+fn stored_entry(path: PathBuf, entry: PlaceEntry) -> DirectoryEntry {
     let PlaceEntry { name, is_directory, size, modified_ns, tag } = entry;
-    Entry { path, name, is_directory, size: Some(size), modified_ns, tag }
+    DirectoryEntry { path, name, is_directory, size: Some(size), modified_ns, tag }
 }

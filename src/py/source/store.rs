@@ -21,15 +21,15 @@ use crate::py::interrupt::Signals;
 use crate::py::source::buffer::Readable;
 use crate::py::source::memory;
 use crate::py::source::upcoming::UpcomingRange;
-use crate::py::source::uris::{is_stored, is_uploaded, joined, located, names_of, shown, upload_at};
-use crate::stores::{self, FileEnds, Place, PlaceEntry, StoreError, StoreErrorKind, StoredFile};
-use crate::tiered::{self, Part, TieredFile, TieredRange};
+use crate::py::source::uris::{is_stored, is_uploaded, joined, located, names_of, redacted_uri, upload_at};
+use crate::stores::{self, FileEnds, PlaceEntry, StoragePlace, StoreError, StoreErrorKind, StoredFile};
+use crate::tiered::{self, FetchedBytes, TieredFile, TieredRange};
 use crate::validate::lost_ranges;
 use crate::wire::as_u64;
 
 /// A file of a store, read at any position through one window of bytes that grows while the reading goes on front to back.
 pub struct StoredLog {
-    opened: Arc<Opened>,
+    opened: Arc<SharedFile>,
     /// Where the wanted bytes end.
     end: u64,
     /// The reader: whether it skips damage, and its findings.
@@ -39,13 +39,13 @@ pub struct StoredLog {
 }
 
 /// The open file, shared by all readers.
-struct Opened {
+struct SharedFile {
     object: Object,
     losses: Arc<LostRanges>,
     /// The offsets that the batches of an upload must have.
     upload: Option<UploadOffsets>,
     uri: PathBuf,
-    window: stores::Window,
+    window: stores::ReadWindow,
 }
 
 /// Who gives the bytes.
@@ -82,9 +82,9 @@ impl StoredLog {
 
     /// A file of which some bytes are there already.
     pub fn of_ends(uri: &Path, FileEnds { file, pieces }: FileEnds, signals: &Arc<Signals>) -> Self {
-        let (end, window) = (file.size(), stores::Window::with(pieces));
+        let (end, window) = (file.size(), stores::ReadWindow::with(pieces));
         let (object, losses) = (Object::Stored(Box::new(file)), Arc::default());
-        let opened = Arc::new(Opened { object, losses, upload: None, uri: uri.to_owned(), window });
+        let opened = Arc::new(SharedFile { object, losses, upload: None, uri: uri.to_owned(), window });
         Self { opened, end, signals: Arc::clone(signals), is_recovering: false }
     }
 
@@ -97,7 +97,8 @@ impl StoredLog {
     }
 
     fn of(uri: &Path, object: Object, end: u64, upload: Option<UploadOffsets>, signals: &Arc<Signals>) -> Self {
-        let opened = Arc::new(Opened { object, losses: Arc::default(), upload, uri: uri.to_owned(), window: stores::Window::default() });
+        let opened =
+            Arc::new(SharedFile { object, losses: Arc::default(), upload, uri: uri.to_owned(), window: stores::ReadWindow::default() });
         Self { opened, end, signals: Arc::clone(signals), is_recovering: false }
     }
 
@@ -161,9 +162,9 @@ impl StoredLog {
     }
 }
 
-impl Opened {
+impl SharedFile {
     /// Counts what a part of an upload took, and keeps its findings.
-    fn counted(&self, part: Part, signals: &Signals) -> Bytes {
+    fn counted(&self, part: FetchedBytes, signals: &Signals) -> Bytes {
         signals.fetched(part.requests, part.fetched);
         for finding in part.findings.iter().filter(|finding| finding.rule() == lost_ranges::RULE) {
             self.losses.add(finding.position..finding.position.saturating_add(finding.length));
@@ -180,28 +181,28 @@ impl ReadAt for StoredLog {
 
     fn valid_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
         let log = self.asked_by(&self.signals).with_recovery();
-        let source = StoredRange { log, at: position, is_checked: true, ahead: Ahead::None }.into_source();
+        let source = PyStoredRange { log, at: position, is_checked: true, ahead: FetchedAhead::None }.into_source();
         first_valid_entry(source, limits)
     }
 }
 
 /// A range of bytes of a file of a store, read front to back. At the end it asks whether the file is still the same.
-pub struct StoredRange {
+pub struct PyStoredRange {
     log: StoredLog,
     at: u64,
     is_checked: bool,
-    ahead: Ahead,
+    ahead: FetchedAhead,
 }
 
 /// The same bytes, fetched ahead.
-enum Ahead {
+enum FetchedAhead {
     None,
     /// Of a store, with the requests and bytes that were counted.
     Stored(Box<stores::StoredRange>, (u64, u64)),
     Uploaded(Box<TieredRange>),
 }
 
-impl StoredRange {
+impl PyStoredRange {
     /// The bytes from `start` to `end` (exclusive), or to the end of the file.
     ///
     /// # Errors
@@ -210,15 +211,15 @@ impl StoredRange {
         let interrupt = signals.interrupt();
         let (log, ahead) = match signals.upcoming().take(uri, (start, end)) {
             Some(UpcomingRange::Stored(range)) => {
-                let range = asked(signals, || range.answer(&shown(uri), &interrupt))?.with_interrupt(interrupt);
+                let range = asked(signals, || range.answer(&redacted_uri(uri), &interrupt))?.with_interrupt(interrupt);
                 let file = range.file().clone();
                 let log = StoredLog::of(uri, Object::Stored(Box::new(file.clone())), file.size(), None, signals);
-                (log, Ahead::Stored(Box::new(range), (0, 0)))
+                (log, FetchedAhead::Stored(Box::new(range), (0, 0)))
             }
             Some(UpcomingRange::Uploaded(range)) => match released(|| range.answer("", &interrupt)) {
                 Ok(Ok(range)) => {
                     let log = StoredLog::of_upload(uri, range.file().clone(), signals);
-                    (log, Ahead::Uploaded(Box::new(range.with_interrupt(interrupt))))
+                    (log, FetchedAhead::Uploaded(Box::new(range.with_interrupt(interrupt))))
                 }
                 Err(error) if error.kind == StoreErrorKind::Interrupted => return Err(error.into()),
                 // The error is that of the question, or of a key that only this thread has.
@@ -230,14 +231,14 @@ impl StoredRange {
         Ok(Self { log, at: start, is_checked: false, ahead })
     }
 
-    fn open_now(uri: &Path, (start, end): (u64, Option<u64>), signals: &Arc<Signals>) -> io::Result<(StoredLog, Ahead)> {
+    fn open_now(uri: &Path, (start, end): (u64, Option<u64>), signals: &Arc<Signals>) -> io::Result<(StoredLog, FetchedAhead)> {
         let (log, interrupt) = (StoredLog::open(uri, signals)?, signals.interrupt());
         let ahead = match &log.opened.object {
             Object::Stored(file) => {
-                Ahead::Stored(Box::new(stores::StoredRange::new(StoredFile::clone(file), start, end, interrupt)), (0, 0))
+                FetchedAhead::Stored(Box::new(stores::StoredRange::new(StoredFile::clone(file), start, end, interrupt)), (0, 0))
             }
-            Object::Uploaded(file) => Ahead::Uploaded(Box::new(TieredRange::new(TieredFile::clone(file), start, end, interrupt))),
-            Object::Memory(_) => Ahead::None,
+            Object::Uploaded(file) => FetchedAhead::Uploaded(Box::new(TieredRange::new(TieredFile::clone(file), start, end, interrupt))),
+            Object::Memory(_) => FetchedAhead::None,
         };
         Ok((log, ahead))
     }
@@ -263,19 +264,19 @@ impl StoredRange {
     }
 }
 
-impl Read for StoredRange {
+impl Read for PyStoredRange {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let skips_damage = self.log.skips_damage();
         match &mut self.ahead {
-            Ahead::None => {}
-            Ahead::Stored(range, counted) => {
+            FetchedAhead::None => {}
+            FetchedAhead::Stored(range, counted) => {
                 let read = released(|| range.read(to));
                 let (requests, bytes) = range.fetched();
                 self.log.signals.fetched(requests.saturating_sub(counted.0), bytes.saturating_sub(counted.1));
                 *counted = (requests, bytes);
                 return read.map_err(|error| raised_later(&self.log.signals, error));
             }
-            Ahead::Uploaded(range) => {
+            FetchedAhead::Uploaded(range) => {
                 let (len, part) = uploaded(&self.log.signals, &self.log.opened.uri, || range.read_part(to, skips_damage))?;
                 self.log.opened.counted(part, &self.log.signals);
                 return Ok(len);
@@ -317,7 +318,7 @@ pub fn read(uri: &Path, most: u64, signals: &Arc<Signals>) -> io::Result<Option<
 /// When it cannot be listed.
 pub fn entries(uri: &Path, signals: &Arc<Signals>) -> io::Result<Vec<PlaceEntry>> {
     if let Some(location) = located(uri) {
-        return asked(signals, || Place::Stored(location?).entries(&signals.interrupt()));
+        return asked(signals, || StoragePlace::Stored(location?).entries(&signals.interrupt()));
     }
     if is_uploaded(uri) {
         return uploaded(signals, uri, || tiered::entries(&upload_at(uri)?, &signals.interrupt()));
@@ -331,7 +332,7 @@ pub fn entries(uri: &Path, signals: &Arc<Signals>) -> io::Result<Vec<PlaceEntry>
 /// `NotFound` if there is neither.
 pub fn entry(uri: &Path, signals: &Arc<Signals>) -> io::Result<PlaceEntry> {
     if let Some(location) = located(uri) {
-        return asked(signals, || Place::Stored(location?).entry(&signals.interrupt()));
+        return asked(signals, || StoragePlace::Stored(location?).entry(&signals.interrupt()));
     }
     if is_uploaded(uri) {
         return uploaded(signals, uri, || tiered::entry(&upload_at(uri)?, &signals.interrupt()));
@@ -344,17 +345,17 @@ pub fn tree(uri: &Path, signals: &Arc<Signals>) -> Option<io::Result<Vec<(PathBu
     let location = located(uri).filter(|_| is_stored(uri))?;
     let (root, _) = names_of(uri);
     let found = asked(signals, || stores::tree(&location?, &signals.interrupt()));
-    let placed = |entry: stores::Entry| (joined(&root, &entry.key), PlaceEntry::of(&entry));
+    let placed = |entry: stores::StoreEntry| (joined(&root, &entry.key), PlaceEntry::of(&entry));
     Some(found.map(|found| found.into_iter().map(placed).collect()))
 }
 
 /// Asks tiered storage without the interpreter; the exception for an error is kept for the verb.
-pub fn uploaded<T: Send>(signals: &Signals, uri: &Path, ask: impl FnOnce() -> tiered::Result<T> + Send) -> io::Result<T> {
+pub fn uploaded<T: Send>(signals: &Signals, uri: &Path, ask: impl FnOnce() -> tiered::TieredResult<T> + Send) -> io::Result<T> {
     released(ask).map_err(|error| {
         if !error.is_interrupted() {
             signals.keep(Python::attach(|py| {
                 let raised = errors::tiered_error(py, &error);
-                errors::set_path(py, &raised, &shown(uri));
+                errors::set_path(py, &raised, &redacted_uri(uri));
                 raised
             }));
         }
@@ -363,7 +364,7 @@ pub fn uploaded<T: Send>(signals: &Signals, uri: &Path, ask: impl FnOnce() -> ti
 }
 
 /// Asks a store without the interpreter; the exception for an error is kept for the verb.
-pub(super) fn asked<T: Send>(signals: &Signals, ask: impl FnOnce() -> stores::Result<T> + Send) -> io::Result<T> {
+pub(super) fn asked<T: Send>(signals: &Signals, ask: impl FnOnce() -> stores::StoreResult<T> + Send) -> io::Result<T> {
     released(ask).map_err(|error| raised_later(signals, error.into()))
 }
 

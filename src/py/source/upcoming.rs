@@ -20,16 +20,16 @@ pub enum UpcomingRange {
     /// Of a store.
     Stored(Pending<stores::StoredRange>),
     /// Of an upload.
-    Uploaded(Pending<tiered::Result<TieredRange>>),
+    Uploaded(Pending<tiered::TieredResult<TieredRange>>),
 }
 
 /// Path, first byte and end (exclusive) of a range.
-type Key = (PathBuf, (u64, Option<u64>));
+type RangeKey = (PathBuf, (u64, Option<u64>));
 
 /// The files that are read next, in their order. Calls that read one file each share them.
 #[pyclass(frozen, module = "logsegment._core")]
 #[derive(Default)]
-pub struct UpcomingFiles(Mutex<VecDeque<(Key, UpcomingRange)>>);
+pub struct UpcomingFiles(Mutex<VecDeque<(RangeKey, UpcomingRange)>>);
 
 impl UpcomingFiles {
     /// Begin to open a range, unless it was begun. The error of a file that cannot be opened is raised when the file is read.
@@ -56,7 +56,7 @@ impl UpcomingFiles {
         *self.files() = taken;
     }
 
-    fn files(&self) -> MutexGuard<'_, VecDeque<(Key, UpcomingRange)>> {
+    fn files(&self) -> MutexGuard<'_, VecDeque<(RangeKey, UpcomingRange)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

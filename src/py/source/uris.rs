@@ -78,17 +78,17 @@ pub fn is_uploaded(path: &Path) -> bool {
 ///
 /// # Errors
 /// ValueError for a `file:` URI of another machine, and for a URI with keys or settings.
-pub fn placed(py: Python<'_>, path: &Path) -> PyResult<PathBuf> {
-    stores::placed(path).map_err(|error| errors::store_error(py, &error))
+pub fn to_internal_uri(py: Python<'_>, path: &Path) -> PyResult<PathBuf> {
+    stores::to_internal_uri(path).map_err(|error| errors::store_error(py, &error))
 }
 
 /// The same with options of its store. Those of a path of this machine do not matter.
 ///
 /// # Errors
-/// TypeError if they are not a mapping of text to text, and those of `placed`.
+/// TypeError if they are not a mapping of text to text, and those of `to_internal_uri`.
 pub fn reached(py: Python<'_>, path: &Path, options: Option<&Bound<'_, PyAny>>) -> PyResult<PathBuf> {
     let options = options.map(options_of).transpose()?.unwrap_or_default();
-    let path = placed(py, path)?;
+    let path = to_internal_uri(py, path)?;
     if options.is_empty() || !is_stored(&path) {
         return Ok(path);
     }
@@ -124,8 +124,8 @@ pub fn text_of<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>>
 }
 
 /// A path or URI as people may see it.
-pub fn shown(path: &Path) -> String {
-    stores::shown(&untiered(path))
+pub fn redacted_uri(path: &Path) -> String {
+    stores::redacted_uri(&untiered(path))
 }
 
 /// The URI of a file in a directory.
@@ -141,7 +141,7 @@ pub fn tiered_uri(objects: &Path, keys_of: Option<&Path>) -> PathBuf {
 }
 
 /// The location of a file that `crate::stores` reads; `None` for uploads and buffers.
-pub fn located(uri: &Path) -> Option<stores::Result<Location>> {
+pub fn located(uri: &Path) -> Option<stores::StoreResult<Location>> {
     let uri = uri.to_str().filter(|uri| !uri.starts_with("tiered+") && !is_buffer(Path::new(uri)))?;
     Some(Location::parse(uri, &StorageOptions::new()))
 }
@@ -150,7 +150,7 @@ pub fn located(uri: &Path) -> Option<stores::Result<Location>> {
 ///
 /// # Errors
 /// `Store` for a URI of objects that is invalid.
-pub fn upload_at(uri: &Path) -> tiered::Result<Uri> {
+pub fn upload_at(uri: &Path) -> tiered::TieredResult<Uri> {
     Uri::parse(&text(uri), keys::of)
 }
 

@@ -32,7 +32,7 @@ pub fn decode(
 ) -> PyResult<RecordStream> {
     let (signals, interrupt) = Signals::new();
     if let Some(file) = &file {
-        signals.read_file(uris::shown(&file.path));
+        signals.read_file(uris::redacted_uri(&file.path));
         file.report(&signals);
     }
     let mut stream = options.to_record_stream(interrupt)?;

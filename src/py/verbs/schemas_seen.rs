@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use crate::py::interrupt::Signals;
 use crate::py::options::ReadOptions;
 use crate::py::source;
-use crate::py::value_schemas::{MessageParts, ValueSchemas};
-use crate::values::scan::{Met, scan};
+use crate::py::value_schemas::{MessageParts, PyValueSchemas};
+use crate::values::scan::{SchemasSeen, scan};
 
 /// The numbers of the schemas that keys or values name, the JSON Schema of JSON ones, the messages of Protobuf, the texts of Avro
 /// schemas that are in values, and the names of schemas that are not known.
@@ -19,10 +19,10 @@ pub fn met_schemas(
     py: Python<'_>,
     sources: Vec<Bound<'_, PyAny>>,
     options: ReadOptions,
-    schemas: &ValueSchemas,
+    schemas: &PyValueSchemas,
     infers: bool,
 ) -> PyResult<(PartMet, PartMet)> {
-    let mut met = Met { inferred: infers.then(Default::default), ..Met::default() };
+    let mut met = SchemasSeen { inferred: infers.then(Default::default), ..SchemasSeen::default() };
     for one in sources {
         let (signals, interrupt) = Signals::new();
         let mut stream = options.to_record_stream(interrupt)?;

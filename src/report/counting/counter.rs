@@ -5,7 +5,7 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 
 use super::histogram::Histogram;
-use super::producers::Producers;
+use super::producers::ProducersById;
 use super::series::{Bucket, Series};
 use crate::columns::batch_rows::{BatchRow, batch_rows};
 use crate::model::timestamp::NO_TIMESTAMP;
@@ -20,7 +20,7 @@ pub struct Counter {
     /// Batches by format.
     pub formats: BTreeMap<String, u64>,
     /// By codec.
-    pub codecs: BTreeMap<String, Codec>,
+    pub codecs: BTreeMap<String, CodecCounts>,
     /// Batches by the type of their timestamps.
     pub timestamp_types: BTreeMap<String, u64>,
     /// Batches by their bytes.
@@ -34,11 +34,11 @@ pub struct Counter {
     /// Lowest first offset and highest last offset.
     pub offsets: Option<(i64, i64)>,
     /// The earliest first time of a partition, and the latest of the largest timestamps, in ms.
-    pub times: Times,
+    pub times: TimeBounds,
     /// The first offsets that no batch covers: the file of the batch behind, first and last offset.
     pub gaps: Vec<(Arc<str>, i64, i64)>,
     /// By id.
-    pub producers: Producers,
+    pub producers: ProducersById,
     /// The first partitions, in their order.
     pub partitions: Vec<Partition>,
     /// How many more there are.
@@ -96,12 +96,12 @@ pub struct Partition {
     /// Lowest first offset and highest last offset.
     pub offsets: Option<(i64, i64)>,
     /// The time of the first batch's first record, and the latest of the largest timestamps, in ms.
-    pub times: Times,
+    pub times: TimeBounds,
 }
 
 /// The first and the last time of batches, in ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Times {
+pub struct TimeBounds {
     /// That of the first record of the first batch that has one. It need not be the earliest.
     pub first: Option<i64>,
     /// The latest of the largest timestamps.
@@ -110,7 +110,7 @@ pub struct Times {
 
 /// Batches of one codec.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Codec {
+pub struct CodecCounts {
     /// How many.
     pub batches: u64,
     /// Records of those that count them.
@@ -121,7 +121,7 @@ pub struct Codec {
 
 /// A batch that is worth looking into.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct SampledBatch {
     /// Where it is in its file.
     pub position: u64,
     /// Its codec.
@@ -193,7 +193,7 @@ impl Counter {
     /// one of 2**n, which spreads over the whole log. `None` when a column is missing.
     ///
     /// `log_start` is an offset, and the number of records of the first batch before it, which are not counted.
-    pub fn add(&mut self, rows: &RecordBatch, log_start: Option<(i64, i32)>) -> Option<Vec<Look>> {
+    pub fn add(&mut self, rows: &RecordBatch, log_start: Option<(i64, i32)>) -> Option<Vec<SampledBatch>> {
         let compressions = rows.column_by_name("compression")?.as_string_opt::<i32>()?;
         let timestamp_types = rows.column_by_name("timestampType")?.as_string_opt::<i32>()?;
         let mut looks = Vec::new();
@@ -212,7 +212,7 @@ impl Counter {
         Some(looks)
     }
 
-    fn add_row(&mut self, row: &BatchRow, compression: &str, timestamp_type: &str, looks: &mut Vec<Look>) {
+    fn add_row(&mut self, row: &BatchRow, compression: &str, timestamp_type: &str, looks: &mut Vec<SampledBatch>) {
         let header = &row.header;
         let count = header.count.map(|count| u64::try_from(count).unwrap_or(0));
         let (sums, records) = (&mut self.sums, count.unwrap_or(0));
@@ -233,14 +233,14 @@ impl Counter {
         });
         let (times, is_late) = self.add_time(header, records);
         if self.asks_for_first_time(header) {
-            looks.push(Look { position: header.position, compression: compression.to_owned(), purpose: Purpose::FirstTime });
+            looks.push(SampledBatch { position: header.position, compression: compression.to_owned(), purpose: Purpose::FirstTime });
         }
         self.add_offsets(row, Bucket { batches: 1, bytes: header.size, records, times, late: u64::from(is_late), reach: None });
         self.add_producer(header, records);
         let is_marker = header.is_control() && self.sums.control <= MOST_LOOKED_AT;
         if is_marker || (compression != "none" && batches.is_power_of_two()) {
             let purpose = if is_marker { Purpose::ControlType } else { Purpose::Ratio };
-            looks.push(Look { position: header.position, compression: compression.to_owned(), purpose });
+            looks.push(SampledBatch { position: header.position, compression: compression.to_owned(), purpose });
         }
     }
 

@@ -6,7 +6,7 @@ mod histogram;
 mod producers;
 mod series;
 
-pub use counter::{Codec, Counter, Look, Purpose, Sums, Times};
+pub use counter::{CodecCounts, Counter, Purpose, SampledBatch, Sums, TimeBounds};
 pub use histogram::Histogram;
-pub use producers::{Producer, Producers};
-pub use series::{Bucket, Drawn, Series};
+pub use producers::{ProducerCounts, ProducersById};
+pub use series::{Bucket, PlottedSeries, Series};

@@ -10,7 +10,7 @@ pub struct Series {
 
 /// A series as a plot shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Drawn {
+pub struct PlottedSeries {
     /// Offsets or milliseconds of a bucket.
     pub width: i64,
     /// Where each bucket begins and what is in it, from the first to the last, the empty ones too.
@@ -56,10 +56,10 @@ impl Series {
     }
 
     /// The buckets of a plot, at most 120 without the outliers.
-    pub fn drawn(&self) -> Drawn {
+    pub fn drawn(&self) -> PlottedSeries {
         let numbers: Vec<_> = self.buckets.iter().map(|(number, bucket)| (*number, bucket.batches)).collect();
         let Some((first, last)) = ends(without_outliers(&numbers)) else {
-            return Drawn { width: self.width, ..Drawn::default() };
+            return PlottedSeries { width: self.width, ..PlottedSeries::default() };
         };
         let mut wider = 1_i64;
         while span(first.div_euclid(wider), last.div_euclid(wider)) > DRAWN {
@@ -75,7 +75,7 @@ impl Series {
         let ends = inside.values().fold(None, |ends, bucket| joined(ends, bucket.reach));
         let numbers = first.div_euclid(wider)..=last.div_euclid(wider);
         let points = numbers.map(|number| placed(number, inside.get(&number).copied().unwrap_or_default())).collect();
-        Drawn { width, points, outliers: outside.into_iter().map(|(number, bucket)| placed(number, bucket)).collect(), ends }
+        PlottedSeries { width, points, outliers: outside.into_iter().map(|(number, bucket)| placed(number, bucket)).collect(), ends }
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
             assert_eq!(sum, Bucket { batches: count, bytes: 10 * count, records: 2 * count, times, late: count, reach: times });
             assert!(drawn.points.windows(2).all(|pair| pair[1].0 - pair[0].0 == drawn.width));
         }
-        assert_eq!(series([]).drawn(), Drawn { width: 1, ..Drawn::default() });
+        assert_eq!(series([]).drawn(), PlottedSeries { width: 1, ..PlottedSeries::default() });
     }
 
     #[test]

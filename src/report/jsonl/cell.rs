@@ -7,7 +7,7 @@ use arrow_schema::{DataType, TimeUnit};
 
 use super::scalar::scalar;
 use super::text;
-use super::writer::{BytesCell, Cell, Form, at, boolean, label, numbers, or_null, values};
+use super::writer::{BytesCell, CellWriter, JsonForm, at, boolean, label, numbers, or_null, values};
 use crate::error::{ErrorKind, Result};
 use crate::model::TimestampType;
 use crate::model::timestamp::NO_TIMESTAMP;
@@ -23,7 +23,7 @@ const HEADERS: [&str; 2] = ["headers", "headersRaw"];
 ///
 /// # Errors
 /// `Usage` for a type that no column of this library has.
-pub fn cell<'a>(name: &str, array: &'a ArrayRef, form: Form) -> Result<Cell<'a>> {
+pub fn cell<'a>(name: &str, array: &'a ArrayRef, form: JsonForm) -> Result<CellWriter<'a>> {
     let cell = match array.data_type() {
         DataType::Int8 => numbers::<Int8Type>(array, |out, number| json_text::integer(out, number.into())),
         DataType::Int16 => numbers::<Int16Type>(array, |out, number| json_text::integer(out, number.into())),
@@ -44,7 +44,7 @@ pub fn cell<'a>(name: &str, array: &'a ArrayRef, form: Form) -> Result<Cell<'a>>
         }
         DataType::Struct(_) if name == "internal" => internal(array),
         DataType::List(_) if HEADERS.contains(&name) => return header_lists(name, array, form),
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => BytesCell::of(array).map(|array| -> Cell<'a> {
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => BytesCell::of(array).map(|array| -> CellWriter<'a> {
             Box::new(move |out, row| or_null(out, array.at(row), |out, bytes| text::bytes(out, bytes, form.bytes)))
         }),
         _ => nested(array, form)?,
@@ -53,7 +53,7 @@ pub fn cell<'a>(name: &str, array: &'a ArrayRef, form: Form) -> Result<Cell<'a>>
 }
 
 /// The column `internal`, a struct with the fields `type`, `version`, `key` and `value`: the text of keys and values is JSON.
-fn internal(array: &ArrayRef) -> Option<Cell<'_>> {
+fn internal(array: &ArrayRef) -> Option<CellWriter<'_>> {
     let rows = array.as_struct_opt()?;
     let text = |name| rows.column_by_name(name)?.as_string_opt::<i32>();
     let versions = rows.column_by_name("version")?.as_primitive_opt::<Int16Type>()?;
@@ -62,7 +62,7 @@ fn internal(array: &ArrayRef) -> Option<Cell<'_>> {
 }
 
 /// A list of structs; written as an array of objects.
-fn header_lists<'a>(name: &str, array: &'a ArrayRef, form: Form) -> Result<Cell<'a>> {
+fn header_lists<'a>(name: &str, array: &'a ArrayRef, form: JsonForm) -> Result<CellWriter<'a>> {
     let list = array.as_list_opt::<i32>();
     let both = list.and_then(|list| Some((list, list.values().as_any().downcast_ref::<StructArray>()?)));
     let Some((list, rows)) = both else { return Err(unwritable(name, array.data_type())) };
@@ -77,7 +77,7 @@ fn header_lists<'a>(name: &str, array: &'a ArrayRef, form: Form) -> Result<Cell<
 ///
 /// # Errors
 /// `Usage` for a type inside of it that cannot be written.
-fn nested<'a>(array: &'a ArrayRef, form: Form) -> Result<Option<Cell<'a>>> {
+fn nested<'a>(array: &'a ArrayRef, form: JsonForm) -> Result<Option<CellWriter<'a>>> {
     Ok(match array.data_type() {
         DataType::Struct(_) => Some(object(array, form)?),
         DataType::List(_) => list(array, form)?,
@@ -86,7 +86,7 @@ fn nested<'a>(array: &'a ArrayRef, form: Form) -> Result<Option<Cell<'a>>> {
     })
 }
 
-fn object<'a>(array: &'a ArrayRef, form: Form) -> Result<Cell<'a>> {
+fn object<'a>(array: &'a ArrayRef, form: JsonForm) -> Result<CellWriter<'a>> {
     let rows = array.as_struct();
     let named = rows.fields().iter().zip(rows.columns());
     let fields = named.map(|(field, column)| Ok((label(field.name()), inner(column, form)?))).collect::<Result<Vec<_>>>()?;
@@ -105,7 +105,7 @@ fn object<'a>(array: &'a ArrayRef, form: Form) -> Result<Cell<'a>> {
     }))
 }
 
-fn list<'a>(array: &'a ArrayRef, form: Form) -> Result<Option<Cell<'a>>> {
+fn list<'a>(array: &'a ArrayRef, form: JsonForm) -> Result<Option<CellWriter<'a>>> {
     let Some(lists) = array.as_list_opt::<i32>() else { return Ok(None) };
     let items = inner(lists.values(), form)?;
     Ok(Some(Box::new(move |out, row| {
@@ -123,7 +123,7 @@ fn list<'a>(array: &'a ArrayRef, form: Form) -> Result<Option<Cell<'a>>> {
 }
 
 /// A key that is there twice is written twice.
-fn map<'a>(array: &'a ArrayRef, form: Form) -> Result<Option<Cell<'a>>> {
+fn map<'a>(array: &'a ArrayRef, form: JsonForm) -> Result<Option<CellWriter<'a>>> {
     let Some(maps) = array.as_map_opt() else { return Ok(None) };
     let (keys, values) = (inner(maps.keys(), form)?, inner(maps.values(), form)?);
     Ok(Some(Box::new(move |out, row| {
@@ -143,7 +143,7 @@ fn map<'a>(array: &'a ArrayRef, form: Form) -> Result<Option<Cell<'a>>> {
 }
 
 /// The writer of a column inside another one, where no name of a column of records counts.
-fn inner<'a>(array: &'a ArrayRef, form: Form) -> Result<Cell<'a>> {
+fn inner<'a>(array: &'a ArrayRef, form: JsonForm) -> Result<CellWriter<'a>> {
     match nested(array, form)? {
         Some(cell) => Ok(cell),
         None => cell("", array, form),
@@ -175,7 +175,7 @@ fn put_internal(out: &mut Vec<u8>, [kinds, keys, values]: &[&StringArray; 3], ve
     out.push(b'}');
 }
 
-fn objects(out: &mut Vec<u8>, fields: &[(Vec<u8>, Cell<'_>)], rows: std::ops::Range<usize>) {
+fn objects(out: &mut Vec<u8>, fields: &[(Vec<u8>, CellWriter<'_>)], rows: std::ops::Range<usize>) {
     out.push(b'[');
     for (index, row) in rows.enumerate() {
         out.extend_from_slice(if index == 0 { b"{" } else { b",{" });

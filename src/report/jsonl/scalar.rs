@@ -10,13 +10,13 @@ use arrow_schema::{DataType, TimeUnit};
 use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveTime};
 
 use super::text;
-use super::writer::{Cell, Form, at, boolean, numbers, or_null};
+use super::writer::{CellWriter, JsonForm, at, boolean, numbers, or_null};
 use crate::wire::json_text;
 
 /// Returns what writes a column of single values of a type that only decoded values have; `None` for another type.
 ///
 /// Times are ISO 8601, or the number that is stored where the calendar ends. Decimals and floats that are no numbers are strings.
-pub(super) fn scalar<'a>(array: &'a ArrayRef, form: Form) -> Option<Cell<'a>> {
+pub(super) fn scalar<'a>(array: &'a ArrayRef, form: JsonForm) -> Option<CellWriter<'a>> {
     match array.data_type() {
         DataType::Null => Some(Box::new(|out, _| out.extend_from_slice(b"null"))),
         DataType::Float32 => numbers::<Float32Type>(array, |out, number| float(out, number.into(), || number.to_string())),
@@ -52,7 +52,7 @@ fn float(out: &mut Vec<u8>, number: f64, digits: impl FnOnce() -> String) {
     }
 }
 
-fn decimals<T: arrow_array::types::DecimalType>(array: &ArrayRef) -> Option<Cell<'_>> {
+fn decimals<T: arrow_array::types::DecimalType>(array: &ArrayRef) -> Option<CellWriter<'_>> {
     let values: &PrimitiveArray<T> = array.as_primitive_opt::<T>()?;
     Some(Box::new(move |out, row| {
         or_null(out, at(values, row, |row| values.value_as_string(row)), |out, digits| json_text::string(out, &digits))
@@ -79,7 +79,7 @@ fn time(out: &mut Vec<u8>, number: i64, per_second: i64) {
     }
 }
 
-fn timestamps(array: &ArrayRef, unit: TimeUnit, is_utc: bool) -> Option<Cell<'_>> {
+fn timestamps(array: &ArrayRef, unit: TimeUnit, is_utc: bool) -> Option<CellWriter<'_>> {
     let per_second = match unit {
         TimeUnit::Second => 1,
         TimeUnit::Millisecond => 1000,

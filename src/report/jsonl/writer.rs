@@ -11,7 +11,7 @@ use crate::wire::json_text;
 
 /// How values are written.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Form {
+pub struct JsonForm {
     /// Runs of bytes.
     pub bytes: BytesForm,
     /// Times are in ISO 8601, also the numbers of the columns of this library that hold milliseconds.
@@ -19,14 +19,17 @@ pub struct Form {
 }
 
 /// Writes the value of a column in one row.
-pub type Cell<'a> = Box<dyn Fn(&mut Vec<u8>, usize) + 'a>;
+pub type CellWriter<'a> = Box<dyn Fn(&mut Vec<u8>, usize) + 'a>;
 
-pub(super) fn values<'a, A: ArrayAccessor + 'a>(array: Option<A>, write: impl Fn(&mut Vec<u8>, A::Item) + 'a) -> Option<Cell<'a>> {
+pub(super) fn values<'a, A: ArrayAccessor + 'a>(array: Option<A>, write: impl Fn(&mut Vec<u8>, A::Item) + 'a) -> Option<CellWriter<'a>> {
     let array = array?;
     Some(Box::new(move |out, row| or_null(out, at(&array, row, |row| array.value(row)), &write)))
 }
 
-pub(super) fn numbers<'a, T: ArrowPrimitiveType>(array: &'a ArrayRef, write: impl Fn(&mut Vec<u8>, T::Native) + 'a) -> Option<Cell<'a>> {
+pub(super) fn numbers<'a, T: ArrowPrimitiveType>(
+    array: &'a ArrayRef,
+    write: impl Fn(&mut Vec<u8>, T::Native) + 'a,
+) -> Option<CellWriter<'a>> {
     values(array.as_primitive_opt::<T>(), write)
 }
 

@@ -1,18 +1,18 @@
 //! What must hold of the library whatever the bytes are: each target holds some of it against what libFuzzer makes (docs/project/fuzzing.md).
 //!
-//! A broken promise is a panic, which is what the fuzzer looks for. Limits are small, so that an input takes microseconds. The Rust tests
+//! A property that does not hold is a panic, which is what the fuzzer looks for. Limits are small, so that an input takes microseconds. The Rust tests
 //! include this module too, and go through `fuzz/corpus` and `tests/hostile/found` with it. Knows nothing of libFuzzer.
 
 pub mod choices;
 pub mod codecs;
 pub mod converting;
 pub mod damage;
+pub mod fix_checksums;
 pub mod identity;
 pub mod inspecting;
 pub mod internals;
 pub mod looking_up;
-pub mod mending;
-pub mod plugging;
+pub mod plugins;
 pub mod reading;
 pub mod salvaging;
 pub mod sidecars;
@@ -24,7 +24,7 @@ pub mod writing;
 use logsegment::codec::{Codec, HeaderChecksum};
 use logsegment::model::{CompressionType, Formats, RecordFormat};
 
-/// What holds the promises of a target against some bytes.
+/// What holds the properties of a target against some bytes.
 pub type Check = fn(&[u8]);
 
 /// Every target, by the name of its program.
@@ -41,7 +41,7 @@ pub const TARGETS: [(&str, Check); 20] = [
     ("snappy", |bytes| codecs::check(bytes, CompressionType::Snappy, &[Codec::Snappy])),
     ("lz4", |bytes| codecs::check(bytes, CompressionType::Lz4, &LZ4)),
     ("zstd", |bytes| codecs::check(bytes, CompressionType::Zstd, &[Codec::Zstd])),
-    ("plugin", plugging::check),
+    ("plugin", plugins::check),
     ("framing", slicing::check),
     ("sidecar", sidecars::check),
     ("lookup", looking_up::check),

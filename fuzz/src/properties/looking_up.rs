@@ -3,7 +3,7 @@
 use logsegment::framing::Ending;
 use logsegment::interrupt::Interrupt;
 use logsegment::limits::Limits;
-use logsegment::log::{IndexCheck, Lookup, Rebuild};
+use logsegment::log::{IndexCheck, Lookup, SidecarRebuild};
 use logsegment::model::RecordFormat;
 use logsegment::sidecar::{offset_index, time_index};
 
@@ -31,7 +31,7 @@ pub fn check(bytes: &[u8]) {
     assert_eq!(of(&hinted), of(&whole), "an index changed what is found");
     hinted.near_end().expect("a good log");
     IndexCheck::new(&offsets.entries, &times.entries).finish(log.len() as u64);
-    let rebuilt = Rebuild::new(Some(1)).segment(&&*log, log.len() as u64, 0, &Interrupt::default()).expect("a good log");
+    let rebuilt = SidecarRebuild::new(Some(1)).segment(&&*log, log.len() as u64, 0, &Interrupt::default()).expect("a good log");
     let made = Lookup { offsets: &rebuilt.offset_index, ..whole };
     assert_eq!(of(&made), of(&whole), "indexes made anew changed what is found");
 }

@@ -6,7 +6,7 @@ use logsegment::decode::DecodeOptions;
 use logsegment::framing::Source;
 use logsegment::interrupt::Interrupt;
 use logsegment::model::Formats;
-use logsegment::salvage::{Account, Fit, Found, OrderedLog, Passes, SalvageOptions, Salvager};
+use logsegment::salvage::{AllowedOffsets, OrderedLog, Passes, SalvageAccount, SalvageOptions, Salvaged, Salvager};
 use logsegment::wire::Sink;
 
 use super::choices::Choices;
@@ -19,7 +19,8 @@ pub fn check(bytes: &[u8]) {
     let formats = choices.formats();
     let [is_sorted, wants_records, opens_entries] = [(); 3].map(|()| choices.byte() % 2 == 1);
     let input = choices.0;
-    let wanted = SalvageOptions { decode: options(formats), fit: Fit::default(), lists_places: is_sorted, wants_records, opens_entries };
+    let wanted =
+        SalvageOptions { decode: options(formats), fit: AllowedOffsets::default(), lists_places: is_sorted, wants_records, opens_entries };
     match salvage(input, wanted.clone()) {
         Ok(salvaged) => ensure_salvaged(salvaged, input, &wanted),
         Err(error) => {
@@ -30,9 +31,9 @@ pub fn check(bytes: &[u8]) {
 }
 
 /// What came of one pass: the output, the records of damaged batches, and the account.
-type Salvaged = (Vec<u8>, Vec<u8>, Found);
+type Pass = (Vec<u8>, Vec<u8>, Salvaged);
 
-fn ensure_salvaged((out, aside, mut found): Salvaged, input: &[u8], wanted: &SalvageOptions) {
+fn ensure_salvaged((out, aside, mut found): Pass, input: &[u8], wanted: &SalvageOptions) {
     ensure_accounted(&found.account, input, &out);
     ensure_clean(&out, wanted);
     if wanted.wants_records {
@@ -55,7 +56,7 @@ fn ensure_switch_helps(error: &Error, input: &[u8], wanted: SalvageOptions) {
     ensure_salvaged(salvaged, input, &wanted);
 }
 
-fn salvage(input: &[u8], wanted: SalvageOptions) -> Result<Salvaged, Error> {
+fn salvage(input: &[u8], wanted: SalvageOptions) -> Result<Pass, Error> {
     let source = Source::memory(Bytes::copy_from_slice(input));
     let mut salvager = Salvager::new(source, wanted)?;
     let (mut out, mut aside) = (Sink::default(), Sink::default());
@@ -63,7 +64,7 @@ fn salvage(input: &[u8], wanted: SalvageOptions) -> Result<Salvaged, Error> {
     Ok((out.bytes().to_vec(), aside.bytes().to_vec(), salvager.finish()))
 }
 
-fn settle(input: &[u8], found: &mut Found, wanted: &SalvageOptions) -> Vec<u8> {
+fn settle(input: &[u8], found: &mut Salvaged, wanted: &SalvageOptions) -> Vec<u8> {
     let settled = OrderedLog::new(found, wanted);
     let source = || Source::memory(Bytes::copy_from_slice(input));
     let passes = Passes { sources: [source(), source(), source()], interrupt: Interrupt::default() };
@@ -77,7 +78,7 @@ fn settle(input: &[u8], found: &mut Found, wanted: &SalvageOptions) -> Vec<u8> {
 }
 
 /// Every byte of the input is kept or lost, once, and what is kept is the output.
-fn ensure_accounted(account: &Account, input: &[u8], out: &[u8]) {
+fn ensure_accounted(account: &SalvageAccount, input: &[u8], out: &[u8]) {
     assert!(!account.is_cut, "few places are all listed");
     let kept = account.kept.iter().map(|kept| kept.bytes.clone());
     ensure_tiling(kept.clone().chain(account.lost.iter().map(|lost| lost.bytes.clone())).collect(), input.len() as u64);

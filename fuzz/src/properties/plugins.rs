@@ -13,7 +13,7 @@ use logsegment::error::{ErrorKind, Result};
 use logsegment::model::{Formats, RecordFormat};
 use logsegment::wire::Sink;
 
-use super::mending::seal;
+use super::fix_checksums::seal;
 use super::reading::{self, Asked, are_same, options, read};
 
 /// Plugins by what they do with a stream: ids below `NATIVE` are called as Python's are, the others as C functions.

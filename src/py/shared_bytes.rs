@@ -11,19 +11,19 @@ use pyo3::prelude::*;
 use crate::wire::Sink;
 
 /// Written bytes with the buffer protocol, read-only.
-#[pyclass(frozen, module = "logsegment._core")]
-pub struct Chunk(Mutex<Held>);
+#[pyclass(name = "Chunk", frozen, module = "logsegment._core")]
+pub struct SharedChunk(Mutex<ExportedBytes>);
 
-struct Held {
+struct ExportedBytes {
     bytes: Sink,
     /// Buffers that point into the bytes.
     exports: usize,
 }
 
-impl Chunk {
+impl SharedChunk {
     /// Takes bytes over to show them.
     pub fn new(bytes: Sink) -> Self {
-        Self(Mutex::new(Held { bytes, exports: 0 }))
+        Self(Mutex::new(ExportedBytes { bytes, exports: 0 }))
     }
 
     /// Gives the bytes back, or nothing while somebody still looks at them: then they stay as long as that lasts.
@@ -32,13 +32,13 @@ impl Chunk {
         if held.exports == 0 { std::mem::take(&mut held.bytes) } else { Sink::default() }
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, ExportedBytes> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[pymethods]
-impl Chunk {
+impl SharedChunk {
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let mut held = slf.get().held();
         let bytes = held.bytes.bytes();
@@ -60,11 +60,11 @@ impl Chunk {
 }
 
 /// Counted bytes with the buffer protocol, read-only. They live as long as a view of them.
-#[pyclass(frozen, module = "logsegment._core")]
-pub struct Lent(pub Bytes);
+#[pyclass(name = "Lent", frozen, module = "logsegment._core")]
+pub struct SharedBytes(pub Bytes);
 
 #[pymethods]
-impl Lent {
+impl SharedBytes {
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let bytes = &slf.get().0;
         let len = ffi::Py_ssize_t::try_from(bytes.len())?;

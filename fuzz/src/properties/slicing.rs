@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use logsegment::decode::ChecksumVerifier;
-use logsegment::framing::{Piece, Runs, Source, Tail};
+use logsegment::framing::{FrameEvent, Runs, Source, Tail};
 use logsegment::model::Formats;
 
 use super::reading::{LIMITS, options};
@@ -59,10 +59,10 @@ fn cut(source: Source, formats: Formats, recovers: bool) -> Cuts {
     let mut cuts = Cuts { entries: Vec::new(), left_out: Vec::new(), tail: None, error: None };
     loop {
         match runs.next_piece() {
-            Ok(Some(Piece::Run(run) | Piece::Oversized(run))) => cuts.entries.push((run.position, run.entries_from(0).to_vec())),
-            Ok(Some(Piece::Damage(damage))) => cuts.left_out.push(damage.bytes),
-            Ok(Some(Piece::Swallowed(bytes))) => cuts.left_out.push(bytes),
-            Ok(Some(Piece::Broken(_) | Piece::Unsearched(_))) => {}
+            Ok(Some(FrameEvent::Run(run) | FrameEvent::Oversized(run))) => cuts.entries.push((run.position, run.entries_from(0).to_vec())),
+            Ok(Some(FrameEvent::Damage(damage))) => cuts.left_out.push(damage.bytes),
+            Ok(Some(FrameEvent::Swallowed(bytes))) => cuts.left_out.push(bytes),
+            Ok(Some(FrameEvent::Broken(_) | FrameEvent::Unsearched(_))) => {}
             Ok(None) => break,
             Err(error) => {
                 cuts.error = Some(error.to_string());

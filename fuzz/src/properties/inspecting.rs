@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use logsegment::framing::Source;
-use logsegment::inspect::{Shown, inspect, skip, take};
+use logsegment::inspect::{InspectOptions, inspect, skip, take};
 use logsegment::validate::Depth;
 
 use super::choices::Choices;
@@ -25,7 +25,7 @@ pub fn check(bytes: &[u8]) {
             assert!(input.is_empty(), "nothing is shown at {at} of {}", input.len());
             continue;
         };
-        match inspect(&stretch, &options, &Shown { depth, records: 5 }) {
+        match inspect(&stretch, &options, &InspectOptions { depth, records: 5 }) {
             Ok(inspection) => ensure_tiled(&inspection),
             // Without plugins there is nothing that fails for another reason than the bytes, which are told in the tree.
             Err(error) => panic!("nothing is shown at {at} of {}: {error}", input.len()),

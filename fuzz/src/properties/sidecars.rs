@@ -1,6 +1,6 @@
 //! The files beside a log: any bytes give entries and faults, and what is sound is written the same again.
 
-use logsegment::sidecar::{Parsed, SidecarFinding, checkpoint, offset_index, producer_snapshot, time_index, txn_index};
+use logsegment::sidecar::{ParsedSidecar, SidecarFinding, checkpoint, offset_index, producer_snapshot, time_index, txn_index};
 
 /// The offset in the name of the files.
 const BASE: i64 = 1000;
@@ -19,7 +19,7 @@ pub fn check(bytes: &[u8]) {
     ensure_inside(&ids.findings, bytes);
 }
 
-fn round<T: Clone + std::fmt::Debug + PartialEq>(bytes: &[u8], parse: impl Fn(&[u8]) -> Parsed<T>, write: impl Fn(&[T]) -> Vec<u8>) {
+fn round<T: Clone + std::fmt::Debug + PartialEq>(bytes: &[u8], parse: impl Fn(&[u8]) -> ParsedSidecar<T>, write: impl Fn(&[T]) -> Vec<u8>) {
     let parsed = parse(bytes);
     ensure_inside(&parsed.findings, bytes);
     if parsed.is_valid() {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::Array;
-use logsegment::values::wanted::Wanted;
-use logsegment::values::{Entry, Expected, Framing, Schemas, ValueDecoder, ValueFormat, ValuePlan};
+use logsegment::values::wanted::WantedFields;
+use logsegment::values::{Expected, Framing, SchemaEntry, Schemas, ValueDecoder, ValueFormat, ValuePlan};
 
 use super::choices::Choices;
 
@@ -43,11 +43,11 @@ pub fn check(bytes: &[u8]) {
     ]);
     let given = choices.run(MOST_TEXT).filter(|text| !text.is_empty());
     let text = given.map_or_else(|| usual.to_owned(), |text| String::from_utf8_lossy(text).into_owned());
-    let entry = Entry { id: Some(1), global_ids: vec![2], guid: Some([7; 16]), kind: kind.to_owned(), text, referenced: Vec::new() };
+    let entry = SchemaEntry { id: Some(1), global_ids: vec![2], guid: Some([7; 16]), kind: kind.to_owned(), text, referenced: Vec::new() };
     let schemas = Arc::new(Schemas::new(vec![entry], framing, format, None));
     let messages = if kind == "PROTOBUF" { vec![(0, vec![0])] } else { Vec::new() };
     let expected = Expected { present: vec![0], messages, newest: Some(0), reader: None };
-    let Ok(plan) = ValuePlan::new(schemas, &expected, &Wanted::all()) else { return };
+    let Ok(plan) = ValuePlan::new(schemas, &expected, &WantedFields::all()) else { return };
     let mut decoder = ValueDecoder::new(Arc::new(plan));
     let mut rows = Vec::new();
     while !choices.is_empty() {
