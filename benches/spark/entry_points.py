@@ -1,4 +1,4 @@
-"""The two doors as pairs of data frames: ours, and the stand-in with the same schema, batch size and rows."""
+"""The two entry points as pairs of data frames: ours, and the stand-in with the same schema, batch size and rows."""
 
 import json
 
@@ -9,6 +9,8 @@ from pyspark.sql import functions as F
 from benches.paths import corpus
 from benches.segments import entries, write_directory
 from benches.spark.standin import ReadySource, write_ready, yield_ready
+
+RAW_ROWS_PER_ARROW_BATCH = 256  # 16 KiB each: 4 MiB of raw batches cross to Python at a time
 
 
 def data_source_frames(spark, name, directory, segments):
@@ -77,7 +79,6 @@ def write_raw_batches(name, directory, files):
 
 def first_raw_batches(raw):
     """As many raw batches as Spark hands to mapInArrow at a time."""
-    from benches.spark.measure import RAW_ROWS_PER_ARROW_BATCH
 
     return next(pq.ParquetFile(raw / "0.parquet").iter_batches(RAW_ROWS_PER_ARROW_BATCH))
 
