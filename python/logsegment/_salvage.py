@@ -67,7 +67,8 @@ class Salvage:
         doubtful: number of valid entries with misplaced offsets, which are aside; with `order="offset"` only.
         undecodable: findings of kept entries whose records cannot be read, at most 100,000: the checksum matches, so their writer made them
             wrong.
-        unopened: number of kept entries that cannot be opened here: their plugin or their dictionary is missing, or a limit is too low.
+        undecompressed: number of kept entries that cannot be opened here: their plugin or their dictionary is missing, or a limit is
+            too low.
         moved: number of entries of swapped blocks that were sorted in; with `order="offset"` only. `kept` has their ranges.
         is_listed: `kept` and `lost` list every range. After 262,144 ranges of a kind no more are listed; the sums stay correct.
     """
@@ -85,7 +86,7 @@ class Salvage:
     records: int = 0
     doubtful: int = 0
     undecodable: list[Finding] = field(default_factory=list, repr=False)
-    unopened: int = 0
+    undecompressed: int = 0
     moved: int = 0
     is_listed: bool = True
 
@@ -96,10 +97,10 @@ class Salvage:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the account of all bytes by the names in JSON, without the findings."""
-        names = ("ok", "entries", "kept_bytes", "lost_bytes", "aside_bytes", "records", "doubtful", "unopened", "moved", "is_listed")
+        names = ("ok", "entries", "kept_bytes", "lost_bytes", "aside_bytes", "records", "doubtful", "undecompressed", "moved", "is_listed")
         counts = {camel_case(name): getattr(self, name) for name in names}
-        ranges = {"kept": [one.to_dict() for one in self.kept], "lost": [one.to_dict() for one in self.lost]}
-        return counts | ranges | {"undecodable": [one.to_dict() for one in self.undecodable]}
+        ranges = {"kept": [byte_range.to_dict() for byte_range in self.kept], "lost": [byte_range.to_dict() for byte_range in self.lost]}
+        return counts | ranges | {"undecodable": [finding.to_dict() for finding in self.undecodable]}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -220,7 +221,7 @@ def salvaged(source: Any, read: ReadOptions, fit: SalvageOptions | None = None, 
     """
     row = core_salvage(source, read, fit or SalvageOptions(), *targets)
     data, aside_data, kept, lost, is_listed, (findings, undecodable), totals = row
-    kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, records, doubtful, moved, unopened = totals
+    kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, records, doubtful, moved, undecompressed = totals
     if not kept_bytes and not lost_bytes:
         lost = _unread(findings)
         lost_bytes = harmful_bytes = sum(length for _, length, *_ in lost)
@@ -238,7 +239,7 @@ def salvaged(source: Any, read: ReadOptions, fit: SalvageOptions | None = None, 
         records=records,
         doubtful=doubtful,
         undecodable=undecodable,
-        unopened=unopened,
+        undecompressed=undecompressed,
         moved=moved,
         is_listed=is_listed,
     )
@@ -246,7 +247,11 @@ def salvaged(source: Any, read: ReadOptions, fit: SalvageOptions | None = None, 
 
 def _unread(findings: list[Finding]) -> list[tuple[int, int, str, int | None, int | None]]:
     """Return the lost ranges of a segment of which no byte can be read, since its manifest is damaged."""
-    return [(one.position, one.length, one.rule, None, None) for one in findings if one.severity == "error" and one.length]
+    return [
+        (finding.position, finding.length, finding.rule, None, None)
+        for finding in findings
+        if finding.severity == "error" and finding.length
+    ]
 
 
 @dataclass(frozen=True)
@@ -266,7 +271,7 @@ class OutputPlace:
 
 
 @dataclass(frozen=True)
-class Extent:
+class OffsetRange:
     """The offsets of a segment, by the headers of most of its batches.
 
     Attributes:
@@ -311,7 +316,7 @@ def output_places(files: Sequence[SegmentFile], read: ReadOptions) -> Iterator[O
         yield from proven if has_more else named
 
 
-def proven_places(names: Sequence[int], extents: Sequence[Extent | None]) -> list[OutputPlace]:
+def proven_places(names: Sequence[int], extents: Sequence[OffsetRange | None]) -> list[OutputPlace]:
     """Return the places of the segments of a partition, by their offsets.
 
     Args:
@@ -368,13 +373,13 @@ def _kept(files: Sequence[SegmentFile], places: Sequence[OutputPlace], read: Rea
     return kept
 
 
-def _without_overlaps(known: dict[int, Extent], names: Sequence[int]) -> dict[int, Extent]:
+def _without_overlaps(known: dict[int, OffsetRange], names: Sequence[int]) -> dict[int, OffsetRange]:
     """Return disjoint extents, in the order of the offsets.
 
     Two segments that overlap meet at the name of the second one, if it is in the overlap. A segment is left out only if all its offsets are
     in another segment. Of two equal segments, the segment with the right name stays.
     """
-    kept: dict[int, Extent] = {}
+    kept: dict[int, OffsetRange] = {}
     for number in sorted(known, key=lambda number: (known[number].first, -known[number].last, names[number] != known[number].first)):
         after = known[number]
         if kept:
@@ -399,7 +404,7 @@ def _name_between(names: Sequence[int], last: int, first: int) -> int:
     return max((name for name in names if last < name <= first), default=first)
 
 
-def _extent(file: SegmentFile, read: ReadOptions) -> Extent | None:
+def _extent(file: SegmentFile, read: ReadOptions) -> OffsetRange | None:
     """Return the offsets of a segment, by the headers of its batches: of those that follow each other where most do."""
     every: tuple[int, int] | None = None
     adjacent: tuple[int, int] | None = None
@@ -415,8 +420,8 @@ def _extent(file: SegmentFile, read: ReadOptions) -> Extent | None:
         every = _span(every, batch)
         total, before = total + 1, batch
     if adjacent is not None and 2 * pairs >= total - 1:
-        return Extent(*adjacent, is_proven=True)
-    return Extent(*every, is_proven=False) if every is not None and is_increasing else None
+        return OffsetRange(*adjacent, is_proven=True)
+    return OffsetRange(*every, is_proven=False) if every is not None and is_increasing else None
 
 
 def _span(*ranges: tuple[int, int] | None) -> tuple[int, int]:

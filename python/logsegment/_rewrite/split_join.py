@@ -27,7 +27,7 @@ from logsegment._core import (
 from logsegment._core import decode as core_decode
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions, Timestamp, ensure_offsets, milliseconds
 from logsegment._output import NamedFile, OutputFile, new_file, output_directory
-from logsegment._places import absolute, shown
+from logsegment._places import absolute, redacted_uri
 from logsegment._rewrite.partitions import cut_batch, ensure_own_directories, snapshot_before, sources_of, write_sidecars
 from logsegment._rewrite.rewrite import ensure_outside
 from logsegment._storage import StorageOptions, all_reached, reached_source
@@ -173,7 +173,7 @@ def split(
 
     partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
     place = reached_source(source, storage_options)
-    return _arranged(place, out, ReadOptions.of(EntryKeywords, options), (cut_of_partition, True, partitions))
+    return _cut_and_join(place, out, ReadOptions.of(EntryKeywords, options), (cut_of_partition, True, partitions))
 
 
 def join(
@@ -215,7 +215,7 @@ def join(
     given = all_reached(sources, storage_options)
     partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
     if len(given) == 1 and Place(given[0]).is_directory():
-        return _arranged(given[0], out, read, (lambda: lambda header, held: held + header.size > MOST, False, partitions))
+        return _cut_and_join(given[0], out, read, (lambda: lambda header, held: held + header.size > MOST, False, partitions))
     found = [found_in(path, has_patterns=False, options=None)[0] for path in given]
     files = [file for several in FoundSegments.without_links(found) for file in several]
     if any(Place(path).is_directory() for path in given):
@@ -267,7 +267,7 @@ class _Writer:
         for header in headers:
             base = first_offset_of(header, self._last)
             if base <= self._last:
-                raise ValueError(f"{shown(file.path)}: offset {base} follows offset {self._last}; the segments overlap")
+                raise ValueError(f"{redacted_uri(file.path)}: offset {base} follows offset {self._last}; the segments overlap")
             is_far = bool(self.made) and header.last_offset - self.made[-1] > MOST
             if self._file is None or begins or is_far or self.is_cut(header, self._held):
                 self._copy(raw, file, (start, at - start), (first, last, entries))
@@ -286,7 +286,7 @@ class _Writer:
             # From the last batch on: its offsets show that none is missing before the next segment.
             ensure_undamaged(file.path, file.source(last_batch), self.read)
             self._leave_out(raw, file, (at, size - at), (None, None, 0))
-        self.input_digests[shown(file.path)] = self._input_hash.hexdigest()
+        self.input_digests[redacted_uri(file.path)] = self._input_hash.hexdigest()
 
     def close(self) -> None:
         """End the open segment."""
@@ -341,7 +341,7 @@ class _Writer:
     def _leave_out(self, raw: Any, file: SegmentFile, place: tuple[int, int], batches: tuple[int | None, int | None, int]) -> None:
         """Account for bytes that are not written."""
         (position, length), (first, last, entries) = place, batches
-        self.parts.append(SegmentPart(shown(file.path), position, length, None, 0, first, last, entries))
+        self.parts.append(SegmentPart(redacted_uri(file.path), position, length, None, 0, first, last, entries))
         for data in _pieces(raw, position, position + length):
             self._input_hash.update(data)
 
@@ -355,7 +355,7 @@ class _Writer:
         self._hash.update(data)
         for piece in _pieces(raw, header.position, end):
             self._input_hash.update(piece)
-        path, place = self.path_of(self.made[-1]), (shown(file.path), header.position, header.size)
+        path, place = self.path_of(self.made[-1]), (redacted_uri(file.path), header.position, header.size)
         first = log_start if below or header.base_offset is None else header.base_offset
         self.parts.append(SegmentPart(*place, path, output_position, first, header.last_offset, 1, len(data) if below else None))
         self.below += below
@@ -380,7 +380,7 @@ class _Writer:
             self._hash.update(data)
             self._input_hash.update(data)
         path = self.path_of(self.made[-1])
-        self.parts.append(SegmentPart(shown(file.path), position, length, path, output_position, first, last, entries))
+        self.parts.append(SegmentPart(redacted_uri(file.path), position, length, path, output_position, first, last, entries))
 
 
 def _pieces(raw: Any, start: int, end: int) -> Iterator[bytes | bytearray]:
@@ -410,7 +410,7 @@ def _headers(source: FileSource, read: ReadOptions) -> Iterator[BatchHeader]:
             yield header
 
 
-def _arranged(
+def _cut_and_join(
     source: str | os.PathLike[str], out: Any, read: ReadOptions, how: tuple[Callable[[], Cut], bool, PartitionOptions]
 ) -> Arrangement:
     """Write the partitions of a source to a new directory.

@@ -161,4 +161,4 @@ class CommittedOffsetList(Results[CommittedOffset]):
         return COLUMNS
 
     def _rows(self) -> Iterable[dict[str, Any]]:
-        return (one.to_dict() for one in self)
+        return (commit.to_dict() for commit in self)

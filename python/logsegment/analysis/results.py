@@ -74,8 +74,8 @@ class Results(ABC, Generic[T]):
         """Yield the rows by column name."""
 
     def _has_more(self) -> bool:
-        for one in self._found:
-            self._kept.append(one)
+        for match in self._found:
+            self._kept.append(match)
             return True
         return False
 
@@ -130,12 +130,12 @@ def partitions_of(source: LogSource, access: Access = NO_ACCESS, options: Partit
     buffers: list[BufferFile] = []
     findings: list[Finding] = []
     skipped: list[Finding] = []
-    for one in several:
-        if isinstance(one, Log):
-            found.append(without_log_starts(one._files) if options is None else one._files)
-            findings += [] if options is None else [*filter(is_noted, one.left_out), *one._log_start_findings]
+    for source in several:
+        if isinstance(source, Log):
+            found.append(without_log_starts(source._files) if options is None else source._files)
+            findings += [] if options is None else [*filter(is_noted, source.left_out), *source._log_start_findings]
             continue
-        place, held = place_of(one)
+        place, held = place_of(source)
         buffers += held
         files, left_out = found_in(place if held or access == NO_ACCESS else absolute(reached(place, *access)), options=None)
         for file in files:
@@ -147,7 +147,7 @@ def partitions_of(source: LogSource, access: Access = NO_ACCESS, options: Partit
     chosen = ReplicaChoice(options or ONE_REPLICA).of(every)
     if options is not None:
         findings += filter(is_noted, FoundSegments(chosen, skipped).findings_among(every))
-        known = {id(file) for one in several if isinstance(one, Log) for file in one._files}
+        known = {id(file) for source in several if isinstance(source, Log) for file in source._files}
         starting, of_starts = FoundSegments(file for file in chosen if id(file) not in known).with_log_starts(options)
         warn_of_log_starts(of_starts, stacklevel=4)
         findings += of_starts

@@ -11,10 +11,10 @@ from typing import Any, Protocol, TypeAlias, Unpack
 
 from logsegment._core import EarlierProducers, FileSource, Finding, FoundSegments, Place, RecordedLogs, SegmentKeyError, validate_findings
 from logsegment._options import Depth, PartitionOptions, ReadOptions, SkippingKeywords
-from logsegment._places import absolute, directory_of, shown
+from logsegment._places import absolute, directory_of, redacted_uri
 from logsegment._report import Report
 from logsegment._storage import Keys, StorageOptions, reached, reached_source
-from logsegment._survey import UNFINISHED, Survey
+from logsegment._survey import UNFINISHED, DamageSummary
 from logsegment._text import count
 from logsegment._validate import surveyed, validate_sidecars, validated
 from logsegment.analysis.inputs import InputSegment, found_of, in_range, input_of, opened
@@ -156,7 +156,7 @@ class LogValidation:
         self._failed = failed
         self._before = previous_segments(self.segments)
         self._followed = frozenset(self._before.values())
-        self._surveys: dict[str, Survey | None] = {}
+        self._surveys: dict[str, DamageSummary | None] = {}
         self._producers: dict[str, EarlierProducers] = {}
         self._recorded = RecordedLogs()
 
@@ -224,10 +224,10 @@ class LogValidation:
             # The log was reported already.
             return
         except OSError as error:
-            self._failed(error, f"{shown(directory)}: sidecar files not checked")
+            self._failed(error, f"{redacted_uri(directory)}: sidecar files not checked")
             return
         if report.findings:
-            yield report.of_directory(shown(directory))
+            yield report.of_directory(redacted_uri(directory))
 
     def _of_log_directories(self) -> Iterator[Report]:
         """Yield the reports of the files in log directories, which contain the directories of partitions."""
@@ -235,10 +235,10 @@ class LogValidation:
             try:
                 report = validate_sidecars([], [directory])
             except OSError as error:
-                self._failed(error, f"{shown(directory)}: checkpoint files not checked")
+                self._failed(error, f"{redacted_uri(directory)}: checkpoint files not checked")
                 continue
             if report.findings:
-                yield report.of_directory(shown(directory))
+                yield report.of_directory(redacted_uri(directory))
 
 
 def previous_segments(segments: Sequence[InputSegment]) -> dict[str, str]:
@@ -254,7 +254,7 @@ def previous_segments(segments: Sequence[InputSegment]) -> dict[str, str]:
     }
 
 
-def border_findings(before: Survey | None, segment: InputSegment, own: Survey | None) -> Iterator[Finding]:
+def border_findings(before: DamageSummary | None, segment: InputSegment, own: DamageSummary | None) -> Iterator[Finding]:
     """Yield the findings between a segment and the one before it, if both are valid there.
 
     Kafka uploads no segment of a compacted topic, so that offsets which are missing between two uploads are a warning. Offsets of Kafka 0.7

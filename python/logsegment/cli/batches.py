@@ -13,13 +13,14 @@ import click
 from logsegment._core import ArrowBatch, RecordBatchError, RecordStream, batch_headers
 from logsegment._decode import batch_stream
 from logsegment.analysis.inputs import InputSegment, in_range, opened
-from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending, worst
+from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, handle_exit, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import segments_of
-from logsegment.cli.messages import Paper, count, instant, say, show_json_lines
+from logsegment.cli.messages import Console, count, instant, say, show_json_lines
 from logsegment.cli.options import (
     Output,
     Reading,
+    bind_args,
     ensure_iso_of_json,
     examples,
     file_options,
@@ -30,7 +31,6 @@ from logsegment.cli.options import (
     paths_argument,
     quiet_option,
     reading_options,
-    taking,
     unreadable_option,
 )
 from logsegment.cli.output.files import TableFile, ensure_output, pyarrow_for
@@ -94,8 +94,8 @@ class BatchesArguments:
 @unreadable_option
 @reading_options
 @quiet_option
-@ending
-@taking(BatchesArguments)
+@handle_exit
+@bind_args(BatchesArguments)
 def batches(options: BatchesArguments) -> int:
     """List one row for every batch of every PATH, without decompression."""
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
@@ -197,7 +197,7 @@ class BatchText:
     def __init__(self) -> None:
         self.written = 0
         self.invalid = 0
-        self._paper = Paper()
+        self._paper = Console()
 
     def begin(self, name: str, stream: RecordStream) -> None:
         """Start with the rows of this file."""

@@ -15,7 +15,7 @@ from logsegment._decode import decoded
 from logsegment._options import COLUMNS, Framing, Integers, Isolation, KeyValues, OnError, ReadOptions, Unreadable, Values, with_values
 from logsegment.analysis.inputs import InputSegment, in_range, opened, partitions
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, ending, words_of, worst
+from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, handle_exit, words_of, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import segments_of
 from logsegment.cli.messages import count, say
@@ -27,6 +27,7 @@ from logsegment.cli.options import (
     Offsets,
     OffsetsType,
     Reading,
+    bind_args,
     ensure_times,
     examples,
     file_options,
@@ -41,7 +42,6 @@ from logsegment.cli.options import (
     reading_options,
     redact_options,
     redactor_of,
-    taking,
     unreadable_option,
 )
 from logsegment.cli.output.files import ensure_output
@@ -153,8 +153,8 @@ class CatArguments:
 @json_option("JSON lines, as without any of these.")
 @file_options
 @quiet_option
-@ending
-@taking(CatArguments)
+@handle_exit
+@bind_args(CatArguments)
 def cat(options: CatArguments) -> int:
     """Print the records of every PATH, by default as JSON lines."""
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
@@ -285,7 +285,7 @@ class _Records:
 
     def _expect(self, segments: Sequence[InputSegment]) -> None:
         """Let the core open segments of stores while others are read."""
-        files = [one.file.source() for one in segments if one.file is not None and one.is_regular and one.part is None]
+        files = [segment.file.source() for segment in segments if segment.file is not None and segment.is_regular and segment.part is None]
         self.upcoming.expect(files)
 
     def _read_one(self, segment: InputSegment, target: RecordTarget) -> int:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import click
 
 from logsegment._core import RecordBatchError, SegmentKeyError
-from logsegment._places import shown
+from logsegment._places import redacted_uri
 from logsegment._rewrite.compact import DELETE_RETENTION_MS, MEMORY
 from logsegment._rewrite.compact import compact as compact_source
 from logsegment.cli.codec_types import CodecType
-from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
+from logsegment.cli.exit_codes import CLEAN, DamagedInput, handle_exit
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import below_text, choosing_replicas, log_start_offset, replica, show_log_starts
 from logsegment.cli.messages import count, say, show_json
@@ -20,13 +20,13 @@ from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     InstantType,
     Reading,
+    bind_args,
     examples,
     json_option,
     partition_options,
     path_argument,
     quiet_option,
     reading_options,
-    taking,
 )
 from logsegment.cli.output.files import say_inputs
 
@@ -75,8 +75,8 @@ class CompactArguments:
 @reading_options
 @json_option("JSON lines: an account of each file.")
 @quiet_option
-@ending
-@taking(CompactArguments)
+@handle_exit
+@bind_args(CompactArguments)
 def compact(options: CompactArguments) -> int:
     """Write the partitions of PATH with the latest record of each key alone, as the log cleaner of a broker would.
 
@@ -104,7 +104,7 @@ def compact(options: CompactArguments) -> int:
                 **options.reading,
             )
     except RecordBatchError as error:
-        raise DamagedInput(error.path or shown(options.path), error, ADVICE) from error
+        raise DamagedInput(error.path or redacted_uri(options.path), error, ADVICE) from error
     except SegmentKeyError:
         raise
     except (TypeError, ValueError) as mistake:

@@ -22,20 +22,20 @@ from logsegment._output import new_file
 from logsegment._rewrite.partitions import parts_from_log_start
 from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.cli.codec_types import CodecType, LevelType
-from logsegment.cli.exit_codes import CLEAN, LOST, DamagedInput, ending
+from logsegment.cli.exit_codes import CLEAN, LOST, DamagedInput, handle_exit
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     Reading,
+    bind_args,
     examples,
     overwrite_option,
     partition_options,
     paths_argument,
     quiet_option,
     reading_options,
-    taking,
 )
 from logsegment.cli.output.files import (
     begun_directory,
@@ -189,8 +189,8 @@ class ConvertArguments:
 @click.option("--no-crc", is_flag=True, help="Skip checksums of rewritten entries.")
 @click.option("--allow-loss", is_flag=True, help="Convert even if the target cannot hold everything; report each loss, exit with 3.")
 @quiet_option
-@ending
-@taking(ConvertArguments)
+@handle_exit
+@bind_args(ConvertArguments)
 def convert(options: ConvertArguments) -> int:
     """Convert the segments of PATH to another format or codec.
 
@@ -225,7 +225,7 @@ def convert(options: ConvertArguments) -> int:
     if options.output != STDIN and not options.quiet:
         left = f"; {count(job.below, 'record')} below the log start offset left out" if job.below else ""
         say(f"wrote {count(job.written, 'segment')} to {options.output}{job.sizes_text}{left}")
-    return _told(job)
+    return _report(job)
 
 
 def _ensure_map(path: str | None, output: str, segments: Sequence[InputSegment], job: Conversion) -> None:
@@ -277,7 +277,7 @@ def _to_directory(segments: Sequence[InputSegment], output: str, job: Conversion
                 job.written += 1 if job.options["to"] == "0.7" else len(split_file(place, ReadOptions(experimental=True)))
                 continue
             place.unlink()
-            is_last = not any(one.place == segment.place for one in segments[number + 1 :])
+            is_last = not any(later.place == segment.place for later in segments[number + 1 :])
             if is_last and segment.file is not None and not any(target.glob("*.log")):
                 # An empty segment keeps the log end offset.
                 (target / f"{segment.file.log_start or 0:020d}.log").touch()
@@ -351,7 +351,7 @@ def _advice(error: RecordBatchError) -> str:
     return TARGET if is_target else ADVICE
 
 
-def _told(job: Conversion) -> int:
+def _report(job: Conversion) -> int:
     for line in job.stopped:
         say(line)
     if job.losses and not job.quiet:

@@ -9,19 +9,20 @@ from typing import Any
 import click
 
 from logsegment._core import RecordBatchError, SegmentKeyError
-from logsegment._places import shown
-from logsegment._report import is_unopened, is_unreadable
+from logsegment._places import redacted_uri
+from logsegment._report import is_undecompressed, is_unreadable
 from logsegment.analysis.diff import Comparison
 from logsegment.analysis.diff import diff as compare
 from logsegment.analysis.diff_sides import Difference
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, worst
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, handle_exit, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, log_start_offset, selection, show_log_starts, show_notes
 from logsegment.cli.messages import count, say, show_json, show_wrapped
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     Reading,
+    bind_args,
     examples,
     json_option,
     log_start_option,
@@ -29,7 +30,6 @@ from logsegment.cli.options import (
     reading_options,
     redact_messages_option,
     selection_options,
-    taking,
     withholding,
 )
 from logsegment.cli.output.findings import more_like_it
@@ -39,7 +39,7 @@ PATH = click.Path(exists=False, allow_dash=True)
 VERDICTS = {
     "same": "the same",
     "different": "DIFFERENT",
-    "unopened": "NOT DECOMPRESSED, otherwise the same",
+    "undecompressed": "NOT DECOMPRESSED, otherwise the same",
     "damaged": "DAMAGED, otherwise the same",
 }
 
@@ -82,8 +82,8 @@ class DiffArguments:
 @reading_options
 @json_option("Print JSON lines: differences, damage, and a summary of each partition.")
 @quiet_option
-@ending
-@taking(DiffArguments)
+@handle_exit
+@bind_args(DiffArguments)
 def diff(options: DiffArguments) -> int:
     """Compare the records of A with those of B: segments, partition directories, or trees of them.
 
@@ -103,7 +103,7 @@ def diff(options: DiffArguments) -> int:
     }
     redactor = withholding(options.is_redacted)
     try:
-        written = [_written(one, options, redactor) for one in compare(keyed(ctx, options.a), keyed(ctx, options.b), **how)]
+        written = [_written(difference, options, redactor) for difference in compare(keyed(ctx, options.a), keyed(ctx, options.b), **how)]
     except RecordBatchError as error:
         name = error.path or f"{options.a} or {options.b}"
         raise DamagedInput(name, error, "`logsegment verify` reports the lost ranges", redactor) from None
@@ -185,8 +185,8 @@ class TextDifferences:
             return
         words = finding.message if self._redactor is None else self._redactor.finding(finding)
         side = (found.side or "").upper()
-        line = f"{side} {shown(found.path)}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {words}"
-        if is_unopened(finding):
+        line = f"{side} {redacted_uri(found.path)}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {words}"
+        if is_undecompressed(finding):
             key = (side, finding.rule, finding.message)
             self._first.setdefault(key, line)
             self._alike[key] += 1
@@ -228,6 +228,6 @@ def _summary(partition: Comparison) -> str:
     parts += [f"{number:,} {what}" for number, what in (*counts, (totals.unreadable, "unreadable on one side")) if number]
     if totals.batches:
         parts.append(f"other batches in {count(totals.batches, 'stretch')}")
-    if totals.unopened:
-        parts.append(f"{count(totals.unopened, 'batch')} not decompressed")
+    if totals.undecompressed:
+        parts.append(f"{count(totals.undecompressed, 'batch')} not decompressed")
     return ", ".join([*parts, count(totals.damage, "damaged place")] if totals.damage else parts)

@@ -17,7 +17,7 @@ from logsegment._options import OnError, ReadOptions, Unreadable
 from logsegment.analysis.find import Conditions, Counters, RecordPlace, Search
 from logsegment.analysis.inputs import InputSegment, found_of
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of
+from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, DamagedInput, handle_exit, words_of
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import segments_of
 from logsegment.cli.messages import count, instant, say, show_json, show_wrapped, with_iso_times
@@ -29,6 +29,7 @@ from logsegment.cli.options import (
     OffsetsType,
     ParamType,
     Reading,
+    bind_args,
     ensure_iso_of_json,
     ensure_times,
     examples,
@@ -41,7 +42,6 @@ from logsegment.cli.options import (
     quiet_option,
     reading_options,
     redact_messages_option,
-    taking,
     unreadable_option,
     withholding,
 )
@@ -115,8 +115,8 @@ class FindArguments:
 @iso_option
 @json_option("Print JSON lines.")
 @quiet_option
-@ending
-@taking(FindArguments)
+@handle_exit
+@bind_args(FindArguments)
 def find(options: FindArguments) -> int:
     """Find the records that meet all conditions, with partition, segment and batch.
 
@@ -219,7 +219,7 @@ def _search(search: Search, segments: list[InputSegment], lines: Lines, redactor
         for path, finding in search.misnamed:
             report([finding], lines.names[path], progress, quiet=quiet, redactor=redactor)
         skipped = [
-            report([one for _, one in found], lines.names[path], progress, quiet=quiet, redactor=redactor)
+            report([finding for _, finding in found], lines.names[path], progress, quiet=quiet, redactor=redactor)
             for path, found in groupby(search.findings, lambda found: found[0])
         ]
     return is_whole and not any(skipped)

@@ -109,7 +109,7 @@ def show_notes(findings: Iterable[Finding]) -> None:
     """Show the findings of what is not read that each read reports; with --quiet not those that are only information."""
     context = click.get_current_context(silent=True)
     is_quiet = context is not None and bool(context.params.get("quiet"))
-    shown_ones = [one for one in findings if is_noted(one) and not (is_quiet and one.severity == "info")]
+    shown_ones = [finding for finding in findings if is_noted(finding) and not (is_quiet and finding.severity == "info")]
     show_gaps(shown_ones[:NOTES])
     if len(shown_ones) > NOTES:
         say(f"and {len(shown_ones) - NOTES:,} more files are not read; `logsegment verify` lists them")
@@ -182,8 +182,8 @@ def _selected(found: list[InputSegment], left_out: list[Finding]) -> list[InputS
     options = replica_options()
     if topic is None and partition is None and options is None:
         return found
-    by_path = {one.path: one for one in found if one.file is not None}
-    every = [one.file for one in by_path.values() if one.file is not None]
+    by_path = {segment.path: segment for segment in found if segment.file is not None}
+    every = [segment.file for segment in by_path.values() if segment.file is not None]
     try:
         files = FoundSegments(every).of_partition(topic, partition) if by_path else []
     except ValueError as error:
@@ -196,6 +196,6 @@ def _selected(found: list[InputSegment], left_out: list[Finding]) -> list[InputS
     left_out[:] = FoundSegments(files, left_out).findings_among(every if topic is None and partition is None else None)
     if topic is None and partition is None:
         chosen = {file.path for file in files}
-        return [one for one in found if one.file is None or one.path in chosen]
-    piped = [replace(one, given=(topic, partition)) for one in found if one.file is None]
+        return [segment for segment in found if segment.file is None or segment.path in chosen]
+    piped = [replace(segment, given=(topic, partition)) for segment in found if segment.file is None]
     return [*piped, *(replace(by_path[file.path], file=file) for file in files)]

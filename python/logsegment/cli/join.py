@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import click
 
 from logsegment._rewrite.split_join import join as join_sources
-from logsegment.cli.exit_codes import ending
+from logsegment.cli.exit_codes import handle_exit
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import log_start_offset, replica
 from logsegment.cli.options import (
     Reading,
+    bind_args,
     examples,
     json_option,
     overwrite_option,
@@ -19,7 +20,6 @@ from logsegment.cli.options import (
     paths_argument,
     quiet_option,
     reading_options,
-    taking,
 )
 from logsegment.cli.split_join import print_account
 
@@ -48,8 +48,8 @@ class JoinArguments:
 @reading_options
 @json_option("One JSON line: where every byte went.")
 @quiet_option
-@ending
-@taking(JoinArguments)
+@handle_exit
+@bind_args(JoinArguments)
 def join(options: JoinArguments) -> int:
     """Write adjacent segments of PATH as one. Batches stay byte for byte.
 

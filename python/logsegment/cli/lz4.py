@@ -12,11 +12,11 @@ import click
 from logsegment._core import Limits, Lz4Rewriter, RecordBatchError
 from logsegment._lz4 import Lz4Frames, check_lz4
 from logsegment.analysis.inputs import InputSegment, opened
-from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
+from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, handle_exit
 from logsegment.cli.help import VerbGroup
 from logsegment.cli.inputs import segments_of
-from logsegment.cli.messages import Paper, count, say
-from logsegment.cli.options import examples, limits_option, overwrite_option, path_argument, paths_argument, quiet_option, taking
+from logsegment.cli.messages import Console, count, say
+from logsegment.cli.options import bind_args, examples, limits_option, overwrite_option, path_argument, paths_argument, quiet_option
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
 
@@ -61,14 +61,14 @@ def lz4() -> None:
 @paths_argument
 @limits_option
 @quiet_option
-@ending
+@handle_exit
 def check(paths: tuple[str, ...], limits: Limits | None, quiet: bool) -> int:
     """Show which checksums the frames of every PATH have.
 
     Exit with 1 if a reader rejects a frame: magic 0 needs "broken" (Kafka 0.8.2 and 0.9), magic 1 and 2 need "correct".
     """
     segments = segments_of(paths)
-    paper = Paper()
+    paper = Console()
     is_good = True
     with Progress(segments, is_wanted=not quiet) as progress:
         for segment in segments:
@@ -94,8 +94,8 @@ def check(paths: tuple[str, ...], limits: Limits | None, quiet: bool) -> int:
 @limits_option
 @overwrite_option
 @quiet_option
-@ending
-@taking(FixArguments)
+@handle_exit
+@bind_args(FixArguments)
 def fix(options: FixArguments) -> int:
     """Write PATH with correct checksums into FILE, for readers that require them.
 
@@ -110,7 +110,7 @@ def fix(options: FixArguments) -> int:
 @limits_option
 @overwrite_option
 @quiet_option
-@ending
+@handle_exit
 def break_(path: str, output: str, limits: Limits | None, overwrite: bool, quiet: bool) -> int:
     """Write PATH with the checksums of Kafka 0.8.2 and 0.9 into FILE, without content sizes and content checksums.
 
@@ -126,7 +126,7 @@ def _survey(segment: InputSegment, source: Any, limits: Limits | None) -> list[L
         raise DamagedInput(segment.name, error, ADVICE) from error
 
 
-def _write(segment: InputSegment, frames: list[Lz4Frames], paper: Paper, *, quiet: bool) -> None:
+def _write(segment: InputSegment, frames: list[Lz4Frames], paper: Console, *, quiet: bool) -> None:
     if quiet and all(row.ok for row in frames):
         return
     if not frames:

@@ -321,7 +321,7 @@ def _experimental_option(function: F) -> F:
     return click.option("--experimental", is_flag=True, help=text)(function)
 
 
-def taking(kind: type[A]) -> Callable[[Callable[[A], int]], Callable[..., int]]:
+def bind_args(kind: type[A]) -> Callable[[Callable[[A], int]], Callable[..., int]]:
     """Call a verb with one object of its arguments, made of the values that click parsed.
 
     Args:

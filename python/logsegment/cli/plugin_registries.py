@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from logsegment._options import EntryKeywords
-from logsegment.cli.exit_codes import FOUND, UNREADABLE, Ended, words_of
+from logsegment.cli.exit_codes import FOUND, UNREADABLE, ExitCode, words_of
 from logsegment.cli.messages import say
 from logsegment.plugins import Entry, FileRegistry, RegistrationError, Registry, TopicRegistry
 from logsegment.plugins.registry import Absent, is_given
@@ -75,7 +75,7 @@ def refusing() -> Iterator[None]:
             words = finding.message.replace(COMPATIBLE, "pass --compatible")
             say(f"{finding.path}: {finding.severity} [{finding.rule}] {words}")
         say("nothing was written")
-        raise Ended(FOUND) from None
+        raise ExitCode(FOUND) from None
 
 
 def noting_errors(reading: EntryKeywords) -> EntryKeywords:

@@ -14,17 +14,17 @@ from typing import Any
 import click
 
 from logsegment._core import Finding
-from logsegment.cli.exit_codes import CLEAN, FOUND, ending
+from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit
 from logsegment.cli.help import VerbGroup
-from logsegment.cli.messages import Paper, count, say, show_json
+from logsegment.cli.messages import Console, count, say, show_json
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import examples, quiet_option, taking
+from logsegment.cli.options import bind_args, examples, quiet_option
 from logsegment.cli.plugin_registries import OpenRegistry, allow_option, registry_options
 from logsegment.cli.plugin_training import train_
 from logsegment.plugins import Catalog, Change, Entry, EntryError, Plugin
 from logsegment.plugins.catalog import found
 from logsegment.plugins.loading import PluginNotInstalled, load
-from logsegment.plugins.rules import alias_error, is_language, judge, registration, removal
+from logsegment.plugins.rules import alias_error, check_rules, is_language, registration, removal
 from logsegment.plugins.stored_registry import StoredRegistry
 
 CANNOT_READ = "Batches that these plugins compressed can no longer be read, and their ids may be reused."
@@ -53,7 +53,7 @@ plugins.add_command(train_)
 @plugins.command(name="list", epilog=examples("logsegment plugins list --registry plugins.json --json"))
 @registry_options
 @click.option("--json", "is_json", is_flag=True, help="Print JSON lines: the registry's values, each with its language.")
-@ending
+@handle_exit
 def list_(registry: OpenRegistry, is_json: bool) -> int:
     """List the plugins of all languages.
 
@@ -65,8 +65,8 @@ def list_(registry: OpenRegistry, is_json: bool) -> int:
         for language, entry in catalog.each():
             show_json({"language": language} | entry.to_dict())
     else:
-        _show(Paper(), _by_id(catalog))
-    return _report([finding for finding in judge(catalog) if finding.severity == "error"])
+        _show(Console(), _by_id(catalog))
+    return _report([finding for finding in check_rules(catalog) if finding.severity == "error"])
 
 
 @plugins.command(epilog=examples("logsegment plugins check --bootstrap-servers broker:9092"))
@@ -78,7 +78,7 @@ def list_(registry: OpenRegistry, is_json: bool) -> int:
 @allow_option
 @click.option("--json", "is_json", is_flag=True, help="Print findings as JSON lines.")
 @quiet_option
-@ending
+@handle_exit
 def check(registry: OpenRegistry, fail_on: str, installed: bool, is_json: bool, quiet: bool) -> int:
     """Check the registered plugins against all rules, and the settings of the topics."""
     with registry.opened() as opened:
@@ -90,11 +90,18 @@ def check(registry: OpenRegistry, fail_on: str, installed: bool, is_json: bool, 
             show_json(finding.to_dict())
     elif findings:
         rows = [
-            (one.severity, one.rule, one.path, "-" if one.base_offset is None else f"{one.base_offset}", one.message) for one in findings
+            (
+                finding.severity,
+                finding.rule,
+                finding.path,
+                "-" if finding.base_offset is None else f"{finding.base_offset}",
+                finding.message,
+            )
+            for finding in findings
         ]
-        Paper().table(("severity", "rule", "topic", "offset", "what"), rows)
+        Console().table(("severity", "rule", "topic", "offset", "what"), rows)
     elif not quiet:
-        Paper().line("clean", "green")
+        Console().line("clean", "green")
     failing = ("error", "warning") if fail_on == "warning" else ("error",)
     return FOUND if any(finding.severity in failing for finding in findings) else CLEAN
 
@@ -124,8 +131,8 @@ class RegisterArguments:
 @click.option("--replication-factor", type=whole(1), metavar="N", help="Create topics with N replicas (default: 3, or all brokers).")
 @click.option("--dry-run", is_flag=True, help="Print the new entries, and write nothing.")
 @quiet_option
-@ending
-@taking(RegisterArguments)
+@handle_exit
+@bind_args(RegisterArguments)
 def register(options: RegisterArguments) -> int:
     """Register the plugins of FILE (.yaml, .toml or .json), all or none; without FILE, ask for them.
 
@@ -152,7 +159,7 @@ def register(options: RegisterArguments) -> int:
 @click.option("--language", help="Remove only the entries of this language.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @quiet_option
-@ending
+@handle_exit
 def remove(registry: OpenRegistry, aliases: tuple[str, ...], language: str | None, yes: bool, quiet: bool) -> int:
     """Remove plugins, all or none. Batches that were compressed with them can no longer be read."""
     if not yes and not (sys.stdin is not None and sys.stdin.isatty()):
@@ -210,15 +217,17 @@ def _show_changes(changes: list[Change]) -> None:
     if not changes:
         say("nothing to write; all entries are registered")
         return
-    paper = Paper()
+    paper = Console()
     gone = [change for change in changes if change.entry is None]
     _show(paper, [(change.language, change.entry, _verb(change)) for change in changes if change.entry is not None])
     if gone:
-        paper.table(("id", "alias", "language", "", ""), [(_id(one.before), one.alias, one.language, "removed", "") for one in gone])
+        paper.table(
+            ("id", "alias", "language", "", ""), [(_id(plugin.before), plugin.alias, plugin.language, "removed", "") for plugin in gone]
+        )
 
 
-def _show(paper: Paper, rows: Iterable[tuple[str, Entry, str]]) -> None:
-    cells = [(str(one.plugin_id), one.alias, language, one.version, one.class_name, verb) for language, one, verb in rows]
+def _show(paper: Console, rows: Iterable[tuple[str, Entry, str]]) -> None:
+    cells = [(str(plugin.plugin_id), plugin.alias, language, plugin.version, plugin.class_name, verb) for language, plugin, verb in rows]
     if cells:
         paper.table(("id", "alias", "language", "version", "class", ""), cells)
 

@@ -8,7 +8,7 @@ import click
 
 from logsegment._core import ChunkError, ManifestError, RecordBatchError
 from logsegment._restore.restore import restore as restored
-from logsegment.cli.exit_codes import CLEAN, FOUND, LOST, ending
+from logsegment.cli.exit_codes import CLEAN, FOUND, LOST, handle_exit
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import selection
 from logsegment.cli.messages import count, say
@@ -37,7 +37,7 @@ from logsegment.cli.store_options import key_file_option, keyed
 )
 @quiet_option
 @click.pass_context
-@ending
+@handle_exit
 def restore(context: click.Context, prefix: str, directory: str, on_error: Literal["raise", "skip"], quiet: bool) -> int:
     """Restore the log directories of the uploads in PREFIX, byte for byte, into a new or empty DIRECTORY.
 

@@ -20,7 +20,7 @@ from logsegment._rewrite.selection import Selection, core_selection, joined_keys
 from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.codec_types import CodecType
-from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
+from logsegment.cli.exit_codes import CLEAN, DamagedInput, handle_exit
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, below_text, ensure_segments, segments_of
 from logsegment.cli.messages import count, say, show_json
@@ -29,6 +29,7 @@ from logsegment.cli.options import (
     OffsetsType,
     ParamType,
     Reading,
+    bind_args,
     examples,
     json_option,
     now_option,
@@ -38,7 +39,6 @@ from logsegment.cli.options import (
     quiet_option,
     reading_options,
     redact_messages_option,
-    taking,
     withholding,
 )
 from logsegment.cli.output.files import ensure_output, output_file, say_needed, whole_directory
@@ -132,8 +132,8 @@ CONDITION = ConditionType()
 @json_option("JSON lines: an account of each file.")
 @redact_messages_option
 @quiet_option
-@ending
-@taking(RewriteArguments)
+@handle_exit
+@bind_args(RewriteArguments)
 def rewrite(options: RewriteArguments) -> int:
     """Write the segments of PATH without some of their records or values, as the log cleaner of a broker would.
 
@@ -190,12 +190,12 @@ class RewriteJob:
         with self.errors(), opened(segment, is_read_twice=True) as source:
             end = PartitionEnd([source], work.read)
             if work.is_dry:
-                return [self.told(work.file(source, end, None, (segment.name, None))[1])]
+                return [self.report(work.file(source, end, None, (segment.name, None))[1])]
             if output == STDIN:
-                return [self.told(work.file(source, end, sys.stdout.buffer, (segment.name, None))[1])]
+                return [self.report(work.file(source, end, sys.stdout.buffer, (segment.name, None))[1])]
             with output_file(output or "", self.options.overwrite) as file:
                 account = work.file(source, end, file.target, (segment.name, output))[1]
-        return [self.told(account)]
+        return [self.report(account)]
 
     def to_directory(self, work: RewriteWork) -> list[RewrittenFile]:
         """Rewrite the partitions of all segments."""
@@ -207,7 +207,7 @@ class RewriteJob:
         def begun(file: SegmentFile) -> None:
             self.begin(by_path[file.path])
 
-        told = replace(work, begun=begun, done=self.told)
+        told = replace(work, begun=begun, done=self.report)
         output = self.options.output or ""
         with self.errors():
             try:
@@ -227,7 +227,7 @@ class RewriteJob:
         self.name = segment.name
         self.progress.begin(segment)
 
-    def told(self, account: RewrittenFile) -> RewrittenFile:
+    def report(self, account: RewrittenFile) -> RewrittenFile:
         """Report the account of a file."""
         report(account.findings, self.name, self.progress, quiet=self.options.quiet, redactor=self.redactor)
         if self.options.is_json:

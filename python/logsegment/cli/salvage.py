@@ -19,19 +19,19 @@ from logsegment._salvage import NAME_RULE, Order, OutputPlace, Salvage, output_p
 from logsegment._salvage import salvage as salvage_source
 from logsegment._survey import LostRange
 from logsegment.analysis.inputs import InputSegment, opened
-from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, DamagedInput, ending, words_of
+from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, DamagedInput, handle_exit, words_of
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, ensure_segments, segments_of
 from logsegment.cli.messages import count, say, show_json, show_json_lines
 from logsegment.cli.options import (
     Reading,
+    bind_args,
     examples,
     json_option,
     overwrite_option,
     paths_argument,
     quiet_option,
     reading_options,
-    taking,
 )
 from logsegment.cli.output.files import (
     begun_directory,
@@ -65,14 +65,14 @@ class SalvageJob:
     def leave_out(self, findings: Sequence[Finding]) -> None:
         """Report the files that are not read, and those of completed swaps; nothing else has the offsets of a gap."""
         self.has_lost |= any(map(is_gap, findings))
-        for one in findings:
-            path = one.path.rpartition("@")[0]
+        for finding in findings:
+            path = finding.path.rpartition("@")[0]
             if self.options.is_json:
-                _write_findings(path, [one])
-            elif is_taken(one):
-                say(f"{path}: {one.message} [{one.rule}]")
-            elif not (self.options.quiet and one.rule == WORK and one.severity == "info"):
-                say(f"left out: {path}: {one.message} [{one.rule}]")
+                _write_findings(path, [finding])
+            elif is_taken(finding):
+                say(f"{path}: {finding.message} [{finding.rule}]")
+            elif not (self.options.quiet and finding.rule == WORK and finding.severity == "info"):
+                say(f"left out: {path}: {finding.message} [{finding.rule}]")
 
     def split(self, segment: InputSegment, path: Path) -> None:
         """Cut the segment in the output if its offsets are too far above its name, as a broker does when it loads the log."""
@@ -80,7 +80,7 @@ class SalvageJob:
         if path in made and len(made) == 1:
             return
         self.written += len(made) - 1
-        text = f"offsets are more than {MOST:,} above the name of the segment; written as {', '.join(one.name for one in made)}"
+        text = f"offsets are more than {MOST:,} above the name of the segment; written as {', '.join(path.name for path in made)}"
         finding = Finding(OVERFLOW_RULE, "warning", text, f"{segment.name}@0", 0, 0, segment.base_offset)
         if self.options.is_json:
             _write_findings(segment.name, [finding])
@@ -140,8 +140,8 @@ class SalvageArguments:
 @reading_options
 @json_option("Print JSON lines: findings, and an account of each file.")
 @quiet_option
-@ending
-@taking(SalvageArguments)
+@handle_exit
+@bind_args(SalvageArguments)
 def salvage(options: SalvageArguments) -> int:
     """Copy the valid entries of PATH, byte for byte, and account for every other byte.
 
@@ -283,7 +283,7 @@ def _salvage(segment: InputSegment, outputs: tuple[Any, Any], place: OutputPlace
 
 def _is_healthy(found: Salvage) -> bool:
     """Return True if every byte was kept, and nothing is to be said of the file."""
-    return not (found.lost or found.findings or found.aside_bytes or found.unopened or found.moved)
+    return not (found.lost or found.findings or found.aside_bytes or found.undecompressed or found.moved)
 
 
 def _lines(name: str, found: Salvage) -> Iterator[str]:
@@ -292,10 +292,14 @@ def _lines(name: str, found: Salvage) -> Iterator[str]:
         first, last = min(kept.first_offset for kept in found.kept), max(kept.last_offset for kept in found.kept)
         kept += f", offsets {first:,} to {last:,}"
     yield kept
-    unread = [one for one in found.findings if one.rule.startswith(_TIERED) and one.severity == "error"]
-    for one in unread[:SHOWN]:
-        yield f"  {one.severity} [{one.rule}]: {one.message}"
-    yield from (f"  {one.severity} [{one.rule}]: {one.message}" for one in found.findings if one.rule in ("EXPERIMENTAL", NAME_RULE))
+    unread = [finding for finding in found.findings if finding.rule.startswith(_TIERED) and finding.severity == "error"]
+    for finding in unread[:SHOWN]:
+        yield f"  {finding.severity} [{finding.rule}]: {finding.message}"
+    yield from (
+        f"  {finding.severity} [{finding.rule}]: {finding.message}"
+        for finding in found.findings
+        if finding.rule in ("EXPERIMENTAL", NAME_RULE)
+    )
     if not found.entries and found.lost_bytes and not found.doubtful and not unread:
         yield "  no entry is valid; is this a log segment?"
     yield from _notes(found)
@@ -313,12 +317,12 @@ def _lines(name: str, found: Salvage) -> Iterator[str]:
 
 def _notes(found: Salvage) -> Iterator[str]:
     """Yield lines about kept entries."""
-    for one in found.undecodable[:SHOWN]:
-        yield f"  kept, but its records cannot be read: {_place_of(one)}: {one.message}"
+    for finding in found.undecodable[:SHOWN]:
+        yield f"  kept, but its records cannot be read: {_place_of(finding)}: {finding.message}"
     if len(found.undecodable) > SHOWN:
         yield f"  and {count(len(found.undecodable) - SHOWN, 'entry')} more; --json has all of them"
-    if found.unopened:
-        yield f"  {count(found.unopened, 'kept entry')} not opened: a plugin or a dictionary is missing, or a limit is too low"
+    if found.undecompressed:
+        yield f"  {count(found.undecompressed, 'kept entry')} not opened: a plugin or a dictionary is missing, or a limit is too low"
     if found.moved:
         yield f"  {count(found.moved, 'entry')} of swapped blocks sorted in"
 

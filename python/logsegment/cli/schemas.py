@@ -9,10 +9,10 @@ import click
 from logsegment._core import Limits
 from logsegment._output import output_directory
 from logsegment._text import count
-from logsegment.cli.exit_codes import CLEAN, FOUND, ending
+from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit
 from logsegment.cli.help import VerbGroup
 from logsegment.cli.inputs import choosing_replicas, replica
-from logsegment.cli.messages import Paper, say, show_json
+from logsegment.cli.messages import Console, say, show_json
 from logsegment.cli.options import examples, limits_option, on_error_option, quiet_option, replica_option
 from logsegment.cli.store_options import keyed_path, storage_option
 from logsegment.schemas import Schema, SchemaSet, SubjectVersion, from_log
@@ -45,7 +45,7 @@ def schemas() -> None:
 @click.option("--json", "is_json", is_flag=True, help="JSON lines.")
 @on_error_option
 @limits_option
-@ending
+@handle_exit
 def list_(path: str, subject: str | None, is_json: bool, on_error: str, limits: Limits | None) -> int:
     """List the versions of all subjects, deleted versions too."""
     found = _read(path, on_error, limits)
@@ -55,10 +55,10 @@ def list_(path: str, subject: str | None, is_json: bool, on_error: str, limits: 
             show_json(_row(version, schema))
         return CLEAN
     cells = [
-        (one.subject, f"{one.version}", f"{schema.id}", schema.type, one.state, _references(schema), schema.guid or "-")
-        for one, schema in rows
+        (version.subject, f"{version.version}", f"{schema.id}", schema.type, version.state, _references(schema), schema.guid or "-")
+        for version, schema in rows
     ]
-    Paper().table(("subject", "version", "id", "type", "state", "references", "guid"), cells)
+    Console().table(("subject", "version", "id", "type", "state", "references", "guid"), cells)
     return CLEAN
 
 
@@ -70,7 +70,7 @@ def list_(path: str, subject: str | None, is_json: bool, on_error: str, limits: 
 @click.option("--json", "is_json", is_flag=True, help="One line of JSON, with id, GUID, references and versions.")
 @on_error_option
 @limits_option
-@ending
+@handle_exit
 def show(path: str, name: str, is_json: bool, on_error: str, limits: Limits | None) -> int:
     """Show the text of one schema.
 
@@ -84,7 +84,7 @@ def show(path: str, name: str, is_json: bool, on_error: str, limits: Limits | No
         show_json(schema.to_dict())
     else:
         for line in schema.text.splitlines():
-            Paper().line(line)
+            Console().line(line)
     return CLEAN
 
 
@@ -96,7 +96,7 @@ def show(path: str, name: str, is_json: bool, on_error: str, limits: Limits | No
 @on_error_option
 @limits_option
 @quiet_option
-@ending
+@handle_exit
 def export(path: str, output: str, on_error: str, limits: Limits | None, quiet: bool) -> int:
     """Write each schema to a file of its own, with an index that `logsegment.schemas.from_directory` reads."""
     found = _read(path, on_error, limits)
@@ -125,12 +125,12 @@ def _named(found: SchemaSet, name: str) -> Schema | None:
     if versions := found.versions_of(name):
         return _newest(versions)
     subject, _, number = name.rpartition(":")
-    return next((schema for one, schema in found.versions_of(subject) if f"{one.version}" == number), None)
+    return next((schema for version, schema in found.versions_of(subject) if f"{version.version}" == number), None)
 
 
 def _newest(versions: Iterable[tuple[SubjectVersion, Schema]]) -> Schema | None:
     """Return the schema of the newest version that is not deleted, or of the newest of all."""
-    ordered = sorted(versions, key=lambda one: (one[0].state == "live", one[0].version))
+    ordered = sorted(versions, key=lambda pair: (pair[0].state == "live", pair[0].version))
     return ordered[-1][1] if ordered else None
 
 
@@ -141,4 +141,4 @@ def _row(version: SubjectVersion, schema: Schema) -> dict[str, object]:
 
 
 def _references(schema: Schema) -> str:
-    return ", ".join(f"{one.subject}:{one.version}" for one in schema.references) or "-"
+    return ", ".join(f"{reference.subject}:{reference.version}" for reference in schema.references) or "-"

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import click
 
 from logsegment._rewrite.split_join import split as split_source
-from logsegment.cli.exit_codes import ending
+from logsegment.cli.exit_codes import handle_exit
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import log_start_offset, replica
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
     InstantType,
     Reading,
+    bind_args,
     examples,
     json_option,
     now_option,
@@ -21,7 +22,6 @@ from logsegment.cli.options import (
     path_argument,
     quiet_option,
     reading_options,
-    taking,
 )
 from logsegment.cli.split_join import print_account
 
@@ -55,8 +55,8 @@ class SplitArguments:
 @reading_options
 @json_option("One JSON line: where every byte went.")
 @quiet_option
-@ending
-@taking(SplitArguments)
+@handle_exit
+@bind_args(SplitArguments)
 def split(options: SplitArguments) -> int:
     """Write the segments of PATH cut into more segments. Batches stay byte for byte, so that a cut inside a batch is made after it.
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from logsegment._core import RecordBatchError, SegmentKeyError
-from logsegment._places import shown
+from logsegment._places import redacted_uri
 from logsegment.cli.exit_codes import CLEAN, DamagedInput
 from logsegment.cli.inputs import STDIN, choosing_replicas, show_log_starts
 from logsegment.cli.messages import count, say, show_json
@@ -35,7 +35,7 @@ def print_account(work: Callable[[], Any], paths: Sequence[str], output: str, *,
             done = work()
     except RecordBatchError as error:
         raise DamagedInput(
-            error.path or shown(paths[0]), error, "nothing was written; `logsegment salvage` saves the valid batches"
+            error.path or redacted_uri(paths[0]), error, "nothing was written; `logsegment salvage` saves the valid batches"
         ) from error
     except SegmentKeyError:
         raise

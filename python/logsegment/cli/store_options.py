@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from logsegment._core import Place
-from logsegment._places import placed
+from logsegment._places import to_internal_uri
 from logsegment._storage import StorageOptions, reached
 from logsegment.tiered.keys import is_bare_key
 
@@ -57,7 +57,7 @@ def keyed(ctx: click.Context, path: str) -> str:
         return path
     try:
         place = os.fspath(reached(path, ctx.meta.get(_STORAGE), ctx.meta.get(_KEYS) or None, ctx.meta.get(_LAYOUT)))
-        placed(place)
+        to_internal_uri(place)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     return place

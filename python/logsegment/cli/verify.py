@@ -11,22 +11,22 @@ import click
 
 from logsegment._core import Finding, SegmentKeyError
 from logsegment._options import Depth, ReadOptions, Unreadable
-from logsegment._places import shown
+from logsegment._places import redacted_uri
 from logsegment._report import Report, is_unreadable
 from logsegment.analysis.inputs import InputSegment
 from logsegment.analysis.validation import LogValidation
-from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, ending, words_of
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, handle_exit, words_of
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, segments_of
-from logsegment.cli.messages import Paper, count, say
+from logsegment.cli.messages import Console, count, say
 from logsegment.cli.options import (
     Reading,
+    bind_args,
     examples,
     json_option,
     paths_argument,
     quiet_option,
     reading_options,
-    taking,
     unreadable_option,
 )
 from logsegment.cli.output.progress import Progress
@@ -74,8 +74,8 @@ class VerifyArguments:
 @reading_options
 @json_option("Print JSON lines: findings, and a summary of each file.")
 @quiet_option
-@ending
-@taking(VerifyArguments)
+@handle_exit
+@bind_args(VerifyArguments)
 def verify(options: VerifyArguments) -> int:
     """Validate every PATH, past damage.
 
@@ -88,7 +88,7 @@ def verify(options: VerifyArguments) -> int:
     found = segments_of(options.paths, left_out, missing.append), left_out
     for error in missing:
         say(words_of(error))
-    paper = None if options.is_json else Paper()
+    paper = None if options.is_json else Console()
     seen: Counter[str] = Counter(unreadable=len(missing))
     read = ReadOptions(check_crc=not options.no_crc, strict_tail=options.strict_tail, unreadable=options.unreadable, **options.reading)
     with Progress(found[0], is_wanted=not options.quiet) as progress:
@@ -131,7 +131,7 @@ class MissingIndexes:
     RULE = "IDX-1"
 
     def __init__(self, segments: Sequence[InputSegment]) -> None:
-        self._files = Counter(shown(segment.directory) for segment in segments)
+        self._files = Counter(redacted_uri(segment.directory) for segment in segments)
         self._missing: Counter[str] = Counter()
 
     def without(self, report: Report) -> Report | None:
@@ -152,7 +152,7 @@ class MissingIndexes:
         return f"{'no indexes' if is_each else 'indexes are missing'} in {partitions}: reading is slower"
 
 
-def _write(report: Report, paper: Paper | None) -> None:
+def _write(report: Report, paper: Console | None) -> None:
     if paper:
         write_words(report, paper)
     else:
@@ -161,7 +161,7 @@ def _write(report: Report, paper: Paper | None) -> None:
 
 
 def _total(seen: Counter[str], files: int) -> str:
-    words = {"clean": "clean", "readable": "readable", "unopened": "not read", "damaged": "damaged", "unreadable": "unreadable"}
+    words = {"clean": "clean", "readable": "readable", "undecompressed": "not read", "damaged": "damaged", "unreadable": "unreadable"}
     states = [f"{seen[state]:,} {word}" for state, word in words.items() if seen[state]]
     found = [count(seen[severity], severity) for severity in ("error", "warning") if seen[severity]]
     return "; ".join([f"{count(files, 'file')}: {', '.join(states)}", *found])

@@ -96,7 +96,7 @@ class Catalog:
 
     def holds(self, alias: str) -> list[str]:
         """Return the languages that have a record of this key, damaged or not."""
-        damaged = {one.language for one in self.damaged if one.alias == alias}
+        damaged = {plugin.language for plugin in self.damaged if plugin.alias == alias}
         return sorted(damaged | self.of(alias).keys(), key=java_first)
 
     def after(self, changes: Iterable[Change]) -> Catalog:
@@ -109,7 +109,7 @@ class Catalog:
             if change.entry is not None:
                 entries[change.alias] = change.entry
             written.add((change.language, change.alias))
-        return Catalog(languages, tuple(one for one in self.damaged if (one.language, one.alias) not in written))
+        return Catalog(languages, tuple(plugin for plugin in self.damaged if (plugin.language, plugin.alias) not in written))
 
 
 class CatalogBuilder:
@@ -189,9 +189,9 @@ class KnownEntries:
         self._aliases = {entry.alias: entry for entry in self._ids.values()}
         self._errors: dict[int | str | None, str] = {}
         place = topic_of(language)
-        for one in catalog.damaged:
-            where = "" if one.offset is None else f", offset {one.offset}"
-            self._errors[one.alias] = f"{place}{where}: {one.finding.message}"
+        for plugin in catalog.damaged:
+            where = "" if plugin.offset is None else f", offset {plugin.offset}"
+            self._errors[plugin.alias] = f"{place}{where}: {plugin.finding.message}"
         for plugin_id in (number for number, count in holders.items() if count > 1):
             names = " and ".join(repr(entry.alias) for entry in entries if entry.plugin_id == plugin_id)
             text = f"{place}: id {plugin_id} is that of {names}, and batches name only the id"

@@ -61,7 +61,7 @@ def alias_error(alias: str) -> str | None:
     return None
 
 
-def judge(catalog: Catalog) -> list[Finding]:
+def check_rules(catalog: Catalog) -> list[Finding]:
     """Check all rules on a catalog.
 
     Args:
@@ -72,8 +72,10 @@ def judge(catalog: Catalog) -> list[Finding]:
     """
     findings = _broken(catalog)
     for alias in catalog.aliases():
-        for one in _disagreements(alias, catalog.of(alias)):
-            findings.append(found("S-P13", one.text, one.language, severity=_SEVERITIES[one.field], field=one.field))
+        for disagreement in _disagreements(alias, catalog.of(alias)):
+            findings.append(
+                found("S-P13", disagreement.text, disagreement.language, severity=_SEVERITIES[disagreement.field], field=disagreement.field)
+            )
     for alias in catalog.aliases():
         findings += _missing(catalog, alias, "warning")
     return findings
@@ -131,13 +133,13 @@ def removal(catalog: Catalog, aliases: Iterable[str], language: str | None = Non
     findings: list[Finding] = []
     for alias in dict.fromkeys(aliases):
         there = catalog.holds(alias)
-        going = [one for one in there if language in (None, one)]
+        going = [known for known in there if language in (None, known)]
         if not going:
             findings.append(found("S-P12", f"{alias!r} is not registered", language or "java"))
         elif "java" in going and len(going) < len(there):
-            others = ", ".join(one for one in there if one not in going)
+            others = ", ".join(known for known in there if known not in going)
             findings.append(found("S-P13", f"{alias!r} is registered for {others}, which needs Java's entry: remove all", "java"))
-        changes += [Change(one, alias, None, catalog.of(alias).get(one)) for one in going]
+        changes += [Change(removed, alias, None, catalog.of(alias).get(removed)) for removed in going]
     if findings:
         raise RegistrationError(findings)
     return sorted(changes, key=lambda change: java_first(change.language), reverse=True)
@@ -145,7 +147,7 @@ def removal(catalog: Catalog, aliases: Iterable[str], language: str | None = Non
 
 def _broken(catalog: Catalog) -> list[Finding]:
     """Return findings of the rules that no registration may break."""
-    findings = [one.finding for one in catalog.damaged]
+    findings = [damage.finding for damage in catalog.damaged]
     for alias in catalog.aliases():
         findings += _check_alias(alias, catalog.of(alias))
     return [*findings, *_shared_ids(catalog)]
@@ -240,8 +242,8 @@ def _incompatible(changes: list[Change], after: Catalog) -> Iterator[Finding]:
                 text = f"{change.alias!r} {change.entry.version} has class {change.before.class_name}, not {change.entry.class_name}"
                 yield found("S-P13", f"{text}: another class needs another version{_SAY_SO}", change.language, field="pluginClassName")
     for alias in dict.fromkeys(change.alias for change in changes):
-        for one in _disagreements(alias, after.of(alias)):
-            yield found("S-P13", f"{one.text}{_SAY_SO}", one.language, field=one.field)
+        for disagreement in _disagreements(alias, after.of(alias)):
+            yield found("S-P13", f"{disagreement.text}{_SAY_SO}", disagreement.language, field=disagreement.field)
 
 
 @dataclass(frozen=True)
@@ -254,12 +256,12 @@ class _Disagreement:
 
 
 def _disagreements(alias: str, entries: dict[str, Entry]) -> Iterator[_Disagreement]:
-    for (one, first), (other, second) in combinations(sorted(entries.items(), key=lambda item: java_first(item[0])), 2):
+    for (language, first), (other, second) in combinations(sorted(entries.items(), key=lambda item: java_first(item[0])), 2):
         for field in _differences(first, second):
             if field == _DICTIONARY:
-                text = f"{alias!r} has one dictionary for {one} and another for {other}"
+                text = f"{alias!r} has one dictionary for {language} and another for {other}"
             else:
-                text = f"{alias!r} is {first.version} for {one} and {second.version} for {other}"
+                text = f"{alias!r} is {first.version} for {language} and {second.version} for {other}"
             yield _Disagreement(other, field, f"{text}: all entries of an alias must be compatible")
 
 

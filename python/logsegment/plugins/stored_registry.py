@@ -176,7 +176,7 @@ class StoredRegistry(ABC):
         Raises:
             RegistryError: if the registry cannot be read.
         """
-        return rules.judge(self.catalog())
+        return rules.check_rules(self.catalog())
 
     def ensure_there(self) -> None:
         """Raise an error if there is no registry, before a write creates one.

@@ -162,7 +162,9 @@ class TopicRegistry(StoredRegistry):
     def _ensured(self, expected: Catalog) -> Catalog:
         """Read what was written; raise an error if a client without the transactional id wrote meanwhile."""
         stands = self.catalog()
-        foreign = [finding for finding in rules.judge(stands) if finding.severity == "error" and finding not in rules.judge(expected)]
+        foreign = [
+            finding for finding in rules.check_rules(stands) if finding.severity == "error" and finding not in rules.check_rules(expected)
+        ]
         if foreign:
             text = f"written, but another client changed the registry: [{foreign[0].rule}] {foreign[0].message}"
             raise RegistryError(f"{text}; `logsegment plugins check` lists all")
@@ -335,7 +337,7 @@ class Cluster:
     def _topics(self, consumer: Any, language: str | None) -> dict[str, str]:
         """Return the topics to read, by name, with their languages."""
         found = self._metadata(consumer, topic_of(language) if language else None).topics
-        topics = {name: one for name in found if (one := language_of(name)) and language in (None, one)}
+        topics = {name: known for name in found if (known := language_of(name)) and language in (None, known)}
         for name in topics:
             self._ensure_readable(name, found[name])
         return topics
@@ -481,7 +483,7 @@ def _policies(cluster: Cluster, languages: list[str]) -> dict[str, str]:
     resources = {language: admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic_of(language)) for language in languages}
     answers = client.describe_configs(list(resources.values()), request_timeout=cluster.timeout)
     try:
-        return {language: answers[one].result(2 * cluster.timeout)["cleanup.policy"].value for language, one in resources.items()}
+        return {language: answers[resource].result(2 * cluster.timeout)["cleanup.policy"].value for language, resource in resources.items()}
     except kafka.KafkaException as error:
         raise cluster.error(error.args[0], errors) from None
 

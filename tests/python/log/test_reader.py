@@ -190,7 +190,7 @@ def test_an_index_limits_the_bytes_of_a_look_up(damage: Damage, tmp_path: Path):
 def test_a_look_up_past_damage_decompresses_wanted_batches_alone(damage: Damage, tmp_path: Path, is_indexed: bool, offset: int):
     codecs = MemoryRegistry([Entry(0, "deflate", "plugin_codecs:Deflate", "v1.0")])
     directory, left = make_damaged(tmp_path, damage, is_indexed, compression="deflate", codecs=codecs)
-    offset = next(one for one in left if one >= offset)
+    offset = next(item for item in left if item >= offset)
     read = ReadOptions(columns=("offset",), on_error="skip", codecs=codecs)
     calls.clear()
     by_offset = reader_of(directory, replace(read, start_offset=offset, end_offset=offset + 1))

@@ -125,8 +125,8 @@ def test_a_registry_of_another_class_loads_what_its_attribute_allows(site: Site)
 def test_what_is_allowed_travels_and_stays_that_of_its_own_query(site: Site):
     narrow, wide = FileRegistry(site.registry), FileRegistry(site.registry, allow=["acme.*"])
     for registry, allow in ((narrow, ()), (wide, ("acme.*",))):
-        for one in (pickle.loads(pickle.dumps(registry)), pickle.loads(pickle.dumps(travelling(registry))), registry.in_language("java")):
-            assert one.allow == allow
+        for item in (pickle.loads(pickle.dumps(registry)), pickle.loads(pickle.dumps(travelling(registry))), registry.in_language("java")):
+            assert item.allow == allow
 
     class Shared(FileRegistry):
         def place(self) -> str:

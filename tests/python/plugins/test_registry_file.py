@@ -159,13 +159,13 @@ def test_copies_have_nothing_in_common(path: Path):
     assert java.by_alias("fast") is not None
     copied, settled = copy.copy(registry), registry.settled()
     assert registry.in_language("java") is java
-    for one in (copied, settled):
-        assert one.in_language("java") is not java
-        assert one.in_language("java").in_language("python") is one
+    for item in (copied, settled):
+        assert item.in_language("java") is not java
+        assert item.in_language("java").in_language("python") is item
     sent = pickle.loads(pickle.dumps(registry))
     assert sent.in_language("java").in_language("python") is sent
     registry.remove(["fast"])
-    assert [one.by_alias("fast") is None for one in (registry, java, copied, settled, sent)] == [True, True, False, False, False]
+    assert [item.by_alias("fast") is None for item in (registry, java, copied, settled, sent)] == [True, True, False, False, False]
     path.unlink()
     assert sent.in_language("java").by_alias("fast") is not None, "what was read in another language travels too"
 

@@ -10,7 +10,7 @@ import pytest
 
 from logsegment.plugins import Entry, EntryError, Plugin, RegistrationError
 from logsegment.plugins.catalog import Catalog, CatalogBuilder, Change
-from logsegment.plugins.rules import BUILT_IN, judge, registration, removal
+from logsegment.plugins.rules import BUILT_IN, check_rules, registration, removal
 
 BOTH = {"java": "org.example.Fast", "python": "example.fast:Codec"}
 
@@ -24,7 +24,7 @@ def entry(alias: str, plugin_id: int, language: str = "java", version: str = "v1
 
 
 def catalog(**languages: list[Entry]) -> Catalog:
-    return Catalog({language: {one.alias: one for one in entries} for language, entries in languages.items()})
+    return Catalog({language: {entry.alias: entry for entry in entries} for language, entries in languages.items()})
 
 
 def brief(changes: list[Change]) -> list[tuple[str, str, int | None]]:
@@ -45,7 +45,7 @@ def test_ids_are_the_lowest_free_over_all_languages_and_java_is_written_first():
     there = catalog(java=[entry("a", 0), entry("c", 2)], python=[entry("a", 0, "python"), entry("c", 2, "python")])
     changes = registration(there, [plugin("new"), plugin("more")])
     assert brief(changes) == [("java", "new", 1), ("java", "more", 3), ("python", "new", 1), ("python", "more", 3)]
-    assert judge(there.after(changes)) == []
+    assert check_rules(there.after(changes)) == []
 
 
 def test_an_alias_keeps_its_id_and_what_is_registered_is_not_written_again():
@@ -89,7 +89,7 @@ def test_a_new_plugin_has_all_languages_that_others_have_unless_it_is_said():
     assert (rule, "no entry for python" in told) == ("S-P13", True)
     changes = registration(there, [plugin("b", "java")], partial=True)
     assert brief(changes) == [("java", "b", 1)]
-    assert [(one.rule, one.severity) for one in judge(there.after(changes))] == [("S-P13", "warning")]
+    assert [(finding.rule, finding.severity) for finding in check_rules(there.after(changes))] == [("S-P13", "warning")]
     assert refused(registration, there, [plugin("b", "java"), plugin("c", "java", "go")])
 
 
@@ -164,8 +164,8 @@ def with_dictionary(language: str, dictionary: Any, version: str = "v1.0") -> En
 )
 def test_what_is_registered_and_differs_between_languages_is_a_finding(java: Entry, python: Entry, expected: list[tuple[str, str, str]]):
     """S-P13, 3: an administrator may have said that versions are compatible; dictionaries that differ never are."""
-    findings = judge(catalog(java=[java], python=[python]))
-    assert [(one.rule, one.path, one.severity, one.field) for one in findings] == [
+    findings = check_rules(catalog(java=[java], python=[python]))
+    assert [(finding.rule, finding.path, finding.severity, finding.field) for finding in findings] == [
         ("S-P13", "plugin-python-topic", severity, field) for severity, field, _ in expected
     ]
     for finding, (_, _, said) in zip(findings, expected, strict=True):
@@ -180,7 +180,7 @@ def test_what_differs_already_does_not_block_other_aliases_and_can_be_mended():
     mending = Plugin("a", {"python": "python.a"}, "v1.0", extra={"dictionary": "AAAA"})
     [(rule, told)] = refused(registration, there, [mending])
     assert (rule, "'a' v1.0 would get another dictionary: an incompatible update must be a new plugin" in told) == ("S-P13", True)
-    assert judge(there.after(registration(there, [mending], compatible=True))) == []
+    assert check_rules(there.after(registration(there, [mending], compatible=True))) == []
 
 
 @pytest.mark.parametrize("alias", [*BUILT_IN, "GZIP", "plugin:3", "two words", "tab\t", "x" * 201, "nul\0"])
@@ -198,7 +198,7 @@ def test_all_or_nothing_and_every_error_is_reported():
 
 def test_what_is_wrong_already_has_to_be_mended_first():
     broken = catalog(java=[entry("a", 3), entry("b", 3)], python=[entry("a", 4, "python"), entry("c", 5, "python")])
-    assert [finding.rule for finding in judge(broken) if finding.severity == "error"] == ["S-P11", "S-P13", "S-P15"]
+    assert [finding.rule for finding in check_rules(broken) if finding.severity == "error"] == ["S-P11", "S-P13", "S-P15"]
     assert {rule for rule, _ in refused(registration, broken, [plugin("new")])} == {"S-P11", "S-P13", "S-P15"}
     mended = broken.after(removal(broken, ["b", "c"]))
     assert brief(registration(mended, [plugin("a")])) == [("python", "a", 3)]
@@ -244,7 +244,7 @@ def test_of_each_key_the_last_record_counts_and_null_removes_it():
 def test_damage_is_a_finding_that_blocks_registration_until_it_is_mended(key: bytes | None, value: bytes | None, said: str):
     """S-P15: nobody knows which id a damaged entry had."""
     there = built(("java", key, value))
-    [finding] = judge(there)
+    [finding] = check_rules(there)
     assert (finding.rule, finding.severity, finding.path, finding.base_offset) == ("S-P15", "error", "plugin-java-topic", 0)
     assert said in finding.message
     assert refused(registration, there, [plugin("new")])[0][0] == "S-P15"

@@ -30,8 +30,8 @@ class Brokers:
 
     def made(self, client: Any, options: dict[str, Any]) -> Any:
         def create_topics(topics: list[Any], **_timeouts: float) -> dict[str, Any]:
-            self.made_topics += [(one.topic, one.num_partitions, one.replication_factor, one.config) for one in topics]
-            return {one.topic: SimpleNamespace(result=lambda timeout: None) for one in topics}
+            self.made_topics += [(topic.topic, topic.num_partitions, topic.replication_factor, topic.config) for topic in topics]
+            return {topic.topic: SimpleNamespace(result=lambda timeout: None) for topic in topics}
 
         return SimpleNamespace(create_topics=create_topics)
 
@@ -57,10 +57,10 @@ def test_too_few_replicas_are_a_warning(monkeypatch: pytest.MonkeyPatch, brokers
     monkeypatch.setattr(topic_registry, "_policies", lambda cluster, languages: dict.fromkeys(languages, "compact"))
     cluster: Any = Brokers(brokers, java=3, python=replicas) if brokers > 2 else Brokers(brokers, java=brokers, python=replicas)
     findings = check_topics(cluster)
-    assert [(one.rule, one.severity, one.path, one.field) for one in findings] == [
+    assert [(finding.rule, finding.severity, finding.path, finding.field) for finding in findings] == [
         ("S-P9", "warning", "plugin-python-topic", "replication.factor") for _ in expected
     ]
-    assert [one.message for one in findings] == [
+    assert [finding.message for finding in findings] == [
         f"plugin-python-topic has {part} possible replicas: the loss of a broker can lose it" for part in expected
     ]
     assert check_topics(cluster, ["java"]) == []
