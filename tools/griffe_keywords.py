@@ -25,13 +25,13 @@ from griffe import (
     ParameterKind,
 )
 
-#: Each class of keywords, with the dataclass that has the defaults and the function that documents the options.
+#: Each class of keywords, with the function that documents the options and has their defaults.
 DOCUMENTED_BY = {
-    "EntryKeywords": ("ReadOptions", "_decode.decode"),
-    "SkippingKeywords": ("ReadOptions", "_decode.decode"),
-    "ReadKeywords": ("ReadOptions", "_decode.decode"),
-    "ArrayKeywords": ("ReadOptions", "_decode.decode"),
-    "EncodeKeywords": ("EncodeOptions", "_encode.encode"),
+    "EntryKeywords": "_decode.decode",
+    "SkippingKeywords": "_decode.decode",
+    "ReadKeywords": "_decode.decode",
+    "ArrayKeywords": "_decode.decode",
+    "EncodeKeywords": "_encode.encode",
 }
 
 
@@ -90,12 +90,11 @@ def objects_in(owner: Module | Class) -> Iterator[Object]:
 
 def options_of(package: Module, keywords: str) -> Iterator[Option]:
     """Yield the options of a class of keywords, in the order in which they are documented."""
-    defaults, function = DOCUMENTED_BY[keywords]
-    module = package["_options"]
-    members = members_of(module, keywords)
-    for name, description in described(package[function]).items():
+    function = package[DOCUMENTED_BY[keywords]]
+    members = members_of(package["_options.keywords"], keywords)
+    for name, description in described(function).items():
         if name in members:
-            yield Option(name, members[name].annotation, str(module[defaults].members[name].value), description)
+            yield Option(name, members[name].annotation, str(function.parameters[name].default), description)
 
 
 def members_of(module: Object, keywords: str) -> dict[str, Any]:

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeAlias, final, type_check_only
 
-from logsegment._convert import ConvertOptions
+from logsegment._convert.result import ConvertOptions
 from logsegment._inspect import InspectOptions
 from logsegment._options import EncodeOptions, PartitionOptions, ReadOptions
+from logsegment._options.value_kinds import Integers
 from logsegment._registration import IoStats, StoreUri
 from logsegment._rewrite.account import RangeRow
 from logsegment._rewrite.partitions import RewriteOptions
-from logsegment._salvage import SalvageOptions
-from logsegment._value_kinds import Integers
+from logsegment._salvage.result import SalvageOptions
 
 __all__ = [
     "__version__",

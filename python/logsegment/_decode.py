@@ -181,10 +181,42 @@ def decode(
 
     Source: KIP-98; `DefaultRecordBatch`, `DefaultRecord` and `CompletedFetch` in Kafka's clients.
     """
-    arguments = locals() | {"partition": partition_number(partition)}
     ensure_offsets(start_offset, end_offset)
-    source = reached_source(arguments.pop("source"), arguments.pop("storage_options"))
-    return decoded(source, ReadOptions(**arguments))
+    options = ReadOptions(
+        columns=columns,
+        binary=binary,
+        check_crc=check_crc,
+        on_error=on_error,
+        unreadable=unreadable,
+        strict_tail=strict_tail,
+        isolation=isolation,
+        control=control,
+        start_offset=start_offset,
+        end_offset=end_offset,
+        batch_size=batch_size,
+        batch_bytes=batch_bytes,
+        topic=topic,
+        partition=partition_number(partition),
+        threads=threads,
+        format=format,
+        experimental=experimental,
+        base_position=base_position,
+        ignore_lz4_header_checksum=ignore_lz4_header_checksum,
+        allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
+        zstd_dictionaries=zstd_dictionaries,
+        codecs=codecs,
+        limits=limits,
+        null_headers=null_headers,
+        transactions=transactions,
+        values=values,
+        key_values=key_values,
+        schemas=schemas,
+        reader_schema=reader_schema,
+        framing=framing,
+        integers=integers,
+        key=key,
+    )
+    return decoded(reached_source(source, storage_options), options)
 
 
 def decoded(source: Any, options: ReadOptions, *, upcoming: UpcomingFiles | None = None) -> RecordStream:

@@ -253,8 +253,9 @@ def ensure_apart(source: Any, **outputs: Any) -> None:
     """
     paths = {name: local_path(out) for name, out in outputs.items() if isinstance(out, PATHS)}
     real = {name: os.path.realpath(path) for name, path in paths.items()}
+    read = source.path if isinstance(source, FileSource) else source if isinstance(source, PATHS) else None
+    own = None if read is None else here(os.fspath(read))
     for name, path in paths.items():
-        own = here(os.fspath(source.path)) if isinstance(source, FileSource) else None
         if own is not None and is_same(path, own):
             raise ValueError(f"{name}: {path} is the source; a source is never overwritten")
         if [*real.values()].count(real[name]) > 1:

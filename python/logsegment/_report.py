@@ -96,7 +96,7 @@ class Report:
         for report in files:
             io_stats.update(report.io_stats)
         surveys = [survey.in_file(report.path or "") for report in files for survey in report._surveys]
-        whole = cls([_in_file(finding, report.path) for report in files for finding in report.findings], IoStats(io_stats), surveys)
+        whole = cls([in_named_file(finding, report.path) for report in files for finding in report.findings], IoStats(io_stats), surveys)
         whole._has_checksums = all(report._has_checksums for report in files)
         whole._files = files
         return whole
@@ -220,7 +220,7 @@ class Report:
         return f"Report({verdict}: {counts}; {count(self.io_stats['entries_read'], 'entry')}, {count(self.io_stats['records'], 'record')})"
 
 
-def _in_file(finding: Finding, path: str | None) -> Finding:
+def in_named_file(finding: Finding, path: str | None) -> Finding:
     """Return a finding of a file with the name of the file before its place."""
     if path is None or finding.path.startswith(path):
         return finding

@@ -480,7 +480,7 @@ def secure_options(broker: Broker) -> dict[str, str]:
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(660)
 def test_executors_of_a_cluster_know_only_the_servers(servers: str, broker: Broker, tmp_path: Path) -> None:
     """Two executors that are processes of their own: settings travel with the tasks, and no batch or task is a connection."""

@@ -65,8 +65,11 @@ class Stage:
 
 @pytest.fixture(
     scope="module",
-    params=[(version, seeds) for version in (VERSION, BEFORE_4.version) for seeds in GROUPS],
-    ids=lambda param: f"{param[0]}-{param[1][0]}",
+    params=[
+        pytest.param((version, seeds), id=f"{version}-{seeds[0]}", marks=pytest.mark.nightly if version != VERSION else ())
+        for version in (VERSION, BEFORE_4.version)
+        for seeds in GROUPS
+    ],
 )
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     eras.need(*eras.NEEDED_COMMANDS)

@@ -32,6 +32,7 @@ from logsegment._rewrite.account import RewrittenFile
 from logsegment._rewrite.predicate import Predicate
 from logsegment._rewrite.selection import CoreSelection
 from logsegment.segment_files.discovery import size_of
+from logsegment.segment_files.output_directory import ensure_own_directories
 from logsegment.segment_files.output_names import directory_name, file_name
 from logsegment.segment_files.overflow import parts_of
 
@@ -136,22 +137,6 @@ def rewrite_partitions(files: Sequence[SegmentFile], work: RewriteWork, target: 
     for _, group in groupby(files, lambda file: absolute(file.directory)):
         done += rewrite_partition(list(group), work, target, output)
     return done
-
-
-def ensure_own_directories(files: Sequence[SegmentFile]) -> None:
-    """Raise an error for a file without the name of a segment, and for partitions that would share a directory of the output.
-
-    Raises:
-        ValueError: naming them.
-    """
-    owners: dict[str, str] = {}
-    for file in files:
-        if file.base_offset is None:
-            raise ValueError(f"{redacted_uri(file.path)} is not named after an offset; give it alone, without directories")
-        directory = absolute(file.directory)
-        owner = owners.setdefault(directory_name(file), directory)
-        if owner != directory:
-            raise ValueError(f"{redacted_uri(owner)} and {redacted_uri(directory)} would become one directory; give them one at a time")
 
 
 def sources_of(files: Sequence[SegmentFile]) -> list[FileSource]:

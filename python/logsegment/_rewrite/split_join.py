@@ -16,10 +16,8 @@ from logsegment._core import (
     BatchHeader,
     FileSource,
     Finding,
-    FoundSegments,
     PartitionEnd,
     Place,
-    ReplicaChoice,
     SegmentFile,
     batch_headers,
     batch_stream,
@@ -28,13 +26,16 @@ from logsegment._core import decode as core_decode
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions, Timestamp, ensure_offsets, milliseconds
 from logsegment._output import NamedFile, OutputFile, new_file, output_directory
 from logsegment._places import absolute, redacted_uri
-from logsegment._rewrite.partitions import cut_batch, ensure_own_directories, snapshot_before, sources_of, write_sidecars
-from logsegment._rewrite.rewrite import ensure_outside
-from logsegment._storage import StorageOptions, all_reached, reached_source
+from logsegment._rewrite.partitions import cut_batch, snapshot_before, sources_of, write_sidecars
+from logsegment._rewrite.rewrite import new_directory
+from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case
 from logsegment._validate import ensure_undamaged
-from logsegment.segment_files.discovery import found_in
-from logsegment.segment_files.log_start import files_of_partitions
+from logsegment.inputs.observer import Observer
+from logsegment.inputs.sources import Inputs, LogSource, inputs_of, is_of_files
+from logsegment.segment_files.discovery import Topics
+from logsegment.segment_files.log_start import without_log_starts
+from logsegment.segment_files.output_directory import ensure_own_directories
 from logsegment.segment_files.output_names import directory_name
 from logsegment.segment_files.overflow import MOST, first_offset_of
 
@@ -102,15 +103,20 @@ Cut: TypeAlias = Callable[[BatchHeader, int], bool]
 
 
 def split(
-    source: str | os.PathLike[str],
+    source: LogSource,
     out: str | os.PathLike[str],
     *,
     offsets: Sequence[int] | int | None = None,
     times: Sequence[Timestamp] | Timestamp | None = None,
     bytes: int | None = None,
     log_start_offset: LogStartOffset = "honour",
+    topic: Topics = None,
+    partition: int | None = None,
     replica: str | os.PathLike[str] | None = None,
+    decryption_keys: Keys | None = None,
     storage_options: StorageOptions | None = None,
+    layout: str | None = None,
+    observer: Observer | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Arrangement:
     """Cut segments at offsets, times or sizes. Batches stay byte for byte, so that a cut inside a batch is made after it.
@@ -119,7 +125,8 @@ def split(
     offset is more than 2^31 - 1 above the name of the segment before (SEG-22), as a broker cuts such a segment when it loads the log.
 
     Args:
-        source: a segment file, a partition directory or a tree of them, also in tiered storage.
+        source: a segment file, a partition directory or a tree of them, also in tiered storage; a pattern (`orders-*`), a `Log` or a
+            `Segment`; or a list of these.
         out: a new directory. A file becomes segments in it; a directory becomes a directory for each partition. Both have indexes,
             snapshots and a leader epoch checkpoint.
         offsets: a segment begins with the first batch at or after each offset.
@@ -127,8 +134,13 @@ def split(
         bytes: a segment begins before it would have more bytes; the broker's `log.segment.bytes`.
         log_start_offset: "honour" leaves out the records of directories below their log start offsets, as `Log` does; then the batch
             around such an offset is written anew. "ignore" keeps them.
+        topic: of directories, only the partitions of this topic, or of these.
+        partition: of directories, only partitions of this number.
         replica: which directory is read of a partition that is in several; see `Log`.
-        storage_options: options of the store of a URI; see `Log`.
+        decryption_keys: see `Segment`.
+        storage_options: options of the store of URIs; see `Log`.
+        layout: template of the names of objects of tiered storage; see `Log`.
+        observer: see `Observer`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -171,19 +183,29 @@ def split(
 
         return is_cut
 
-    partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
-    place = reached_source(source, storage_options)
-    return _cut_and_join(place, out, ReadOptions.of(EntryKeywords, options), (cut_of_partition, True, partitions))
+    inputs = inputs_of(
+        source,
+        (storage_options, decryption_keys, layout),
+        selection=(topic, None if partition is None else int(partition)),
+        options=PartitionOptions(log_start_offset=log_start_offset, replica=replica),
+        observer=observer,
+    )
+    return _cut_and_join(inputs, out, (ReadOptions.of(EntryKeywords, options), observer), (cut_of_partition, True))
 
 
 def join(
-    sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    sources: LogSource,
     out: str | os.PathLike[str],
     *,
     overwrite: bool = False,
     log_start_offset: LogStartOffset = "honour",
+    topic: Topics = None,
+    partition: int | None = None,
     replica: str | os.PathLike[str] | None = None,
+    decryption_keys: Keys | None = None,
     storage_options: StorageOptions | None = None,
+    layout: str | None = None,
+    observer: Observer | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Arrangement:
     """Merge adjacent segments of a partition. Batches stay byte for byte.
@@ -194,8 +216,13 @@ def join(
         out: a file for files, without sidecar files; a new directory for directories, as in `split`.
         overwrite: replace an existing file. A directory is never replaced.
         log_start_offset: as in `split`.
+        topic: of directories, only the partitions of this topic, or of these.
+        partition: of directories, only partitions of this number.
         replica: which directory is read of a partition that is in several; see `Log`.
-        storage_options: options of the store of a URI; see `Log`.
+        decryption_keys: see `Segment`.
+        storage_options: options of the store of URIs; see `Log`.
+        layout: template of the names of objects of tiered storage; see `Log`.
+        observer: see `Observer`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -212,15 +239,20 @@ def join(
         [20]
     """
     read = ReadOptions.of(EntryKeywords, options)
-    given = all_reached(sources, storage_options)
-    partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
-    if len(given) == 1 and Place(given[0]).is_directory():
-        return _cut_and_join(given[0], out, read, (lambda: lambda header, held: held + header.size > MOST, False, partitions))
-    found = [found_in(path, has_patterns=False, options=None)[0] for path in given]
-    files = [file for several in FoundSegments.without_links(found) for file in several]
-    if any(Place(path).is_directory() for path in given):
-        files = ReplicaChoice(partitions).of(files)
-    files.sort(key=lambda file: file.base_offset or 0)
+    several = list(sources) if isinstance(sources, (list, tuple)) else [sources]
+    access = (storage_options, decryption_keys, layout)
+    has_directories = any(is_of_files(source, access, is_selected=False) for source in several)
+    inputs = inputs_of(
+        several,
+        access,
+        selection=(topic, None if partition is None else int(partition)),
+        options=PartitionOptions(log_start_offset=log_start_offset, replica=replica) if has_directories else None,
+        observer=observer,
+    )
+    if len(several) == 1 and inputs.is_directory:
+        return _cut_and_join(inputs, out, (read, observer), (lambda: lambda header, held: held + header.size > MOST, False))
+    findings = inputs.observed(observer)
+    files = sorted(without_log_starts(_files_of(inputs)), key=lambda file: file.base_offset or 0)
     place = os.fspath(out)
     writer = _Writer(lambda header, held: False, False, lambda base: place, read)
     with OutputFile(place, overwrite=overwrite) as output:
@@ -230,7 +262,7 @@ def join(
         if len(writer.made) > 1:
             raise ValueError(f"{place}: one segment cannot hold all offsets of these files")
         writer.close()
-    return Arrangement(writer.parts, writer.digests, writer.input_digests, writer.below)
+    return Arrangement(writer.parts, writer.digests, writer.input_digests, writer.below, findings)
 
 
 @dataclass
@@ -410,30 +442,39 @@ def _headers(source: FileSource, read: ReadOptions) -> Iterator[BatchHeader]:
             yield header
 
 
+def _files_of(inputs: Inputs) -> list[SegmentFile]:
+    """Return the files of inputs.
+
+    Raises:
+        ValueError: if a stream is among them.
+    """
+    if len(inputs.files) != len(inputs.segments):
+        raise ValueError("segments are read by position: a stream cannot be read")
+    return inputs.files
+
+
 def _cut_and_join(
-    source: str | os.PathLike[str], out: Any, read: ReadOptions, how: tuple[Callable[[], Cut], bool, PartitionOptions]
+    inputs: Inputs, out: Any, how: tuple[ReadOptions, Observer | None], cutting: tuple[Callable[[], Cut], bool]
 ) -> Arrangement:
     """Write the partitions of a source to a new directory.
 
     Args:
-        source: a file or a directory.
+        inputs: the segments.
         out: the new directory.
-        read: how entries are read.
-        how: makes what decides where a segment of a partition begins; whether the borders of the source stay; and how partitions are read.
+        how: how entries are read; and the observer.
+        cutting: makes what decides where a segment of a partition begins; and whether the borders of the source stay.
     """
-    place = os.fspath(out)
-    is_tree = Place(source).is_directory()
-    make_cut, keeps_borders, partitions = how
-    files, findings = files_of_partitions(source, partitions)
-    if is_tree:
+    read, observer = how
+    files = _files_of(inputs)
+    if inputs.is_directory:
         ensure_own_directories(files)
-    ensure_outside(place, source)
-    done, below = Arrangement([], {}, {}, 0, findings), 0
+    place = new_directory(out, inputs)
+    done, below = Arrangement([], {}, {}, 0, inputs.observed(observer)), 0
     with output_directory(place) as hidden:
         for _, group in groupby(files, lambda file: absolute(file.directory)):
             segments = list(group)
-            name = directory_name(segments[0]) if is_tree else ""
-            made = _arrange_partition(segments, read, (make_cut, keeps_borders), hidden / name)
+            name = directory_name(segments[0]) if inputs.is_directory else ""
+            made = _arrange_partition(segments, read, cutting, hidden / name)
             below += made.below_log_start
             final = os.path.join(place, name)
             done.parts.extend(_moved(part, final) for part in made.parts)

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from logsegment._core import BatchHeader, BufferFile, FileSource, Place, compare_records, different_columns, equal_rows
+from logsegment._core import BatchHeader, BufferFile, Place, compare_records, different_columns, equal_rows
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._places import absolute
 from logsegment._report import is_undecompressed
@@ -28,12 +28,13 @@ from logsegment.analysis.diff_sides import (
     Totals,
     first_offset_of,
 )
-from logsegment.analysis.results import Results, place_of
-from logsegment.log.log import Log
+from logsegment.analysis.results import Results
+from logsegment.inputs.sources import OneSource, place_of
+from logsegment.partition.log_files import LogFiles
 from logsegment.segment_files.discovery import find_segments
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
+    pass
 
 State = Literal["same", "different", "undecompressed", "damaged"]
 #: The states from best to worst.
@@ -47,8 +48,8 @@ _COLUMNS = (
 
 
 def diff(
-    a: str | os.PathLike[str] | Log | FileSource | Buffer,
-    b: str | os.PathLike[str] | Log | FileSource | Buffer,
+    a: OneSource,
+    b: OneSource,
     *,
     topic: str | None = None,
     partition: int | None = None,
@@ -106,9 +107,9 @@ def diff(
     return Diff(Comparison(pair, own, [*held, *other]) for pair in pairs)
 
 
-def _side(source: str | os.PathLike[str] | Log | FileSource | Buffer, access: Access) -> tuple[Any, list[BufferFile]]:
+def _side(source: OneSource, access: Access) -> tuple[Any, list[BufferFile]]:
     """Return the path or the log of a side, and the file that must be kept while it is read."""
-    if isinstance(source, Log):
+    if isinstance(source, LogFiles):
         return source, []
     place, held = place_of(source)
     return place if held else _fitting(os.fspath(place if access == NO_ACCESS else absolute(reached(place, *access)))), held

@@ -11,7 +11,7 @@ from logsegment._options import PartitionOptions
 from logsegment._places import absolute, directory_of, is_tiered, redacted_uri, to_internal_uri, untiered
 from logsegment._text import listed
 from logsegment._validate import ensure_segment
-from logsegment.log.log import Log
+from logsegment.partition.log_files import LogFiles
 from logsegment.segment_files.discovery import found_in
 from logsegment.segment_files.log_start import UNREADABLE
 
@@ -43,7 +43,9 @@ def chosen_pairs(pairs: list[Pair], topic: str | None, partition: int | None) ->
     return chosen
 
 
-def pairs_of(a: str | os.PathLike[str] | Log, b: str | os.PathLike[str] | Log, options: PartitionOptions | None = None) -> list[Pair]:
+def pairs_of(
+    a: str | os.PathLike[str] | LogFiles, b: str | os.PathLike[str] | LogFiles, options: PartitionOptions | None = None
+) -> list[Pair]:
     """Pair the partitions of two paths, in order. Two files or partition directories are a pair, whatever their names.
 
     A partition that a side has in several directories is paired by the paths of the directories below the sides, or each of its directories
@@ -125,9 +127,10 @@ class _Partitions:
         ]
 
 
-def _partitions(path: str | os.PathLike[str] | Log, options: PartitionOptions) -> _Partitions:
-    if isinstance(path, Log):
-        place, files, left_out, starts = ", ".join(path.paths), path._files, path.left_out, path._log_start_findings
+def _partitions(path: str | os.PathLike[str] | LogFiles, options: PartitionOptions) -> _Partitions:
+    if isinstance(path, LogFiles):
+        place = ", ".join(path._paths or [file.path for file in path._files])
+        files, left_out, starts = path._files, path.left_out, path._log_start_findings
     else:
         place, (found, left_out) = to_internal_uri(path), found_in(path, options=None)
         files, starts = FoundSegments(found).with_log_starts(options)

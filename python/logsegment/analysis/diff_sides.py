@@ -27,7 +27,7 @@ from logsegment._places import redacted_uri
 from logsegment._report import TORN, is_damage, is_unreadable
 from logsegment._validate import validated
 from logsegment.analysis.counted_part import counted_part
-from logsegment.log.reader import arranged
+from logsegment.partition.reader import order_by_offsets
 
 #: Columns of batches. Where two batches are equal in all of them, their records are the same: the checksum covers the records.
 SAME = ("baseOffset", "lastOffset", "count", "magic", "size", "crc", "isValid")
@@ -163,7 +163,7 @@ class Side:
         self.batches: Batches | None = None
         self.at = 0
         self._options = options
-        self._files = arranged(files, reports=True)
+        self._files = order_by_offsets(files, reports=True)
         self._log_start = next((file.log_start for file in files if file.log_start is not None), None)
         self.damage += [Difference.damage(name, file.path, file.finding) for file in self._files if file.finding is not None]
         self._last = FIRST

@@ -27,8 +27,9 @@ from logsegment._report import TORN
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case
 from logsegment._validate import ensure_undamaged
-from logsegment.analysis.results import LogSource, Partitions, Results, partitions_of
-from logsegment.log.reader import Part, PartitionReader, arranged
+from logsegment.analysis.results import Results
+from logsegment.inputs.sources import LogSource, Partitions, partitions_of
+from logsegment.partition.reader import Part, PartitionReader, order_by_offsets
 
 #: The Arrow columns of places.
 PLACE_COLUMNS = (
@@ -292,7 +293,7 @@ class Search:
             RecordBatchError: if bytes on the way cannot be read.
             OSError: if a file cannot be read.
         """
-        files = arranged(files, reports=True)
+        files = order_by_offsets(files, reports=True)
         self.misnamed += ((file.path, file.finding) for file in files if file.finding is not None)
         segments = [SegmentLookup(file, remembers=True) for file in files]
         self.counters.partitions += 1

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from logsegment._convert import ConvertOptions, convert, converted
+from logsegment._convert.convert import convert
+from logsegment._convert.result import ConvertOptions, converted
 from logsegment._core import FileSource, RecordBatchError, decode, valid_batches
 from logsegment._options import CodecRegistry, ReadOptions
-from logsegment._salvage import salvaged
+from logsegment._salvage.result import salvaged
 
 #: Bytes of entries that are compressed at once; the unit of a sample.
 PIECE = 256 << 10

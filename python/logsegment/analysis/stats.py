@@ -19,10 +19,10 @@ from logsegment._text import camel_case, plain_values
 from logsegment.analysis.counted_part import counted_part, finding_row, records_below
 from logsegment.analysis.opened_batches import control_type_at, first_time_at
 from logsegment.analysis.recompression import Recompression, Recompressor
-from logsegment.analysis.results import LogSource, partitions_of
 from logsegment.analysis.series import Histogram, Series, histogram_of, series_of
 from logsegment.analysis.v3_savings import V3Savings, v3_savings
-from logsegment.log.reader import arranged
+from logsegment.inputs.sources import LogSource, partitions_of
+from logsegment.partition.reader import order_by_offsets
 from logsegment.plugins.registry import is_given
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def stats(
     collector.partition_findings += partitions.findings
     for name, files in partitions:
         collector.partition_findings += FoundSegments(files).deleted_records()
-        for file in arranged(files, reports=True):
+        for file in order_by_offsets(files, reports=True):
             place = name, file.topic, file.partition
             if (part := counted_part(file)) is not None:
                 collector.add(part, redacted_uri(file.path), place, is_repeatable=True, log_start=file.log_start, **options)

@@ -9,8 +9,9 @@ from typing import Any, Unpack
 from logsegment._core import Finding, SegmentFile
 from logsegment._options import EntryKeywords, PartitionOptions, ReadOptions, Timestamp, milliseconds
 from logsegment._storage import Keys, StorageOptions
-from logsegment.analysis.results import LogSource, Results, partitions_of
-from logsegment.log.transactions import LONGEST_MS, Transaction, transactions_of
+from logsegment.analysis.results import Results
+from logsegment.inputs.sources import LogSource, partitions_of
+from logsegment.partition.transactions import LONGEST_MS, Transaction, transactions_of
 
 _COLUMNS = (
     *(("path", "string"), ("topic", "string"), ("partition", "int32"), ("state", "string")),

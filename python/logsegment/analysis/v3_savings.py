@@ -6,10 +6,10 @@ import time
 from dataclasses import dataclass, fields, replace
 from typing import Any, Unpack
 
-from logsegment._convert import ConvertOptions, converted
+from logsegment._convert.result import ConvertOptions, converted
 from logsegment._core import RecordBatchError, valid_batches
 from logsegment._options import EntryKeywords, ReadOptions
-from logsegment._salvage import salvaged
+from logsegment._salvage.result import salvaged
 from logsegment._text import plain_values
 from logsegment._validate import validated
 from logsegment.analysis.recompression import pieces_of

@@ -9,49 +9,34 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import Annotated
 
 import click
 
 from logsegment._core import Finding, FoundSegments, RecordBatchError, ReplicaChoice, SegmentFile, SegmentKeyError
 from logsegment._decode import decoded
-from logsegment._options import Framing, Integers, KeyValues, OnError, PartitionOptions, ReadOptions, Unreadable, Values
+from logsegment._options import OnError, PartitionOptions, ReadOptions, Unreadable
 from logsegment._places import directory_of, here, is_stored, redacted_uri
-from logsegment.analysis.inputs import input_of
 from logsegment.analysis.redaction import Redactor
+from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, handle_exit, words_of, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import (
-    STDIN,
     choosing_replicas,
     ensure_segments,
-    partition_options_of,
-    replica_options,
-    selection,
     show_gaps,
     show_log_starts,
 )
 from logsegment.cli.messages import say
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import (
-    ColumnsType,
-    Reading,
-    batch_reading_options,
-    bind_args,
-    examples,
-    iso_option,
-    on_error_option,
-    partition_options,
-    paths_argument,
-    quiet_option,
-    redact_options,
-    redactor_of,
-    unreadable_option,
-)
+from logsegment.cli.options import Iso, IsRedacted, Quiet, Reading, RedactKey, bind_args, examples, redactor_of
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.output.records import Form, JsonForm, JsonLines, RowFilter, ensure_topics, json_columns, say_others
-from logsegment.cli.values import typed, unknown_schemas, values_options
-from logsegment.log.follow import Follower, Piece
+from logsegment.cli.output.records import JsonBytes, JsonForm, JsonLines, RowFilter, ensure_topics, json_columns, say_others
+from logsegment.cli.paths import STDIN, PartitionPaths
+from logsegment.cli.values import ValueArguments, typed, unknown_schemas
+from logsegment.inputs.input_segment import input_of
+from logsegment.partition.follow import Follower, Piece
 from logsegment.segment_files.discovery import found_in, is_gap, is_taken
 
 #: Seconds between two looks: at files of this machine, and at a store, which is asked for a listing.
@@ -64,31 +49,28 @@ WAIT = 10.0
 WAITING = "Wait this long for a file or directory that is gone or cut, and go on if it comes back unchanged."
 
 
-@dataclass(frozen=True)
-class FollowArguments:
+@dataclass(frozen=True, kw_only=True)
+class FollowArguments(PartitionPaths):
     """The arguments of `follow`."""
 
-    paths: tuple[str, ...]
-    offset: int | None
-    columns: list[str] | None
-    form: Form | None
-    control: bool
-    values: Values
-    key_values: KeyValues
-    schemas: str | None
-    reader_schema: str | None
-    framing: Framing | None
-    integers: Integers | None
-    interval: float | None
-    idle_exit: float | None
-    wait: float
-    iso: bool
-    is_redacted: bool
-    redact_key: str | None
-    on_error: OnError
-    unreadable: Unreadable
+    offset: Annotated[int | None, VerbOption("Start at this offset.", "--offset N", default="the end of the log", kind=whole(0))]
+    columns: Annotated[list[str] | None, ReadOptions]
+    form: JsonBytes
+    control: Annotated[bool, ReadOptions]
+    decoding: ValueArguments
+    interval: Annotated[float | None, VerbOption(BETWEEN, "--interval", kind=click.FloatRange(min=0.01))]
+    idle_exit: Annotated[
+        float | None,
+        VerbOption("Exit after this many seconds without a new record.", "--idle-exit SECONDS", kind=click.FloatRange(min=0)),
+    ]
+    wait: Annotated[float, VerbOption(WAITING, "--wait SECONDS", kind=click.FloatRange(min=0))] = WAIT
+    iso: Iso
+    is_redacted: IsRedacted
+    redact_key: RedactKey
+    on_error: Annotated[OnError, ReadOptions]
+    unreadable: Annotated[Unreadable, ReadOptions]
     reading: Reading
-    quiet: bool
+    quiet: Quiet
 
 
 @dataclass
@@ -132,7 +114,7 @@ class Following:
             return False
         self.gone.pop(path, None)
         try:
-            chosen = FoundSegments(files).of_partition(*selection())
+            chosen = FoundSegments(files).of_partition(self.options.topic, self.options.partition)
         except ValueError:
             # The partition is in another path, or comes later.
             return False
@@ -141,8 +123,8 @@ class Following:
         self.uploaded |= {path} if any(is_stored(file.path) for file in files) else set()
         if not any(is_stored(file.path) for file in files):
             # In a store the checkpoint would cost a request with each look, and uploads begin where the log begins.
-            chosen, findings = FoundSegments(chosen).with_log_starts(partition_options_of() or PartitionOptions())
-            show_log_starts([finding for finding in findings if finding.path not in self.reported])
+            chosen, findings = FoundSegments(chosen).with_log_starts(self.options.partition_options)
+            show_log_starts([finding for finding in findings if finding.path not in self.reported], quiet=self.options.quiet)
             self.reported.update(finding.path for finding in findings)
         found = [self._look(directory, segments, start, left_out) for directory, segments in by_partition(path, chosen)]
         return any(found)
@@ -243,22 +225,6 @@ class Following:
         "logsegment follow __consumer_offsets-1 --values internal",
     ),
 )
-@paths_argument
-@partition_options
-@click.option("--offset", type=whole(0), metavar="N", help="Start at this offset. [default: the end of the log]")
-@click.option("--columns", type=ColumnsType(), help="Select record columns, in this order.")
-@click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Write bytes in JSON so; auto: text or base64.")
-@click.option("--control", is_flag=True, help="Include control records, such as transaction markers.")
-@values_options
-@click.option("--interval", type=click.FloatRange(min=0.01), help=BETWEEN)
-@click.option("--idle-exit", type=click.FloatRange(min=0), metavar="SECONDS", help="Exit after this many seconds without a new record.")
-@click.option("--wait", type=click.FloatRange(min=0), default=WAIT, show_default=True, metavar="SECONDS", help=WAITING)
-@iso_option
-@redact_options
-@on_error_option
-@unreadable_option
-@batch_reading_options
-@quiet_option
 @handle_exit
 @bind_args(FollowArguments)
 def follow(options: FollowArguments) -> int:
@@ -274,13 +240,13 @@ def follow(options: FollowArguments) -> int:
     paths = FoundSegments.expanded(options.paths)
     listed, _ = found_in(paths, has_patterns=False, options=None)
     try:
-        listed = FoundSegments(listed).of_partition(*selection())
+        listed = FoundSegments(listed).of_partition(options.topic, options.partition)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    replicas = ReplicaChoice(replica_options() or PartitionOptions())
+    replicas = ReplicaChoice(options.replica_options)
     with choosing_replicas():
         listed = replicas.of(listed)
-    chosen = json_columns(options.columns, options, control=options.control)
+    chosen = json_columns(options.columns, options.decoding, control=options.control)
     ensure_topics(chosen, ((segment.path, segment.topic) for segment in listed), control=options.control)
     say_others(chosen, (segment.topic for segment in listed), control=options.control, quiet=options.quiet)
     redactor = redactor_of(options.is_redacted, options.redact_key, quiet=options.quiet)

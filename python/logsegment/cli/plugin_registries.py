@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, cast
 
 import click
 
-from logsegment._options import EntryKeywords
+from logsegment._options import EntryKeywords, EntryOptions, declared
+from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import FOUND, UNREADABLE, ExitCode, words_of
 from logsegment.cli.messages import say
 from logsegment.plugins import Entry, FileRegistry, RegistrationError, Registry, TopicRegistry
@@ -28,8 +28,12 @@ FOR_SERVERS = "needs --bootstrap-servers"
 TIMEOUT = 10.0
 #: The hint for a verb without a registry.
 ABSENT = Absent("--registry or --bootstrap-servers")
-#: What `codecs_options` adds, by the names that click gives.
-OPTIONS = ("registry", "bootstrap_servers", "command_config", "settings", "timeout", "allow_plugin")
+AllowPlugin: TypeAlias = Annotated[
+    tuple[str, ...],
+    VerbOption(
+        "Allow plugins from modules that match PATTERN, such as package.*.", "--allow-plugin PATTERN", default="installed plugins only"
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -130,62 +134,74 @@ class Noting:
             raise
 
 
-def registry_options(function: Callable[..., int]) -> Callable[..., int]:
-    """Add --registry, --bootstrap-servers and what belongs to them; the verb gets `registry`."""
+@dataclass(frozen=True, kw_only=True)
+class RegistryOptions:
+    """The options that name a registry."""
 
-    @functools.wraps(function)
-    def named(
-        registry: str | None,
-        bootstrap_servers: str | None,
-        command_config: str | None,
-        settings: tuple[str, ...],
-        timeout: float | None,
-        **options: Any,
-    ) -> int:
-        if registry is None and bootstrap_servers is None:
+    registry: Annotated[str | None, VerbOption("Use the registry in this JSON file.", "--registry FILE", kind=click.Path(dir_okay=False))]
+    bootstrap_servers: Annotated[
+        str | None, VerbOption("Use the registry in the topics of this cluster.", "--bootstrap-servers HOST:PORT,...")
+    ]
+    command_config: Annotated[
+        str | None,
+        VerbOption("Read properties of librdkafka from FILE, one per line.", "--command-config FILE", kind=click.Path(dir_okay=False)),
+    ]
+    settings: Annotated[tuple[str, ...], VerbOption("Set a property of librdkafka; overrides the file.", "--setting NAME=VALUE")]
+    timeout: Annotated[
+        float | None,
+        VerbOption(
+            "Wait this many seconds for a broker.", "--timeout SECONDS", default=f"{TIMEOUT:g}", kind=click.FloatRange(0, min_open=True)
+        ),
+    ]
+
+    def opened(self, replicas: int | None = None, allow: tuple[str, ...] = ()) -> OpenRegistry | None:
+        """Return the registry that the options name; None without one.
+
+        Raises:
+            click.UsageError: for options that do not fit each other.
+        """
+        known = settings_of(self.registry, self.bootstrap_servers, self.command_config, self.settings, self.timeout)
+        if self.registry is None and self.bootstrap_servers is None:
+            return None
+        return OpenRegistry(self.registry, self.bootstrap_servers, known, replicas, self.timeout or TIMEOUT, allow)
+
+    def named(self, replicas: int | None = None, allow: tuple[str, ...] = ()) -> OpenRegistry:
+        """Return the registry that the options name.
+
+        Raises:
+            click.UsageError: if they name none, or do not fit each other.
+        """
+        if self.registry is None and self.bootstrap_servers is None:
             raise click.UsageError(ONE_IS_NEEDED)
-        replicas, allow = options.pop("replication_factor", None), options.pop("allow_plugin", ())
-        if registry is not None and replicas is not None:
+        if self.registry is not None and replicas is not None:
             raise click.UsageError(f"--replication-factor {FOR_SERVERS}")
-        known = settings_of(registry, bootstrap_servers, command_config, settings, timeout)
-        opened = OpenRegistry(registry, bootstrap_servers, known, replicas, timeout or TIMEOUT, allow)
-        return function(registry=opened, **options)
-
-    file = click.option("--registry", type=click.Path(dir_okay=False), metavar="FILE", help="Use the registry in this JSON file.")
-    return file(_server_options(named))
+        opened = self.opened(replicas, allow)
+        assert opened is not None, "one is named"
+        return opened
 
 
-def codecs_options(function: F) -> F:
-    """Add --registry, --bootstrap-servers and what belongs to them to a verb that reads batches, which gets `codecs`."""
+@dataclass(frozen=True, kw_only=True)
+class RegistryArguments(RegistryOptions):
+    """The options of a verb that reads batches with the plugin codecs of a registry, if one is named."""
 
-    @functools.wraps(function)
-    def named(**options: Any) -> Any:
-        rest = {name: value for name, value in options.items() if name not in OPTIONS}
-        return function(codecs=chosen(click.get_current_context()) or ABSENT, **rest)
+    registry: Annotated[
+        str | None, VerbOption(declared(EntryOptions)["codecs"].shown.help, "--registry FILE", kind=click.Path(exists=True, dir_okay=False))
+    ]
+    allow_plugin: AllowPlugin
 
-    text = "Use the plugin codecs of this registry, a JSON file."
-    file = click.option("--registry", type=click.Path(exists=True, dir_okay=False), metavar="FILE", is_eager=True, help=text)
-    return cast("F", file(_server_options(allow_option(named), is_eager=True)))
+    def codecs(self) -> Registry:
+        """Return the registry, or one that is absent.
 
-
-def allow_option(function: F) -> F:
-    """Add --allow-plugin."""
-    text = "Allow plugins from modules that match PATTERN, such as package.* (default: installed plugins only)."
-    return click.option("--allow-plugin", multiple=True, metavar="PATTERN", is_eager=True, help=text)(function)
-
-
-def chosen(context: click.Context) -> StoredRegistry | None:
-    """Return the registry that the options of `codecs_options` name, one for each run; None without one.
-
-    Raises:
-        click.UsageError: for options that do not fit each other.
-    """
-    if __name__ not in context.meta:
-        # What was not given is a mark of click's own until all parameters are parsed.
-        given = {name: value for name in OPTIONS if isinstance(value := context.params.get(name), (str, tuple, int, float))}
-        context.meta[__name__] = _chosen(given)
-    registry: StoredRegistry | None = context.meta[__name__]
-    return registry
+        Raises:
+            click.UsageError: for options that do not fit each other.
+        """
+        try:
+            registry = self.opened(allow=self.allow_plugin)
+            if registry is None and self.allow_plugin:
+                raise click.UsageError("--allow-plugin needs a registry; pass --registry or --bootstrap-servers")
+            return ABSENT if registry is None else registry.made()
+        except (ImportError, ValueError) as error:
+            raise click.UsageError(str(error)) from None
 
 
 def settings_of(
@@ -202,53 +218,6 @@ def settings_of(
     if servers is None and alone:
         raise click.UsageError(f"{alone[0]} {FOR_SERVERS}")
     return (_properties(config) if config else {}) | dict(_pair(text, "--setting") for text in settings or ())
-
-
-def _chosen(given: Mapping[str, Any]) -> StoredRegistry | None:
-    registry, servers, config, settings, timeout, allow = map(given.get, OPTIONS)
-    known = settings_of(registry, servers, config, settings, timeout)
-    if registry is None and servers is None:
-        if allow:
-            raise click.UsageError("--allow-plugin needs a registry; pass --registry or --bootstrap-servers")
-        return None
-    try:
-        return OpenRegistry(registry, servers, known, None, timeout or TIMEOUT, allow or ()).made()
-    except (ImportError, ValueError) as error:
-        raise click.UsageError(str(error)) from None
-
-
-def _server_options(function: Callable[..., Any], *, is_eager: bool = False) -> Callable[..., Any]:
-    timeout = click.FloatRange(0, min_open=True)
-    options = (
-        click.option(
-            "--bootstrap-servers", metavar="HOST:PORT,...", is_eager=is_eager, help="Use the registry in the topics of this cluster."
-        ),
-        click.option(
-            "--command-config",
-            type=click.Path(dir_okay=False),
-            metavar="FILE",
-            is_eager=is_eager,
-            help="Read properties of librdkafka from FILE, one per line.",
-        ),
-        click.option(
-            "--setting",
-            "settings",
-            multiple=True,
-            metavar="NAME=VALUE",
-            is_eager=is_eager,
-            help="Set a property of librdkafka; overrides the file.",
-        ),
-        click.option(
-            "--timeout",
-            type=timeout,
-            metavar="SECONDS",
-            is_eager=is_eager,
-            help=f"Wait this many seconds for a broker (default: {TIMEOUT:g}).",
-        ),
-    )
-    for option in reversed(options):
-        function = option(function)
-    return function
 
 
 def _properties(path: str) -> dict[str, str]:

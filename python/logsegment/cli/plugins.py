@@ -9,17 +9,18 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from logsegment._core import Finding
+from logsegment.cli.arguments import Argument, VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit
 from logsegment.cli.help import VerbGroup
 from logsegment.cli.messages import Console, count, say, show_json
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import bind_args, examples, quiet_option
-from logsegment.cli.plugin_registries import OpenRegistry, allow_option, registry_options
+from logsegment.cli.options import FailOn, Quiet, bind_args, examples
+from logsegment.cli.plugin_registries import AllowPlugin, RegistryOptions
 from logsegment.cli.plugin_training import train_
 from logsegment.plugins import Catalog, Change, Entry, EntryError, Plugin
 from logsegment.plugins.catalog import found
@@ -50,18 +51,24 @@ def plugins() -> None:
 plugins.add_command(train_)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ListPluginsArguments(RegistryOptions):
+    """The arguments of `plugins list`."""
+
+    is_json: Annotated[bool, VerbOption("Print JSON lines: the registry's values, each with its language.", "--json")]
+
+
 @plugins.command(name="list", epilog=examples("logsegment plugins list --registry plugins.json --json"))
-@registry_options
-@click.option("--json", "is_json", is_flag=True, help="Print JSON lines: the registry's values, each with its language.")
 @handle_exit
-def list_(registry: OpenRegistry, is_json: bool) -> int:
+@bind_args(ListPluginsArguments)
+def list_(options: ListPluginsArguments) -> int:
     """List the plugins of all languages.
 
     Exit with 1 if a rule is broken; `logsegment plugins check` reports all rules.
     """
-    with registry.opened() as opened:
+    with options.named().opened() as opened:
         catalog = opened.catalog()
-    if is_json:
+    if options.is_json:
         for language, entry in catalog.each():
             show_json({"language": language} | entry.to_dict())
     else:
@@ -69,23 +76,28 @@ def list_(registry: OpenRegistry, is_json: bool) -> int:
     return _report([finding for finding in check_rules(catalog) if finding.severity == "error"])
 
 
+@dataclass(frozen=True, kw_only=True)
+class CheckPluginsArguments(RegistryOptions):
+    """The arguments of `plugins check`."""
+
+    fail_on: FailOn = "error"
+    installed: Annotated[bool, VerbOption("Check too that Python's codecs are installed, by importing their modules.", "--installed")]
+    allow_plugin: AllowPlugin
+    is_json: Annotated[bool, VerbOption("Print findings as JSON lines.", "--json")]
+    quiet: Quiet
+
+
 @plugins.command(epilog=examples("logsegment plugins check --bootstrap-servers broker:9092"))
-@registry_options
-@click.option(
-    "--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True, help="Exit with 1 from this severity on."
-)
-@click.option("--installed", is_flag=True, help="Check too that Python's codecs are installed, by importing their modules.")
-@allow_option
-@click.option("--json", "is_json", is_flag=True, help="Print findings as JSON lines.")
-@quiet_option
 @handle_exit
-def check(registry: OpenRegistry, fail_on: str, installed: bool, is_json: bool, quiet: bool) -> int:
+@bind_args(CheckPluginsArguments)
+def check(options: CheckPluginsArguments) -> int:
     """Check the registered plugins against all rules, and the settings of the topics."""
+    registry = options.named(allow=options.allow_plugin)
     with registry.opened() as opened:
         findings = opened.check()
-        if installed:
+        if options.installed:
             findings += _not_installed(opened.catalog(), registry.allow)
-    if is_json:
+    if options.is_json:
         for finding in findings:
             show_json(finding.to_dict())
     elif findings:
@@ -100,22 +112,26 @@ def check(registry: OpenRegistry, fail_on: str, installed: bool, is_json: bool, 
             for finding in findings
         ]
         Console().table(("severity", "rule", "topic", "offset", "what"), rows)
-    elif not quiet:
+    elif not options.quiet:
         Console().line("clean", "green")
-    failing = ("error", "warning") if fail_on == "warning" else ("error",)
+    failing = ("error", "warning") if options.fail_on == "warning" else ("error",)
     return FOUND if any(finding.severity in failing for finding in findings) else CLEAN
 
 
-@dataclass(frozen=True)
-class RegisterArguments:
-    """The arguments of `register`."""
+@dataclass(frozen=True, kw_only=True)
+class RegisterArguments(RegistryOptions):
+    """The arguments of `plugins register`."""
 
-    registry: OpenRegistry
-    file: str | None
-    compatible: bool
-    partial: bool
-    dry_run: bool
-    quiet: bool
+    file: Annotated[str | None, Argument("[FILE]", click.Path(dir_okay=False), is_optional=True)]
+    compatible: Annotated[
+        bool, VerbOption("Accept new major versions and other classes: they read and write the same bytes.", "--compatible")
+    ]
+    partial: Annotated[bool, VerbOption("Accept new plugins without a language that others have.", "--partial")]
+    replication_factor: Annotated[
+        int | None, VerbOption("Create topics with N replicas.", "--replication-factor N", default="3, or all brokers", kind=whole(1))
+    ]
+    dry_run: Annotated[bool, VerbOption("Print the new entries, and write nothing.", "--dry-run")]
+    quiet: Quiet
 
 
 @plugins.command(
@@ -124,13 +140,6 @@ class RegisterArguments:
         "logsegment plugins register --registry plugins.json",
     )
 )
-@registry_options
-@click.argument("file", required=False, type=click.Path(dir_okay=False))
-@click.option("--compatible", is_flag=True, help="Accept new major versions and other classes: they read and write the same bytes.")
-@click.option("--partial", is_flag=True, help="Accept new plugins without a language that others have.")
-@click.option("--replication-factor", type=whole(1), metavar="N", help="Create topics with N replicas (default: 3, or all brokers).")
-@click.option("--dry-run", is_flag=True, help="Print the new entries, and write nothing.")
-@quiet_option
 @handle_exit
 @bind_args(RegisterArguments)
 def register(options: RegisterArguments) -> int:
@@ -141,7 +150,7 @@ def register(options: RegisterArguments) -> int:
     """
     if options.file is None and not (sys.stdin is not None and sys.stdin.isatty()):
         raise click.UsageError("no FILE, and standard input is not a terminal for the questions")
-    with options.registry.opened(quiet=options.quiet) as opened:
+    with options.named(options.replication_factor).opened(quiet=options.quiet) as opened:
         wanted = plugins_of(options.file) if options.file is not None else ask_plugins(opened.planned(lambda catalog: catalog))
 
         def plan(catalog: Catalog) -> list[Change]:
@@ -153,21 +162,27 @@ def register(options: RegisterArguments) -> int:
         return _write(opened, plan, "Write this?" if options.file is None else None, quiet=options.quiet)
 
 
+@dataclass(frozen=True, kw_only=True)
+class RemoveArguments(RegistryOptions):
+    """The arguments of `plugins remove`."""
+
+    aliases: Annotated[tuple[str, ...], Argument("ALIAS...", is_many=True)]
+    language: Annotated[str | None, VerbOption("Remove only the entries of this language.", "--language")]
+    yes: Annotated[bool, VerbOption("Do not ask for confirmation.", "-y --yes")]
+    quiet: Quiet
+
+
 @plugins.command(epilog=examples("logsegment plugins remove --registry plugins.json fast"))
-@registry_options
-@click.argument("aliases", metavar="ALIAS...", nargs=-1, required=True)
-@click.option("--language", help="Remove only the entries of this language.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
-@quiet_option
 @handle_exit
-def remove(registry: OpenRegistry, aliases: tuple[str, ...], language: str | None, yes: bool, quiet: bool) -> int:
+@bind_args(RemoveArguments)
+def remove(options: RemoveArguments) -> int:
     """Remove plugins, all or none. Batches that were compressed with them can no longer be read."""
-    if not yes and not (sys.stdin is not None and sys.stdin.isatty()):
+    if not options.yes and not (sys.stdin is not None and sys.stdin.isatty()):
         raise click.UsageError("standard input is not a terminal; pass --yes to remove without confirmation")
-    with registry.opened(quiet=quiet) as opened:
+    with options.named().opened(quiet=options.quiet) as opened:
         opened.ensure_there()
-        question = None if yes else f"{CANNOT_READ} Remove this?"
-        return _write(opened, lambda catalog: removal(catalog, aliases, language), question, quiet=quiet)
+        question = None if options.yes else f"{CANNOT_READ} Remove this?"
+        return _write(opened, lambda catalog: removal(catalog, options.aliases, options.language), question, quiet=options.quiet)
 
 
 def _not_installed(catalog: Catalog, allow: tuple[str, ...]) -> Iterator[Finding]:

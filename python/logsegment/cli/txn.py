@@ -6,36 +6,28 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from logsegment._core import Finding, LimitError, SegmentFile, UnsupportedError
 from logsegment._options import ReadOptions
 from logsegment._places import redacted_uri
-from logsegment.analysis.inputs import found_of
 from logsegment.analysis.transactions import placed_transactions
+from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, DamagedInput, handle_exit, words_of, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import ensure_segments, segments_of
 from logsegment.cli.messages import instant, say, show, show_json, with_iso_times
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import (
-    InstantType,
-    Reading,
-    bind_args,
-    ensure_iso_of_json,
-    examples,
-    header_reading_options,
-    iso_option,
-    json_option,
-    paths_argument,
-    replica_option,
-)
+from logsegment.cli.options import Iso, ReadingHeaders, bind_args, ensure_iso_of_json, examples
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_text import duration
-from logsegment.log.transactions import LONGEST_MS, Transaction
+from logsegment.cli.paths import ReplicaPaths
+from logsegment.cli.value_types import InstantType
+from logsegment.inputs.input_segment import found_of
+from logsegment.partition.transactions import LONGEST_MS, Transaction
 
 #: Damaged places of a partition that are listed.
 SHOWN = 100
@@ -52,17 +44,26 @@ class NowType(InstantType):
         return time.time_ns() // 1_000_000 if value == "wall" else super().convert(value, param, ctx)
 
 
-@dataclass(frozen=True)
-class TxnArguments:
+@dataclass(frozen=True, kw_only=True)
+class TxnArguments(ReplicaPaths):
     """The arguments of `txn`."""
 
-    paths: tuple[str, ...]
-    is_all: bool
-    longest_ms: int
-    now: int | None
-    reading: Reading
-    iso: bool
-    is_json: bool
+    is_all: Annotated[bool, VerbOption("List committed transactions too.", "--all")]
+    longest_ms: Annotated[int, VerbOption("Report transactions as hanging after DURATION.", "--hanging-after MS", kind=whole(0))] = (
+        LONGEST_MS
+    )
+    now: Annotated[
+        int | None,
+        VerbOption(
+            "Measure open transactions up to TIME, or `wall` for the current time.",
+            "--now TIME",
+            default="what the times of the partition show",
+            kind=NowType(),
+        ),
+    ]
+    reading: ReadingHeaders
+    iso: Iso
+    is_json: Annotated[bool, VerbOption("Print JSON lines.", "--json")]
 
 
 @click.command(
@@ -74,27 +75,6 @@ class TxnArguments:
         "logsegment txn --all --json /var/lib/kafka/data | jq .durationMs",
     ),
 )
-@paths_argument
-@replica_option
-@click.option("--all", "is_all", is_flag=True, help="List committed transactions too.")
-@click.option(
-    "--hanging-after",
-    "longest_ms",
-    type=whole(0),
-    default=LONGEST_MS,
-    show_default=True,
-    metavar="MS",
-    help="Report transactions as hanging after DURATION.",
-)
-@click.option(
-    "--now",
-    type=NowType(),
-    metavar="TIME",
-    help="Measure open transactions up to TIME, or `wall` for the current time (default: what the times of the partition show).",
-)
-@header_reading_options
-@iso_option
-@json_option("Print JSON lines.")
 @handle_exit
 @bind_args(TxnArguments)
 def txn(options: TxnArguments) -> int:
@@ -105,7 +85,7 @@ def txn(options: TxnArguments) -> int:
     Exit codes: 0 clean, 1 a hanging transaction or a damaged batch, 2 usage or unreadable input; other partitions are still reported.
     """
     ensure_iso_of_json(options.iso, options.is_json)
-    segments = segments_of(options.paths)
+    segments = segments_of(options)
     for segment in segments:
         if segment.file is None or not segment.is_regular:
             raise click.UsageError(f"txn reads its input twice; {segment.name} can be read only once")

@@ -23,7 +23,6 @@ from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import SNAPSHOT
 from logsegment._options import (
     EVERY_FORMAT,
-    Depth,
     EntryKeywords,
     Isolation,
     LogStartOffset,
@@ -36,13 +35,12 @@ from logsegment._options import (
     time_bounds,
 )
 from logsegment._places import absolute, directory_of
-from logsegment._report import Report
 from logsegment._storage import Keys, StorageOptions, all_reached, reached
 from logsegment._text import count, listed
 from logsegment._typed_values import planned
-from logsegment._validate import validate_segments
-from logsegment.log.reader import PartitionReader, arranged, committed_transactions
-from logsegment.log.segment import Entries, Segment, aborted_transactions
+from logsegment.log.entries import Entries
+from logsegment.log.segment import Segment, aborted_transactions
+from logsegment.partition.reader import PartitionReader, committed_transactions, order_by_offsets
 from logsegment.segment_files.discovery import Paths, Topics, found_in, is_noted
 from logsegment.segment_files.log_start import warn_of_log_starts, without_log_starts
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
@@ -113,6 +111,7 @@ class Log(Entries):
         number = partition_number(partition)
         places = FoundSegments.expanded(all_reached(path, storage_options))
         self.paths = [absolute(reached(place, None, decryption_keys, layout)) for place in places]
+        self._paths = self.paths
         options = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
         files, self.left_out = found_in(self.paths, selection=(topic, number), has_patterns=False, options=options)
         self._files, self._log_start_findings = FoundSegments(files).with_log_starts(options)
@@ -245,12 +244,6 @@ class Log(Entries):
         parts = [part for segment in segments for part in PartitionReader(segment, options).parts()]
         return batch_files([source for source, _ in parts], options, self._gaps(options))
 
-    def _validated(self, depth: Depth, options: ReadOptions) -> Report:
-        above = FoundSegments(self._files).log_directories([path for path in self.paths if Place(path).is_directory()])
-        report = validate_segments(arranged(self._files, reports=True), above, depth, options)
-        report.findings += [*self.left_out, *self._log_start_findings, *FoundSegments(self._files).deleted_records()]
-        return report
-
     def _planned(self, options: ReadOptions) -> ReadOptions:
         """Return the options with the schemas of keys and values."""
         return planned(options, [(file.topic, file.source()) for file in self._files])
@@ -264,7 +257,7 @@ class Log(Entries):
 
     def _ordered(self, options: ReadOptions, files: Sequence[SegmentFile] | None = None) -> list[list[SegmentLookup]]:
         """Return the segments of each partition in the order of the offsets that they hold; None for the segments of the log."""
-        files = arranged(self._files if files is None else files, reports=options.skips_damage)
+        files = order_by_offsets(self._files if files is None else files, reports=options.skips_damage)
         return [list(map(SegmentLookup, group)) for _, group in groupby(files, lambda file: os.path.dirname(file.path))]
 
     def _one_partition(self) -> list[Segment]:

@@ -16,7 +16,7 @@ from logsegment._places import absolute, redacted_uri
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import listed
 from logsegment.log.log import Log
-from logsegment.log.reader import PartitionReader
+from logsegment.partition.reader import PartitionReader
 from logsegment.polars.predicates import ANYTHING, Bounds, condition_of
 from logsegment.segment_files.discovery import Paths, Topics, is_noted
 

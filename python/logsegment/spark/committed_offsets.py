@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from logsegment._places import absolute
 from logsegment.analysis.committed_offsets import TOPIC
 from logsegment.analysis.committed_offsets import committed_offsets as read
-from logsegment.analysis.results import partitions_of
+from logsegment.inputs.sources import partitions_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -48,7 +48,7 @@ pub struct ConvertArguments {
 }
 
 impl ConvertArguments {
-    /// `logsegment._convert.ConvertOptions`, with the options of the read.
+    /// `logsegment._convert.result.ConvertOptions`, with the options of the read.
     fn of(entry: ReadOptions, options: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (to, compression): (Option<String>, Option<String>) = (option!(options, "to"), option!(options, "compression"));
         let target = to.as_deref().map(|name| record_format("to", name)).transpose()?;

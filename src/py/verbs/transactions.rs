@@ -82,7 +82,7 @@ impl EntrySource for RepeatableSource {
 /// records, bytes, first timestamp and duration (ms).
 type History = (&'static str, i64, i16, i64, i64, Option<i64>, u64, i64, u64, i64, i64);
 
-/// The transactions of a partition one by one; see `logsegment.log.transactions`.
+/// The transactions of a partition one by one; see `logsegment.partition.transactions`.
 #[pyclass(name = "TransactionHistory", module = "logsegment._core")]
 pub struct PyTransactionHistory(log::TransactionHistory);
 

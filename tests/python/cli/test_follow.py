@@ -17,7 +17,7 @@ from counted_bytes import bytes_read, counting
 from growing import GrowingLog
 from logsegment._decode import decoded
 from logsegment._options import ReadOptions
-from logsegment.log.follow import Follower, Piece
+from logsegment.partition.follow import Follower, Piece
 from logsegment.segment_files.discovery import find_segments
 
 #: Longer than any look takes on a machine that is busy; nothing waits for it when all is well.

@@ -15,7 +15,7 @@ import pytest
 import corpus
 import logsegment as ls
 from cli_process import run
-from logsegment.log.transactions import transactions_of
+from logsegment.partition.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
 
 DATA = corpus.CORPUS / "modern-4.1.0" / "data"

@@ -13,6 +13,7 @@ import corpus
 import hostile
 import logsegment as ls
 from cli_process import CODEC, CODEC_FILE, DAMAGED, MODERN, TORN, run
+from every import every
 from logsegment.cli.plugin_registries import ABSENT
 
 #: Readable, but a timestamp is below -1.
@@ -98,7 +99,7 @@ def test_json_lines_are_the_findings_of_validate_for_every_hostile_case():
         assert {name: summary[f"{name}s"] for name in report.counts} == report.counts
 
 
-@pytest.mark.parametrize("case", HOSTILE, ids=str)
+@every("case", HOSTILE)
 def test_what_is_safe_is_what_decode_gives_when_it_skips(case: hostile.HostileCase):
     """And what is lost adds up with it to the file."""
     report = ls.validate(ls.FileSource(str(case.path)), **case.options)

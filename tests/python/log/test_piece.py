@@ -9,7 +9,7 @@ import pytest
 import logsegment as ls
 from logsegment._core import PartitionPiece, SegmentLookup, decode_files
 from logsegment._options import ReadOptions
-from logsegment.log.reader import PartitionReader
+from logsegment.partition.reader import PartitionReader
 from logsegment.segment_files.discovery import find_segments
 from made_logs import make_partition
 

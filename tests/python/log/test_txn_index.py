@@ -14,7 +14,7 @@ import corpus
 import logsegment as ls
 import made_logs
 from logsegment._options import ReadOptions
-from logsegment.log.reader import committed_transactions
+from logsegment.partition.reader import committed_transactions
 from logsegment.segment_files.discovery import find_segments
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"

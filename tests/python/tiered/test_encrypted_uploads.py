@@ -17,7 +17,7 @@ import tiered_corpus as tiered
 from cli_process import Done, run
 from logsegment._core import SegmentKeyError
 from logsegment.cli.app import program
-from logsegment.log.transactions import transactions_of
+from logsegment.partition.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
 from tiered_leaders import two_leaders, upload
 

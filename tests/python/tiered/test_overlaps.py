@@ -17,7 +17,7 @@ import object_store
 import tiered_corpus as tiered
 from cli_process import run
 from logsegment._core import ManifestError
-from logsegment.log.transactions import transactions_of
+from logsegment.partition.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
 from tiered_leaders import resegmented, upload, whole_bytes
 

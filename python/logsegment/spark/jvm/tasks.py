@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 
 from logsegment._core import FileSource, Finding, Limits, SegmentFile, Transactions, ValueSchemas
 from logsegment._options import LIMIT_NAMES, is_of_keys, is_of_values
-from logsegment.log.reader import Part
+from logsegment.partition.reader import Part
 from logsegment.spark.options.plugins import ABSENT
 from logsegment.spark.options.read import MODES
 from logsegment.spark.read.damage import SKIPPING

@@ -14,7 +14,7 @@ from logsegment._decode import other_topics
 from logsegment._options import INTERNAL, PartitionOptions
 from logsegment._places import absolute, directory_of
 from logsegment._text import listed
-from logsegment.log.reader import arranged
+from logsegment.partition.reader import order_by_offsets
 from logsegment.segment_files.discovery import ONE_REPLICA, WORK, found_in, is_gap, is_taken, replica_text
 
 #: The options; at most one may be given.
@@ -151,7 +151,7 @@ def discover(
         paths: paths, `file:` URIs and patterns, as a user gave them; a file of two of them is found once.
         selection: which topic-partitions; None for all.
         partition: which directory is read of a partition that is in several; None for all of them.
-        reports: as in `logsegment.log.reader.arranged`.
+        reports: as in `logsegment.partition.reader.order_by_offsets`.
         requires_topics: raise if a named topic is missing.
 
     Raises:
@@ -170,7 +170,7 @@ def discover(
     logs = {name: segments for name, segments in logs.items() if selection.has(name)}
     if partition is not None:
         logs = _of_one_replica(logs, partition)
-    logs = {name: arranged(segments, reports=reports) for name, segments in logs.items()}
+    logs = {name: order_by_offsets(segments, reports=reports) for name, segments in logs.items()}
     chosen = [segment for segments in logs.values() for segment in segments]
     return Discovered(logs, FoundSegments(chosen, findings).findings_among(found if selection.is_all else None))
 

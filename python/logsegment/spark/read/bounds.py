@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from logsegment._core import SegmentFile, SegmentLookup
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
-from logsegment.log.reader import PartitionReader
+from logsegment.partition.reader import PartitionReader
 from logsegment.spark.options.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
 from logsegment.spark.options.read import BatchOptions
 from logsegment.spark.options.topics import TopicPartition

@@ -36,7 +36,7 @@ from logsegment._errors import without_file
 from logsegment._options import EVERY_FORMAT, milliseconds
 from logsegment._places import redacted_uri
 from logsegment._storage import with_own_key
-from logsegment.log.reader import Part, PartitionReader
+from logsegment.partition.reader import Part, PartitionReader
 from logsegment.segment_files.discovery import is_gap
 from logsegment.segment_files.log_start import warn_of_log_starts
 from logsegment.spark.options.read import BatchOptions

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from logsegment._core import PartitionPiece, RecordBatchError, SegmentFile
-from logsegment.log.reader import PartitionReader
+from logsegment.partition.reader import PartitionReader
 from logsegment.segment_files.discovery import size_of
 from logsegment.spark.options.offsets import Offsets
 from logsegment.spark.options.read import StreamOptions

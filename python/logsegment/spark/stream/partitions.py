@@ -14,8 +14,8 @@ from typing import TypeAlias, TypeVar
 
 from logsegment._core import ChangedError, FoundSegments, Place, RecordBatchError, SegmentFile
 from logsegment._places import is_stored
-from logsegment.log.log_end import GrowingLog
-from logsegment.log.reader import arranged
+from logsegment.partition.log_end import GrowingLog
+from logsegment.partition.reader import order_by_offsets
 from logsegment.segment_files.discovery import is_taken
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import Discovered, TopicPartition
@@ -151,7 +151,7 @@ def _high_watermarks(logs: Logs) -> dict[TopicPartition, _Mark | None]:
 
 
 def settled_segments(segment: SegmentFile, *, reports: bool = False) -> list[SegmentFile]:
-    """Return the segments of the directory of `segment`, as `logsegment.log.reader.arranged` does, once no cleaner is changing them.
+    """Return the segments of the directory of `segment`, in the order of `order_by_offsets`, once no cleaner is changing them.
 
     A cleaner removes segments under their names and puts others in their place, in steps. A listing in between would miss records. In a
     store nothing is renamed, and one listing is enough.
@@ -159,7 +159,7 @@ def settled_segments(segment: SegmentFile, *, reports: bool = False) -> list[Seg
     Raises:
         OSError: if the directory cannot be listed.
     """
-    return arranged(segment.siblings() if is_stored(segment.path) else _settled(segment), reports=reports)
+    return order_by_offsets(segment.siblings() if is_stored(segment.path) else _settled(segment), reports=reports)
 
 
 def version_of(segment: SegmentFile) -> object:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from logsegment._core import FileSource, Place, RecordBatchError, RecordStream, SegmentFile, Transactions
 from logsegment._decode import decoded
 from logsegment._places import redacted_uri
-from logsegment.log.reader import PartitionReader, committed_transactions, lower_bounded
+from logsegment.partition.reader import PartitionReader, committed_transactions, lower_bounded
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.read.bounds import base_of
 from logsegment.spark.read.damage import CorruptColumn, Share, failed, reported_by

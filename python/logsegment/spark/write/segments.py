@@ -12,7 +12,7 @@ from logsegment._core import RecordBatchError, SegmentFile, SegmentLookup, place
 from logsegment._errors import in_file
 from logsegment._log_paths import is_of_0_7
 from logsegment._places import is_stored, redacted_uri
-from logsegment.log.reader import ensure_named
+from logsegment.partition.reader import ensure_named
 from logsegment.segment_files.discovery import find_segments
 from logsegment.spark.write.options import WriteOptions
 

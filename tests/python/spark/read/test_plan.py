@@ -15,7 +15,7 @@ import corpus
 import logsegment as ls
 from corpus import CONSUMED_COLUMNS, Partition, rows_of
 from logsegment._options import ReadOptions
-from logsegment.log.reader import Part
+from logsegment.partition.reader import Part
 from logsegment.spark import LogSegmentSource, record_schema
 from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit
 from logsegment.spark.options.plugins import ABSENT

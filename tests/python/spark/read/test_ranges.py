@@ -22,7 +22,7 @@ from pyspark.sql import datasource as filters_of_spark
 import corpus
 import logsegment as ls
 from logsegment._core import decode_files
-from logsegment.log.reader import Part
+from logsegment.partition.reader import Part
 from logsegment.spark import LogSegmentSource, record_schema
 from logsegment.spark.read.plan import SegmentTask
 from made_logs import START, Made, index, make_partition

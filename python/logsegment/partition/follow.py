@@ -9,7 +9,7 @@ from logsegment._core import Follower as CoreFollower
 from logsegment._core import SegmentFile, SegmentKeyError
 from logsegment._options import ReadOptions
 from logsegment._validate import error_of
-from logsegment.log.reader import Part
+from logsegment.partition.reader import Part
 
 
 class Piece(NamedTuple):

@@ -17,11 +17,12 @@ from logsegment._core import FileSource, FoundSegments, SegmentFile, SegmentKeyE
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment._places import directory_of, is_stored, redacted_uri
-from logsegment.log.reader import PartitionReader, arranged, with_neighbour_bounds
+from logsegment.partition.reader import PartitionReader, order_by_offsets, with_neighbour_bounds
 from logsegment.segment_files.discovery import size_of
 
-#: The path of a stream.
+#: The path of a stream, and its name in texts.
 STREAM = "-"
+STREAM_NAME = "(stdin)"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class InputSegment:
         is_regular: can be read by position and more than once.
         size: bytes, when it is regular.
         given: topic and partition of a stream.
+        has_sidecars: the files next to it are read too, although it was not found in a directory: it is of an opened log.
         stream: a binary file object that is read front to back, such as standard input.
     """
 
@@ -43,11 +45,12 @@ class InputSegment:
     size: int = 0
     given: tuple[str | None, int | None] = (None, None)
     stream: Any = None
+    has_sidecars: bool = False
 
     @property
     def name(self) -> str:
         """The path as text that can be printed and put into JSON; without the secrets of a URI."""
-        return "(stdin)" if self.path == STREAM else redacted_uri(self.path)
+        return STREAM_NAME if self.path == STREAM else redacted_uri(self.path)
 
     @property
     def is_of_0_7(self) -> bool:
@@ -108,7 +111,7 @@ def in_range(segments: Sequence[InputSegment], start: int | None, end: int | Non
             ]
             continue
         by_path = {segment.path: segment for segment in inputs}
-        files = arranged([segment.file for segment in inputs if segment.file is not None], reports=True)
+        files = order_by_offsets([segment.file for segment in inputs if segment.file is not None], reports=True)
         wanted = PartitionReader.of(files, ReadOptions(start_offset=start, end_offset=end)).wanted()
         found += [replace(by_path[lookup.path], file=lookup.file) for lookup, _ in wanted]
     return found

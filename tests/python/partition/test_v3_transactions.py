@@ -11,7 +11,7 @@ import corpus
 import logsegment as ls
 from building import ABORTED, TRANSACTIONS
 from cli_process import run
-from logsegment.log.transactions import transactions_of
+from logsegment.partition.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
 
 V3 = ls.convert(TRANSACTIONS, to="v3").data

@@ -11,7 +11,7 @@ import pytest
 import logsegment as ls
 from logsegment._core import SegmentLookup, decode_files
 from logsegment._options import ReadOptions
-from logsegment.log.reader import PartitionReader, arranged
+from logsegment.partition.reader import PartitionReader, order_by_offsets
 from logsegment.plugins import Entry, MemoryRegistry
 from logsegment.segment_files.discovery import find_segments
 from made_logs import START, make_partition
@@ -141,7 +141,7 @@ def make_damaged(root: Path, damage: Damage, is_indexed: bool, **options: Any) -
 
 
 def reader_of(directory: Path, options: ReadOptions, times: tuple[int | None, int | None] = (None, None)) -> PartitionReader:
-    segments = [SegmentLookup(file) for file in arranged(find_segments(directory), reports=options.skips_damage)]
+    segments = [SegmentLookup(file) for file in order_by_offsets(find_segments(directory), reports=options.skips_damage)]
     return PartitionReader.plan(segments, options, times)
 
 

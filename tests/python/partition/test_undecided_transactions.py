@@ -16,7 +16,7 @@ import tiered_corpus as tiered
 from cli_process import run
 from damaged_marker import ABORTED, BORDERS, CERTAIN, COMMITTED, DAMAGE, GONE, LOST, OPEN_THERE, A, B, Written, case, entries, flip, written
 from logsegment._core import Place
-from logsegment.log.transactions import transactions_of
+from logsegment.partition.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
 
 

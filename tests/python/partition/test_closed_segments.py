@@ -25,8 +25,8 @@ from cli_process import TORN, run
 from damage import EXAMPLES
 from logsegment._core import SegmentFile, decode_files, rebuild_indexes
 from logsegment._options import ReadOptions
-from logsegment.log.follow import Follower
-from logsegment.log.reader import lower_bounded
+from logsegment.partition.follow import Follower
+from logsegment.partition.reader import lower_bounded
 from logsegment.segment_files.discovery import find_segments
 
 FLIP = corpus.TESTS / "finds/closed-segment-cut/flip-0"

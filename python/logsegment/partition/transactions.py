@@ -13,7 +13,7 @@ from logsegment._options import ReadOptions, Timestamp, milliseconds
 from logsegment._places import redacted_uri
 from logsegment._report import is_damage
 from logsegment._text import camel_case
-from logsegment.log.reader import arranged
+from logsegment.partition.reader import order_by_offsets
 
 State = Literal["committed", "aborted", "open", "hanging", "unknown"]
 #: Called with a file and a finding of damage in it.
@@ -99,7 +99,7 @@ def transactions_of(
 
     Example:
         >>> from logsegment.segment_files.discovery import find_segments
-        >>> from logsegment.log.transactions import transactions_of
+        >>> from logsegment.partition.transactions import transactions_of
         >>> sum(transaction.state == "aborted" for transaction in transactions_of(find_segments("payments-0")))
         11
 
@@ -110,7 +110,7 @@ def transactions_of(
     options = replace(options or ReadOptions(), on_error="skip")
     report = _ignore if on_damage is None else on_damage
     before: int | None = None
-    files = arranged(files, reports=True)
+    files = order_by_offsets(files, reports=True)
     for file in files:
         if file.finding is not None:
             report(file, file.finding)

@@ -9,7 +9,7 @@ from counted_bytes import bytes_read, counting
 from growing import GrowingLog as Written
 from logsegment._core import LogEnd, SegmentFile
 from logsegment._options import OnError, ReadOptions
-from logsegment.log.log_end import GrowingLog
+from logsegment.partition.log_end import GrowingLog
 from logsegment.segment_files.discovery import find_segments
 
 
