@@ -65,7 +65,7 @@ def root_imports() -> Iterator[str]:
     """Yield the imports of the root of the package from inside."""
     for path, tree in modules():
         for node in ast.walk(tree):
-            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
             is_from = isinstance(node, ast.ImportFrom) and node.module == PACKAGE.name
             if (is_from or PACKAGE.name in names) and path != PACKAGE / "__init__.py":
                 yield f"{path.relative_to(ROOT)}:{node.lineno}: imports the root of the package; import from the module"
@@ -88,7 +88,7 @@ def long_signatures() -> Iterator[str]:
     for path, tree in modules():
         for function, owner in functions(tree):
             arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-            count = len([one for one in arguments if one.arg not in ("self", "cls")])
+            count = len([argument for argument in arguments if argument.arg not in ("self", "cls")])
             name = owner or function.name
             is_private = function.name.startswith("_") and function.name != "__init__"
             is_public = name in public and not is_private and "cli" not in path.relative_to(PACKAGE).parts
@@ -101,8 +101,8 @@ def functions(tree: ast.Module) -> Iterator[tuple[Function, str | None]]:
     """Yield the functions of a module, each with the name of its class."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
-            yield from ((one, node.name) for one in node.body if isinstance(one, Function))
-    inside = {id(one) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for one in node.body}
+            yield from ((statement, node.name) for statement in node.body if isinstance(statement, Function))
+    inside = {id(statement) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for statement in node.body}
     yield from ((node, None) for node in ast.walk(tree) if isinstance(node, Function) and id(node) not in inside)
 
 
@@ -111,7 +111,7 @@ def public_names() -> set[str]:
     found: set[str] = set()
     for name in PUBLIC:
         for node in ast.parse((PACKAGE / name).read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and one.id == "__all__" for one in node.targets):
+            if isinstance(node, ast.Assign) and any(isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets):
                 found |= set(ast.literal_eval(node.value))
     return found
 

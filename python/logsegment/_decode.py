@@ -40,7 +40,7 @@ from logsegment._options import (
     ensure_offsets,
     partition_number,
 )
-from logsegment._places import shown
+from logsegment._places import redacted_uri
 from logsegment._storage import StorageOptions, reached_source
 from logsegment._text import listed
 from logsegment._typed_values import planned
@@ -339,7 +339,7 @@ def ensure_topic_names(options: ReadOptions, segments: Iterable[SegmentFile]) ->
     unknown = next((segment for segment in segments if segment.topic is None), None)
     if options.values == "internal" and unknown is not None and not options.control:
         hint = "pass topic= to logsegment.decode"
-        raise ValueError(f"values: unknown internal topic of {shown(unknown.path)}; {hint}")
+        raise ValueError(f"values: unknown internal topic of {redacted_uri(unknown.path)}; {hint}")
 
 
 def warn_of_other_topics(options: ReadOptions, topics: Iterable[str | None], *, stacklevel: int = 3) -> None:

@@ -21,13 +21,13 @@ class StoreUri(str):
     __slots__ = ()
 
     def __str__(self) -> str:
-        return Place.shown(self)
+        return Place.redacted_uri(self)
 
     def __repr__(self) -> str:
-        return repr(Place.shown(self))
+        return repr(Place.redacted_uri(self))
 
     def __format__(self, spec: str) -> str:
-        return format(Place.shown(self), spec)
+        return format(Place.redacted_uri(self), spec)
 
 
 class IoStats(dict[str, int]):

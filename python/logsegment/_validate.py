@@ -27,7 +27,7 @@ from logsegment._log_paths import is_of_0_7
 from logsegment._options import Depth, EntryKeywords, ReadOptions
 from logsegment._places import is_tiered
 from logsegment._report import TORN, Report, is_damage, is_experimental
-from logsegment._survey import SWALLOWED, UNFINISHED, Survey, Totals, survey, surveyed_source
+from logsegment._survey import SWALLOWED, UNFINISHED, DamageSummary, Totals, survey, surveyed_source
 from logsegment.tiered.listing import with_lost_indexes
 
 #: Rules of an upload in tiered storage. They compare batches with the manifest and with each other; a single batch cannot break them.
@@ -77,7 +77,7 @@ def surveyed(
     return Report(findings, stats, [found], has_checksums=has_checksums, path=path)
 
 
-def _surveyed(source: Any, how: tuple[Depth, ReadOptions], report: Report, totals: Totals | None) -> Survey:
+def _surveyed(source: Any, how: tuple[Depth, ReadOptions], report: Report, totals: Totals | None) -> DamageSummary:
     """Return the ranges of a source.
 
     Args:
@@ -96,7 +96,7 @@ def _surveyed(source: Any, how: tuple[Depth, ReadOptions], report: Report, total
 
 
 @dataclass(frozen=True, kw_only=True)
-class Surroundings:
+class SegmentContext:
     """Context of a segment for its validation.
 
     Attributes:
@@ -110,7 +110,7 @@ class Surroundings:
     reports_shared: bool = True
 
 
-def validate_segment(file: SegmentFile, depth: Depth, options: ReadOptions, around: Surroundings) -> Report:
+def validate_segment(file: SegmentFile, depth: Depth, options: ReadOptions, around: SegmentContext) -> Report:
     """Validate a segment and the sidecar files next to it.
 
     Args:

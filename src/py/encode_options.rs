@@ -7,7 +7,7 @@ use crate::codec::{Compression, Plugins};
 use crate::encode::{BatchSettings, RecordWriter};
 use crate::model::{Producer, TimestampType};
 use crate::py::errors;
-use crate::py::options::{checksum_form, option, options, positive, record_format, timestamp_type};
+use crate::py::option_values::{checksum_form, option, options, positive, record_format, timestamp_type};
 use crate::py::plugins;
 use crate::py::writer_pool;
 

@@ -28,10 +28,10 @@ def entry(plugin_id: int, alias: str, class_name: str) -> Entry:
 def registry(tmp_path: Path) -> FileRegistry:
     """`deflate` has id 0, `same` id 1; only Java knows `java-only` (id 2), only Python `python-only` (id 3)."""
     registry = FileRegistry(tmp_path / "plugins.json", allow=["plugin_codecs"])
-    classes = {alias: {"java": f"org.example.{alias}", "python": f"plugin_codecs:{one.__name__}"} for alias, one in CODE.items()}
+    classes = {alias: {"java": f"org.example.{alias}", "python": f"plugin_codecs:{item.__name__}"} for alias, item in CODE.items()}
     registry.register([Plugin(alias, names, "v1.0") for alias, names in classes.items()])
     alone = [("java", entry(2, "java-only", "org.example.Alone")), ("python", entry(3, "python-only", "plugin_codecs:Deflate"))]
-    registry.change(lambda catalog: [Change(language, one.alias, one) for language, one in alone])
+    registry.change(lambda catalog: [Change(language, plugin.alias, plugin) for language, plugin in alone])
     return registry
 
 

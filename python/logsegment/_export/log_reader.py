@@ -15,9 +15,9 @@ from logsegment._core import (
     SegmentFile,
     SegmentLookup,
     Transactions,
-    arranged,
     committed_transactions,
     decode_files,
+    order_by_offsets,
 )
 from logsegment._decode import with_findings
 from logsegment._export.gaps import LostPlaces, RowCheck, is_cleaned, rows_within
@@ -102,7 +102,7 @@ class MissingRecords:
         self._source = source
         self._read = replace(read, topic=topic, partition=number)
         self._bounds = bounds
-        self._segments = [SegmentLookup(file) for file in arranged(source.files, reports=read.skips_damage)]
+        self._segments = [SegmentLookup(file) for file in order_by_offsets(source.files, reports=read.skips_damage)]
         self._damaged_end: list[LostOffsets] = []
         self.end = self._log_end()
         self.io_stats: dict[str, int] = {}
@@ -285,7 +285,7 @@ class _SegmentRows:
 
 def _segment_start(segment: SegmentLookup) -> int | None:
     """Return the first offset that a segment may have, by its batches if they contradict its name."""
-    held = segment.file.held
+    held = segment.file.actual_offsets
     return segment.file.base_offset if held is None else held[0]
 
 

@@ -231,7 +231,7 @@ class ReadOptions(EntryOptions):
         if self.values != "raw" or self.key_values != "raw":
             columns = with_values(COLUMNS if columns is None else columns, self.values, self.key_values)
         object.__setattr__(self, "key", _keys(self.key))
-        dictionaries = None if self.zstd_dictionaries is None else tuple(bytes(one) for one in self.zstd_dictionaries)
+        dictionaries = None if self.zstd_dictionaries is None else tuple(bytes(dictionary) for dictionary in self.zstd_dictionaries)
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "zstd_dictionaries", dictionaries)
 
@@ -354,7 +354,7 @@ def _keys(given: str | bytes | Sequence[str | bytes] | None) -> tuple[bytes, ...
     if given is None:
         return None
     keys = [given] if isinstance(given, str | bytes) else given
-    return tuple(one.encode("utf-8", "surrogateescape") if isinstance(one, str) else bytes(one) for one in keys)
+    return tuple(key.encode("utf-8", "surrogateescape") if isinstance(key, str) else bytes(key) for key in keys)
 
 
 def _most(*bounds: int | None) -> int | None:

@@ -27,7 +27,7 @@ from logsegment._core import rewrite as core_rewrite
 from logsegment._log_paths import snapshot_offset
 from logsegment._options import CompressionName, ReadOptions
 from logsegment._output import write_file
-from logsegment._places import absolute, is_tiered, join_path, shown
+from logsegment._places import absolute, is_tiered, join_path, redacted_uri
 from logsegment._rewrite.account import RewrittenFile
 from logsegment._rewrite.predicate import Predicate
 from logsegment._rewrite.selection import CoreSelection
@@ -70,8 +70,8 @@ class RewriteOptions:
             RecordBatchError, OSError: if the file cannot be decoded.
         """
         given = {name: getattr(self, name) for name in ("keep", "drop", "tombstone", "mask")}
-        predicates = {name: one for name, one in given.items() if isinstance(one, Predicate)}
-        found: dict[str, Any] = {name: CoreSelection(places=one.places(source, read)) for name, one in predicates.items()}
+        predicates = {name: predicate for name, predicate in given.items() if isinstance(predicate, Predicate)}
+        found: dict[str, Any] = {name: CoreSelection(places=predicate.places(source, read)) for name, predicate in predicates.items()}
         return replace(self, **found) if found else self
 
 
@@ -229,7 +229,7 @@ def rewrite_partition(files: Sequence[SegmentFile], work: RewriteWork, target: P
         work.begun(file)
         place = None if output is None else os.path.join(output, name, file_name(file))
         path = None if directory is None else directory / file_name(file)
-        account = _written(work, source, end, path, (shown(file.path), place))
+        account = _written(work, source, end, path, (redacted_uri(file.path), place))
         is_last = number == len(files) - 1
         if log_start is not None and _is_deleted(account, log_start):
             account, path = _named_end(account, path, log_start) if is_last and not kept else (_without_output(account, path), None)

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
 from logsegment._core import FileSource, PartitionEnd, SegmentFile, ensure_log_segment
 from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._output import PATHS, ensure_apart, output_directory, staged_output
-from logsegment._places import is_stored, placed, shown
+from logsegment._places import is_stored, redacted_uri, to_internal_uri
 from logsegment._rewrite.account import Rewrite, RewrittenFile
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, rewrite_partitions, snapshot_before, sources_of
 from logsegment._rewrite.selection import Keys, Selection, core_selection
@@ -107,7 +107,7 @@ def rewrite(
         >>> import logsegment as ls
         >>> source = ls.FileSource("00000000000000000000.log")
         >>> done = ls.rewrite(source, drop=["user-17", b"user-18"])
-        >>> [one.action for one in done.files[0].ranges][:1], done.files[0].is_unchanged
+        >>> [byte_range.action for byte_range in done.files[0].ranges][:1], done.files[0].is_unchanged
         (['copied'], False)
         >>> import pyarrow.compute as pc
         >>> large = pc.binary_length(pc.field("value")) > 60
@@ -158,7 +158,7 @@ def observed_work(work: RewriteWork, observer: Observer | None) -> RewriteWork:
         return work
     return replace(
         work,
-        begun=lambda file: observer.begin(shown(file.path), size_of(file)),
+        begun=lambda file: observer.begin(redacted_uri(file.path), size_of(file)),
         done=lambda account: observer.done(account.source or STREAM_NAME, account),
     )
 
@@ -187,9 +187,9 @@ def _file(source: Any, out: Any, work: RewriteWork, *, overwrite: bool) -> Rewri
         file = SegmentFile.at(source.path if isinstance(source, FileSource) else source)
         ensure_log_segment(file.path)
         work.begun(file)
-        (source,), before, name = sources_of([file]), snapshot_before(file), shown(file.path)
+        (source,), before, name = sources_of([file]), snapshot_before(file), redacted_uri(file.path)
     elif isinstance(source, FileSource):
-        name = shown(os.fspath(source.path))
+        name = redacted_uri(os.fspath(source.path))
     ensure_apart(source, out=out)
     end = PartitionEnd([source], work.read, before)
     place = os.fspath(out) if isinstance(out, PATHS) else None
@@ -232,7 +232,7 @@ def ensure_outside(out: str, source: str | os.PathLike[str]) -> None:
     Raises:
         ValueError: if it would.
     """
-    place = placed(source)
+    place = to_internal_uri(source)
     if is_stored(place):
         return
     inside, outside = os.path.realpath(out), os.path.realpath(place)

@@ -24,7 +24,7 @@ from logsegment._core import (
 from logsegment._core import decode as core_decode
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions, Timestamp, ensure_offsets, milliseconds
 from logsegment._output import NamedFile, OutputFile, new_file, output_directory
-from logsegment._places import absolute, shown
+from logsegment._places import absolute, redacted_uri
 from logsegment._rewrite.arrangement import Arrangement, SegmentPart
 from logsegment._rewrite.partitions import cut_batch, snapshot_before, sources_of, write_sidecars
 from logsegment._rewrite.rewrite import new_directory
@@ -134,7 +134,7 @@ def split(
         options=PartitionOptions(log_start_offset=log_start_offset, replica=replica),
         observer=observer,
     )
-    return _arranged(inputs, out, (ReadOptions.of(EntryKeywords, options), observer), (cut_of_partition, True))
+    return _cut_and_join(inputs, out, (ReadOptions.of(EntryKeywords, options), observer), (cut_of_partition, True))
 
 
 def join(
@@ -194,7 +194,7 @@ def join(
         observer=observer,
     )
     if len(several) == 1 and inputs.is_directory:
-        return _arranged(inputs, out, (read, observer), (lambda: lambda header, held: held + header.size > MOST, False))
+        return _cut_and_join(inputs, out, (read, observer), (lambda: lambda header, held: held + header.size > MOST, False))
     findings = inputs.observed(observer)
     files = sorted(without_log_starts(_files_of(inputs)), key=lambda file: file.base_offset or 0)
     place = os.fspath(out)
@@ -243,7 +243,7 @@ class _Writer:
         for header in headers:
             base = first_offset_of(header, self._last)
             if base <= self._last:
-                raise ValueError(f"{shown(file.path)}: offset {base} follows offset {self._last}; the segments overlap")
+                raise ValueError(f"{redacted_uri(file.path)}: offset {base} follows offset {self._last}; the segments overlap")
             is_far = bool(self.made) and header.last_offset - self.made[-1] > MOST
             if self._file is None or begins or is_far or self.is_cut(header, self._held):
                 self._copy(raw, file, (start, at - start), (first, last, entries))
@@ -262,7 +262,7 @@ class _Writer:
             # From the last batch on: its offsets show that none is missing before the next segment.
             ensure_undamaged(file.path, file.source(last_batch), self.read)
             self._leave_out(raw, file, (at, size - at), (None, None, 0))
-        self.input_digests[shown(file.path)] = self._input_hash.hexdigest()
+        self.input_digests[redacted_uri(file.path)] = self._input_hash.hexdigest()
 
     def close(self) -> None:
         """End the open segment."""
@@ -317,7 +317,7 @@ class _Writer:
     def _leave_out(self, raw: Any, file: SegmentFile, place: tuple[int, int], batches: tuple[int | None, int | None, int]) -> None:
         """Account for bytes that are not written."""
         (position, length), (first, last, entries) = place, batches
-        self.parts.append(SegmentPart(shown(file.path), position, length, None, 0, first, last, entries))
+        self.parts.append(SegmentPart(redacted_uri(file.path), position, length, None, 0, first, last, entries))
         for data in _pieces(raw, position, position + length):
             self._input_hash.update(data)
 
@@ -331,7 +331,7 @@ class _Writer:
         self._hash.update(data)
         for piece in _pieces(raw, header.position, end):
             self._input_hash.update(piece)
-        path, place = self.path_of(self.made[-1]), (shown(file.path), header.position, header.size)
+        path, place = self.path_of(self.made[-1]), (redacted_uri(file.path), header.position, header.size)
         first = log_start if below or header.base_offset is None else header.base_offset
         self.parts.append(SegmentPart(*place, path, output_position, first, header.last_offset, 1, len(data) if below else None))
         self.below += below
@@ -356,7 +356,7 @@ class _Writer:
             self._hash.update(data)
             self._input_hash.update(data)
         path = self.path_of(self.made[-1])
-        self.parts.append(SegmentPart(shown(file.path), position, length, path, output_position, first, last, entries))
+        self.parts.append(SegmentPart(redacted_uri(file.path), position, length, path, output_position, first, last, entries))
 
 
 def _pieces(raw: Any, start: int, end: int) -> Iterator[bytes | bytearray]:
@@ -397,7 +397,9 @@ def _files_of(inputs: Inputs) -> list[SegmentFile]:
     return inputs.files
 
 
-def _arranged(inputs: Inputs, out: Any, how: tuple[ReadOptions, Observer | None], cutting: tuple[Callable[[], Cut], bool]) -> Arrangement:
+def _cut_and_join(
+    inputs: Inputs, out: Any, how: tuple[ReadOptions, Observer | None], cutting: tuple[Callable[[], Cut], bool]
+) -> Arrangement:
     """Write the partitions of a source to a new directory.
 
     Args:

@@ -33,7 +33,7 @@ class OutputPlace:
 
 
 @dataclass(frozen=True)
-class Extent:
+class OffsetRange:
     """The offsets of a segment, by the headers of most of its batches.
 
     Attributes:
@@ -78,7 +78,7 @@ def output_places(files: Sequence[SegmentFile], read: ReadOptions) -> Iterator[O
         yield from proven if has_more else named
 
 
-def proven_places(names: Sequence[int], extents: Sequence[Extent | None]) -> list[OutputPlace]:
+def proven_places(names: Sequence[int], extents: Sequence[OffsetRange | None]) -> list[OutputPlace]:
     """Return the places of the segments of a partition, by their offsets.
 
     Args:
@@ -135,13 +135,13 @@ def _kept(files: Sequence[SegmentFile], places: Sequence[OutputPlace], read: Rea
     return kept
 
 
-def _without_overlaps(known: dict[int, Extent], names: Sequence[int]) -> dict[int, Extent]:
+def _without_overlaps(known: dict[int, OffsetRange], names: Sequence[int]) -> dict[int, OffsetRange]:
     """Return disjoint extents, in the order of the offsets.
 
     Two segments that overlap meet at the name of the second one, if it is in the overlap. A segment is left out only if all its offsets are
     in another segment. Of two equal segments, the segment with the right name stays.
     """
-    kept: dict[int, Extent] = {}
+    kept: dict[int, OffsetRange] = {}
     for number in sorted(known, key=lambda number: (known[number].first, -known[number].last, names[number] != known[number].first)):
         after = known[number]
         if kept:
@@ -166,7 +166,7 @@ def _name_between(names: Sequence[int], last: int, first: int) -> int:
     return max((name for name in names if last < name <= first), default=first)
 
 
-def _extent(file: SegmentFile, read: ReadOptions) -> Extent | None:
+def _extent(file: SegmentFile, read: ReadOptions) -> OffsetRange | None:
     """Return the offsets of a segment, by the headers of its batches: of those that follow each other where most do."""
     every: tuple[int, int] | None = None
     adjacent: tuple[int, int] | None = None
@@ -182,8 +182,8 @@ def _extent(file: SegmentFile, read: ReadOptions) -> Extent | None:
         every = _span(every, batch)
         total, before = total + 1, batch
     if adjacent is not None and 2 * pairs >= total - 1:
-        return Extent(*adjacent, is_proven=True)
-    return Extent(*every, is_proven=False) if every is not None and is_increasing else None
+        return OffsetRange(*adjacent, is_proven=True)
+    return OffsetRange(*every, is_proven=False) if every is not None and is_increasing else None
 
 
 def _span(*ranges: tuple[int, int] | None) -> tuple[int, int]:

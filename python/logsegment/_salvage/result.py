@@ -62,7 +62,8 @@ class Salvage:
         doubtful: number of valid entries with misplaced offsets, which are aside; with `order="offset"` only.
         undecodable: findings of kept entries whose records cannot be read, at most 100,000: the checksum matches, so their writer made them
             wrong.
-        unopened: number of kept entries that cannot be opened here: their plugin or their dictionary is missing, or a limit is too low.
+        undecompressed: number of kept entries that cannot be opened here: their plugin or their dictionary is missing, or a limit is
+            too low.
         moved: number of entries of swapped blocks that were sorted in; with `order="offset"` only. `kept` has their ranges.
         is_listed: `kept` and `lost` list every range. After 262,144 ranges of a kind no more are listed; the sums stay correct.
         path: the name of the input; None for a source without a name.
@@ -83,7 +84,7 @@ class Salvage:
     records: int = 0
     doubtful: int = 0
     undecodable: list[Finding] = field(default_factory=list, repr=False)
-    unopened: int = 0
+    undecompressed: int = 0
     moved: int = 0
     is_listed: bool = True
     path: str | None = None
@@ -96,7 +97,17 @@ class Salvage:
         """Return the account of several files: the sum of their accounts, with the name of the file in each range and finding."""
         sums = {
             name: sum(getattr(file, name) for file in files)
-            for name in ("kept_bytes", "lost_bytes", "harmful_bytes", "entries", "aside_bytes", "records", "doubtful", "unopened", "moved")
+            for name in (
+                "kept_bytes",
+                "lost_bytes",
+                "harmful_bytes",
+                "entries",
+                "aside_bytes",
+                "records",
+                "doubtful",
+                "undecompressed",
+                "moved",
+            )
         }
         return cls(
             data=None,
@@ -126,10 +137,10 @@ class Salvage:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the account of all bytes by the names in JSON, without the findings."""
-        names = ("ok", "entries", "kept_bytes", "lost_bytes", "aside_bytes", "records", "doubtful", "unopened", "moved", "is_listed")
+        names = ("ok", "entries", "kept_bytes", "lost_bytes", "aside_bytes", "records", "doubtful", "undecompressed", "moved", "is_listed")
         counts = {camel_case(name): getattr(self, name) for name in names}
-        ranges = {"kept": [one.to_dict() for one in self.kept], "lost": [one.to_dict() for one in self.lost]}
-        account = counts | ranges | {"undecodable": [one.to_dict() for one in self.undecodable]}
+        ranges = {"kept": [byte_range.to_dict() for byte_range in self.kept], "lost": [byte_range.to_dict() for byte_range in self.lost]}
+        account = counts | ranges | {"undecodable": [finding.to_dict() for finding in self.undecodable]}
         return account | ({"files": [{"path": file.path} | file.to_dict() for file in self._files]} if self._files else {})
 
 
@@ -158,7 +169,7 @@ def salvaged(source: Any, read: ReadOptions, fit: SalvageOptions | None = None, 
     """
     row = core_salvage(source, read, fit or SalvageOptions(), *targets)
     data, aside_data, kept, lost, is_listed, (findings, undecodable), totals = row
-    kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, records, doubtful, moved, unopened = totals
+    kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, records, doubtful, moved, undecompressed = totals
     if not kept_bytes and not lost_bytes:
         lost = _unread(findings)
         lost_bytes = harmful_bytes = sum(length for _, length, *_ in lost)
@@ -176,7 +187,7 @@ def salvaged(source: Any, read: ReadOptions, fit: SalvageOptions | None = None, 
         records=records,
         doubtful=doubtful,
         undecodable=undecodable,
-        unopened=unopened,
+        undecompressed=undecompressed,
         moved=moved,
         is_listed=is_listed,
     )
@@ -184,4 +195,8 @@ def salvaged(source: Any, read: ReadOptions, fit: SalvageOptions | None = None, 
 
 def _unread(findings: list[Finding]) -> list[tuple[int, int, str, int | None, int | None]]:
     """Return the lost ranges of a segment of which no byte can be read, since its manifest is damaged."""
-    return [(one.position, one.length, one.rule, None, None) for one in findings if one.severity == "error" and one.length]
+    return [
+        (finding.position, finding.length, finding.rule, None, None)
+        for finding in findings
+        if finding.severity == "error" and finding.length
+    ]

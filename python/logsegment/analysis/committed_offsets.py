@@ -14,7 +14,7 @@ from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case
 from logsegment.analysis.results import Results
 from logsegment.inputs.sources import LogSource, partitions_of
-from logsegment.partition.reader import PartitionReader, arranged
+from logsegment.partition.reader import PartitionReader, order_by_offsets
 
 TOPIC = "__consumer_offsets"
 #: What a replay needs of each record.
@@ -123,7 +123,7 @@ def committed_offsets(
 def _replayed(name: str, files: Sequence[SegmentFile], read: ReadOptions, findings: list[Finding]) -> Iterator[CommittedOffset]:
     """Yield the offsets of one log."""
     state = CommittedOffsets()
-    segments = arranged(files, reports=read.skips_damage)
+    segments = order_by_offsets(files, reports=read.skips_damage)
     reader = PartitionReader.of(segments, replace(read, topic=segments[0].topic, partition=segments[0].partition))
     for part in reader.parts():
         with decode_files([part], reader.options) as stream:
@@ -162,4 +162,4 @@ class CommittedOffsetList(Results[CommittedOffset]):
         return COLUMNS
 
     def _rows(self) -> Iterable[dict[str, Any]]:
-        return (one.to_dict() for one in self)
+        return (commit.to_dict() for commit in self)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from logsegment._core import Finding, FoundSegments, SegmentFile
 from logsegment._options import PartitionOptions
-from logsegment._places import absolute, directory_of, is_tiered, placed, shown, untiered
+from logsegment._places import absolute, directory_of, is_tiered, redacted_uri, to_internal_uri, untiered
 from logsegment._text import listed
 from logsegment._validate import ensure_segment
 from logsegment.partition.log_files import LogFiles
@@ -55,7 +55,7 @@ def pairs_of(
         ValueError: when one is a partition and the other a tree without it, or directories of a partition cannot be paired.
         OSError: when there is no such path, or no segment in it.
     """
-    ours, theirs = (_partitions(one, options or PartitionOptions()) for one in (a, b))
+    ours, theirs = (_partitions(side, options or PartitionOptions()) for side in (a, b))
     if (not ours.is_tree and not theirs.is_tree) or (len(ours.labels) == len(theirs.labels) == 1 and not (ours.topic and theirs.topic)):
         name = ours.names[0] if ours.topic or not theirs.topic else theirs.names[0]
         return [_pair(name, ours.files, theirs.files, [*ours.left_out, *theirs.left_out])]
@@ -123,7 +123,7 @@ class _Partitions:
             finding
             for finding in self.left_out
             # A checkpoint file is about all partitions of its directory.
-            if (directory and directory_of(finding.path) == shown(directory)) or (is_first and finding.rule == UNREADABLE)
+            if (directory and directory_of(finding.path) == redacted_uri(directory)) or (is_first and finding.rule == UNREADABLE)
         ]
 
 
@@ -132,7 +132,7 @@ def _partitions(path: str | os.PathLike[str] | LogFiles, options: PartitionOptio
         place = ", ".join(path._paths or [file.path for file in path._files])
         files, left_out, starts = path._files, path.left_out, path._log_start_findings
     else:
-        place, (found, left_out) = placed(path), found_in(path, options=None)
+        place, (found, left_out) = to_internal_uri(path), found_in(path, options=None)
         files, starts = FoundSegments(found).with_log_starts(options)
     left_out = [*left_out, *starts, *FoundSegments(files).deleted_records()]
     where = _where(place)
@@ -141,12 +141,12 @@ def _partitions(path: str | os.PathLike[str] | LogFiles, options: PartitionOptio
     if is_file:
         ensure_segment(files[0])
     is_tree = not is_file and _where(files[0].directory) != where
-    return _Partitions(shown(place), is_tree, labels, files, left_out)
+    return _Partitions(redacted_uri(place), is_tree, labels, files, left_out)
 
 
 def _where(path: str) -> str:
     """Return a path that is the same whether or not its uploads are seen as a log directory."""
-    return shown(absolute(untiered(path) if is_tiered(path) else path)).rstrip("/")
+    return redacted_uri(absolute(untiered(path) if is_tiered(path) else path)).rstrip("/")
 
 
 def _name(file: SegmentFile) -> str:

@@ -176,8 +176,8 @@ def pieces_of(source: Any, size: int, options: ReadOptions) -> Iterator[tuple[An
         options: options of entries.
     """
     start = last = 0
-    for one in valid_batches(source, replace(options, check_crc=False, on_error="skip", unreadable="skip")):
-        last = one.position + one.size
+    for batch in valid_batches(source, replace(options, check_crc=False, on_error="skip", unreadable="skip")):
+        last = batch.position + batch.size
         if last - start >= size:
             yield part_of(source, start, last), last - start
             start = last

@@ -57,7 +57,7 @@ class Results(ABC, Generic[T]):
         """Yield the rows by column name."""
 
     def _has_more(self) -> bool:
-        for one in self._found:
-            self._kept.append(one)
+        for match in self._found:
+            self._kept.append(match)
             return True
         return False

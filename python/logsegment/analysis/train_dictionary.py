@@ -160,7 +160,7 @@ def _trained(records: list[bytes], size: int | None, level: int) -> TrainedDicti
     import zstandard
 
     held_out = records[HELD_OUT - 1 :: HELD_OUT]
-    samples: list[bytes | bytearray | memoryview] = [one[:_MOST_SAMPLE] for number, one in enumerate(records, 1) if number % HELD_OUT]
+    samples: list[bytes | bytearray | memoryview] = [record[:_MOST_SAMPLE] for number, record in enumerate(records, 1) if number % HELD_OUT]
     total = sum(map(len, samples))
     given = f"{count(total, 'byte')} in {count(len(samples), 'batch')}"
     # The trainer of the package zstandard 0.25 does not survive some samples of a few bytes.
@@ -178,6 +178,6 @@ def _trained(records: list[bytes], size: int | None, level: int) -> TrainedDicti
         len(samples),
         len(held_out),
         sum(map(len, held_out)),
-        sum(len(packer.compress(one)) for one in held_out),
-        sum(len(codec.compress(memoryview(one), level)) for one in held_out),
+        sum(len(packer.compress(sample)) for sample in held_out),
+        sum(len(codec.compress(memoryview(sample), level)) for sample in held_out),
     )

@@ -10,10 +10,10 @@ from typing import Any, Unpack
 
 from logsegment._core import EarlierProducers, FileSource, Finding, FoundSegments, Place, RecordedLogs, SegmentKeyError, validate_findings
 from logsegment._options import Depth, PartitionOptions, ReadOptions, SkippingKeywords
-from logsegment._places import absolute, directory_of, shown
+from logsegment._places import absolute, directory_of, redacted_uri
 from logsegment._report import Report
 from logsegment._storage import Keys, StorageOptions, reached_source
-from logsegment._survey import UNFINISHED, Survey
+from logsegment._survey import UNFINISHED, DamageSummary
 from logsegment._text import count
 from logsegment._validate import surveyed, validate_sidecars, validated
 from logsegment.inputs.input_segment import InputSegment, found_of, in_range, opened
@@ -111,7 +111,7 @@ class LogValidation:
         self._observer = observer or Observer()
         self._before = previous_segments(self.segments)
         self._followed = frozenset(self._before.values())
-        self._surveys: dict[str, Survey | None] = {}
+        self._surveys: dict[str, DamageSummary | None] = {}
         self._producers: dict[str, EarlierProducers] = {}
         self._recorded = RecordedLogs()
 
@@ -191,10 +191,10 @@ class LogValidation:
             # The log was reported already.
             return
         except OSError as error:
-            self._fail(f"{shown(directory)}: sidecar {NOT_CHECKED}", error)
+            self._fail(f"{redacted_uri(directory)}: sidecar {NOT_CHECKED}", error)
             return
         if report.findings:
-            yield report.of_directory(shown(directory))
+            yield report.of_directory(redacted_uri(directory))
 
     def _of_log_directories(self) -> Iterator[Report]:
         """Yield the reports of the files in log directories, which contain the directories of partitions."""
@@ -202,10 +202,10 @@ class LogValidation:
             try:
                 report = validate_sidecars([], [directory])
             except OSError as error:
-                self._fail(f"{shown(directory)}: checkpoint {NOT_CHECKED}", error)
+                self._fail(f"{redacted_uri(directory)}: checkpoint {NOT_CHECKED}", error)
                 continue
             if report.findings:
-                yield report.of_directory(shown(directory))
+                yield report.of_directory(redacted_uri(directory))
 
 
 def previous_segments(segments: Sequence[InputSegment]) -> dict[str, str]:
@@ -221,7 +221,7 @@ def previous_segments(segments: Sequence[InputSegment]) -> dict[str, str]:
     }
 
 
-def border_findings(before: Survey | None, segment: InputSegment, own: Survey | None) -> Iterator[Finding]:
+def border_findings(before: DamageSummary | None, segment: InputSegment, own: DamageSummary | None) -> Iterator[Finding]:
     """Yield the findings between a segment and the one before it, if both are valid there.
 
     Kafka uploads no segment of a compacted topic, so that offsets which are missing between two uploads are a warning. Offsets of Kafka 0.7

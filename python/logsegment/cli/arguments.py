@@ -70,7 +70,7 @@ class Made:
     value: Callable[[Any], Any]
 
 
-def taking(kind: type[A]) -> Callable[[Callable[[A], int]], Callable[..., int]]:
+def bind_args(kind: type[A]) -> Callable[[Callable[[A], int]], Callable[..., int]]:
     """Call a verb with one object of its arguments, which click parses.
 
     Args:

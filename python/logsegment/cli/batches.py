@@ -14,11 +14,23 @@ from logsegment._core import ArrowBatch, RecordBatchError, RecordStream, batch_h
 from logsegment._decode import batch_stream
 from logsegment._options import OnError, ReadOptions, Unreadable
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending, worst
+from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, handle_exit, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import segments_of
-from logsegment.cli.messages import Paper, count, instant, say, show_json_lines
-from logsegment.cli.options import Arrow, Iso, Output, Overwrite, Parquet, Quiet, Reading, ensure_iso_of_json, examples, output_of, taking
+from logsegment.cli.messages import Console, count, instant, say, show_json_lines
+from logsegment.cli.options import (
+    Arrow,
+    Iso,
+    Output,
+    Overwrite,
+    Parquet,
+    Quiet,
+    Reading,
+    bind_args,
+    ensure_iso_of_json,
+    examples,
+    output_of,
+)
 from logsegment.cli.output.files import TableFile, ensure_output, pyarrow_for
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
@@ -72,8 +84,8 @@ class BatchesArguments(LogPaths):
         "logsegment batches --parquet batches.parquet /var/lib/kafka/data",
     ),
 )
-@ending
-@taking(BatchesArguments)
+@handle_exit
+@bind_args(BatchesArguments)
 def batches(options: BatchesArguments) -> int:
     """List one row for every batch of every PATH, without decompression."""
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
@@ -174,7 +186,7 @@ class BatchText:
     def __init__(self) -> None:
         self.written = 0
         self.invalid = 0
-        self._paper = Paper()
+        self._paper = Console()
 
     def begin(self, name: str, stream: RecordStream) -> None:
         """Start with the rows of this file."""

@@ -23,7 +23,7 @@ from logsegment._options import (
 )
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, ending, words_of, worst
+from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, handle_exit, words_of, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import segments_of
 from logsegment.cli.messages import count, say
@@ -39,11 +39,11 @@ from logsegment.cli.options import (
     Quiet,
     Reading,
     RedactKey,
+    bind_args,
     ensure_times,
     examples,
     output_of,
     redactor_of,
-    taking,
 )
 from logsegment.cli.output.files import ensure_output
 from logsegment.cli.output.findings import report
@@ -126,8 +126,8 @@ class CatArguments(PartitionPaths):
         "logsegment cat orders-0 --redact-key ours.key",
     ),
 )
-@ending
-@taking(CatArguments)
+@handle_exit
+@bind_args(CatArguments)
 def cat(options: CatArguments) -> int:
     """Print the records of every PATH, by default as JSON lines."""
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
@@ -259,7 +259,7 @@ class _Records:
 
     def _expect(self, segments: Sequence[InputSegment]) -> None:
         """Let the core open segments of stores while others are read."""
-        files = [one.file.source() for one in segments if one.file is not None and one.is_regular and one.part is None]
+        files = [segment.file.source() for segment in segments if segment.file is not None and segment.is_regular and segment.part is None]
         self.upcoming.expect(files)
 
     def _read_one(self, segment: InputSegment, target: RecordTarget) -> int:

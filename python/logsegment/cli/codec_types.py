@@ -63,7 +63,7 @@ class WhatIfType(CodecType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check the codecs and their levels."""
-        return [self._checked(one, param, ctx) for one in str(value).split(",")]
+        return [self._checked(name, param, ctx) for name in str(value).split(",")]
 
     def _checked(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value == "v3":

@@ -12,12 +12,12 @@ from logsegment._rewrite.compact import DELETE_RETENTION_MS, MEMORY
 from logsegment._rewrite.compact import compact as compact_source
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.codec_types import CodecType, ensure_codec
-from logsegment.cli.exit_codes import CLEAN, ending, input_errors
+from logsegment.cli.exit_codes import CLEAN, handle_exit, input_errors
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import below_text
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import Quiet, Reading, examples, taking
+from logsegment.cli.options import Quiet, Reading, bind_args, examples
 from logsegment.cli.output.files import OutputProgress
 from logsegment.cli.paths import LogPath, PartitionPaths
 from logsegment.cli.value_types import InstantType
@@ -57,8 +57,8 @@ class CompactArguments(LogPath, PartitionPaths):
     short_help="Compact partitions by key, as the log cleaner of a broker does.",
     epilog=examples("logsegment compact /backup/users-0 --output compacted", "logsegment compact /backup --dry-run --json"),
 )
-@ending
-@taking(CompactArguments)
+@handle_exit
+@bind_args(CompactArguments)
 def compact(options: CompactArguments) -> int:
     """Write the partitions of PATH with the latest record of each key alone, as the log cleaner of a broker would.
 

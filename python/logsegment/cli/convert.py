@@ -16,12 +16,12 @@ from logsegment._core import Finding, LossError, RecordBatchError
 from logsegment._options import EncodeOptions, EntryKeywords, EntryOptions
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.codec_types import CodecType, ensure_codec
-from logsegment.cli.exit_codes import CLEAN, LOST, ending, input_errors
+from logsegment.cli.exit_codes import CLEAN, LOST, handle_exit, input_errors
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import show_log_starts, show_notes, sources_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import Overwrite, Quiet, Reading, examples, taking
+from logsegment.cli.options import Overwrite, Quiet, Reading, bind_args, examples
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import STDIN, PartitionPaths
@@ -83,8 +83,8 @@ class ConvertArguments(PartitionPaths):
         "logsegment convert old/00000000000000000000.kafka --allow-loss --offset-map offsets.csv --output new.log",
     ),
 )
-@ending
-@taking(ConvertArguments)
+@handle_exit
+@bind_args(ConvertArguments)
 def convert(options: ConvertArguments) -> int:
     """Convert the segments of PATH to another format or codec.
 

@@ -10,19 +10,19 @@ import click
 
 from logsegment._core import RecordBatchError, SegmentKeyError
 from logsegment._options import LogStartOffset, PartitionOptions, ReadOptions, StoreOptions
-from logsegment._places import shown
-from logsegment._report import is_unopened, is_unreadable
+from logsegment._places import redacted_uri
+from logsegment._report import is_undecompressed, is_unreadable
 from logsegment.analysis.diff import Comparison
 from logsegment.analysis.diff import diff as compare
 from logsegment.analysis.diff_sides import Difference
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.arguments import Argument, VerbOption
-from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, worst
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, handle_exit, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import show_log_starts, show_notes
 from logsegment.cli.messages import count, say, show_json, show_wrapped
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import HidesMessages, Quiet, Reading, examples, taking, withholding
+from logsegment.cli.options import HidesMessages, Quiet, Reading, bind_args, examples, withholding
 from logsegment.cli.output.findings import more_like_it
 from logsegment.cli.paths import STDIN, reached_path
 
@@ -30,7 +30,7 @@ PATH = click.Path(exists=False, allow_dash=True)
 VERDICTS = {
     "same": "the same",
     "different": "DIFFERENT",
-    "unopened": "NOT DECOMPRESSED, otherwise the same",
+    "undecompressed": "NOT DECOMPRESSED, otherwise the same",
     "damaged": "DAMAGED, otherwise the same",
 }
 
@@ -64,8 +64,8 @@ class DiffArguments:
         "logsegment diff --batches orders-0/00000000000000000000.log copy.log",
     ),
 )
-@ending
-@taking(DiffArguments)
+@handle_exit
+@bind_args(DiffArguments)
 def diff(options: DiffArguments) -> int:
     """Compare the records of A with those of B: segments, partition directories, or trees of them.
 
@@ -85,8 +85,8 @@ def diff(options: DiffArguments) -> int:
     redactor = withholding(options.is_redacted)
     try:
         written = [
-            _written(one, options, redactor)
-            for one in compare(reached_path(options.a, options.store), reached_path(options.b, options.store), **how)
+            _written(difference, options, redactor)
+            for difference in compare(reached_path(options.a, options.store), reached_path(options.b, options.store), **how)
         ]
     except RecordBatchError as error:
         name = error.path or f"{options.a} or {options.b}"
@@ -169,8 +169,8 @@ class TextDifferences:
             return
         words = finding.message if self._redactor is None else self._redactor.finding(finding)
         side = (found.side or "").upper()
-        line = f"{side} {shown(found.path)}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {words}"
-        if is_unopened(finding):
+        line = f"{side} {redacted_uri(found.path)}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {words}"
+        if is_undecompressed(finding):
             key = (side, finding.rule, finding.message)
             self._first.setdefault(key, line)
             self._alike[key] += 1
@@ -212,6 +212,6 @@ def _summary(partition: Comparison) -> str:
     parts += [f"{number:,} {what}" for number, what in (*counts, (totals.unreadable, "unreadable on one side")) if number]
     if totals.batches:
         parts.append(f"other batches in {count(totals.batches, 'stretch')}")
-    if totals.unopened:
-        parts.append(f"{count(totals.unopened, 'batch')} not decompressed")
+    if totals.undecompressed:
+        parts.append(f"{count(totals.undecompressed, 'batch')} not decompressed")
     return ", ".join([*parts, count(totals.damage, "damaged place")] if totals.damage else parts)

@@ -35,7 +35,7 @@ def worst(*codes: int) -> int:
     return min(codes, key=(UNREADABLE, FOUND, LOST, CLEAN).index)
 
 
-class Ended(BaseException):
+class ExitCode(BaseException):
     """The program ends here, with this exit code. No `Exception`, so that nothing on the way takes it for an error."""
 
     INTERRUPTED = 128 + signal.SIGINT
@@ -92,7 +92,7 @@ def stop_on_signals() -> None:
                 signal.signal(number, _stop)
 
 
-def ending(verb: Callable[P, int]) -> Callable[P, int]:
+def handle_exit(verb: Callable[P, int]) -> Callable[P, int]:
     """Give a verb's function the endings that all verbs share. It returns its exit code, and so does what is made of it."""
 
     @functools.wraps(verb)
@@ -119,7 +119,7 @@ def _code_of(verb: Callable[[], int]) -> int:
         _forget_stdout()
         return CLEAN
     except KeyboardInterrupt:
-        return Ended.INTERRUPTED
+        return ExitCode.INTERRUPTED
     except DamagedInput as damaged:
         say(str(damaged))
         if damaged.advice:
@@ -189,7 +189,7 @@ def _stop(number: int, _frame: FrameType | None) -> None:
     for name in _ENDING_SIGNALS:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-    raise Ended(128 + number)
+    raise ExitCode(128 + number)
 
 
 _ENDING_SIGNALS = ("SIGTERM", "SIGHUP")

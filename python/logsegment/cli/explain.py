@@ -14,12 +14,12 @@ from logsegment._inspect import RECORDS, VALUE_BYTES, Field, html_page, inspect,
 from logsegment._options import Depth, EntryKeywords, ReadOptions
 from logsegment.analysis.redaction import Redactor, begins_entry, is_proven, is_valid_entry, redacted
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
+from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, handle_exit
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import ensure_segments, segments_of
-from logsegment.cli.messages import Paper, count, say, show_json
+from logsegment.cli.messages import Console, count, say, show_json
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import IsRedacted, Overwrite, ParamType, Reading, RedactKey, examples, redactor_of, taking
+from logsegment.cli.options import IsRedacted, Overwrite, ParamType, Reading, RedactKey, bind_args, examples, redactor_of
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
@@ -85,8 +85,8 @@ class ExplainArguments(LogPath):
         "logsegment explain copy.log --at 73216 --html batch.html",
     ),
 )
-@ending
-@taking(ExplainArguments)
+@handle_exit
+@bind_args(ExplainArguments)
 def explain(options: ExplainArguments) -> int:
     """Show one batch field by field: position, bytes, name, value, meaning and damage.
 
@@ -129,7 +129,7 @@ def explain(options: ExplainArguments) -> int:
 
 
 def _print(name: str, root: Field, next_one: Field | None) -> None:
-    paper = Paper()
+    paper = Console()
     for tree, words in [(root, ""), *([(next_one, ", the next valid batch")] if next_one else [])]:
         paper.line(f"{name}: {tree.name} at byte {tree.start:,}, {count(tree.length, 'byte')}{words}")
         for line in text_lines(tree):
@@ -272,5 +272,5 @@ def next_valid(segment: InputSegment, is_wanted: Callable[[BatchHeader], bool], 
     with valid_batches(FileSource(segment.path), read) as batches:
         for batch in batches:
             if is_wanted(batch):
-                return NextBatch(batch.position, [one for one in batches.findings if one.position < batch.position])
+                return NextBatch(batch.position, [finding for finding in batches.findings if finding.position < batch.position])
     return None

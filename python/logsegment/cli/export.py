@@ -15,15 +15,15 @@ from logsegment._export.export import export as export_source
 from logsegment._export.result import Export
 from logsegment._export.transforms import BY_DAY
 from logsegment._options import Isolation, OnError, ReadOptions, Unreadable
-from logsegment._places import shown
+from logsegment._places import redacted_uri
 from logsegment._report import is_damage, is_unreadable
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, LOST, DamagedInput, ending
+from logsegment.cli.exit_codes import CLEAN, LOST, DamagedInput, handle_exit
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import choosing_replicas, show_log_starts, show_notes
-from logsegment.cli.messages import Paper, count, say, show_json
+from logsegment.cli.messages import Console, count, say, show_json
 from logsegment.cli.number_types import SizeType
-from logsegment.cli.options import NoCrc, Now, Quiet, Reading, ensure_times, examples, taking
+from logsegment.cli.options import NoCrc, Now, Quiet, Reading, bind_args, ensure_times, examples
 from logsegment.cli.output.findings import SHOWN, folded, more_like_it
 from logsegment.cli.paths import STDIN, PartitionPaths
 from logsegment.cli.value_types import EVERY_OFFSET, InstantType, Offsets, OffsetsType, settings_of_store
@@ -99,8 +99,8 @@ class ExportLogArguments(PartitionPaths):
         "logsegment export orders-0 --to iceberg:./lake/kafka.orders --on-error skip --clean",
     ),
 )
-@ending
-@taking(ExportLogArguments)
+@handle_exit
+@bind_args(ExportLogArguments)
 def export(options: ExportLogArguments) -> int:
     """Append the records of every PATH to a table: only offsets that the table does not have.
 
@@ -119,7 +119,7 @@ def export(options: ExportLogArguments) -> int:
             done = _exported(options)
     except RecordBatchError as error:
         advice = "what was committed before stays; `--on-error skip` exports the rest and reports the lost offsets"
-        raise DamagedInput(error.path or shown(options.paths[0]), error, advice) from None
+        raise DamagedInput(error.path or redacted_uri(options.paths[0]), error, advice) from None
     except SegmentKeyError:
         raise
     except (TypeError, ValueError) as mistake:
@@ -181,7 +181,7 @@ def _show_notes(done: Export, *, quiet: bool) -> None:
         for note in done.notes:
             say(note)
         for path in done.removed:
-            say(f"removed {shown(path)}")
+            say(f"removed {redacted_uri(path)}")
 
 
 def _damage(findings: Sequence[Finding]) -> Iterator[str]:
@@ -202,7 +202,7 @@ def _show(done: Export) -> None:
             shown_ranges = ", ".join(f"{start:,} to {end - 1:,}" for start, end in ranges[:3]) + (", ..." if len(ranges) > 3 else "")
             added = done.rows_by_partition.get(topic, {}).get(partition, 0)
             rows.append((topic, f"{partition}", f"{added:,}", shown_ranges or "none", f"{offset:,}"))
-    paper = Paper()
+    paper = Console()
     paper.table(("topic", "partition", "rows added", "offsets in the table", "next offset"), rows)
     paper.line("")
     paper.line(f"{count(done.rows, 'row')} added in {count(len(done.commits), 'commit')}")

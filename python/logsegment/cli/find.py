@@ -17,7 +17,7 @@ from logsegment._options import OnError, ReadOptions, Unreadable
 from logsegment.analysis.find import Conditions, Counters, RecordPlace, Search
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of
+from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, DamagedInput, handle_exit, words_of
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import segments_of
 from logsegment.cli.messages import count, instant, say, show_json, show_wrapped, with_iso_times
@@ -29,10 +29,10 @@ from logsegment.cli.options import (
     ParamType,
     Quiet,
     Reading,
+    bind_args,
     ensure_iso_of_json,
     ensure_times,
     examples,
-    taking,
     withholding,
 )
 from logsegment.cli.output.findings import report
@@ -101,8 +101,8 @@ class FindArguments(PartitionPaths):
         "logsegment find orders-0 --header trace-id=4bf92f35 --limit 1",
     ),
 )
-@ending
-@taking(FindArguments)
+@handle_exit
+@bind_args(FindArguments)
 def find(options: FindArguments) -> int:
     """Find the records that meet all conditions, with partition, segment and batch.
 
@@ -205,7 +205,7 @@ def _search(search: Search, segments: list[InputSegment], lines: Lines, redactor
         for path, finding in search.misnamed:
             report([finding], lines.names[path], progress, quiet=quiet, redactor=redactor)
         skipped = [
-            report([one for _, one in found], lines.names[path], progress, quiet=quiet, redactor=redactor)
+            report([finding for _, finding in found], lines.names[path], progress, quiet=quiet, redactor=redactor)
             for path, found in groupby(search.findings, lambda found: found[0])
         ]
     return is_whole and not any(skipped)

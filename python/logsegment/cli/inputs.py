@@ -152,8 +152,8 @@ def _selected(found: list[InputSegment], left_out: list[Finding], logs: LogPaths
     topic, partition, options = logs.topic, logs.partition, logs.replica_options
     if topic is None and partition is None and options is None:
         return found
-    by_path = {one.path: one for one in found if one.file is not None}
-    every = [one.file for one in by_path.values() if one.file is not None]
+    by_path = {segment.path: segment for segment in found if segment.file is not None}
+    every = [segment.file for segment in by_path.values() if segment.file is not None]
     try:
         files = FoundSegments(every).of_partition(topic, partition) if by_path else []
     except ValueError as error:
@@ -166,6 +166,6 @@ def _selected(found: list[InputSegment], left_out: list[Finding], logs: LogPaths
     left_out[:] = FoundSegments(files, left_out).findings_among(every if topic is None and partition is None else None)
     if topic is None and partition is None:
         chosen = {file.path for file in files}
-        return [one for one in found if one.file is None or one.path in chosen]
-    piped = [replace(one, given=(topic, partition)) for one in found if one.file is None]
+        return [segment for segment in found if segment.file is None or segment.path in chosen]
+    piped = [replace(segment, given=(topic, partition)) for segment in found if segment.file is None]
     return [*piped, *(replace(by_path[file.path], file=file) for file in files)]

@@ -9,9 +9,9 @@ import click
 
 from logsegment._rewrite.split_join import join as join_sources
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import ending, input_errors
+from logsegment.cli.exit_codes import handle_exit, input_errors
 from logsegment.cli.help import Verb
-from logsegment.cli.options import Overwrite, Quiet, Reading, examples, taking
+from logsegment.cli.options import Overwrite, Quiet, Reading, bind_args, examples
 from logsegment.cli.output.files import OutputProgress
 from logsegment.cli.paths import PartitionPaths
 from logsegment.cli.split_join import ADVICE, ensure_paths, print_account
@@ -33,8 +33,8 @@ class JoinArguments(PartitionPaths):
     short_help="Merge adjacent segments of a partition.",
     epilog=examples("logsegment join orders-0 --output joined", "logsegment join first.log second.log --output both.log"),
 )
-@ending
-@taking(JoinArguments)
+@handle_exit
+@bind_args(JoinArguments)
 def join(options: JoinArguments) -> int:
     """Write adjacent segments of PATH as one. Batches stay byte for byte.
 

@@ -13,11 +13,11 @@ from logsegment._core import Limits, Lz4Rewriter, RecordBatchError
 from logsegment._lz4 import Lz4Frames, check_lz4
 from logsegment._options import EntryOptions
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
+from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, handle_exit
 from logsegment.cli.help import VerbGroup
 from logsegment.cli.inputs import segments_of
-from logsegment.cli.messages import Paper, count, say
-from logsegment.cli.options import Overwrite, Quiet, examples, taking
+from logsegment.cli.messages import Console, count, say
+from logsegment.cli.options import Overwrite, Quiet, bind_args, examples
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import LogPath, LogPaths
@@ -73,15 +73,15 @@ def lz4() -> None:
 
 
 @lz4.command(short_help="Show which checksums the frames have.")
-@ending
-@taking(CheckArguments)
+@handle_exit
+@bind_args(CheckArguments)
 def check(options: CheckArguments) -> int:
     """Show which checksums the frames of every PATH have.
 
     Exit with 1 if a reader rejects a frame: magic 0 needs "broken" (Kafka 0.8.2 and 0.9), magic 1 and 2 need "correct".
     """
     segments = segments_of(options, quiet=options.quiet)
-    paper = Paper()
+    paper = Console()
     is_good = True
     with Progress(segments, is_wanted=not options.quiet) as progress:
         for segment in segments:
@@ -95,8 +95,8 @@ def check(options: CheckArguments) -> int:
 
 
 @lz4.command(short_help="Write a copy with correct checksums, or with those that brokers expect.")
-@ending
-@taking(FixArguments)
+@handle_exit
+@bind_args(FixArguments)
 def fix(options: FixArguments) -> int:
     """Write PATH with correct checksums into FILE, for readers that require them.
 
@@ -106,8 +106,8 @@ def fix(options: FixArguments) -> int:
 
 
 @lz4.command(name="break", short_help="Write a copy for Kafka 0.8.2 and 0.9.")
-@ending
-@taking(BreakArguments)
+@handle_exit
+@bind_args(BreakArguments)
 def break_(options: BreakArguments) -> int:
     """Write PATH with the checksums of Kafka 0.8.2 and 0.9 into FILE, without content sizes and content checksums.
 
@@ -123,7 +123,7 @@ def _survey(segment: InputSegment, source: Any, limits: Limits | None) -> list[L
         raise DamagedInput(segment.name, error, ADVICE) from error
 
 
-def _write(segment: InputSegment, frames: list[Lz4Frames], paper: Paper, *, quiet: bool) -> None:
+def _write(segment: InputSegment, frames: list[Lz4Frames], paper: Console, *, quiet: bool) -> None:
     if quiet and all(row.ok for row in frames):
         return
     if not frames:

@@ -10,7 +10,7 @@ from typing import Annotated
 import click
 
 from logsegment._options import LogStartOffset, PartitionOptions, ReadOptions, StoreOptions
-from logsegment._places import placed
+from logsegment._places import to_internal_uri
 from logsegment._storage import reached
 from logsegment.cli.arguments import Argument
 
@@ -28,7 +28,7 @@ def reached_path(path: str, store: StoreOptions) -> str:
         return path
     try:
         place = os.fspath(reached(path, store.storage_options, store.decryption_keys, store.layout))
-        placed(place)
+        to_internal_uri(place)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     return place

@@ -11,7 +11,7 @@ import click
 
 from logsegment._options import CodecRegistry, EntryKeywords, EntryOptions, declared
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import FOUND, UNREADABLE, Ended, words_of
+from logsegment.cli.exit_codes import FOUND, UNREADABLE, ExitCode, words_of
 from logsegment.cli.messages import say
 from logsegment.plugins import FileRegistry, RegistrationError, Registry
 from logsegment.plugins.registry import Absent
@@ -39,7 +39,7 @@ def reported_rules() -> Iterator[None]:
             words = finding.message.replace(COMPATIBLE, "pass --compatible")
             say(f"{finding.path}: {finding.severity} [{finding.rule}] {words}")
         say("nothing was written")
-        raise Ended(FOUND) from None
+        raise ExitCode(FOUND) from None
 
 
 def code_after(reading: EntryKeywords, code: int) -> int:

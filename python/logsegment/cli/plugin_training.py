@@ -15,12 +15,12 @@ from logsegment._core import Limits, RecordBatchError, SegmentKeyError
 from logsegment._options import EntryOptions
 from logsegment.analysis.train_dictionary import LEAST_SAMPLES, LEAST_SIZE, TrainedDictionary, train_dictionary
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
+from logsegment.cli.exit_codes import CLEAN, DamagedInput, handle_exit
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import segments_of
-from logsegment.cli.messages import Paper, count, say
+from logsegment.cli.messages import Console, count, say
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import Codecs, Overwrite, Quiet, examples, taking
+from logsegment.cli.options import Codecs, Overwrite, Quiet, bind_args, examples
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import STDIN, ReplicaPaths
@@ -63,8 +63,8 @@ class TrainArguments(ReplicaPaths):
         "logsegment plugins register --registry plugins.json orders.json",
     ),
 )
-@ending
-@taking(TrainArguments)
+@handle_exit
+@bind_args(TrainArguments)
 def train_(options: TrainArguments) -> int:
     """Make a zstd dictionary from the batches of every PATH, and measure it on other batches.
 
@@ -153,7 +153,7 @@ def _report(trained: TrainedDictionary, output: str) -> None:
 
 
 def _show(trained: TrainedDictionary) -> None:
-    paper = Paper()
+    paper = Console()
     paper.line(f"dictionary: {count(len(trained.dictionary), 'byte')} from {count(trained.samples, 'batch')}")
     sizes = (("records", trained.record_bytes), ("zstd", trained.zstd_bytes), ("with the dictionary", trained.dictionary_bytes))
     rows = [(name, f"{size:,}", f"{trained.record_bytes / max(1, size):.2f}") for name, size in sizes]

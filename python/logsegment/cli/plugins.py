@@ -15,11 +15,11 @@ import click
 
 from logsegment._core import Finding
 from logsegment.cli.arguments import Argument, VerbOption
-from logsegment.cli.exit_codes import CLEAN, FOUND, ending
+from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit
 from logsegment.cli.help import VerbGroup
-from logsegment.cli.messages import Paper, count, say, show_json
+from logsegment.cli.messages import Console, count, say, show_json
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import FailOn, Quiet, examples, taking
+from logsegment.cli.options import FailOn, Quiet, bind_args, examples
 from logsegment.cli.plugin_registries import AllowPlugin, RegistryOptions
 from logsegment.cli.plugin_training import train_
 from logsegment.plugins import Catalog, Change, Entry, EntryError, Plugin, Registry
@@ -58,8 +58,8 @@ class ListPluginsArguments(RegistryOptions):
 
 
 @plugins.command(name="list", epilog=examples("logsegment plugins list --registry plugins.json --json"))
-@ending
-@taking(ListPluginsArguments)
+@handle_exit
+@bind_args(ListPluginsArguments)
 def list_(options: ListPluginsArguments) -> int:
     """List the plugins of all languages.
 
@@ -71,7 +71,7 @@ def list_(options: ListPluginsArguments) -> int:
         for language, entry in catalog.each():
             show_json({"language": language} | entry.to_dict())
     else:
-        _show(Paper(), _by_id(catalog))
+        _show(Console(), _by_id(catalog))
     return _report([finding for finding in check_rules(catalog) if finding.severity == "error"])
 
 
@@ -87,8 +87,8 @@ class CheckPluginsArguments(RegistryOptions):
 
 
 @plugins.command(epilog=examples("logsegment plugins check --bootstrap-servers broker:9092"))
-@ending
-@taking(CheckPluginsArguments)
+@handle_exit
+@bind_args(CheckPluginsArguments)
 def check(options: CheckPluginsArguments) -> int:
     """Check the registered plugins against all rules, and the settings of the topics."""
     with options.opened(allow=options.allow_plugin) as registry:
@@ -101,9 +101,9 @@ def check(options: CheckPluginsArguments) -> int:
     elif findings:
         places = ["-" if finding.base_offset is None else f"{finding.base_offset}" for finding in findings]
         rows = [(found.severity, found.rule, found.path, place, found.message) for found, place in zip(findings, places, strict=True)]
-        Paper().table(("severity", "rule", "topic", "offset", "what"), rows)
+        Console().table(("severity", "rule", "topic", "offset", "what"), rows)
     elif not options.quiet:
-        Paper().line("clean", "green")
+        Console().line("clean", "green")
     failing = ("error", "warning") if options.fail_on == "warning" else ("error",)
     return FOUND if any(finding.severity in failing for finding in findings) else CLEAN
 
@@ -130,8 +130,8 @@ class RegisterArguments(RegistryOptions):
         "logsegment plugins register --registry plugins.json",
     )
 )
-@ending
-@taking(RegisterArguments)
+@handle_exit
+@bind_args(RegisterArguments)
 def register(options: RegisterArguments) -> int:
     """Register the plugins of FILE (.yaml, .toml or .json), all or none; without FILE, ask for them.
 
@@ -163,8 +163,8 @@ class RemoveArguments(RegistryOptions):
 
 
 @plugins.command(epilog=examples("logsegment plugins remove --registry plugins.json fast"))
-@ending
-@taking(RemoveArguments)
+@handle_exit
+@bind_args(RemoveArguments)
 def remove(options: RemoveArguments) -> int:
     """Remove plugins, all or none. Batches that were compressed with them can no longer be read."""
     if not options.yes and not (sys.stdin is not None and sys.stdin.isatty()):
@@ -222,14 +222,14 @@ def _show_changes(changes: list[Change]) -> None:
     if not changes:
         say("nothing to write; all entries are registered")
         return
-    paper = Paper()
+    paper = Console()
     gone = [change for change in changes if change.entry is None]
     _show(paper, [(change.language, change.entry, _verb(change)) for change in changes if change.entry is not None])
     if gone:
         paper.table(("id", "alias", "language", "", ""), [(_id(one.before), one.alias, one.language, "removed", "") for one in gone])
 
 
-def _show(paper: Paper, rows: Iterable[tuple[str, Entry, str]]) -> None:
+def _show(paper: Console, rows: Iterable[tuple[str, Entry, str]]) -> None:
     cells = [(str(one.plugin_id), one.alias, language, one.version, one.class_name, verb) for language, one, verb in rows]
     if cells:
         paper.table(("id", "alias", "language", "version", "class", ""), cells)

@@ -11,10 +11,10 @@ from logsegment._core import ChunkError, ManifestError, RecordBatchError
 from logsegment._options import OnError, ReadOptions, StoreOptions
 from logsegment._restore.restore import restore as restored
 from logsegment.cli.arguments import Argument, VerbOption
-from logsegment.cli.exit_codes import CLEAN, FOUND, LOST, ending
+from logsegment.cli.exit_codes import CLEAN, FOUND, LOST, handle_exit
 from logsegment.cli.help import Verb
 from logsegment.cli.messages import count, say
-from logsegment.cli.options import Quiet, examples, taking
+from logsegment.cli.options import Quiet, bind_args, examples
 from logsegment.cli.paths import reached_path
 
 
@@ -42,8 +42,8 @@ class RestoreArguments:
         "logsegment restore bucket/prefix restored --key-file key1=key1.pem",
     ),
 )
-@ending
-@taking(RestoreArguments)
+@handle_exit
+@bind_args(RestoreArguments)
 def restore(options: RestoreArguments) -> int:
     """Restore the log directories of the uploads in PREFIX, byte for byte, into a new or empty DIRECTORY.
 

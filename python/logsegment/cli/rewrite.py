@@ -19,11 +19,11 @@ from logsegment._rewrite.selection import Selection, joined_keys
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.codec_types import CodecType, ensure_codec
-from logsegment.cli.exit_codes import CLEAN, ending, input_errors
+from logsegment.cli.exit_codes import CLEAN, handle_exit, input_errors
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import below_text, sources_of
 from logsegment.cli.messages import count, say, show_json
-from logsegment.cli.options import HidesMessages, Now, Overwrite, ParamType, Quiet, Reading, examples, taking, withholding
+from logsegment.cli.options import HidesMessages, Now, Overwrite, ParamType, Quiet, Reading, bind_args, examples, withholding
 from logsegment.cli.output.files import OutputProgress
 from logsegment.cli.output.findings import report
 from logsegment.cli.paths import STDIN, PartitionPaths
@@ -113,8 +113,8 @@ class RewriteArguments(PartitionPaths):
         "logsegment rewrite old.log --mask key=user-17 --mask-with hash --mask-key ours.key --output new.log",
     ),
 )
-@ending
-@taking(RewriteArguments)
+@handle_exit
+@bind_args(RewriteArguments)
 def rewrite(options: RewriteArguments) -> int:
     """Write the segments of PATH without some of their records or values, as the log cleaner of a broker would.
 

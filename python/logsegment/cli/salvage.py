@@ -15,11 +15,11 @@ from logsegment._salvage.result import Order, Salvage
 from logsegment._salvage.salvage import salvage as salvage_source
 from logsegment._survey import LostRange
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, ending, input_errors, words_of
+from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, handle_exit, input_errors, words_of
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import sources_of
 from logsegment.cli.messages import count, say, show_json, show_json_lines
-from logsegment.cli.options import Overwrite, Quiet, Reading, examples, taking
+from logsegment.cli.options import Overwrite, Quiet, Reading, bind_args, examples
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import STDIN, LogPaths
 from logsegment.segment_files.discovery import WORK, is_taken
@@ -65,8 +65,8 @@ class SalvageArguments(LogPaths):
         "logsegment salvage - --order input --output - < damaged.log > saved.log",
     ),
 )
-@ending
-@taking(SalvageArguments)
+@handle_exit
+@bind_args(SalvageArguments)
 def salvage(options: SalvageArguments) -> int:
     """Copy the valid entries of PATH, byte for byte, and account for every other byte.
 
@@ -134,7 +134,7 @@ class SalvageProgress(Progress):
 
 def _is_healthy(found: Salvage) -> bool:
     """Return True if every byte was kept, and there are no findings."""
-    return not (found.lost or found.findings or found.aside_bytes or found.unopened or found.moved)
+    return not (found.lost or found.findings or found.aside_bytes or found.undecompressed or found.moved)
 
 
 def _lines(name: str, found: Salvage) -> Iterator[str]:
@@ -143,10 +143,10 @@ def _lines(name: str, found: Salvage) -> Iterator[str]:
         first, last = min(kept.first_offset for kept in found.kept), max(kept.last_offset for kept in found.kept)
         kept += f", offsets {first:,} to {last:,}"
     yield kept
-    unread = [one for one in found.findings if one.rule.startswith(_TIERED) and one.severity == "error"]
-    for one in unread[:SHOWN]:
-        yield f"  {one.severity} [{one.rule}]: {one.message}"
-    yield from (f"  {one.severity} [{one.rule}]: {one.message}" for one in found.findings if one.rule in _SHOWN_RULES)
+    unread = [finding for finding in found.findings if finding.rule.startswith(_TIERED) and finding.severity == "error"]
+    for finding in unread[:SHOWN]:
+        yield f"  {finding.severity} [{finding.rule}]: {finding.message}"
+    yield from (f"  {finding.severity} [{finding.rule}]: {finding.message}" for finding in found.findings if finding.rule in _SHOWN_RULES)
     if not found.entries and found.lost_bytes and not found.doubtful and not unread:
         yield "  no entry is valid; is this a log segment?"
     yield from _notes(found)
@@ -164,12 +164,12 @@ def _lines(name: str, found: Salvage) -> Iterator[str]:
 
 def _notes(found: Salvage) -> Iterator[str]:
     """Yield lines about kept entries."""
-    for one in found.undecodable[:SHOWN]:
-        yield f"  kept, but its records cannot be read: {_place_of(one)}: {one.message}"
+    for finding in found.undecodable[:SHOWN]:
+        yield f"  kept, but its records cannot be read: {_place_of(finding)}: {finding.message}"
     if len(found.undecodable) > SHOWN:
         yield f"  and {count(len(found.undecodable) - SHOWN, 'entry')} more; --json has all of them"
-    if found.unopened:
-        yield f"  {count(found.unopened, 'kept entry')} not opened: a plugin or a dictionary is missing, or a limit is too low"
+    if found.undecompressed:
+        yield f"  {count(found.undecompressed, 'kept entry')} not opened: a plugin or a dictionary is missing, or a limit is too low"
     if found.moved:
         yield f"  {count(found.moved, 'entry')} of swapped blocks sorted in"
 

@@ -14,11 +14,11 @@ from logsegment._output import output_directory
 from logsegment._storage import StorageOptions
 from logsegment._text import count
 from logsegment.cli.arguments import Argument, VerbOption
-from logsegment.cli.exit_codes import CLEAN, FOUND, ending
+from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit
 from logsegment.cli.help import VerbGroup
 from logsegment.cli.inputs import choosing_replicas
-from logsegment.cli.messages import Paper, say, show_json
-from logsegment.cli.options import Quiet, examples, taking
+from logsegment.cli.messages import Console, say, show_json
+from logsegment.cli.options import Quiet, bind_args, examples
 from logsegment.cli.paths import reached_path
 from logsegment.schemas import Schema, SchemaSet, SubjectVersion, from_log
 from logsegment.schemas.directory import written
@@ -76,8 +76,8 @@ def schemas() -> None:
 
 
 @schemas.command(name="list", epilog=examples("logsegment schemas list --json _schemas-0 | jq .subject"))
-@ending
-@taking(ListArguments)
+@handle_exit
+@bind_args(ListArguments)
 def list_(options: ListArguments) -> int:
     """List the versions of all subjects, deleted versions too."""
     found, subject = _read(options), options.subject
@@ -87,16 +87,16 @@ def list_(options: ListArguments) -> int:
             show_json(_row(version, schema))
         return CLEAN
     cells = [
-        (one.subject, f"{one.version}", f"{schema.id}", schema.type, one.state, _references(schema), schema.guid or "-")
-        for one, schema in rows
+        (version.subject, f"{version.version}", f"{schema.id}", schema.type, version.state, _references(schema), schema.guid or "-")
+        for version, schema in rows
     ]
-    Paper().table(("subject", "version", "id", "type", "state", "references", "guid"), cells)
+    Console().table(("subject", "version", "id", "type", "state", "references", "guid"), cells)
     return CLEAN
 
 
 @schemas.command(epilog=examples("logsegment schemas show _schemas-0 17", "logsegment schemas show _schemas-0 orders-value:3"))
-@ending
-@taking(ShowArguments)
+@handle_exit
+@bind_args(ShowArguments)
 def show(options: ShowArguments) -> int:
     """Show the text of one schema.
 
@@ -110,13 +110,13 @@ def show(options: ShowArguments) -> int:
         show_json(schema.to_dict())
     else:
         for line in schema.text.splitlines():
-            Paper().line(line)
+            Console().line(line)
     return CLEAN
 
 
 @schemas.command(epilog=examples("logsegment schemas export _schemas-0 -o schemas"))
-@ending
-@taking(ExportArguments)
+@handle_exit
+@bind_args(ExportArguments)
 def export(options: ExportArguments) -> int:
     """Write each schema to a file of its own, with an index that `logsegment.schemas.from_directory` reads."""
     found = _read(options)
@@ -146,12 +146,12 @@ def _named(found: SchemaSet, name: str) -> Schema | None:
     if versions := found.versions_of(name):
         return _newest(versions)
     subject, _, number = name.rpartition(":")
-    return next((schema for one, schema in found.versions_of(subject) if f"{one.version}" == number), None)
+    return next((schema for version, schema in found.versions_of(subject) if f"{version.version}" == number), None)
 
 
 def _newest(versions: Iterable[tuple[SubjectVersion, Schema]]) -> Schema | None:
     """Return the schema of the newest version that is not deleted, or of the newest of all."""
-    ordered = sorted(versions, key=lambda one: (one[0].state == "live", one[0].version))
+    ordered = sorted(versions, key=lambda pair: (pair[0].state == "live", pair[0].version))
     return ordered[-1][1] if ordered else None
 
 
@@ -162,4 +162,4 @@ def _row(version: SubjectVersion, schema: Schema) -> dict[str, object]:
 
 
 def _references(schema: Schema) -> str:
-    return ", ".join(f"{one.subject}:{one.version}" for one in schema.references) or "-"
+    return ", ".join(f"{reference.subject}:{reference.version}" for reference in schema.references) or "-"

@@ -9,10 +9,10 @@ import click
 
 from logsegment._rewrite.split_join import split as split_source
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import ending, input_errors
+from logsegment.cli.exit_codes import handle_exit, input_errors
 from logsegment.cli.help import Verb
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import Now, Quiet, Reading, examples, taking
+from logsegment.cli.options import Now, Quiet, Reading, bind_args, examples
 from logsegment.cli.output.files import OutputProgress
 from logsegment.cli.paths import LogPath, PartitionPaths
 from logsegment.cli.split_join import ADVICE, ensure_paths, print_account
@@ -40,8 +40,8 @@ class SplitArguments(LogPath, PartitionPaths):
     short_help="Cut segments at offsets, times or sizes.",
     epilog=examples("logsegment split orders-0 --bytes 104857600 --output cut", "logsegment split big.log --at-offset 5000 --output cut"),
 )
-@ending
-@taking(SplitArguments)
+@handle_exit
+@bind_args(SplitArguments)
 def split(options: SplitArguments) -> int:
     """Write the segments of PATH cut into more segments. Batches stay byte for byte, so that a cut inside a batch is made after it.
 

@@ -8,16 +8,16 @@ from typing import Annotated, Any
 import click
 
 from logsegment._core import Finding, UnsupportedError
-from logsegment._places import shown
+from logsegment._places import redacted_uri
 from logsegment.analysis.counted_part import counted_part
 from logsegment.analysis.stats import Collector, Stats, WhatIf
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.codec_types import WhatIfType
-from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, handle_exit
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import ensure_segments, segments_of
 from logsegment.cli.messages import count, printable, say, show, show_json, with_iso_times
-from logsegment.cli.options import Iso, Overwrite, Quiet, Reading, ensure_iso_of_json, examples, taking
+from logsegment.cli.options import Iso, Overwrite, Quiet, Reading, bind_args, ensure_iso_of_json, examples
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_page import page
@@ -68,8 +68,8 @@ class StatsArguments(PartitionPaths):
         "logsegment stats --what-if zstd:3 --what-if lz4 --sample 5% orders-0",
     ),
 )
-@ending
-@taking(StatsArguments)
+@handle_exit
+@bind_args(StatsArguments)
 def stats(options: StatsArguments) -> int:
     """Count batches, records and bytes of every PATH from the batch headers, past damage.
 
@@ -91,7 +91,7 @@ def stats(options: StatsArguments) -> int:
             _collect(collector, segment, options.reading, is_read_twice=bool(options.what_if))
     counted = collector.stats
     if options.html is not None:
-        title = f"Statistics of {', '.join(printable(shown(path)) for path in options.paths)}"
+        title = f"Statistics of {', '.join(printable(redacted_uri(path)) for path in options.paths)}"
         with whole_file(options.html, options.overwrite) as out:
             out.write(page(counted, title).encode(errors="backslashreplace"))
         if not options.quiet:
@@ -118,7 +118,7 @@ def _json(counted: Stats, *, iso: bool) -> dict[str, Any]:
 def _collector(options: StatsArguments) -> Collector:
     if options.sample < 1 and not options.what_if:
         raise click.UsageError("--sample needs --what-if")
-    what_if = [one for several in options.what_if for one in several]
+    what_if = [codec for several in options.what_if for codec in several]
     try:
         return Collector(is_sampling=not options.no_ratios, what_if=what_if, sample=options.sample, codecs=options.reading["codecs"])
     except ValueError as error:
@@ -136,7 +136,7 @@ def _collect(collector: Collector, segment: InputSegment, reading: Reading, *, i
 
 
 def _add(collector: Collector, source: Any, segment: InputSegment, reading: Reading, *, is_repeatable: bool) -> None:
-    place = segment.name if segment.file is None else shown(segment.place), segment.topic, segment.partition
+    place = segment.name if segment.file is None else redacted_uri(segment.place), segment.topic, segment.partition
     log_start = None if segment.file is None else segment.file.log_start
     try:
         collector.add(source, segment.name, place, is_repeatable=is_repeatable, log_start=log_start, **reading)

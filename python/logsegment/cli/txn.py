@@ -12,15 +12,15 @@ import click
 
 from logsegment._core import Finding, LimitError, SegmentFile, UnsupportedError
 from logsegment._options import ReadOptions
-from logsegment._places import shown
+from logsegment._places import redacted_uri
 from logsegment.analysis.transactions import placed_transactions
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of, worst
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, DamagedInput, handle_exit, words_of, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import ensure_segments, segments_of
 from logsegment.cli.messages import instant, say, show, show_json, with_iso_times
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import Iso, ReadingHeaders, ensure_iso_of_json, examples, taking
+from logsegment.cli.options import Iso, ReadingHeaders, bind_args, ensure_iso_of_json, examples
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_text import duration
@@ -75,8 +75,8 @@ class TxnArguments(ReplicaPaths):
         "logsegment txn --all --json /var/lib/kafka/data | jq .durationMs",
     ),
 )
-@ending
-@taking(TxnArguments)
+@handle_exit
+@bind_args(TxnArguments)
 def txn(options: TxnArguments) -> int:
     """List the open, hanging and aborted transactions of every partition: producer, offsets, size, duration.
 
@@ -120,7 +120,7 @@ def _write(name: str, files: Sequence[SegmentFile], options: TxnArguments) -> in
         return refused.code
     with Progress([], is_wanted=False) as progress:
         for file, finding in first:
-            report([finding], shown(file.path), progress, quiet=False)
+            report([finding], redacted_uri(file.path), progress, quiet=False)
     if damaged > len(first):
         say(f"{name}: and {damaged - len(first):,} damaged places more; `logsegment verify` lists them")
     return FOUND if damaged or counts["hanging"] else CLEAN
@@ -130,10 +130,10 @@ def write_text(found: Iterator[Transaction], name: str, is_all: bool) -> Counter
     """Write a table, and a line of counts above it."""
     counts: Counter[str] = Counter()
     lines = []
-    for one in found:
-        counts[one.state] += 1
-        if is_all or one.state != "committed":
-            lines.append(line(one))
+    for transaction in found:
+        counts[transaction.state] += 1
+        if is_all or transaction.state != "committed":
+            lines.append(line(transaction))
     states = ("committed", "aborted", "open", "hanging", *(("unknown",) if counts["unknown"] else ()))
     summary = ", ".join(f"{counts[state]:,} {state}" for state in states)
     show(f"{name}: {summary}")
@@ -145,20 +145,29 @@ def write_text(found: Iterator[Transaction], name: str, is_all: bool) -> Counter
 def write_json(found: Iterator[Transaction], is_all: bool, *, iso: bool = False) -> Counter[str]:
     """Write an object for each transaction."""
     counts: Counter[str] = Counter()
-    for one in found:
-        counts[one.state] += 1
-        if is_all or one.state != "committed":
-            show_json(with_iso_times(one.to_dict(), ["firstTimestamp"] if iso else ()))
+    for transaction in found:
+        counts[transaction.state] += 1
+        if is_all or transaction.state != "committed":
+            show_json(with_iso_times(transaction.to_dict(), ["firstTimestamp"] if iso else ()))
     return counts
 
 
-def line(one: Transaction) -> str:
+def line(transaction: Transaction) -> str:
     """Return a transaction as a row of the table."""
-    marker = "-" if one.marker_offset is None else str(one.marker_offset)
-    cells = (one.state, one.producer_id, one.producer_epoch, one.first_offset, one.last_offset, marker, one.batches, one.records)
+    marker = "-" if transaction.marker_offset is None else str(transaction.marker_offset)
+    cells = (
+        transaction.state,
+        transaction.producer_id,
+        transaction.producer_epoch,
+        transaction.first_offset,
+        transaction.last_offset,
+        marker,
+        transaction.batches,
+        transaction.records,
+    )
     row = "  ".join(f"{cell!s:>{width}}" for cell, (_, width) in zip(cells, WIDTHS, strict=True))
-    begun = "-" if one.first_timestamp < 0 else instant(one.first_timestamp)
-    return f"  {row}  {one.bytes:>12}  {begun:24}  {_lasted(one.duration_ms)}"
+    begun = "-" if transaction.first_timestamp < 0 else instant(transaction.first_timestamp)
+    return f"  {row}  {transaction.bytes:>12}  {begun:24}  {_lasted(transaction.duration_ms)}"
 
 
 def _lasted(ms: int) -> str:

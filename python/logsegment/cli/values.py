@@ -174,5 +174,5 @@ def unknown_schemas(names: Iterable[str]) -> str:
     """Return the names of schemas in one text: `ids 0, 7`."""
     ids = sorted(int(name.removeprefix("the id ")) for name in names if name.startswith("the id "))
     others = sorted(name for name in names if not name.startswith("the id "))
-    shown = [f"{'id' if len(ids) == 1 else 'ids'} {listed([f'{one}' for one in ids], 10)}"] if ids else []
+    shown = [f"{'id' if len(ids) == 1 else 'ids'} {listed([f'{schema_id}' for schema_id in ids], 10)}"] if ids else []
     return " and ".join([*shown, *([listed(others, 5)] if others else [])])

@@ -15,11 +15,11 @@ from logsegment._places import directory_of
 from logsegment._report import Report, is_unreadable
 from logsegment.analysis.validation import NOT_CHECKED, validate
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, ending, words_of
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, handle_exit, words_of
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import sources_of
-from logsegment.cli.messages import Paper, count, say
-from logsegment.cli.options import FailOn, NoCrc, Quiet, Reading, examples, taking
+from logsegment.cli.messages import Console, count, say
+from logsegment.cli.options import FailOn, NoCrc, Quiet, Reading, bind_args, examples
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.verdicts import write_json, write_words
 from logsegment.cli.paths import LogPaths
@@ -54,8 +54,8 @@ class VerifyArguments(LogPaths):
         "logsegment verify --json --fail-on warning orders-0 > findings.jsonl",
     ),
 )
-@ending
-@taking(VerifyArguments)
+@handle_exit
+@bind_args(VerifyArguments)
 def verify(options: VerifyArguments) -> int:
     """Validate every PATH, past damage.
 
@@ -63,7 +63,7 @@ def verify(options: VerifyArguments) -> int:
 
     Exit codes: 0 nothing found, 1 findings of the severity of --fail-on or bytes that cannot be read, 2 usage or unreadable input.
     """
-    paper = None if options.is_json else Paper()
+    paper = None if options.is_json else Console()
     with VerifyProgress(options, paper) as progress:
         try:
             validate(
@@ -96,7 +96,7 @@ class VerifyProgress(Progress):
         indexes: the missing indexes.
     """
 
-    def __init__(self, options: VerifyArguments, paper: Paper | None) -> None:
+    def __init__(self, options: VerifyArguments, paper: Console | None) -> None:
         super().__init__(is_wanted=not options.quiet)
         self._options = options
         self._paper = paper
@@ -171,7 +171,7 @@ class MissingIndexes:
         return f"{'no indexes' if is_each else 'indexes are missing'} in {partitions}: reading is slower"
 
 
-def _write(report: Report, paper: Paper | None) -> None:
+def _write(report: Report, paper: Console | None) -> None:
     if paper:
         write_words(report, paper)
     else:
@@ -180,7 +180,7 @@ def _write(report: Report, paper: Paper | None) -> None:
 
 
 def _total(seen: Counter[str], files: int) -> str:
-    words = {"clean": "clean", "readable": "readable", "unopened": "not read", "damaged": "damaged", "unreadable": "unreadable"}
+    words = {"clean": "clean", "readable": "readable", "undecompressed": "not read", "damaged": "damaged", "unreadable": "unreadable"}
     states = [f"{seen[state]:,} {word}" for state, word in words.items() if seen[state]]
     found = [count(seen[severity], severity) for severity in ("error", "warning") if seen[severity]]
     return "; ".join([f"{count(files, 'file')}: {', '.join(states)}", *found])

@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 from logsegment._core import FileSource, FoundSegments, SegmentFile, SegmentKeyError
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
-from logsegment._places import directory_of, is_stored, shown
-from logsegment.partition.reader import PartitionReader, alone, arranged
+from logsegment._places import directory_of, is_stored, redacted_uri
+from logsegment.partition.reader import PartitionReader, order_by_offsets, with_neighbour_bounds
 from logsegment.segment_files.discovery import size_of
 
 #: The path of a stream, and its name in texts.
@@ -50,7 +50,7 @@ class InputSegment:
     @property
     def name(self) -> str:
         """The path as text that can be printed and put into JSON; without the secrets of a URI."""
-        return STREAM_NAME if self.path == STREAM else shown(self.path)
+        return STREAM_NAME if self.path == STREAM else redacted_uri(self.path)
 
     @property
     def is_of_0_7(self) -> bool:
@@ -104,12 +104,14 @@ def in_range(segments: Sequence[InputSegment], start: int | None, end: int | Non
         inputs = list(group)
         if directory is None:
             found += [
-                segment if segment.file is None else replace(segment, file=alone(segment.file.replaced(offsets=None), reports=True))
+                segment
+                if segment.file is None
+                else replace(segment, file=with_neighbour_bounds(segment.file.replaced(offsets=None), reports=True))
                 for segment in inputs
             ]
             continue
         by_path = {segment.path: segment for segment in inputs}
-        files = arranged([segment.file for segment in inputs if segment.file is not None], reports=True)
+        files = order_by_offsets([segment.file for segment in inputs if segment.file is not None], reports=True)
         wanted = PartitionReader.of(files, ReadOptions(start_offset=start, end_offset=end)).wanted()
         found += [replace(by_path[lookup.path], file=lookup.file) for lookup, _ in wanted]
     return found
@@ -148,7 +150,7 @@ def _size(file: SegmentFile) -> int:
 Seen = Callable[[int], None]
 
 
-class Flow:
+class StreamingInput:
     """A pipe or another file that is read front to back, piece by piece as it comes.
 
     What a signal raises inside of `read` comes out of native code as an OSError; `reraise` brings it back.
@@ -177,7 +179,7 @@ class Flow:
         return given
 
     @contextlib.contextmanager
-    def reraising(self) -> Iterator[Flow]:
+    def reraising(self) -> Iterator[StreamingInput]:
         """Raise again what `read` raised, as it was."""
         try:
             yield self
@@ -200,7 +202,7 @@ def opened(segment: InputSegment, *, is_read_twice: bool = False, seen: Seen | N
         yield FileSource(segment.path) if segment.file is None else segment.file.source()
         return
     place = segment.file.source() if segment.file is not None and segment.is_regular else None
-    with _raw(segment) as raw, Flow(raw, seen, place).reraising() as flow:
+    with _raw(segment) as raw, StreamingInput(raw, seen, place).reraising() as flow:
         if not is_read_twice:
             yield flow
             return

@@ -152,7 +152,7 @@ def inputs_of(
         TypeError: if it is not a source.
     """
     several = list(source) if isinstance(source, (list, tuple)) else [source]
-    if any(option is not None for option in access[1:]) and not any(isinstance(one, (str, os.PathLike)) for one in several):
+    if any(option is not None for option in access[1:]) and not any(isinstance(source, (str, os.PathLike)) for source in several):
         raise TypeError(f"decryption_keys and layout belong to paths, not to {type(source).__name__}")
     found = Inputs()
     logs = [log for log in several if isinstance(log, LogFiles)]

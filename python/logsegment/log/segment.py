@@ -38,7 +38,7 @@ from logsegment._places import absolute, is_stored
 from logsegment._storage import Keys, StorageOptions, reached
 from logsegment._typed_values import planned
 from logsegment.log.entries import Entries
-from logsegment.partition.reader import PartitionReader, alone, committed_transactions
+from logsegment.partition.reader import PartitionReader, committed_transactions, with_neighbour_bounds
 from logsegment.segment_files.discovery import find_segments, size_of
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 
@@ -255,7 +255,7 @@ class Segment(Entries):
     def _ended_here(self, segments: Sequence[SegmentFile]) -> Transactions:
         """Return the transactions of the partition up to the end of the segment."""
         first = self.base_offset or 0
-        before = [one for one in segments if (one.base_offset or 0) <= first]
+        before = [segment for segment in segments if (segment.base_offset or 0) <= first]
         return committed_transactions(before, EVERY_FORMAT)
 
     @cached_property
@@ -282,7 +282,7 @@ class Segment(Entries):
 
     def _placed(self, options: ReadOptions) -> SegmentLookup:
         """Return the look-up of the segment with the offsets that it may hold now."""
-        return self._lookup.of(alone(self._file, reports=options.skips_damage))
+        return self._lookup.of(with_neighbour_bounds(self._file, reports=options.skips_damage))
 
     def _mapped(self, source: FileSource) -> Any:
         """Return the memory of a file that is read from its first byte on, if it is wanted; otherwise the file."""
@@ -315,7 +315,7 @@ def aborted_transactions(
         return Rows(AbortedTransaction, found[0])
     segments = partition()
     first = file.base_offset or 0
-    later = [one.base_offset for one in segments if one.base_offset is not None and one.base_offset > first]
+    later = [segment.base_offset for segment in segments if segment.base_offset is not None and segment.base_offset > first]
     last = min(later, default=2**63)
     rows = [(*aborted, None) for aborted in known_of(segments).aborted if first <= aborted[2] < last]
     return Rows(AbortedTransaction, rows, found[1] if found else [])

@@ -6,13 +6,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, Unpack
 
-from logsegment._core import FileSource, PartitionReader, SegmentFile, Transactions, arranged, committed_transactions, decode
+from logsegment._core import FileSource, PartitionReader, SegmentFile, Transactions, committed_transactions, decode, order_by_offsets
 from logsegment._core import scan_transactions as core_scan_transactions
 from logsegment._errors import naming_file
 from logsegment._options import EVERY_FORMAT, OnError, ReadOptions, SkippingKeywords
 from logsegment._storage import StorageOptions, reached_source
 
-__all__ = ["Part", "PartitionReader", "alone", "arranged", "committed_transactions", "ensure_named", "lower_bounded", "scan_transactions"]
+__all__ = [
+    "Part",
+    "PartitionReader",
+    "committed_transactions",
+    "ensure_named",
+    "lower_bounded",
+    "order_by_offsets",
+    "scan_transactions",
+    "with_neighbour_bounds",
+]
 
 #: Bytes of a file and the options with which they are read: what `decode_files` takes.
 Part: TypeAlias = tuple[FileSource, ReadOptions]
@@ -56,28 +65,28 @@ def scan_transactions(
     return core_scan_transactions(places, ReadOptions.of(SkippingKeywords, options, on_error=on_error))
 
 
-def alone(file: SegmentFile, *, reports: bool) -> SegmentFile:
+def with_neighbour_bounds(file: SegmentFile, *, reports: bool) -> SegmentFile:
     """Return a segment with the offsets that it may hold, which its neighbours' names limit.
 
     Args:
         file: the segment.
-        reports: as in `arranged`.
+        reports: as in `order_by_offsets`.
     """
-    return arranged([file], reports=reports, alone=True)[0]
+    return order_by_offsets([file], reports=reports, alone=True)[0]
 
 
 def ensure_named(files: Sequence[SegmentFile]) -> list[SegmentFile]:
-    """Return the segments as `arranged` does, for whoever writes files with the same names, or after them.
+    """Return the segments as `order_by_offsets` does, for whoever writes files with the same names, or after them.
 
     Args:
-        files: as in `arranged`.
+        files: as in `order_by_offsets`.
 
     Raises:
         CorruptError: for the first segment that contradicts its name (SEG-1). The text begins with the file.
     """
-    found = arranged(files, reports=False)
+    found = order_by_offsets(files, reports=False)
     for file in found:
-        if file.held is not None:
+        if file.actual_offsets is not None:
             with naming_file(file.path), decode(file.source(), _ALL_RECORDS) as stream:
                 for _ in stream:
                     pass
@@ -89,4 +98,4 @@ def lower_bounded(file: SegmentFile) -> SegmentFile:
 
     For readers of a directory that a broker changes: its cleaner may merge the next segment into this one after the directory was listed.
     """
-    return file if file.offsets is None or file.held is not None else file.replaced(offsets=(file.offsets[0], None))
+    return file if file.offsets is None or file.actual_offsets is not None else file.replaced(offsets=(file.offsets[0], None))

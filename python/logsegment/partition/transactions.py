@@ -10,10 +10,10 @@ from logsegment._core import BatchHeader, FileSource, Finding, SegmentFile, Tran
 from logsegment._decode import with_findings
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions, Timestamp, milliseconds
-from logsegment._places import shown
+from logsegment._places import redacted_uri
 from logsegment._report import is_damage
 from logsegment._text import camel_case
-from logsegment.partition.reader import arranged
+from logsegment.partition.reader import order_by_offsets
 
 State = Literal["committed", "aborted", "open", "hanging", "unknown"]
 #: Called with a file and a finding of damage in it.
@@ -100,7 +100,7 @@ def transactions_of(
     Example:
         >>> from logsegment.segment_files.discovery import find_segments
         >>> from logsegment.partition.transactions import transactions_of
-        >>> sum(one.state == "aborted" for one in transactions_of(find_segments("payments-0")))
+        >>> sum(transaction.state == "aborted" for transaction in transactions_of(find_segments("payments-0")))
         11
 
     Source: KIP-98 and KIP-664; `TransactionsCommand` in Kafka's tools.
@@ -110,7 +110,7 @@ def transactions_of(
     options = replace(options or ReadOptions(), on_error="skip")
     report = _ignore if on_damage is None else on_damage
     before: int | None = None
-    files = arranged(files, reports=True)
+    files = order_by_offsets(files, reports=True)
     for file in files:
         if file.finding is not None:
             report(file, file.finding)
@@ -152,6 +152,6 @@ def _ignore(_file: SegmentFile, _finding: Finding) -> None:
 
 def _bad_checksum(file: SegmentFile, header: BatchHeader) -> Finding:
     text = f"checksum mismatch of the entry with last offset {header.last_offset}"
-    place = f"{shown(file.path)}@{header.position}"
+    place = f"{redacted_uri(file.path)}@{header.position}"
     rule = "L7-12" if is_of_0_7(file.path) else "V2-31" if header.magic >= _RECORD_BATCH else "L8-2"
     return Finding(rule, "error", text, place, header.position, header.size, header.base_offset, header.last_offset)

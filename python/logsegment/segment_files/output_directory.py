@@ -7,7 +7,7 @@ from pathlib import Path
 
 from logsegment._core import Place, rebuild_indexes
 from logsegment._output import write_file
-from logsegment._places import absolute, join_path, shown
+from logsegment._places import absolute, join_path, redacted_uri
 from logsegment.segment_files.output_names import NamedSegment, directory_name
 
 #: Files of a partition directory that stay true when its segments are rewritten.
@@ -22,7 +22,7 @@ def ensure_offset_names(segments: Iterable[NamedSegment]) -> None:
     """
     for segment in segments:
         if segment.base_offset is None:
-            raise ValueError(f"{shown(segment.path)} is not named after an offset; pass it alone, without directories")
+            raise ValueError(f"{redacted_uri(segment.path)} is not named after an offset; pass it alone, without directories")
 
 
 def ensure_own_directories(segments: Iterable[NamedSegment]) -> None:
@@ -37,7 +37,7 @@ def ensure_own_directories(segments: Iterable[NamedSegment]) -> None:
         directory = absolute(segment.directory)
         owner = owners.setdefault(directory_name(segment), directory)
         if owner != directory:
-            raise ValueError(f"{shown(owner)} and {shown(directory)} would become one directory; pass one of them at a time")
+            raise ValueError(f"{redacted_uri(owner)} and {redacted_uri(directory)} would become one directory; pass one of them at a time")
 
 
 def begun_directory(segment: NamedSegment, output: Path, name: str | None = None) -> Path:

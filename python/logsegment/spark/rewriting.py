@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 
 from logsegment._core import SegmentFile
 from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
-from logsegment._places import absolute, is_stored, shown
+from logsegment._places import absolute, is_stored, redacted_uri
 from logsegment._rewrite.account import Rewrite, RewrittenFile
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, rewrite_partition
 from logsegment._rewrite.rewrite import MaskWith, ensure_meant, ensure_outside
@@ -90,7 +90,7 @@ def rewrite(
     files, findings = files_of_partitions(src, PartitionOptions(log_start_offset=log_start_offset, replica=replica))
     target = os.path.abspath(os.fspath(dst))
     if is_stored(os.fspath(dst)):
-        raise ValueError(f"{shown(os.fspath(dst))}: a rewrite writes to a directory of this machine, or of a shared file system")
+        raise ValueError(f"{redacted_uri(os.fspath(dst))}: a rewrite writes to a directory of this machine, or of a shared file system")
     ensure_outside(target, src)
     ensure_own_directories(files)
     partitions = [list(group) for _, group in groupby(files, lambda file: absolute(file.directory))]

@@ -63,7 +63,7 @@ def test_a_damaged_tree_has_the_reports_of_the_command(tmp_path: Path):
     report = ls.validate(tree)
     assert [summary_of(file) for file in report.files] == [{name: line[name] for name in summary_of(report)} for line in summaries(tree)]
     assert (report.ok, report.state) == (False, "damaged")
-    assert {place.path for place in report.lost} == {one.path for one in report.files if one.lost}
+    assert {place.path for place in report.lost} == {file.path for file in report.files if file.lost}
     assert len({place.path for place in report.lost}) == 2
     assert {"V2-31", "SEG-23"} <= {finding.rule for finding in report.findings}
     assert all(str(tree) in finding.path for finding in report.findings), "of several files each finding names its own"
@@ -83,14 +83,14 @@ def test_uploads_have_the_reports_of_the_command(tmp_path: Path):
 
 def test_patterns_lists_and_selections_are_read_like_trees(tmp_path: Path):
     tree = damaged_tree(tmp_path)
-    both = [one.path for one in ls.validate(tree).files]
-    assert [one.path for one in ls.validate(tree / "*-0").files] == both
+    both = [file.path for file in ls.validate(tree).files]
+    assert [file.path for file in ls.validate(tree / "*-0").files] == both
     assert sorted(
-        filter(None, (one.path for one in ls.validate([tree / "codec-gzip-0", tree / "transactions-multi-segment-0"]).files))
+        filter(None, (file.path for file in ls.validate([tree / "codec-gzip-0", tree / "transactions-multi-segment-0"]).files))
     ) == sorted(filter(None, both))
-    assert {Path(one.path or "").parent.name for one in ls.validate(tree, topic="codec-gzip").files} == {"codec-gzip-0", "."} - {"."}
+    assert {Path(file.path or "").parent.name for file in ls.validate(tree, topic="codec-gzip").files} == {"codec-gzip-0", "."} - {"."}
     assert ls.validate([CODEC_FILE, DAMAGED]).state == "damaged"
-    assert [one.state for one in ls.validate([CODEC_FILE, DAMAGED]).files] == ["clean", "damaged"]
+    assert [file.state for file in ls.validate([CODEC_FILE, DAMAGED]).files] == ["clean", "damaged"]
     with pytest.raises(FileNotFoundError):
         ls.validate([CODEC_FILE, tmp_path / "missing"])
     with pytest.raises(ValueError, match="nothing"):
@@ -131,7 +131,7 @@ def test_a_list_has_sources_of_every_kind():
     sources = [CODEC_FILE.read_bytes(), ls.Segment(CODEC_FILE), TRANSACTIONS, io.BytesIO(CODEC_FILE.read_bytes())]
     report = ls.validate(sources)
     alone = [ls.validate(source) for source in (CODEC_FILE.read_bytes(), ls.Segment(CODEC_FILE), TRANSACTIONS)]
-    assert report.records == sum(one.records for one in alone) + alone[0].records
+    assert report.records == sum(report_of_file.records for report_of_file in alone) + alone[0].records
     assert len(report.files) == 3 + len(alone[2].files)
 
 

@@ -63,9 +63,9 @@ def test_pieces_from_the_end_read_the_same_records_once(directory: Path, on_erro
         assert offsets_of(pieces[::-1]) == offsets_of([piece])
         assert (pieces[0].stop, pieces[-1].begin) == (piece.stop, piece.begin)
         assert (len(pieces) > 1) == (piece.size > max(2 * step, 1000))
-        assert [one.has_finding for one in pieces] == [True] + [False] * (len(pieces) - 1)
+        assert [piece.has_finding for piece in pieces] == [True] + [False] * (len(pieces) - 1)
         assert all(earlier.stop == later.begin for later, earlier in pairwise(pieces))
-        assert sum(one.size for one in pieces) == piece.size
+        assert sum(piece.size for piece in pieces) == piece.size
 
 
 def test_a_segment_whose_name_shows_that_all_is_wanted_is_not_looked_up(directory: Path):

@@ -126,12 +126,12 @@ def made(root: Path, plan: Plan) -> Case:
         lost = entries[hit][1]
     elif plan.kind == "cut":
         del data[position + 1 + plan.detail % (len(entries[hit][0]) - 1) :]
-        lost = [one for _, offsets in entries[hit:] for one in offsets]
+        lost = [offset for _, offsets in entries[hit:] for offset in offsets]
     else:
         data[position:] = bytes(rest)
-        lost = [one for _, offsets in entries[hit:] for one in offsets]
+        lost = [offset for _, offsets in entries[hit:] for offset in offsets]
     log.write_bytes(data)
-    return Case(directory, log, position, [one for one in range(offset) if one not in lost], lost)
+    return Case(directory, log, position, [number for number in range(offset) if number not in lost], lost)
 
 
 @pytest.fixture
@@ -174,13 +174,13 @@ def ensure_read(case: Case) -> None:
         assert str(case.log) in str(raised.value), name
     stream = ls.Log(case.directory).records(columns=["offset"], on_error="skip")
     assert offsets_of(stream) == case.kept
-    (found,) = [one for one in stream.findings if one.rule == "SEG-23"]
+    (found,) = [finding for finding in stream.findings if finding.rule == "SEG-23"]
     assert (found.severity, found.position, found.base_offset) == ("error", case.position, case.lost[0])
     # The first offset of a compressed message is in its inner messages.
     assert found.last_offset in (case.lost[-1], None)
     for check_crc in (True, False):
         rows = ls.Log(case.directory).batches(on_error="skip", check_crc=check_crc)
-        assert [one.rule for one in rows.findings] == ["SEG-23"]
+        assert [finding.rule for finding in rows.findings] == ["SEG-23"]
     assert ls_polars.scan(case.directory, on_error="skip").select("offset").collect()["offset"].to_list() == case.kept
 
 
@@ -190,13 +190,13 @@ def ensure_reported(case: Case) -> None:
         (lost,) = report.lost
         assert (report.ok, lost.rule, lost.position, lost.path) == (False, "SEG-23", case.position, str(case.log))
         assert list(lost.missing) == case.lost or (lost.after_offset is None and lost.before_offset == case.lost[-1] + 1)
-        safe = [one for run in report.safe_offsets for one in range(run.first_offset, run.last_offset + 1)]
+        safe = [number for run in report.safe_offsets for number in range(run.first_offset, run.last_offset + 1)]
         assert safe == case.kept or (report.io_stats["entries_read"] < len(case.kept) and set(safe) < set(case.kept))
     for path in (case.directory, case.log):
         done = run("verify", "--json", path)
         assert done.code == 1
         summary = next(line for line in done.lines if line["type"] == "summary" and line["file"] == str(case.log))
-        assert [(one["rule"], one["position"]) for one in summary["lost"]] == [("SEG-23", case.position)]
+        assert [(finding["rule"], finding["position"]) for finding in summary["lost"]] == [("SEG-23", case.position)]
 
 
 def written(case: Case, out: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -270,7 +270,7 @@ def test_the_file_alone_keeps_its_tolerance(flip: Case, tmp_path: Path):
     assert offsets_of(ls.decode(flip.log)) == [0]
     assert ls.batches(flip.log).num_rows == 1
     report = ls.validate(flip.log)
-    assert (report.ok, [one.rule for one in report.findings if one.severity == "warning"]) == (True, ["SWALLOWED"])
+    assert (report.ok, [finding.rule for finding in report.findings if finding.severity == "warning"]) == (True, ["SWALLOWED"])
     alone = tmp_path / "alone" / flip.log.name
     alone.parent.mkdir()
     shutil.copy(flip.log, alone)
@@ -291,7 +291,7 @@ def test_verify_is_1_when_bytes_are_lost_whatever_it_fails_on(flip: Case, tmp_pa
     (lost,) = report.lost
     assert (report.ok, lost.rule, lost.position, lost.length, list(lost.missing)) == (True, "SWALLOWED", 120, 120, [1])
     assert [(run.first_offset, run.last_offset) for run in report.safe_offsets] == [(0, 0), (2, 2)]
-    assert [one.to_dict() for one in ls.validate(alone.read_bytes()).lost] == [lost.to_dict()]
+    assert [result.to_dict() for result in ls.validate(alone.read_bytes()).lost] == [lost.to_dict()]
     with alone.open("rb") as stream:
         (place,) = ls.validate(stream).lost
     assert (place.position, place.after_offset) == (120, None), "a stream is read once"
@@ -312,7 +312,7 @@ def test_a_batch_in_a_value_of_a_torn_batch_is_not_its_successor(first: int):
     torn = building.simple_batch([b"a" * 50, stored, b"c" * 500], base_offset=3)[:-200]
     data = building.simple_batch([b"x", b"y", b"z"]) + torn
     report = ls.validate(data)
-    assert [(one.rule, one.severity) for one in report.findings] == [("L8-14", "info")]
+    assert [(finding.rule, finding.severity) for finding in report.findings] == [("L8-14", "info")]
     assert report.lost == []
     assert offsets_of(ls.decode(data, on_error="skip")) == [0, 1, 2]
 
@@ -412,7 +412,7 @@ def test_a_segment_of_kafka_0_7_is_complete_too(tmp_path: Path):
         ls.rewrite(directory, tmp_path / "out", drop=["no such key"])
     stream = ls.Log(directory).records(on_error="skip")
     assert stream.read_all().num_rows == 4
-    (found,) = [one for one in stream.findings if one.rule == "SEG-23"]
+    (found,) = [finding for finding in stream.findings if finding.rule == "SEG-23"]
     assert found.last_offset == size - 1
     assert (run("verify", directory).code, run("cat", directory).code) == (1, 1)
     assert run("convert", directory, "--output", tmp_path / "out").code == 1
@@ -458,8 +458,8 @@ def test_salvage_keeps_the_batches_after_the_damage(flip: Case, tmp_path: Path):
     done = run("salvage", "--json", flip.directory, "--output", tmp_path / "saved")
     assert done.code == 3
     assert offsets_of(ls.Log(tmp_path / "saved").records()) == flip.kept
-    lost = [one for line in done.lines if line["type"] == "salvage" for one in line["lost"]]
-    assert [(one["rule"], one["position"], one["length"]) for one in lost] == [("SEG-23", 120, 120)]
+    lost = [item for line in done.lines if line["type"] == "salvage" for item in line["lost"]]
+    assert [(finding["rule"], finding["position"], finding["length"]) for finding in lost] == [("SEG-23", 120, 120)]
 
 
 def test_a_rewrite_accounts_no_lost_bytes_as_dropped(flip: Case):

@@ -11,7 +11,7 @@ import pytest
 import logsegment as ls
 from logsegment._core import SegmentLookup, decode_files
 from logsegment._options import ReadOptions
-from logsegment.partition.reader import PartitionReader, arranged
+from logsegment.partition.reader import PartitionReader, order_by_offsets
 from logsegment.plugins import Entry, MemoryRegistry
 from logsegment.segment_files.discovery import find_segments
 from made_logs import START, make_partition
@@ -141,7 +141,7 @@ def make_damaged(root: Path, damage: Damage, is_indexed: bool, **options: Any) -
 
 
 def reader_of(directory: Path, options: ReadOptions, times: tuple[int | None, int | None] = (None, None)) -> PartitionReader:
-    segments = [SegmentLookup(file) for file in arranged(find_segments(directory), reports=options.skips_damage)]
+    segments = [SegmentLookup(file) for file in order_by_offsets(find_segments(directory), reports=options.skips_damage)]
     return PartitionReader.plan(segments, options, times)
 
 
@@ -190,7 +190,7 @@ def test_an_index_limits_the_bytes_of_a_look_up(damage: Damage, tmp_path: Path):
 def test_a_look_up_past_damage_decompresses_wanted_batches_alone(damage: Damage, tmp_path: Path, is_indexed: bool, offset: int):
     codecs = MemoryRegistry([Entry(0, "deflate", "plugin_codecs:Deflate", "v1.0")])
     directory, left = make_damaged(tmp_path, damage, is_indexed, compression="deflate", codecs=codecs)
-    offset = next(one for one in left if one >= offset)
+    offset = next(item for item in left if item >= offset)
     read = ReadOptions(columns=("offset",), on_error="skip", codecs=codecs)
     calls.clear()
     by_offset = reader_of(directory, replace(read, start_offset=offset, end_offset=offset + 1))

@@ -31,7 +31,10 @@ class Read:
     @property
     def withheld(self) -> set[int]:
         return {
-            offset for one in self.findings if one.rule == "TRX-5" for offset in range(one.base_offset or 0, (one.last_offset or 0) + 1)
+            offset
+            for finding in self.findings
+            if finding.rule == "TRX-5"
+            for offset in range(finding.base_offset or 0, (finding.last_offset or 0) + 1)
         }
 
 
@@ -58,7 +61,7 @@ def by_log(log: Written, on_error: str) -> Read:
 
 
 def by_segments(log: Written, on_error: str) -> Read:
-    return collected(one.records(**OPTIONS, on_error=on_error) for one in ls.Log(log.directory))
+    return collected(result.records(**OPTIONS, on_error=on_error) for result in ls.Log(log.directory))
 
 
 def by_threads(log: Written, on_error: str) -> Read:
@@ -68,7 +71,7 @@ def by_threads(log: Written, on_error: str) -> Read:
 def by_scan(log: Written, on_error: str) -> Read:
     sources = [ls.FileSource(path) for path in log.logs]
     known = ls.scan_transactions(sources, on_error=on_error)
-    return collected(ls.decode(one, **OPTIONS, on_error=on_error, transactions=known) for one in sources)
+    return collected(ls.decode(source, **OPTIONS, on_error=on_error, transactions=known) for source in sources)
 
 
 def by_memory(log: Written, on_error: str) -> Read:
@@ -127,7 +130,7 @@ def test_where_a_marker_is_damaged_all_that_is_certain_is_given(how: str, border
         # All that is missing is told: of a marker that was cut out whole, its own transaction.
         assert set(read.offsets) | read.withheld >= COMMITTED
         assert {0, 1, 5} <= read.withheld <= OPEN_THERE, door
-        assert all(one.severity == "error" for one in read.findings if one.rule == "TRX-5")
+        assert all(finding.severity == "error" for finding in read.findings if finding.rule == "TRX-5")
 
 
 @pytest.mark.parametrize("border", [name for name in BORDERS if name != "one segment"])
@@ -165,8 +168,8 @@ def test_one_file_alone_is_judged_in_the_same_way(how: str, tmp_path: Path):
 def test_what_the_txn_verb_calls_unknown_is_withheld(tmp_path: Path):
     for number, how in enumerate(how for how in DAMAGE if how not in GONE):
         log = case(tmp_path / str(number), how, "inside")
-        unknown = [one for one in transactions_of(find_segments(log.directory)) if one.state == "unknown"]
-        assert {(one.producer_id, one.first_offset) for one in unknown} == {(A, 0), (B, 3)}, how
+        unknown = [item for item in transactions_of(find_segments(log.directory)) if item.state == "unknown"]
+        assert {(transaction.producer_id, transaction.first_offset) for transaction in unknown} == {(A, 0), (B, 3)}, how
         known = ls.scan_transactions([ls.FileSource(path) for path in log.logs], on_error="skip")
         assert {(producer, first) for producer, first, _ in known.undecided} == {(A, 0), (B, 3)}, how
 
@@ -198,14 +201,14 @@ def test_skipping_a_damaged_batch_leaves_its_transaction_undecided(tmp_path: Pat
     for door in DOORS:
         read = door(log, "skip")
         assert (set(read.offsets), read.withheld) == (CERTAIN, {0, 1, 3, 4}), door
-        assert [one.rule for one in read.findings if one.rule != "TRX-5"] == ["V2-31"]
+        assert [finding.rule for finding in read.findings if finding.rule != "TRX-5"] == ["V2-31"]
         assert not ABORTED & set(door(log, "raise").offsets)
     assert "V2-31" in str(by_log(log, "raise").error)
 
 
 def test_the_last_of_a_transaction_stays_open_behind_damage(tmp_path: Path):
     """Without a later marker there is a last stable offset, as there is without damage; but it is told why."""
-    found = {offset: one for offset, one in entries().items() if offset < 9}
+    found = {offset: item for offset, item in entries().items() if offset < 9}
     log = written(tmp_path, found, (0,), {LOST: flip(found[LOST], 69, 1)})
     for door in DOORS:
         for on_error in ("raise", "skip"):
@@ -314,8 +317,8 @@ def test_a_marker_in_a_lost_chunk_leaves_its_transaction_undecided_for_every_rea
     found = entries()
     log = written(tmp_path, found, BORDERS[border], {})
     uploads = tiered.Uploader(tmp_path, chunk_size=78, key_id=key_id).partition(log.directory)
-    (path,) = (one for one in uploads if int(one.name[:20]) == max(first for first in BORDERS[border] if first <= LOST))
-    before = sum(len(one) for offset, one in found.items() if max(b for b in BORDERS[border] if b <= LOST) <= offset < LOST)
+    (path,) = (upload for upload in uploads if int(upload.name[:20]) == max(first for first in BORDERS[border] if first <= LOST))
+    before = sum(len(value) for offset, value in found.items() if max(b for b in BORDERS[border] if b <= LOST) <= offset < LOST)
     stored = 78 + (28 if key_id else 0)
     data = bytearray(path.read_bytes())
     data[before // 78 * stored + (20 if key_id else before % 78 + 20)] ^= 1
@@ -356,7 +359,7 @@ def test_spark_withholds_the_same_and_reports_each_batch_once(snapshots: bool, t
         assert sorted(row["offset"] for row in kept) == expected.offsets
         rows = reader.option("mode", "PERMISSIVE").load(str(log.directory)).select("_corrupt_record").collect()
         told = [json.loads(row["_corrupt_record"]) for row in rows if row["_corrupt_record"]]
-        doubted = sorted((one["baseOffset"], one["lastOffset"]) for one in told if one["rule"] == "TRX-5")
+        doubted = sorted((finding["baseOffset"], finding["lastOffset"]) for finding in told if finding["rule"] == "TRX-5")
         assert doubted == [(0, 1), (3, 4), (5, 5)]
         with pytest.raises(PythonException, match="TRX-5"):
             reader.option("mode", "FAILFAST").load(str(log.directory)).count()

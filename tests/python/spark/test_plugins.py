@@ -61,7 +61,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> FileRegistry:
     """bz has id 0, those at fault 1 and on, the one that is not here comes last."""
     codecs = FileRegistry(tmp_path_factory.mktemp("registry") / "plugins.json", allow=ALLOWED)
     classes = {"bz": "logsegment.plugins.ready:Bzip2"}
-    classes |= {alias: f"plugin_codecs:{one.__name__}" for alias, (one, _) in FAULTS.items()} | {"gone": "no.such:Gone"}
+    classes |= {alias: f"plugin_codecs:{item.__name__}" for alias, (item, _) in FAULTS.items()} | {"gone": "no.such:Gone"}
     codecs.register([Plugin(alias, {"java": f"org.example.{alias}", "python": name}, "v1.0") for alias, name in classes.items()])
     return codecs
 
@@ -199,7 +199,7 @@ def test_a_plugin_that_hangs_ends_with_its_query(spark: SparkSession, written: P
     asking = threading.Thread(target=ask)
     asking.start()
     until(lambda: any(begun.iterdir()))
-    [process] = [int(one.name) for one in begun.iterdir()]
+    [process] = [int(path.name) for path in begun.iterdir()]
     assert is_there(process)
     spark.sparkContext.cancelJobGroup("hanging")
     asking.join(60)

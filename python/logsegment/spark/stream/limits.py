@@ -19,7 +19,7 @@ from logsegment.segment_files.discovery import size_of
 from logsegment.spark.options.offsets import Offsets
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import TopicPartition
-from logsegment.spark.stream.partitions import Logs, again
+from logsegment.spark.stream.partitions import Logs, retry_if_files_changed
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit
@@ -107,7 +107,7 @@ class Admission:
         if limits.max_bytes is None:
             return latest
         within, most = latest, limits.max_bytes
-        return again(lambda: self._within_bytes(starts, within, most, logs()))
+        return retry_if_files_changed(lambda: self._within_bytes(starts, within, most, logs()))
 
     def limits(self, limit: Any) -> TriggerLimits:
         """Return the limits of the next micro-batch; none if PySpark's limit is for all that is there."""
