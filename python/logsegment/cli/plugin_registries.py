@@ -81,9 +81,10 @@ class RegistryOptions:
         Raises:
             click.UsageError: if the options name no registry, do not fit each other, or have a setting that librdkafka refuses.
         """
-        registry = self.named(replicas, allow)
-        if registry is None:
+        if self.registry is None and self.bootstrap_servers is None:
             raise click.UsageError(ONE_IS_NEEDED)
+        registry = self.named(replicas, allow)
+        assert registry is not None, "one is named"
         try:
             with reported_rules():
                 yield registry

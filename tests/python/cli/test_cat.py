@@ -18,7 +18,7 @@ import pytest
 import logsegment as ls
 from cli_process import CODEC, CODEC_FILE, DAMAGED, MODERN, TORN, TRANSACTIONS, offsets, read_table, run, start
 from logsegment._options import is_of_keys, is_of_values
-from logsegment.cli.options import RECORD_COLUMNS
+from logsegment.cli.value_types import RECORD_COLUMNS
 from made_logs import make_partition
 from slow import slow_after
 
