@@ -47,15 +47,18 @@ if TYPE_CHECKING:
     from logsegment._convert.result import ConversionLoss, Converted, StoppedAt
     from logsegment._decode import BatchTable, batch_stream, batches, decode
     from logsegment._encode import CompressionPolicy, encode, encode_array
+    from logsegment._export.export import export
+    from logsegment._export.result import Export
     from logsegment._inspect import Field, Problem, inspect
     from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
     from logsegment._report import Report
     from logsegment._restore.restore import restore
     from logsegment._rewrite.account import Rewrite, RewriteRange, RewrittenFile
+    from logsegment._rewrite.arrangement import Arrangement, SegmentPart
     from logsegment._rewrite.compact import compact
     from logsegment._rewrite.rewrite import rewrite
     from logsegment._rewrite.selection import Selection
-    from logsegment._rewrite.split_join import Arrangement, SegmentPart, join, split
+    from logsegment._rewrite.split_join import join, split
     from logsegment._salvage.result import KeptRange, Salvage
     from logsegment._salvage.salvage import salvage
     from logsegment._survey import LostRange, SafeRange
@@ -84,7 +87,8 @@ _MODULES = {
     "logsegment._lz4": ("Lz4Frames", "break_lz4", "check_lz4", "fix_lz4", "lz4_header_checksum"),
     "logsegment._restore.restore": ("restore",),
     "logsegment._rewrite.account": ("Rewrite", "RewriteRange", "RewrittenFile"),
-    "logsegment._rewrite.split_join": ("Arrangement", "SegmentPart", "join", "split"),
+    "logsegment._rewrite.arrangement": ("Arrangement", "SegmentPart"),
+    "logsegment._rewrite.split_join": ("join", "split"),
     "logsegment._rewrite.compact": ("compact",),
     "logsegment._rewrite.rewrite": ("rewrite",),
     "logsegment._rewrite.selection": ("Selection",),
@@ -100,6 +104,8 @@ _MODULES = {
     "logsegment.analysis.train_dictionary": ("train_dictionary",),
     "logsegment.analysis.transactions": ("transactions",),
     "logsegment.analysis.validation": ("validate",),
+    "logsegment._export.export": ("export",),
+    "logsegment._export.result": ("Export",),
     "logsegment.log.log": ("Log",),
     "logsegment.partition.reader": ("scan_transactions",),
     "logsegment.log.segment": ("Segment",),
@@ -119,6 +125,7 @@ __all__ = [
     "Converted",
     "CompressionPolicy",
     "CorruptError",
+    "Export",
     "Field",
     "FileSource",
     "Finding",
@@ -167,6 +174,7 @@ __all__ = [
     "encode",
     "encode_array",
     "explode_array",
+    "export",
     "find",
     "fix_lz4",
     "inspect",

@@ -1344,5 +1344,5 @@ def register_package(
     io_stats: type[dict[str, int]],
     registry_error: Callable[[str], BaseException],
     data_key: Callable[[str, str, bytes, str], bytes],
-    resolver: Callable[[Any], Any],
+    resolver: Callable[[Any, bool], Any],
 ) -> None: ...

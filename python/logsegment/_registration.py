@@ -63,8 +63,8 @@ def _data_key(ring: str, key_id: str, wrapped: bytes, name: str) -> bytes:
     return unwrapped
 
 
-def _resolver(registry: object) -> Any:
-    return importlib.import_module("logsegment.plugins.registry").resolver(registry)
+def _resolver(registry: object, is_of_brokers: bool) -> Any:
+    return importlib.import_module("logsegment.plugins.resolver").resolver(registry, is_of_brokers)
 
 
 def _registry_error(text: str) -> Any:

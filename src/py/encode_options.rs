@@ -31,7 +31,7 @@ options! {
         /// For one value of an Arrow column.
         pub on_error: String,
         /// Codecs that are not built in.
-        pub plugins: Plugins = |options| plugins::of_registry(option!(options, "codecs"))?,
+        pub plugins: Plugins = |options| plugins::of_clients(option!(options, "codecs"))?,
     }
 }
 

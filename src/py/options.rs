@@ -67,7 +67,7 @@ options! {
             upload.map(|(start, end)| UploadOffsets { start, end })
         },
         /// Codecs that are not built in.
-        pub plugins: Plugins = |options| plugins::of_registry(option!(options, "codecs"))?,
+        pub plugins: Plugins = |options| plugins::of_clients(option!(options, "codecs"))?,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Plugins that are Python objects. The interpreter is taken for the call of a codec and given back; bytes are lent, not copied, both ways.
 //!
-//! What is called here is `logsegment.plugins.registry.Resolver`, which looks into a registry and makes codecs.
+//! What is called here is `logsegment.plugins.resolver.Resolver`, which looks into a registry and makes codecs.
 
 use std::sync::{Arc, OnceLock};
 
@@ -37,20 +37,24 @@ type CodecMethods = (Py<PyAny>, Py<PyAny>, Option<NativeCodec>);
 
 const NO_BUFFER: &str = "its result is not a buffer of bytes:";
 
-/// The plugins that a registry names; none for None.
-pub fn of_registry(registry: Option<Bound<'_, PyAny>>) -> PyResult<Plugins> {
-    let Some(registry) = registry else { return Ok(Plugins::default()) };
-    Ok(of(Some(package::resolver(&registry)?)))
+/// Returns the plugins that a registry names to clients; none without a registry.
+pub fn of_clients(registry: Option<Bound<'_, PyAny>>) -> PyResult<Plugins> {
+    of_registry(registry, false)
 }
 
-/// The plugins of a `PluginResolver`; none for None, and for a text, which names the option for a registry.
-pub fn of(resolver: Option<Py<PyAny>>) -> Plugins {
-    let Some(object) = resolver else { return Plugins::default() };
-    let wanted = Python::try_attach(|py| object.extract::<String>(py).ok()).flatten();
-    match wanted {
-        Some(wanted) => Plugins::absent(&wanted),
-        None => Plugins::new(Arc::new(PluginResolver { object, known: Default::default() })),
-    }
+/// Returns the plugins that a registry names to brokers, by the entries of Java; none without a registry.
+pub fn of_brokers(registry: Option<Bound<'_, PyAny>>) -> PyResult<Plugins> {
+    of_registry(registry, true)
+}
+
+fn of_registry(registry: Option<Bound<'_, PyAny>>, is_of_brokers: bool) -> PyResult<Plugins> {
+    let Some(registry) = registry else { return Ok(Plugins::default()) };
+    let object = package::resolver(&registry, is_of_brokers)?;
+    // A text is the option for a registry, which errors name.
+    Ok(match object.extract::<String>(registry.py()) {
+        Ok(option) => Plugins::absent(&option),
+        Err(_) => Plugins::new(Arc::new(PluginResolver { object, known: Default::default() })),
+    })
 }
 
 impl PluginCodecs for PluginResolver {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
+from typing import Any, TypeAlias, Unpack
 
 from logsegment._core import BatchCounter, FileSource, Finding, FoundSegments
 from logsegment._core import batch_stream as core_batch_stream
@@ -24,9 +24,6 @@ from logsegment.analysis.v3_savings import V3Savings, v3_savings
 from logsegment.inputs.sources import LogSource, partitions_of
 from logsegment.partition.reader import order_by_offsets
 from logsegment.plugins.registry import is_given
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
 
 #: "v3", or a codec with or without a level: `zstd:19`.
 WhatIf: TypeAlias = str
@@ -457,7 +454,7 @@ class Collector:
             sampled.batches += 1
             sampled.compressed += compressed.length
             sampled.decompressed += parts["decompressed"].length
-        elif is_given(cast("Registry | None", options.get("codecs"))):
+        elif is_given(options.get("codecs")):
             self._blame_plugin(position, name, entry)
 
     def _blame_plugin(self, position: int, name: str, entry: Field) -> None:

@@ -10,16 +10,13 @@ from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from logsegment._core import Limits, RecordSections
-from logsegment._options import ReadOptions
+from logsegment._options import CodecRegistry, ReadOptions
 from logsegment._storage import StorageOptions, reached_source
 from logsegment._text import count
 from logsegment.plugins.entry import Plugin
-
-if TYPE_CHECKING:
-    from logsegment.plugins.registry import Registry
 
 #: The codec that a dictionary is for.
 CLASS_NAME = "logsegment.plugins.ready:ZstdDictionary"
@@ -70,7 +67,7 @@ def train_dictionary(
     size: int | None = None,
     samples: int = 1000,
     level: int = 3,
-    codecs: Registry | None = None,
+    codecs: CodecRegistry | None = None,
     limits: Limits | None = None,
     storage_options: StorageOptions | None = None,
 ) -> TrainedDictionary:

@@ -22,7 +22,7 @@ PROGRAM = "logsegment"
 
 #: A verb is a command of its name in a module of its name.
 VERBS = (
-    *("batches", "cat", "compact", "completion", "convert", "diff", "explain", "find", "follow", "join", "lz4", "plugins"),
+    *("batches", "cat", "compact", "completion", "convert", "diff", "explain", "export", "find", "follow", "join", "lz4", "plugins"),
     *("restore", "rewrite", "salvage", "schemas", "split", "stats", "txn", "verify"),
 )
 

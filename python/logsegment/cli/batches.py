@@ -35,7 +35,7 @@ from logsegment.cli.output.files import TableFile, ensure_output, pyarrow_for
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import LogPaths
-from logsegment.cli.plugin_registries import code_after, noting_errors
+from logsegment.cli.plugin_registries import code_after
 from logsegment.inputs.input_segment import InputSegment, in_range, opened
 
 
@@ -99,13 +99,12 @@ def batches(options: BatchesArguments) -> int:
         else:
             sink = BatchLines(options.iso) if options.is_json else BatchText()
         progress = stack.enter_context(Progress(segments, is_wanted=not options.quiet and sink.leaves_terminal))
-        reading = noting_errors(options.reading)
-        how = {"check_crc": not options.no_crc, "on_error": options.on_error, "unreadable": options.unreadable} | reading
+        how = {"check_crc": not options.no_crc, "on_error": options.on_error, "unreadable": options.unreadable} | options.reading
         codes = [_write(segment, sink, progress, how, quiet=options.quiet) for segment in segments]
     if output.kind and not options.quiet:
         say(f"wrote {count(sink.written, 'row')} to {output.path}")
     _report_invalid(sink.invalid)
-    return code_after(reading, worst(FOUND if sink.invalid else CLEAN, *codes))
+    return code_after(options.reading, worst(FOUND if sink.invalid else CLEAN, *codes))
 
 
 def _write(segment: InputSegment, sink: BatchSink, progress: Progress, how: dict[str, Any], *, quiet: bool) -> int:

@@ -24,7 +24,7 @@ from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import STDIN, LogPath
-from logsegment.cli.plugin_registries import code_after, noting_errors
+from logsegment.cli.plugin_registries import code_after
 from logsegment.inputs.input_segment import InputSegment, opened
 from logsegment.log.segment import Segment
 
@@ -104,10 +104,9 @@ def explain(options: ExplainArguments) -> int:
     segment = _segment(options)
     if options.html is not None:
         ensure_output(options.html, [segment], options.overwrite)
-    reading = noting_errors(options.reading)
     if options.at is None:
-        ensure_segments([segment], reading)
-    explaining = Explaining(segment, options, reading, redactor)
+        ensure_segments([segment], options.reading)
+    explaining = Explaining(segment, options, options.reading, redactor)
     try:
         root = explaining.batch_of(options.offset) if options.offset is not None else explaining.shown(options.at)
         next_one = explaining.next_one(root) if options.at is None and options.offset is None else None
@@ -126,7 +125,7 @@ def explain(options: ExplainArguments) -> int:
         show_json(tree)
     else:
         _print(segment.name, root, next_one)
-    return code_after(reading, CLEAN if root.ok and not explaining.is_damaged else FOUND)
+    return code_after(options.reading, CLEAN if root.ok and not explaining.is_damaged else FOUND)
 
 
 def _print(name: str, root: Field, next_one: Field | None) -> None:

@@ -24,7 +24,7 @@ from logsegment.cli.options import Codecs, Overwrite, Quiet, bind_args, examples
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import STDIN, ReplicaPaths
-from logsegment.cli.plugin_registries import refusing
+from logsegment.cli.plugin_registries import reported_rules
 from logsegment.inputs.input_segment import InputSegment, opened
 from logsegment.plugins import Catalog, Plugin
 from logsegment.plugins.rules import registration
@@ -103,7 +103,7 @@ def _ensure_plugin(alias: str | None, java_class: str | None) -> None:
     if (alias is None) != (java_class is None):
         raise click.UsageError("--alias and --java-class must be given together: brokers need a Java class (S-P13)")
     if alias is not None and java_class is not None:
-        with refusing():
+        with reported_rules():
             registration(Catalog(), [Plugin(alias, {"java": java_class}, "v1.0")])
 
 

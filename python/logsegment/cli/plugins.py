@@ -22,11 +22,10 @@ from logsegment.cli.number_types import whole
 from logsegment.cli.options import FailOn, Quiet, bind_args, examples
 from logsegment.cli.plugin_registries import AllowPlugin, RegistryOptions
 from logsegment.cli.plugin_training import train_
-from logsegment.plugins import Catalog, Change, Entry, EntryError, Plugin
-from logsegment.plugins.catalog import found
+from logsegment.plugins import Catalog, Change, Entry, EntryError, Plugin, Registry
 from logsegment.plugins.loading import PluginNotInstalled, load
-from logsegment.plugins.rules import alias_error, check_rules, is_language, registration, removal
-from logsegment.plugins.stored_registry import StoredRegistry
+from logsegment.plugins.lookup import Plan
+from logsegment.plugins.rules import LANGUAGE, alias_error, check_rules, finding_of, is_language, registration, removal
 
 CANNOT_READ = "Batches that these plugins compressed can no longer be read, and their ids may be reused."
 
@@ -66,8 +65,8 @@ def list_(options: ListPluginsArguments) -> int:
 
     Exit with 1 if a rule is broken; `logsegment plugins check` reports all rules.
     """
-    with options.named().opened() as opened:
-        catalog = opened.catalog()
+    with options.opened() as registry:
+        catalog = registry.catalog()
     if options.is_json:
         for language, entry in catalog.each():
             show_json({"language": language} | entry.to_dict())
@@ -92,25 +91,16 @@ class CheckPluginsArguments(RegistryOptions):
 @bind_args(CheckPluginsArguments)
 def check(options: CheckPluginsArguments) -> int:
     """Check the registered plugins against all rules, and the settings of the topics."""
-    registry = options.named(allow=options.allow_plugin)
-    with registry.opened() as opened:
-        findings = opened.check()
+    with options.opened(allow=options.allow_plugin) as registry:
+        findings = registry.check()
         if options.installed:
-            findings += _not_installed(opened.catalog(), registry.allow)
+            findings += _not_installed(registry)
     if options.is_json:
         for finding in findings:
             show_json(finding.to_dict())
     elif findings:
-        rows = [
-            (
-                finding.severity,
-                finding.rule,
-                finding.path,
-                "-" if finding.base_offset is None else f"{finding.base_offset}",
-                finding.message,
-            )
-            for finding in findings
-        ]
+        places = ["-" if finding.base_offset is None else f"{finding.base_offset}" for finding in findings]
+        rows = [(found.severity, found.rule, found.path, place, found.message) for found, place in zip(findings, places, strict=True)]
         Console().table(("severity", "rule", "topic", "offset", "what"), rows)
     elif not options.quiet:
         Console().line("clean", "green")
@@ -150,16 +140,16 @@ def register(options: RegisterArguments) -> int:
     """
     if options.file is None and not (sys.stdin is not None and sys.stdin.isatty()):
         raise click.UsageError("no FILE, and standard input is not a terminal for the questions")
-    with options.named(options.replication_factor).opened(quiet=options.quiet) as opened:
-        wanted = plugins_of(options.file) if options.file is not None else ask_plugins(opened.planned(lambda catalog: catalog))
+    with options.opened(options.replication_factor) as registry:
+        requested = plugins_of(options.file) if options.file is not None else ask_plugins(registry.planned(lambda catalog: catalog))
 
         def plan(catalog: Catalog) -> list[Change]:
-            return registration(catalog, wanted, compatible=options.compatible, partial=options.partial)
+            return registration(catalog, requested, compatible=options.compatible, partial=options.partial)
 
         if options.dry_run:
-            _show_changes(opened.planned(plan))
+            _show_changes(registry.planned(plan))
             return CLEAN
-        return _write(opened, plan, "Write this?" if options.file is None else None, quiet=options.quiet)
+        return _write(registry, plan, "Write this?" if options.file is None else None, quiet=options.quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,22 +169,22 @@ def remove(options: RemoveArguments) -> int:
     """Remove plugins, all or none. Batches that were compressed with them can no longer be read."""
     if not options.yes and not (sys.stdin is not None and sys.stdin.isatty()):
         raise click.UsageError("standard input is not a terminal; pass --yes to remove without confirmation")
-    with options.named().opened(quiet=options.quiet) as opened:
-        opened.ensure_there()
+    with options.opened() as registry:
+        registry.ensure_exists()
         question = None if options.yes else f"{CANNOT_READ} Remove this?"
-        return _write(opened, lambda catalog: removal(catalog, options.aliases, options.language), question, quiet=options.quiet)
+        return _write(registry, lambda catalog: removal(catalog, options.aliases, options.language), question, quiet=options.quiet)
 
 
-def _not_installed(catalog: Catalog, allow: tuple[str, ...]) -> Iterator[Finding]:
-    for alias, entry in catalog.languages.get("python", {}).items():
+def _not_installed(registry: Registry) -> Iterator[Finding]:
+    for alias, entry in registry.catalog().languages.get("python", {}).items():
         try:
-            load(entry, allow)
+            load(entry, registry.allow)
         except PluginNotInstalled as error:
-            yield found("S-P20", f"{alias!r} {entry.version}: {entry.class_name} is not available here: {error}", "python")
+            yield finding_of("S-P20", f"{alias!r} {entry.version}: {entry.class_name} is not available here: {error}", "python")
 
 
-def _write(registry: StoredRegistry, plan: Callable[[Catalog], list[Change]], question: str | None, *, quiet: bool) -> int:
-    """Write what a plan makes; with a question only what was shown and confirmed."""
+def _write(registry: Registry, plan: Plan, question: str | None, *, quiet: bool) -> int:
+    """Write the changes of a plan; with a question only changes that were shown and confirmed."""
     if question is None:
         written = registry.change(plan)
         if not quiet:
@@ -216,8 +206,8 @@ def _write(registry: StoredRegistry, plan: Callable[[Catalog], list[Change]], qu
     return CLEAN
 
 
-def _write_shown(registry: StoredRegistry, plan: Callable[[Catalog], list[Change]], shown: list[Change]) -> list[Change] | None:
-    """Write what was shown. If that is no longer what the plan makes, write nothing, and give what it makes now."""
+def _write_shown(registry: Registry, plan: Plan, shown: list[Change]) -> list[Change] | None:
+    """Write the changes that were shown. If the plan makes other changes now, return these and write nothing."""
     meanwhile: list[Change] = []
 
     def confirmed(catalog: Catalog) -> list[Change]:
@@ -236,13 +226,11 @@ def _show_changes(changes: list[Change]) -> None:
     gone = [change for change in changes if change.entry is None]
     _show(paper, [(change.language, change.entry, _verb(change)) for change in changes if change.entry is not None])
     if gone:
-        paper.table(
-            ("id", "alias", "language", "", ""), [(_id(plugin.before), plugin.alias, plugin.language, "removed", "") for plugin in gone]
-        )
+        paper.table(("id", "alias", "language", "", ""), [(_id(one.before), one.alias, one.language, "removed", "") for one in gone])
 
 
 def _show(paper: Console, rows: Iterable[tuple[str, Entry, str]]) -> None:
-    cells = [(str(plugin.plugin_id), plugin.alias, language, plugin.version, plugin.class_name, verb) for language, plugin, verb in rows]
+    cells = [(str(one.plugin_id), one.alias, language, one.version, one.class_name, verb) for language, one, verb in rows]
     if cells:
         paper.table(("id", "alias", "language", "version", "class", ""), cells)
 
@@ -306,7 +294,7 @@ def _language(named: dict[str, str]) -> str | None:
         say(f"{text} has its class")
         return _language(named)
     if text and not is_language(text):
-        say(f"{text!r} is not a name of a language: lower-case letters, digits, '.', '_' and '-'")
+        say(f"{text!r} is not a name of a language: {LANGUAGE}")
         return _language(named)
     return text or None
 

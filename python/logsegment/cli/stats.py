@@ -23,7 +23,7 @@ from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_page import page
 from logsegment.cli.output.stats_text import lines
 from logsegment.cli.paths import PartitionPaths
-from logsegment.cli.plugin_registries import code_after, noting_errors
+from logsegment.cli.plugin_registries import code_after
 from logsegment.cli.value_types import ShareType
 from logsegment.inputs.input_segment import InputSegment, in_range, opened
 
@@ -82,14 +82,13 @@ def stats(options: StatsArguments) -> int:
     segments = in_range(segments_of(options, noted=noted, quiet=options.quiet), None, None)
     if options.html is not None:
         ensure_output(options.html, segments, options.overwrite)
-    reading = noting_errors(options.reading)
-    ensure_segments(segments, reading)
+    ensure_segments(segments, options.reading)
     collector = _collector(options)
     collector.partition_findings += noted
     with Progress(segments, is_wanted=not options.quiet) as progress:
         for segment in segments:
             progress.begin(segment.name, segment.size)
-            _collect(collector, segment, reading, is_read_twice=bool(options.what_if))
+            _collect(collector, segment, options.reading, is_read_twice=bool(options.what_if))
     counted = collector.stats
     if options.html is not None:
         title = f"Statistics of {', '.join(printable(redacted_uri(path)) for path in options.paths)}"
@@ -105,7 +104,7 @@ def stats(options: StatsArguments) -> int:
     errors = counted.damage_counts.get("error", 0)
     if options.html is not None and errors:
         say(f"{count(errors, 'finding')} of severity error, shown in the page; `logsegment verify` lists all")
-    return code_after(reading, UNREADABLE if collector.unread else FOUND if errors else CLEAN)
+    return code_after(options.reading, UNREADABLE if collector.unread else FOUND if errors else CLEAN)
 
 
 def _json(counted: Stats, *, iso: bool) -> dict[str, Any]:

@@ -80,36 +80,11 @@ def typed(arguments: ReadingValues, columns: Iterable[str], places: Iterable[Pla
         if named is not None and kind in ("raw", "internal"):
             raise click.UsageError(f"the column {named} needs {option} auto, avro, json or protobuf")
     read = ReadOptions(columns=names)
-    without = PRIMITIVES | {"raw", "internal"}
-    if {options.values, options.key_values} <= without:
-        given = (
-            ("--schemas", options.schemas),
-            ("--reader-schema", options.reader_schema),
-            ("--framing", options.framing),
-            ("--integers", options.integers),
-        )
-        useless = next((option for option, value in given if value is not None), None)
-        if useless is not None:
-            raise click.UsageError(f"{useless} needs --values auto, avro, json or protobuf (or --key-values)")
-        if {options.values, options.key_values} <= {"raw", "internal"}:
-            return read
-    if arguments.is_redacted:
-        raise click.UsageError("--redact shows no payloads, so that nothing is decoded: leave out --values and --key-values")
-    may_lack = without | {"auto", "json"} | ({"avro"} if options.framing == "container" else set())
-    if options.schemas is None and not {options.values, options.key_values} <= may_lack:
-        raise click.UsageError("--schemas is missing: a registry's log, a directory of schema files, or one schema")
-    reader = None if options.reader_schema is None else Path(options.reader_schema)
+    if {options.values, options.key_values} <= {"raw", "internal"}:
+        ensure_useful(options)
+        return read
     try:
-        schemas = None if options.schemas is None else from_path(options.schemas, storage_options=arguments.store.storage_options)
-        wanted = replace(
-            read,
-            values=options.values,
-            key_values=options.key_values,
-            schemas=schemas,
-            reader_schema=reader,
-            framing=options.framing,
-            integers=options.integers or "int64",
-        )
+        wanted = replace(read, **value_arguments(arguments))
         found = replace(planned(wanted, list(places)), columns=names, values="raw", key_values="raw", schemas=None, reader_schema=None)
         # A field that the schemas do not have is told before anything is read.
         with decoded(b"", found):
@@ -118,6 +93,51 @@ def typed(arguments: ReadingValues, columns: Iterable[str], places: Iterable[Pla
         raise
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+
+
+def value_arguments(arguments: ReadingValues) -> dict[str, Any]:
+    """Return the arguments of `logsegment.decode` for keys and values.
+
+    Raises:
+        click.UsageError: if schemas are missing, or options need others.
+        OSError, ValueError: if the schemas cannot be read.
+    """
+    options = arguments.decoding
+    ensure_useful(options)
+    kinds = {options.values, options.key_values}
+    if arguments.is_redacted and not kinds <= {"raw", "internal"}:
+        raise click.UsageError("--redact shows no payloads, so that nothing is decoded: leave out --values and --key-values")
+    may_lack = _WITHOUT | {"auto", "json"} | ({"avro"} if options.framing == "container" else set())
+    if options.schemas is None and not kinds <= may_lack:
+        raise click.UsageError("--schemas is missing: a registry's log, a directory of schema files, or one schema")
+    schemas = None if options.schemas is None else from_path(options.schemas, storage_options=arguments.store.storage_options)
+    return {
+        "values": options.values,
+        "key_values": options.key_values,
+        "schemas": schemas,
+        "reader_schema": None if options.reader_schema is None else Path(options.reader_schema),
+        "framing": options.framing,
+        "integers": options.integers or "int64",
+    }
+
+
+def ensure_useful(options: ValueArguments) -> None:
+    """Fail for options about schemas if no keys and values are decoded with schemas."""
+    if not {options.values, options.key_values} <= _WITHOUT:
+        return
+    given = (
+        ("--schemas", options.schemas),
+        ("--reader-schema", options.reader_schema),
+        ("--framing", options.framing),
+        ("--integers", options.integers),
+    )
+    useless = next((option for option, value in given if value is not None), None)
+    if useless is not None:
+        raise click.UsageError(f"{useless} needs --values auto, avro, json or protobuf (or --key-values)")
+
+
+#: Kinds of values that need no schemas.
+_WITHOUT = PRIMITIVES | {"raw", "internal"}
 
 
 @dataclass

@@ -59,7 +59,7 @@ class Inputs:
         return [*filter(is_noted, self.left_out), *self.start_findings]
 
     def observed(self, observer: Observer | None) -> list[Finding]:
-        """Tell an observer about the files and the findings of partitions, and return these findings."""
+        """Give an observer the files and the findings of partitions, and return these findings."""
         findings = [*self.findings, *self.deleted_records()]
         if observer is not None:
             observer.noted(findings)

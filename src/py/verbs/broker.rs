@@ -46,7 +46,7 @@ pub fn broker_append<'py>(
 #[pyfunction]
 pub fn broker_fetch<'py>(py: Python<'py>, source: &Bound<'py, PyAny>, options: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     let (topic, release): (String, Option<String>) = (option!(options, "topic_compression"), option!(options, "release"));
-    let topic = topic_compression(py, &topic, &plugins::of(option!(options, "codecs")))?;
+    let topic = topic_compression(py, &topic, &plugins::of_brokers(option!(options, "codecs"))?)?;
     let limits: Option<PyLimits> = option!(options, "limits");
     let (limits, first_offset) = (PyLimits::or_default(limits.as_ref()), option!(options, "first_offset"));
     let is_experimental: bool = option!(options, "experimental");
@@ -78,7 +78,7 @@ fn whole(source: &mut Source) -> Result<()> {
 fn append_options(options: &Bound<'_, PyAny>) -> PyResult<AppendOptions> {
     let (to, compression): (String, String) = (option!(options, "to"), option!(options, "compression"));
     let from: String = option!(options, "origin");
-    let plugins = plugins::of(option!(options, "codecs"));
+    let plugins = plugins::of_brokers(option!(options, "codecs"))?;
     let (kind, limits): (String, Option<PyLimits>) = (option!(options, "timestamp_type"), option!(options, "limits"));
     let (version, release): (Option<i16>, Option<String>) = (option!(options, "api_version"), option!(options, "release"));
     let release = release_named(release.as_deref())?;
