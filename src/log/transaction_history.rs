@@ -159,7 +159,7 @@ impl TransactionHistory {
     /// `now`: the time of a clock up to which they last; by default they last for as long as the log shows.
     pub fn open(&mut self, now: Option<i64>) -> Vec<Transaction> {
         let mut open: Vec<_> = std::mem::take(&mut self.open).into_values().collect();
-        open.sort_unstable_by_key(|one| one.transaction.first_offset);
+        open.sort_unstable_by_key(|unfinished| unfinished.transaction.first_offset);
         let ended = open.into_iter().map(|UnfinishedTransaction { transaction, begin }| {
             let open_ms = now.map_or_else(|| self.clocks.open_ms(&begin), |now| begin.open_until_ms(now));
             let state =
@@ -170,8 +170,8 @@ impl TransactionHistory {
         ended.collect()
     }
 
-    fn state_of(&mut self, one: &Transaction, state: TransactionState) -> TransactionState {
-        if self.undecided.remove(&one.producer_id) { TransactionState::Undecided } else { state }
+    fn state_of(&mut self, transaction: &Transaction, state: TransactionState) -> TransactionState {
+        if self.undecided.remove(&transaction.producer_id) { TransactionState::Undecided } else { state }
     }
 
     fn add(&mut self, header: &BatchHeader) {
@@ -195,10 +195,10 @@ impl TransactionHistory {
             UnfinishedTransaction { transaction, begin }
         });
         open.begin.add(header);
-        let one = &mut open.transaction;
-        one.last_offset = header.last_offset;
-        one.batches += 1;
-        one.records = one.records.saturating_add(i64::from(header.count.unwrap_or(0)));
-        one.bytes = one.bytes.saturating_add(header.size);
+        let transaction = &mut open.transaction;
+        transaction.last_offset = header.last_offset;
+        transaction.batches += 1;
+        transaction.records = transaction.records.saturating_add(i64::from(header.count.unwrap_or(0)));
+        transaction.bytes = transaction.bytes.saturating_add(header.size);
     }
 }

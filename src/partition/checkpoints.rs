@@ -127,5 +127,5 @@ fn is_unwritten(path: &Path, storage: &dyn Storage) -> Result<bool> {
 
 /// True for the findings of an empty file: one about no bytes.
 fn is_empty(findings: &[SidecarFinding]) -> bool {
-    matches!(findings, [one] if one.length == 0)
+    matches!(findings, [finding] if finding.length == 0)
 }

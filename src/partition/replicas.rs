@@ -114,7 +114,7 @@ impl ReplicaChoice {
                 let inside: Vec<_> = places().filter(|place| is_in(place, path, storage)).collect();
                 let number = if inside.is_empty() { "no directory" } else { "several directories" };
                 let text = || format!(", and {} has {number} of them", storage.shown(path));
-                if let [one] = inside.as_slice() { Ok(one) } else { Err(have(text(), true)) }
+                if let [directory] = inside.as_slice() { Ok(directory) } else { Err(have(text(), true)) }
             }
         }
     }

@@ -309,8 +309,8 @@ impl Validator {
     /// Holds a batch against those before it.
     fn hold(&mut self, header: &BatchHeader, bytes: &[u8]) {
         self.totals = match (self.totals, Totals::of(header)) {
-            (SourceTotals::Nothing, Some(one)) => SourceTotals::Known(one),
-            (SourceTotals::Known(all), Some(one)) => SourceTotals::Known(all.and(one)),
+            (SourceTotals::Nothing, Some(totals)) => SourceTotals::Known(totals),
+            (SourceTotals::Known(all), Some(totals)) => SourceTotals::Known(all.and(totals)),
             _ => SourceTotals::Unknown,
         };
         self.before.neighbours.visit(header, &mut self.fresh);

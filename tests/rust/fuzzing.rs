@@ -58,7 +58,7 @@ fn properties_hold_for_changed_inputs() {
     let (count, seed) = (number("FUZZ_MUTATIONS", 60), number("FUZZ_SEED", 1));
     let wanted = std::env::var("FUZZ_TARGETS").unwrap_or_default();
     let mut broken = Vec::new();
-    for (target, check) in TARGETS.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.split(',').any(|one| one == *name)) {
+    for (target, check) in TARGETS.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.split(',').any(|chosen| chosen == *name)) {
         let inputs: Vec<_> = files(&root().join("fuzz/corpus").join(target)).iter().map(|path| fs::read(path).unwrap()).collect();
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         for _ in 0..count {

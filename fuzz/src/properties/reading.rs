@@ -92,7 +92,9 @@ impl Read {
 
     /// One row after the other, each as its columns.
     pub fn each(&self) -> impl Iterator<Item = Vec<ArrayRef>> {
-        self.batches.iter().flat_map(|batch| (0..batch.num_rows()).map(|row| batch.columns().iter().map(|one| one.slice(row, 1)).collect()))
+        self.batches
+            .iter()
+            .flat_map(|batch| (0..batch.num_rows()).map(|row| batch.columns().iter().map(|column| column.slice(row, 1)).collect()))
     }
 
     /// These columns only.
@@ -169,7 +171,7 @@ pub fn check(bytes: &[u8], decode: &DecodeOptions) {
     if let Some(error) = &copied.error {
         assert!(error.is_about_data(), "{error}");
     }
-    let place = |wanted: &Column| all.iter().position(|one| one == wanted).expect("a column");
+    let place = |wanted: &Column| all.iter().position(|column| column == wanted).expect("a column");
     let alone = read(bytes, decode, &Asked::of(&COVERED));
     let covered: Vec<usize> = COVERED.iter().map(place).collect();
     assert!(are_same(&copied.project(&covered), &alone.batches), "columns depend on what else is asked for");

@@ -9,11 +9,11 @@ from typing import Any
 
 from logsegment._core import (
     Finding,
-    PartitionPiece,
     PartitionReader,
     RecordBatchError,
     SegmentFile,
     SegmentLookup,
+    SegmentRange,
     Transactions,
     committed_transactions,
     decode_files,
@@ -204,7 +204,7 @@ class _SegmentRows:
     """
 
     def __init__(
-        self, source: ExportedPartition, piece: PartitionPiece, bounds: tuple[int, int], times: tuple[int | None, int | None]
+        self, source: ExportedPartition, piece: SegmentRange, bounds: tuple[int, int], times: tuple[int | None, int | None]
     ) -> None:
         self._source = source
         self._piece = piece

@@ -226,11 +226,13 @@ def _show_changes(changes: list[Change]) -> None:
     gone = [change for change in changes if change.entry is None]
     _show(paper, [(change.language, change.entry, _verb(change)) for change in changes if change.entry is not None])
     if gone:
-        paper.table(("id", "alias", "language", "", ""), [(_id(one.before), one.alias, one.language, "removed", "") for one in gone])
+        paper.table(
+            ("id", "alias", "language", "", ""), [(_id(plugin.before), plugin.alias, plugin.language, "removed", "") for plugin in gone]
+        )
 
 
 def _show(paper: Console, rows: Iterable[tuple[str, Entry, str]]) -> None:
-    cells = [(str(one.plugin_id), one.alias, language, one.version, one.class_name, verb) for language, one, verb in rows]
+    cells = [(str(plugin.plugin_id), plugin.alias, language, plugin.version, plugin.class_name, verb) for language, plugin, verb in rows]
     if cells:
         paper.table(("id", "alias", "language", "version", "class", ""), cells)
 

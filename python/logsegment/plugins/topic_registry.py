@@ -185,7 +185,7 @@ class TopicStore(Store):
     def _create(self, admin: Any, languages: list[str], replicas: int) -> None:
         kafka, module = library(), import_module("confluent_kafka.admin")
         compact = {"cleanup.policy": "compact"}
-        new = [module.NewTopic(topic_of(one), num_partitions=1, replication_factor=replicas, config=compact) for one in languages]
+        new = [module.NewTopic(topic_of(language), num_partitions=1, replication_factor=replicas, config=compact) for language in languages]
         for created in admin.create_topics(new, operation_timeout=self.timeout, request_timeout=self.timeout).values():
             try:
                 created.result(2 * self.timeout)
@@ -253,7 +253,7 @@ class TopicStore(Store):
         resource = import_module("confluent_kafka.admin").ConfigResource
         resources = {language: resource(resource.Type.TOPIC, topic_of(language)) for language in languages}
         answers = admin.describe_configs(list(resources.values()), request_timeout=self.timeout) if resources else {}
-        return {language: answers[one].result(2 * self.timeout)["cleanup.policy"].value for language, one in resources.items()}
+        return {language: answers[resource].result(2 * self.timeout)["cleanup.policy"].value for language, resource in resources.items()}
 
     def _topics(self, admin: Any) -> tuple[dict[str, Any], int]:
         """Return the metadata of the topics by language, and the number of brokers."""

@@ -157,7 +157,7 @@ impl ProducedTopic {
     fn new(name: &[u8], options: &ProducedOptions) -> Result<Self> {
         let name = legal(name)?;
         let partitions = options.partitions.or_else(|| options.known_partitions.get(name).copied()).unwrap_or(1);
-        let is_compressed = options.compressed_topics.is_empty() || options.compressed_topics.iter().any(|one| one == name);
+        let is_compressed = options.compressed_topics.is_empty() || options.compressed_topics.iter().any(|topic| topic == name);
         let (compressed, uncompressed) = options.settings;
         Ok(Self {
             partitioner: Partitioner::new(partitions, options.start, options.batch_bytes),

@@ -138,7 +138,8 @@ impl TransactionScan {
     pub fn agree(&mut self, producers: &[ProducerEntry]) {
         let (last, gaps) = (self.last_offset, self.gaps);
         self.open.retain(|id, open| {
-            let first = producers.iter().find(|one| one.producer_id == *id).map_or(-1, |one| one.current_txn_first_offset);
+            let first =
+                producers.iter().find(|producer| producer.producer_id == *id).map_or(-1, |producer| producer.current_txn_first_offset);
             if open.gaps == gaps || (0..=open.first_offset).contains(&first) {
                 return true;
             }

@@ -59,7 +59,7 @@ impl FoundSegments {
     #[pyo3(signature = (files, findings=None))]
     fn new(files: &Bound<'_, PyAny>, findings: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let findings =
-            findings.map(|findings| collected(findings, |one| Ok(one.extract::<PyRef<'_, PyFinding>>()?.clone()))).transpose()?;
+            findings.map(|findings| collected(findings, |finding| Ok(finding.extract::<PyRef<'_, PyFinding>>()?.clone()))).transpose()?;
         Ok(Self { files: segment_files(files)?, findings: findings.unwrap_or_default() })
     }
 
@@ -316,11 +316,11 @@ fn names(names: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
 }
 
 fn segment_files(files: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PySegmentFile>>> {
-    collected(files, |one| Ok(one.cast::<PySegmentFile>()?.clone().unbind()))
+    collected(files, |file| Ok(file.cast::<PySegmentFile>()?.clone().unbind()))
 }
 
-fn collected<T>(found: &Bound<'_, PyAny>, one: impl Fn(&Bound<'_, PyAny>) -> PyResult<T>) -> PyResult<Vec<T>> {
-    found.try_iter()?.map(|found| one(&found?)).collect()
+fn collected<T>(found: &Bound<'_, PyAny>, extract: impl Fn(&Bound<'_, PyAny>) -> PyResult<T>) -> PyResult<Vec<T>> {
+    found.try_iter()?.map(|found| extract(&found?)).collect()
 }
 
 fn cores(files: &[Py<PySegmentFile>]) -> Vec<core::SegmentFile> {

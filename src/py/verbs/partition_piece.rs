@@ -25,7 +25,7 @@ pub type DecodedPart<'py> = (FileSource, Bound<'py, PyAny>);
 ///     begin (int): position of the first byte.
 ///     stop (int or None): position after the last byte; None for the end of the file at the time of the read.
 ///     resumes (bool): another piece has the offsets of the segment before the first one of this piece.
-#[pyclass(name = "PartitionPiece", frozen, module = "logsegment._core")]
+#[pyclass(name = "SegmentRange", frozen, module = "logsegment._core")]
 pub struct PySegmentRange {
     pub piece: core::SegmentRange,
     pub file: PySegmentFile,

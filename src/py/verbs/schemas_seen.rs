@@ -23,10 +23,10 @@ pub fn met_schemas(
     infers: bool,
 ) -> PyResult<(PartMet, PartMet)> {
     let mut met = SchemasSeen { inferred: infers.then(Default::default), ..SchemasSeen::default() };
-    for one in sources {
+    for object in sources {
         let (signals, interrupt) = Signals::new();
         let mut stream = options.to_record_stream(interrupt)?;
-        let mut opened = source::open_alone(&one, &signals)?;
+        let mut opened = source::open_alone(&object, &signals)?;
         options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
         let schemas = &schemas.schemas;
         py.detach(|| scan(opened.source, stream, schemas, &mut met)).map_err(|error| signals.raised(py, &error))?;

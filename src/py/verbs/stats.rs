@@ -62,11 +62,20 @@ impl BatchCounter {
         counts.set_item("by_time", series(&counter.by_time))?;
         counts.set_item("gaps", counter.gaps.iter().map(|(file, first, last)| (&**file, *first, *last)).collect::<Vec<_>>())?;
         let producers = counter.producers.known().into_iter();
-        let producers = producers.map(|(id, one)| (id, (one.batches, one.records, one.transactional, one.epoch, one.is_open)));
+        let producers = producers
+            .map(|(id, producer)| (id, (producer.batches, producer.records, producer.transactional, producer.epoch, producer.is_open)));
         counts.set_item("producers", producers.collect::<Vec<_>>())?;
         let partitions = counter.partitions.iter();
-        let partitions =
-            partitions.map(|one| (one.files, one.batches, one.records, one.bytes, one.offsets, (one.times.first, one.times.last)));
+        let partitions = partitions.map(|partition| {
+            (
+                partition.files,
+                partition.batches,
+                partition.records,
+                partition.bytes,
+                partition.offsets,
+                (partition.times.first, partition.times.last),
+            )
+        });
         counts.set_item("partitions", partitions.collect::<Vec<_>>())?;
         counts.set_item("other_partitions", counter.other_partitions)?;
         counts.set_item("other_producers", counter.producers.other_batches())?;
@@ -118,7 +127,7 @@ type PlottedRow = (i64, Vec<Point>, Vec<Point>, Option<(i64, i64)>);
 fn series(series: &Series) -> PlottedRow {
     let drawn = series.drawn();
     let points = |buckets: Vec<(i64, Bucket)>| {
-        buckets.into_iter().map(|(start, one)| (start, one.bytes, one.records, one.times, one.late)).collect()
+        buckets.into_iter().map(|(start, bucket)| (start, bucket.bytes, bucket.records, bucket.times, bucket.late)).collect()
     };
     (drawn.width, points(drawn.points), points(drawn.outliers), drawn.ends)
 }

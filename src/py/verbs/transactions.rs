@@ -151,9 +151,10 @@ impl PyTransactionHistory {
     }
 }
 
-fn history(one: Transaction) -> History {
-    let Transaction { state, producer_id, producer_epoch, first_offset, last_offset, marker_offset, .. } = one;
-    let (batches, records, bytes, begin, duration) = (one.batches, one.records, one.bytes, one.first_timestamp, one.duration_ms);
+fn history(transaction: Transaction) -> History {
+    let Transaction { state, producer_id, producer_epoch, first_offset, last_offset, marker_offset, .. } = transaction;
+    let (batches, records, bytes, begin, duration) =
+        (transaction.batches, transaction.records, transaction.bytes, transaction.first_timestamp, transaction.duration_ms);
     let state = state.name();
     (state, producer_id, producer_epoch, first_offset, last_offset, marker_offset, batches, records, bytes, begin, duration)
 }

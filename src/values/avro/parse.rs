@@ -131,15 +131,15 @@ impl AvroParser {
         let (id, inner) = self.declare(object, namespace)?;
         let Value::Array(listed) = member(object, "fields")? else { return Err("\"fields\" is not a list".to_owned()) };
         let mut fields: Vec<AvroField> = Vec::with_capacity(listed.len());
-        for one in listed {
-            let Value::Object(one) = one else { return Err("a field is not an object".to_owned()) };
-            let name = text(one, "name")?;
-            let node = self.node(member(one, "type")?, &inner).map_err(|problem| format!("field {name:?}: {problem}"))?;
+        for field in listed {
+            let Value::Object(field) = field else { return Err("a field is not an object".to_owned()) };
+            let name = text(field, "name")?;
+            let node = self.node(member(field, "type")?, &inner).map_err(|problem| format!("field {name:?}: {problem}"))?;
             if fields.iter().any(|field| *field.name == *name) {
                 return Err(format!("the field {name:?} is there twice"));
             }
-            let aliases = names(one, "aliases").map(Into::into).collect();
-            fields.push(AvroField { name: name.into(), aliases, node, default: one.get("default").cloned() });
+            let aliases = names(field, "aliases").map(Into::into).collect();
+            fields.push(AvroField { name: name.into(), aliases, node, default: field.get("default").cloned() });
         }
         Ok(self.fill(id, AvroKind::Record(fields), None))
     }

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import logsegment as ls
-from logsegment._core import PartitionPiece, SegmentLookup, decode_files
+from logsegment._core import SegmentLookup, SegmentRange, decode_files
 from logsegment._options import ReadOptions
 from logsegment.partition.reader import PartitionReader
 from logsegment.segment_files.discovery import find_segments
@@ -21,17 +21,17 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path / "orders-0"
 
 
-def pieces_of(directory: Path, **options: Any) -> list[PartitionPiece]:
+def pieces_of(directory: Path, **options: Any) -> list[SegmentRange]:
     read = ReadOptions(columns=("offset",), **options)
     return PartitionReader([SegmentLookup(file) for file in find_segments(directory)], read).pieces()
 
 
-def offsets_of(pieces: list[PartitionPiece]) -> list[int]:
+def offsets_of(pieces: list[SegmentRange]) -> list[int]:
     stream = decode_files([piece.part(None) for piece in pieces], ReadOptions(columns=("offset",)))
     return [row["offset"] for row in stream.read_all().to_pylist()]
 
 
-def from_end(piece: PartitionPiece, step: int) -> list[PartitionPiece]:
+def from_end(piece: SegmentRange, step: int) -> list[SegmentRange]:
     """Return pieces from the last one to the first one, each about twice as long as the one after it."""
     pieces = []
     while (cut := piece.cut_before_end(step)) is not None:

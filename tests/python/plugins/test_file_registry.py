@@ -156,7 +156,7 @@ def test_a_registry_for_tasks_keeps_its_entries(path: Path):
     assert java.by_alias("fast") is not None
     for_tasks, sent = registry.for_tasks(), pickle.loads(pickle.dumps(registry))
     registry.remove(["fast"])
-    assert [one.by_alias("fast") is None for one in (registry, java, for_tasks, sent)] == [True, True, False, False]
+    assert [item.by_alias("fast") is None for item in (registry, java, for_tasks, sent)] == [True, True, False, False]
     path.unlink()
     assert sent.in_language("java").by_alias("fast") is not None, "entries of another language are pickled too"
     assert for_tasks.in_language("java").by_alias("fast") is not None

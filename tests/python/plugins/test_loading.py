@@ -132,9 +132,9 @@ def test_a_registry_of_another_class_loads_what_its_attribute_allows(site: Site)
 def test_what_is_allowed_travels_and_stays_that_of_its_own_query(site: Site):
     narrow, wide = FileRegistry(site.registry), FileRegistry(site.registry, allow=["acme.*"])
     for registry, allow in ((narrow, ()), (wide, ("acme.*",))):
-        copies = (pickle.loads(pickle.dumps(one)) for one in (registry, registry.for_tasks()))
-        for one in (*copies, registry.in_language("java")):
-            assert one.allow == allow
+        copies = (pickle.loads(pickle.dumps(item)) for item in (registry, registry.for_tasks()))
+        for copy in (*copies, registry.in_language("java")):
+            assert copy.allow == allow
     sent = [pickle.dumps(Registry(SharedStore(str(site.registry)), allow=allow)) for allow in (["acme.*"], [])]
     first, second = map(pickle.loads, sent)
     assert first._lookup is second._lookup

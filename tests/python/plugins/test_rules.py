@@ -24,7 +24,7 @@ def entry(alias: str, plugin_id: int, language: str = "java", version: str = "v1
 
 
 def catalog(**languages: list[Entry]) -> Catalog:
-    return Catalog({language: {one.alias: one for one in entries} for language, entries in languages.items()})
+    return Catalog({language: {entry.alias: entry for entry in entries} for language, entries in languages.items()})
 
 
 def brief(changes: list[Change]) -> list[tuple[str, str, int | None]]:
@@ -89,7 +89,7 @@ def test_a_new_plugin_has_all_languages_that_others_have_unless_it_is_said():
     assert (rule, "no entry for python" in told) == ("S-P13", True)
     changes = registration(there, [plugin("b", "java")], partial=True)
     assert brief(changes) == [("java", "b", 1)]
-    assert [(one.rule, one.severity) for one in check_rules(there.after(changes))] == [("S-P13", "warning")]
+    assert [(rule.rule, rule.severity) for rule in check_rules(there.after(changes))] == [("S-P13", "warning")]
     assert refused(registration, there, [plugin("b", "java"), plugin("c", "java", "go")])
 
 
@@ -165,7 +165,7 @@ def with_dictionary(language: str, dictionary: Any, version: str = "v1.0") -> En
 def test_what_is_registered_and_differs_between_languages_is_a_finding(java: Entry, python: Entry, expected: list[tuple[str, str, str]]):
     """S-P13, 3: an administrator may have said that versions are compatible; dictionaries that differ never are."""
     findings = check_rules(catalog(java=[java], python=[python]))
-    assert [(one.rule, one.path, one.severity, one.field) for one in findings] == [
+    assert [(finding.rule, finding.path, finding.severity, finding.field) for finding in findings] == [
         ("S-P13", "plugin-python-topic", severity, field) for severity, field, _ in expected
     ]
     for finding, (_, _, said) in zip(findings, expected, strict=True):
@@ -257,10 +257,10 @@ def test_damage_is_a_finding_that_blocks_registration_until_it_is_mended(key: by
 def test_too_few_replicas_are_a_warning(replicas: int, most: int, expected: list[str]):
     """S-P9."""
     findings = list(check_topic("python", "compact", replicas, most))
-    assert [(one.rule, one.severity, one.path, one.field) for one in findings] == [
+    assert [(finding.rule, finding.severity, finding.path, finding.field) for finding in findings] == [
         ("S-P9", "warning", "plugin-python-topic", "replication.factor") for _ in expected
     ]
-    assert [one.message for one in findings] == [
+    assert [finding.message for finding in findings] == [
         f"plugin-python-topic has {part} possible replicas: the loss of a broker can lose it" for part in expected
     ]
 

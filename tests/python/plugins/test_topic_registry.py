@@ -39,8 +39,8 @@ class Admin:
         return {resource: SimpleNamespace(result=lambda timeout: answer) for resource in resources}
 
     def create_topics(self, topics: list[Any], **_timeouts: float) -> dict[str, Any]:
-        self.created += [(one.topic, one.num_partitions, one.replication_factor, one.config) for one in topics]
-        return {one.topic: SimpleNamespace(result=lambda timeout: None) for one in topics}
+        self.created += [(topic.topic, topic.num_partitions, topic.replication_factor, topic.config) for topic in topics]
+        return {topic.topic: SimpleNamespace(result=lambda timeout: None) for topic in topics}
 
 
 def store_of(monkeypatch: pytest.MonkeyPatch, admin: Admin, replication_factor: int | None = None) -> TopicStore:

@@ -26,9 +26,9 @@ from logsegment._core import (
     Finding,
     LimitError,
     Limits,
-    PartitionPiece,
     RecordBatchError,
     SegmentLookup,
+    SegmentRange,
     TruncatedError,
     batch_stream,
 )
@@ -105,7 +105,7 @@ def plan_tasks(options: BatchOptions, wanted: WantedRows) -> list[SegmentTask]:
     known = {piece.segment.path: reader.transactions for reader, own in zip(readers, pieces, strict=True) for piece in own}
     cuts = [[cut for piece in own for cut in cut_up(piece, counts[piece.segment.path], options)] for own in pieces]
 
-    def part(piece: PartitionPiece) -> Part:
+    def part(piece: SegmentRange) -> Part:
         transactions = known[piece.segment.path]
         source, read = piece.part(None if transactions is None else piece.touching(transactions))
         # A piece ends where a batch ends. If it does not, the file has changed, or is damaged.
@@ -176,7 +176,7 @@ def first_entry_error(path: str, limits: Limits | None = None) -> RecordBatchErr
     return None
 
 
-def _warn_of_indexes(looked_up: Iterable[SegmentLookup | PartitionPiece]) -> None:
+def _warn_of_indexes(looked_up: Iterable[SegmentLookup | SegmentRange]) -> None:
     """Warn once of segments that were looked up without valid indexes, which takes longer."""
     found = {finding.path: f"{finding.path}: [{finding.rule}] {finding.message}" for lookup in looked_up for finding in _findings(lookup)}
     if found:
@@ -185,7 +185,7 @@ def _warn_of_indexes(looked_up: Iterable[SegmentLookup | PartitionPiece]) -> Non
         warnings.warn(f"indexes are unusable, batch headers are read instead: {'; '.join(texts[:NAMED])}{more}", UserWarning, stacklevel=3)
 
 
-def _findings(looked_up: SegmentLookup | PartitionPiece) -> list[Finding]:
+def _findings(looked_up: SegmentLookup | SegmentRange) -> list[Finding]:
     try:
         return [finding for finding in looked_up.index_findings if not _is_of_active_segment(finding)]
     except OSError:
@@ -253,10 +253,10 @@ LEAST_TASK_BYTES = 16 << 20
 
 
 #: Pieces of one task.
-Group: TypeAlias = tuple[PartitionPiece, ...]
+Group: TypeAlias = tuple[SegmentRange, ...]
 
 
-def task_counts(pieces: Sequence[PartitionPiece], options: BatchOptions) -> dict[str, int]:
+def task_counts(pieces: Sequence[SegmentRange], options: BatchOptions) -> dict[str, int]:
     """Return the number of tasks for each file, so that all cores work, no task is too large, and there are `minPartitions`."""
     total = sum(piece.size for piece in pieces)
     target = _task_bytes(total, options)
@@ -280,7 +280,7 @@ def _task_bytes(total: int, options: BatchOptions) -> int:
     return min(even, options.max_partition_bytes)
 
 
-def shared(logs: Sequence[Sequence[PartitionPiece]], options: BatchOptions) -> list[Group]:
+def shared(logs: Sequence[Sequence[SegmentRange]], options: BatchOptions) -> list[Group]:
     """Group small pieces of a log, and of several logs if there were very many tasks else; leave at least `minPartitions` tasks."""
     least = min(options.min_partitions or 1, sum(map(len, logs))) or 1
     tasks = _shared([[(piece,) for piece in own] for own in logs], least, least, options)
@@ -302,7 +302,7 @@ def _shared(runs: Sequence[Sequence[Group]], wanted: int, least: int, options: B
     return at_least(least, min(_task_bytes(total, options), total // wanted), group)
 
 
-def cut_up(piece: PartitionPiece, count: int, options: BatchOptions) -> list[PartitionPiece]:
+def cut_up(piece: SegmentRange, count: int, options: BatchOptions) -> list[SegmentRange]:
     """Cut a piece into about `count` pieces, or into more if that is too many offsets for a task."""
     try:
         pieces = [piece] if options.max_records is None else piece.cut_by_offsets(options.max_records)
