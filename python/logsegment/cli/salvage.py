@@ -90,6 +90,8 @@ def salvage(options: SalvageArguments) -> int:
                 aside=options.aside,
                 overwrite=options.overwrite,
                 order=options.order,
+                topic=options.topic,
+                partition=options.partition,
                 observer=progress,
                 **options.reading,
             )

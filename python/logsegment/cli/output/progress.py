@@ -21,15 +21,15 @@ class Progress(Observer):
 
     def __init__(self, segments: Sequence[InputSegment] = (), *, is_wanted: bool) -> None:
         self.wants_position = is_wanted and sys.stderr is not None and sys.stderr.isatty()
-        self._total = sum(segment.size for segment in segments)
+        self._files = [(segment.name, segment.size) for segment in segments]
         self._before = 0
         self._size = 0
         self._bar: Any = None
         self._task: Any = None
 
     def __enter__(self) -> Self:
-        if self.wants_position:
-            self._open()
+        if self._files:
+            self.planned(self._files)
         return self
 
     def __exit__(self, *_raised: object) -> None:
@@ -37,10 +37,9 @@ class Progress(Observer):
             self._bar.stop()
 
     def planned(self, files: Sequence[tuple[str, int]]) -> None:
-        """Set the bytes of all files."""
-        self._total = sum(size for _, size in files)
-        if self._bar:
-            self._bar.update(self._task, total=self._total or None)
+        """Show the bar, for the bytes of these files."""
+        if self.wants_position and self._bar is None:
+            self._open(sum(size for _, size in files))
 
     def begin(self, path: str, size: int) -> None:
         """Start with the next file."""
@@ -67,7 +66,7 @@ class Progress(Observer):
         if self._bar:
             self._bar.start()
 
-    def _open(self) -> None:
+    def _open(self, total: int) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
         from rich.progress import Progress as Bar
@@ -78,5 +77,5 @@ class Progress(Observer):
         columns = (name, BarColumn(bar_width=16), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(compact=True))
         self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
         # A stream does not say how long it is.
-        self._task = self._bar.add_task("", total=self._total or None, name="")
+        self._task = self._bar.add_task("", total=total or None, name="")
         self._bar.start()
