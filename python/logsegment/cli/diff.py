@@ -15,6 +15,7 @@ from logsegment.analysis.diff import Comparison
 from logsegment.analysis.diff import diff as compare
 from logsegment.analysis.diff_sides import Difference
 from logsegment.analysis.redaction import Redactor
+from logsegment.analysis.table_diff import is_table
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import STDIN, log_start_offset, selection, show_log_starts, show_notes
@@ -33,7 +34,7 @@ from logsegment.cli.options import (
     withholding,
 )
 from logsegment.cli.output.findings import more_like_it
-from logsegment.cli.store_options import key_file_option, keyed
+from logsegment.cli.store_options import key_file_option, keyed, settings_of, storage_options, target_option
 
 PATH = click.Path(exists=False, allow_dash=True)
 VERDICTS = {
@@ -53,6 +54,7 @@ class DiffArguments:
     with_batches: bool
     deep: bool
     no_crc: bool
+    target_option: tuple[str, ...]
     limit: int | None
     is_redacted: bool
     reading: Reading
@@ -67,6 +69,7 @@ class DiffArguments:
         "logsegment diff broker-1/orders-0 broker-2/orders-0",
         "logsegment diff --json /var/lib/kafka/data /backup/data > differences.jsonl",
         "logsegment diff --batches orders-0/00000000000000000000.log copy.log",
+        "logsegment diff orders-0 iceberg:./lake/kafka.orders",
     ),
 )
 @click.argument("a", metavar="A", type=PATH)
@@ -77,6 +80,7 @@ class DiffArguments:
 @click.option("--batches", "with_batches", is_flag=True, help="Report different batches or batch headers of the same records too.")
 @click.option("--deep", is_flag=True, help="Decode batches with equal headers and checksums too.")
 @click.option("--no-crc", is_flag=True, help="Trust stored checksums; where they agree, read headers only.")
+@target_option
 @click.option("-n", "--limit", type=whole(0), metavar="N", help="Show at most N differences of a partition, and count all.")
 @redact_messages_option
 @reading_options
@@ -85,7 +89,7 @@ class DiffArguments:
 @ending
 @taking(DiffArguments)
 def diff(options: DiffArguments) -> int:
-    """Compare the records of A with those of B: segments, partition directories, or trees of them.
+    """Compare the records of A with those of B: segments, partition directories, or trees of them. B may be a table (iceberg:, delta:).
 
     Different segments, batches, codecs and formats are not differences. With --quiet, only partitions that differ are reported.
     """
@@ -103,7 +107,10 @@ def diff(options: DiffArguments) -> int:
     }
     redactor = withholding(options.is_redacted)
     try:
-        written = [_written(one, options, redactor) for one in compare(keyed(ctx, options.a), keyed(ctx, options.b), **how)]
+        if is_table(options.b):
+            how |= {"target_options": settings_of(options.target_option) or (storage_options() if options.b.startswith("delta:") else None)}
+        b = options.b if is_table(options.b) else keyed(ctx, options.b)
+        written = [_written(one, options, redactor) for one in compare(keyed(ctx, options.a), b, **how)]
     except RecordBatchError as error:
         name = error.path or f"{options.a} or {options.b}"
         raise DamagedInput(name, error, "`logsegment verify` reports the lost ranges", redactor) from None
@@ -212,6 +219,8 @@ def _line(found: Difference) -> str:
     where = f"{offsets}, {count(found.records, 'record')}"
     if found.kind == "missing":
         return f"missing in {side}: {where}"
+    if found.kind == "doubled":
+        return f"doubled in {side}: {where} too many"
     if found.kind == "unreadable":
         return f"unreadable in {side}: {where} of the other"
     kind = "changed" if found.kind == "changed" else "other batches"
@@ -224,8 +233,9 @@ def _summary(partition: Comparison) -> str:
         if not files:
             return f"{side} has no such partition"
     parts = [f"{count(totals.same_records, 'record')} the same ({count(totals.same_batches, 'batch')} by checksum)"]
-    counts = ((totals.missing_a, "missing in A"), (totals.missing_b, "missing in B"), (totals.changed, "changed"))
-    parts += [f"{number:,} {what}" for number, what in (*counts, (totals.unreadable, "unreadable on one side")) if number]
+    counts = [(totals.missing_a, "missing in A"), (totals.missing_b, "missing in B"), (totals.doubled, "doubled in B")]
+    counts += [(totals.changed, "changed"), (totals.unreadable, "unreadable on one side")]
+    parts += [f"{number:,} {what}" for number, what in counts if number]
     if totals.batches:
         parts.append(f"other batches in {count(totals.batches, 'stretch')}")
     if totals.unopened:

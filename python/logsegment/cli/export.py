@@ -41,7 +41,7 @@ from logsegment.cli.options import (
     unreadable_option,
 )
 from logsegment.cli.output.findings import SHOWN, folded, more_like_it
-from logsegment.cli.store_options import settings_of, storage_options
+from logsegment.cli.store_options import settings_of, storage_options, target_option
 from logsegment.cli.values import value_arguments, values_options
 
 
@@ -126,12 +126,7 @@ class ExportArguments:
 @click.option("--trust-commits-only", is_flag=True, help="Never read columns of the table to find what it has.")
 @click.option("--clean", is_flag=True, help="At the end, remove data files of interrupted exports.")
 @click.option("--clean-hours", type=click.FloatRange(0), default=24, show_default=True, help="Remove files that are older than HOURS.")
-@click.option(
-    "--target-option",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Set a property of the catalog, or an option of the store of a Delta table; repeatable.",
-)
+@target_option
 @click.option("--no-crc", is_flag=True, help="Skip checksums.")
 @on_error_option
 @unreadable_option

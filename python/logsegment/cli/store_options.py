@@ -41,6 +41,12 @@ def storage_option(function: F) -> F:
     return click.option("--storage-option", metavar="KEY=VALUE", multiple=True, help=text, **kept)(function)
 
 
+def target_option(function: F) -> F:
+    """Add --target-option, for verbs that read or write tables."""
+    text = "Set a property of the catalog of a table, or an option of the store of a Delta table; repeatable."
+    return click.option("--target-option", metavar="KEY=VALUE", multiple=True, help=text)(function)
+
+
 def storage_options() -> StorageOptions | None:
     """Return the options of --storage-option of the command that runs; None without options."""
     ctx = click.get_current_context(silent=True)
