@@ -48,6 +48,7 @@ from logsegment.cli.output.files import ensure_output
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.records import (
+    CsvRecords,
     Form,
     JsonForm,
     JsonLines,
@@ -96,6 +97,7 @@ class CatArguments:
     unreadable: Unreadable
     reading: Reading
     is_json: bool
+    is_csv: bool
     arrow: str | None
     parquet: str | None
     overwrite: bool
@@ -115,6 +117,7 @@ class CatArguments:
         "logsegment cat __consumer_offsets-0 --values internal",
         "logsegment cat orders-0 --values auto --schemas _schemas-0",
         "logsegment cat orders-0 --redact-key ours.key",
+        "logsegment cat orders-0 --csv --columns offset,timestamp,key,value --iso > orders.csv",
     ),
 )
 @paths_argument
@@ -151,6 +154,7 @@ class CatArguments:
 @unreadable_option
 @reading_options
 @json_option("JSON lines, as without any of these.")
+@click.option("--csv", "is_csv", is_flag=True, help="Write CSV with a header line; bytes as in JSON, headers as JSON.")
 @file_options
 @quiet_option
 @ending
@@ -158,6 +162,8 @@ class CatArguments:
 def cat(options: CatArguments) -> int:
     """Print the records of every PATH, by default as JSON lines."""
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
+    if options.is_csv and (output.kind or options.is_json):
+        raise click.UsageError("only one of --csv, --json, --arrow and --parquet can be given")
     if output.kind and options.form:
         raise click.UsageError("--bytes needs JSON output; Arrow and Parquet contain the bytes themselves")
     if output.kind and options.iso:
@@ -178,6 +184,8 @@ def cat(options: CatArguments) -> int:
         if output.kind:
             ensure_output(output.path, segments, options.overwrite)
             sink = RecordTable(output, stack, columns, rows, redactor)
+        elif options.is_csv:
+            sink = CsvRecords(columns, rows, JsonForm(options.form or "auto", options.iso), redactor)
         else:
             sink = JsonLines(columns, rows, JsonForm(options.form or "auto", options.iso), options.threads, redactor)
         progress = stack.enter_context(Progress(segments, is_wanted=not options.quiet and sink.leaves_terminal))
@@ -262,7 +270,7 @@ class _Records:
                 break
             self.progress.begin(segment)
             # A reader of lines that looks at the first segment may want no more.
-            if self._reads_all and (number > 0 or not isinstance(self.sink, JsonLines)):
+            if self._reads_all and (number > 0 or isinstance(self.sink, RecordTable)):
                 self._expect(segments[number : number + MOST_AHEAD])
             try:
                 code = worst(code, self._read_one(segment, target))

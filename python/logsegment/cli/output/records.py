@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections import deque
@@ -173,20 +175,43 @@ class JsonForm(NamedTuple):
     iso: bool = False
 
 
+class JsonText:
+    """Records as JSON lines, made in native code.
+
+    Attributes:
+        sources: record columns that the lines are made of.
+        columns: the names of the fields.
+    """
+
+    def __init__(self, columns: Sequence[str], rows: RowFilter, form: JsonForm, redactor: Redactor | None = None) -> None:
+        # A microsecond timestamp is null where milliseconds do not fit; the stored number always does.
+        sources = ["timestampMs" if name == "timestamp" else name for name in columns]
+        self.sources = list(dict.fromkeys(sources))
+        self.columns = list(columns)
+        self._fields = list(zip(sources, columns, strict=True))
+        self._rows = rows
+        self._form = form
+        self._redactor = redactor
+
+    def of(self, batch: ArrowBatch, left: int | None) -> bytes:
+        """Return the chosen records of a batch as lines, at most `left`."""
+        chosen = self._rows
+        rows = {"since": chosen.since, "until": chosen.until, "keys": chosen.keys, "limit": left}
+        if self._redactor is not None:
+            return self._redactor.json_lines(batch, self._fields, rows, iso=self._form.iso)
+        return batch.to_jsonl(self._form.bytes, fields=self._fields, rows=rows, iso=self._form.iso)
+
+
 class JsonLines(RecordSink[bytes]):
-    """One record a line on stdout, made in native code; `threads` of them work at a time."""
+    """One record a line on stdout; `threads` of them work at a time."""
 
     batch_bytes = 1 << 20
 
     def __init__(self, columns: Sequence[str], rows: RowFilter, form: JsonForm, threads: int, redactor: Redactor | None = None) -> None:
-        # A microsecond timestamp is null where milliseconds do not fit; the stored number always does.
-        sources = ["timestampMs" if name == "timestamp" else name for name in columns]
-        super().__init__(list(dict.fromkeys(sources)), rows, 65536)
+        self._text = JsonText(columns, rows, form, redactor)
+        super().__init__(self._text.sources, rows, 65536)
         self.leaves_terminal = not sys.stdout.isatty()
-        self._fields = list(zip(sources, columns, strict=True))
-        self._form = form
         self._threads = threads
-        self._redactor = redactor
 
     def pieces(self, stream: RecordStream) -> Iterator[bytes]:
         """Yield the chosen records of a stream as lines."""
@@ -209,11 +234,60 @@ class JsonLines(RecordSink[bytes]):
         show_json_lines(piece)
 
     def _lines_of(self, batch: ArrowBatch) -> bytes:
-        chosen = self.rows
-        rows = {"since": chosen.since, "until": chosen.until, "keys": chosen.keys, "limit": self.left}
-        if self._redactor is not None:
-            return self._redactor.json_lines(batch, self._fields, rows, iso=self._form.iso)
-        return batch.to_jsonl(self._form.bytes, fields=self._fields, rows=rows, iso=self._form.iso)
+        return self._text.of(batch, self.left)
+
+
+class CsvRecords(RecordSink[list[str]]):
+    """Records as CSV on stdout, with the names of the columns in the first line.
+
+    A cell is the text of the value in JSON lines: bytes that are not UTF-8, headers and structs are JSON. Null is an empty cell, and an
+    empty text is in quotes.
+    """
+
+    batch_bytes = 1 << 20
+
+    def __init__(self, columns: Sequence[str], rows: RowFilter, form: JsonForm, redactor: Redactor | None = None) -> None:
+        self._text = JsonText(columns, rows, form, redactor)
+        super().__init__(self._text.sources, rows, 65536)
+        self.leaves_terminal = not sys.stdout.isatty()
+        self._is_begun = False
+
+    def pieces(self, stream: RecordStream) -> Iterator[list[str]]:
+        """Yield the chosen records of a stream, each as a line, which may have line ends in quotes."""
+        self._begin()
+        for batch in stream:
+            yield [self._line(json.loads(line)) for line in self._text.of(batch, self.left).splitlines()]
+
+    def size(self, piece: list[str]) -> int:
+        """Return the number of records."""
+        return len(piece)
+
+    def last(self, piece: list[str], most: int) -> list[str]:
+        """Return the last records."""
+        return piece[-most:]
+
+    def _begin(self) -> None:
+        if not self._is_begun:
+            self._is_begun = True
+            self._put([",".join(map(csv_cell, self._text.columns)) + "\r\n"])
+
+    def _line(self, record: dict[str, Any]) -> str:
+        return ",".join(csv_cell(record[name]) for name in self._text.columns) + "\r\n"
+
+    def _put(self, piece: list[str]) -> None:
+        show_json_lines("".join(piece).encode())
+
+
+def csv_cell(value: Any) -> str:
+    """Return a value of JSON as a cell of CSV (RFC 4180)."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return '"{}"'.format(text.replace('"', '""')) if not text or _QUOTED.search(text) else text
+
+
+#: What a cell is in quotes for.
+_QUOTED = re.compile(r'[",\r\n]|^\s|\s$')
 
 
 class RecordTable(RecordSink[Any]):
