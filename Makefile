@@ -20,9 +20,12 @@ FUZZ_CASES ?= 20000
 MUTATIONS ?= 10000
 # How long histories are simulated: `make simulate SECONDS=3600 SEED=1`; without SEED they begin at the time.
 SECONDS ?= 600
-# Optimised, but linked in seconds and with the checks of a debug build.
-FUZZ_TEST = CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true \
-	CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true cargo test --release $(LOCKED) --features values --target-dir target/properties propert
+# The extension and the jar for tests: optimised, in the directory of the Rust tests. A release is also linked as a whole.
+OPTIMISED = --config tools/optimised.toml
+# `make wheel-check WHEEL_OPTIONS="--config tools/optimised.toml"`: the wheel of what tests run.
+WHEEL_OPTIONS ?= --release
+# Rust tests for many cases: as optimised as a release, with the checks of a debug build.
+LONG_TEST = cargo test --config profile.dev.package.logsegment.opt-level=3 $(LOCKED) --features values
 # `make cross-wheel TARGET=x86_64-unknown-linux-musl COMPATIBILITY=musllinux_1_2`; and what `make cross-check` compiles for.
 TARGET ?= aarch64-unknown-linux-gnu
 COMPATIBILITY ?= manylinux_2_28
@@ -33,7 +36,7 @@ PYTHON ?= $(PY)
 CROSS_CHECKED := aarch64-apple-darwin x86_64-pc-windows-gnu aarch64-pc-windows-gnullvm
 # `make test-python ARGS="-k spark"`, `make bench ARGS="--sections headers"`, `make demo ARGS=...`.
 ARGS ?=
-# Of `make interop`: the older versions of PySpark under which both readers run.
+# Of `make interop` and `make test-nightly`: the older versions of PySpark under which both readers run.
 PYSPARK_VERSIONS ?= 4.1.4 4.2.1
 # Of `make soak`: how often the queries are ended, and how many seconds they run before that.
 STREAM_KILLS ?= 10
@@ -58,7 +61,7 @@ export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
 export SPARK_LOCAL_HOSTNAME ?= localhost
 export SPARK_LOCAL_IP ?= 127.0.0.1
 
-RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml) $(shell find src -name '*.rs')
+RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml tools/optimised.toml) $(shell find src -name '*.rs')
 LICENCE_FILES := LICENSE NOTICE LICENSE-binary $(wildcard licenses/*)
 JAVA_SOURCES := $(shell find jvm -type f)
 JAR := python/logsegment/spark/jvm/logsegment-spark.jar
@@ -100,12 +103,12 @@ $(SETUP): pyproject.toml | $(PY)
 	@mkdir -p $(STAMPS) && touch $@
 
 .PHONY: build
-build: $(BUILD) ## compile the extension (release) into .venv; nothing to do if no Rust source changed
+build: $(BUILD) ## compile the extension, optimised, into .venv; nothing to do if no Rust source changed
 
 $(BUILD): $(SETUP) pyproject.toml $(RUST_SOURCES)
 	@# maturin is not quiet when it is told to be: what it says is shown only if it fails.
 	@mkdir -p target
-	PIP_QUIET=1 $(VENV)/bin/maturin develop --release --quiet $(LOCKED) >target/build.log 2>&1 || { cat target/build.log >&2; exit 1; }
+	PIP_QUIET=1 $(VENV)/bin/maturin develop --quiet $(LOCKED) $(OPTIMISED) >target/build.log 2>&1 || { cat target/build.log >&2; exit 1; }
 	@mkdir -p $(STAMPS) && touch $@
 
 # A demo prints its own lines only, also the first time, when it sets up and builds.
@@ -116,18 +119,22 @@ endif
 .PHONY: jar
 jar: $(JAR) ## compile the columnar reader for Spark and its library into a jar (JDK); docs/how-to/faster-in-spark.md
 
-JVM_LIBRARY = rustc --release --quiet $(LOCKED) --lib --crate-type cdylib --features jvm --target-dir target/jvm
-# A target directory of its own: Cargo has one place for the library of every set of features.
+JVM_LIBRARY = rustc --quiet $(LOCKED) --lib --crate-type cdylib --features jvm
+# Cargo has one name for the library of every set of features, and takes the file of another set for its own.
+LIBRARIES = target/$(if $(filter --release,$(OPTIMISED)),release,debug)
+FORGET_LIBRARY = rm -f $(foreach suffix,so dylib,$(LIBRARIES)/liblogsegment.$(suffix) $(LIBRARIES)/deps/liblogsegment.$(suffix))
 $(JAR): $(SETUP) tools/spark_jar.py $(JAVA_SOURCES) $(RUST_SOURCES)
-	cargo $(JVM_LIBRARY)
-	$(PY) tools/spark_jar.py target/jvm/release
+	@$(FORGET_LIBRARY)
+	cargo $(JVM_LIBRARY) $(OPTIMISED)
+	$(PY) tools/spark_jar.py $(LIBRARIES)
+	@$(FORGET_LIBRARY)
 
 # PYTHON has PySpark, and for zig the group `cross`. A library of musl needs the C library of the JVM that loads it.
 .PHONY: portable-jar
 portable-jar: ## the jar with a library built by zig for JAR_TARGET, an older or another C library than this machine's (JDK)
 	rustup target add $(JAR_TRIPLE)
 	RUSTFLAGS="$(if $(findstring musl,$(JAR_TARGET)),-C target-feature=-crt-static)" PATH="$(dir $(abspath $(PYTHON))):$$PATH" \
-		cargo-zigbuild $(JVM_LIBRARY) --target $(JAR_TARGET)
+		cargo-zigbuild $(JVM_LIBRARY) --release --target-dir target/jvm --target $(JAR_TARGET)
 	$(PYTHON) tools/spark_jar.py target/jvm/$(JAR_TRIPLE)/release
 
 .PHONY: demo
@@ -145,40 +152,51 @@ test: setup build test-rust test-python ## set up, build and run every test
 check: WORKERS = 3
 check: $(BUILD) ## the loop at the desk: Rust and Python tests without Spark, brokers, the site and what is slow; fewer random cases
 	cargo test --quiet $(LOCKED) --features $(RUST_FEATURES)
-	PROPERTY_EXAMPLES=$(or $(PROPERTY_EXAMPLES),50) $(PY) -m pytest --quiet $(PARALLEL) -m "not spark and not interop and not slow" \
+	PROPERTY_EXAMPLES=$(or $(PROPERTY_EXAMPLES),50) $(PY) -m pytest --quiet $(PARALLEL) -m "not spark and not interop and not slow and not nightly" \
 		--ignore tests/python/test_docs.py --ignore tests/python/test_site.py tests/python $(ARGS)
 
 .PHONY: test-rust
-test-rust: $(SETUP) ## compile the core without features (the fence), then test it with columns, values, files and the JVM reader
-	cargo check --quiet $(LOCKED) --tests
+test-rust: ## test the core with columns, values, files, stores and the JVM reader; `make lint` compiles it without features
 	cargo test $(LOCKED) --features $(RUST_FEATURES)
 
 .PHONY: test-python
 test-python: $(BUILD) $(BUILT_JAR) $(BUILT_ARCHIVE) ## pytest in WORKERS processes (4); ARGS="-k name" selects
-	$(PY) -m pytest $(PARALLEL) -m "not soak and not other_versions" --durations 20 $(ARGS)
+	$(PY) -m pytest $(PARALLEL) -m "not soak and not nightly" --durations 20 $(ARGS)
+
+.PHONY: test-nightly
+test-nightly: $(BUILD) $(BUILT_JAR) $(BUILT_ARCHIVE) ## the proofs that take minutes: clusters, Connect, other versions of Spark and Kafka (Java, Maven)
+	REQUIRE_INTEROP=1 PYSPARK_VERSIONS="$(PYSPARK_VERSIONS)" $(PY) -m pytest $(PARALLEL) -m "nightly and not soak" --durations 20 $(ARGS)
 
 $(SPARK_ARCHIVE): $(SETUP) tests/support/spark_archive.py | $(BUILD) $(BUILT_JAR)
 	$(PY) tests/support/spark_archive.py
 
 .PHONY: lint
-lint: $(BUILD) licenses-check ## formats, clippy three times, ruff, mypy, the stub against the module, the language of texts, workflows, issue forms, links, licences
+lint: lint-rust lint-python lint-pages licenses-check ## formats, clippy three times, ruff, layers, mypy, stub, workflows, language, links, licences
+
+.PHONY: lint-rust
+lint-rust: ## of that: the format, and clippy without features (tests too), with `arrow`, with all (tests and benches too)
 	cargo fmt --check
 	cargo clippy $(LOCKED) --all-targets -- -D warnings
-	cargo clippy $(LOCKED) --all-targets --features arrow -- -D warnings
+	cargo clippy $(LOCKED) --lib --features arrow -- -D warnings
 	cargo clippy $(LOCKED) --all-targets --all-features -- -D warnings
+
+.PHONY: lint-python
+lint-python: $(BUILD) ## of that: ruff, layers, mypy, the stub against the module
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/lint-imports
+	$(VENV)/bin/mypy
+	$(PY) -m mypy.stubtest logsegment._core --ignore-disjoint-bases
+
+.PHONY: lint-pages
+lint-pages: $(BUILD) ## of that: workflows, issue forms, sizes, the language of texts, links, the plot
 	$(VENV)/bin/zizmor --offline --quiet --strict-collection .github
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	$(PY) tools/check_structure.py
 	$(PY) tools/check_language.py
-	$(VENV)/bin/mypy
-	$(PY) -m mypy.stubtest logsegment._core --ignore-disjoint-bases
 	$(PY) tools/check_docs.py
 	$(PY) tools/speed_plot.py check
-	$(PY) tools/build_site.py
 
 .PHONY: fmt
 fmt: $(SETUP) ## rewrite Rust and Python sources in the house format
@@ -205,8 +223,8 @@ fuzz-build: ## compile the targets of fuzz/, and no more
 
 .PHONY: properties
 properties: ## every Rust test named after properties with FUZZ_CASES cases each, overflow checks on
-	@$(FUZZ_TEST) -- --list 2>/dev/null | grep -q ': test$$' || { echo "properties: no test has 'propert' in its name" >&2; exit 1; }
-	PROPTEST_CASES=$(FUZZ_CASES) $(FUZZ_TEST)
+	@$(LONG_TEST) propert -- --list 2>/dev/null | grep -q ': test$$' || { echo "properties: no test has 'propert' in its name" >&2; exit 1; }
+	PROPTEST_CASES=$(FUZZ_CASES) $(LONG_TEST) propert
 
 .PHONY: interop
 interop: $(BUILD) $(BUILT_JAR) ## run every writer against every reader, record and print the table of docs/reference/compatibility.md (Java, Maven)
@@ -215,9 +233,7 @@ interop: $(BUILD) $(BUILT_JAR) ## run every writer against every reader, record 
 
 .PHONY: mutations
 mutations: ## MUTATIONS of every clean file of the corpus, optimised, overflow checks on: nothing panics, no record changes (docs/project/mutations.md)
-	MUTATIONS=$(MUTATIONS) CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true \
-		CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true cargo test --release $(LOCKED) --features values --target-dir target/properties --test rust \
-		-- --nocapture no_mutation
+	MUTATIONS=$(MUTATIONS) $(LONG_TEST) --test rust -- --nocapture no_mutation
 
 .PHONY: simulate
 simulate: $(BUILD) ## histories of simulated logs, with every law checked through the APIs, for SECONDS from SEED on (docs/project/simulation.md)
@@ -245,7 +261,9 @@ asan: ## the Rust tests under AddressSanitizer (nightly Rust, x86-64 Linux)
 ##@ Figures
 
 .PHONY: bench
-bench: $(BUILD) ## measure everything on a quiet machine (more than two hours); writes docs/explanation/benchmarks.md
+bench: $(SETUP) ## measure everything on a quiet machine (more than two hours); writes docs/explanation/benchmarks.md
+	rm -f $(BUILD) $(JAR)
+	$(MAKE) $(BUILD) $(BUILT_JAR) OPTIMISED=--release
 	$(PY) -m benches.run $(ARGS)
 
 .PHONY: bench-check
@@ -286,11 +304,15 @@ wheel cross-wheel: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 .PHONY: wheel
 wheel: $(SETUP) $(LICENCE_FILES) $(BUILT_JAR) ## build the stripped wheel for this Python into target/wheels
 	rm -rf target/wheels
-	$(VENV)/bin/maturin build --release --quiet $(LOCKED) --interpreter $(PY) --out target/wheels
+	$(VENV)/bin/maturin build $(WHEEL_OPTIONS) --quiet $(LOCKED) --interpreter $(PY) --out target/wheels
 
 .PHONY: wheel-check
-wheel-check: wheel ## build the wheel; at most 24 MiB, complete with licences and (where a JDK is) the jar, works alone, and with each extra of docs/tutorial/first-attempts.md
-	$(PY) tools/wheel_check.py --attempts $(if $(BUILT_JAR),--jar) target/wheels/*.whl
+wheel-check: wheel ## build the wheel; at most 24 MiB, complete with licences and (where a JDK is) the jar, and works alone
+	$(PY) tools/wheel_check.py $(if $(BUILT_JAR),--jar) target/wheels/*.whl
+
+.PHONY: wheel-attempts
+wheel-attempts: wheel ## build the wheel; it works with each extra of docs/tutorial/first-attempts.md, which pip installs alone
+	$(PY) tools/wheel_check.py --attempts target/wheels/*.whl
 
 .PHONY: cross-tools
 cross-tools: $(SETUP)

@@ -52,7 +52,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScope
 #: Files that take longest, first to last: those that wait for servers come before those that compute. Workers begin with them, so that
 #: none is left alone with one at the end.
 LONGEST = (
-    "tests/spark_kafka/test_spark_kafka.py",
     "tests/interop/test_hdfs.py",
     "tests/python/spark/test_cluster.py",
     "tests/python/spark/test_columnar.py",

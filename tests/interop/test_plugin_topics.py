@@ -137,8 +137,8 @@ def test_what_is_registered_is_found_in_every_language(broker: Broker, servers: 
 
 def test_it_is_read_again_for_an_unknown_name_and_never_for_a_known_one(servers: str, monkeypatch: pytest.MonkeyPatch) -> None:
     reads = []
-    read = clusters.Cluster.read
-    monkeypatch.setattr(clusters.Cluster, "read", lambda self, language: reads.append(language) or read(self, language))
+    read = clusters.TopicStore.read
+    monkeypatch.setattr(clusters.TopicStore, "read", lambda self, language: reads.append(language) or read(self, language))
     TopicRegistry(servers).register([FAST])
     registry = TopicRegistry(servers)
     registry.retry_seconds = 60
@@ -480,7 +480,7 @@ def secure_options(broker: Broker) -> dict[str, str]:
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(660)
 def test_executors_of_a_cluster_know_only_the_servers(servers: str, broker: Broker, tmp_path: Path) -> None:
     """Two executors that are processes of their own: settings travel with the tasks, and no batch or task is a connection."""

@@ -19,9 +19,9 @@ DAMAGED = corpus.TESTS.parent / "examples/damaged-0"
 
 pytestmark = [
     pytest.mark.interop,
-    pytest.mark.other_versions,
+    pytest.mark.nightly,
     pytest.mark.spark,
-    pytest.mark.skipif(not VERSIONS, reason="PYSPARK_VERSIONS names no version; `make interop` sets it"),
+    pytest.mark.skipif(not VERSIONS, reason="PYSPARK_VERSIONS names no version; `make interop` and `make test-nightly` set it"),
 ]
 
 SCRIPT = """

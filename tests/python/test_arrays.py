@@ -16,6 +16,7 @@ import hostile
 import invalid_arrays
 import logsegment as ls
 from corpus import BATCH_COLUMNS, RECORD_COLUMNS
+from every import every
 
 CASES = [case for case in corpus.cases() if case.set == "lib-3.6.2" or case.path.parent.name == "edge-records-0"]
 TYPES = {"binary": pa.binary(), "large_binary": pa.large_binary(), "binary_view": pa.binary_view()}
@@ -151,7 +152,7 @@ def test_skipping_keeps_the_valid_batches_of_a_value():
     assert [row["offset"] for row in value or []] == [0, 1, 2, 1000, 1001]
 
 
-@pytest.mark.parametrize("name", sorted(hostile.outcomes()))
+@every("name", sorted(hostile.outcomes()))
 def test_hostile_values_have_the_verdict_of_the_table(name: str):
     """`validate_array` counts what `validate` finds; `decode_array` raises the class that `decode` raises."""
     case = next(case for case in hostile.cases() if case.name == name)

@@ -15,6 +15,7 @@ import pytest
 import building
 import corpus
 import logsegment as ls
+from every import every
 
 COLUMNS = ["offset", "timestampMs", "timestampType", "key", "value", "headersRaw", "magic", "compression"]
 CONVERSIONS = corpus.conversions()
@@ -91,7 +92,7 @@ def test_everything_was_walked():
     corpus.seen_all(CASES, 100)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@every("case", CASES)
 def test_up_keeps_every_offset_key_and_value(case: corpus.Case):
     """CNV-16 to CNV-19: from every case to v2; what is v2 already stays byte for byte."""
     data = case.read()

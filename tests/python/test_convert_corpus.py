@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import corpus
 import logsegment as ls
 from corpus import RECORD_COLUMNS, Conversion, rows_of
+from every import every
 
 CONVERSIONS = corpus.conversions()
 DOWN = [made for made in CONVERSIONS if made.is_down and made.output]
@@ -27,8 +29,8 @@ TYPES = {"CreateTime": 0, "LogAppendTime": 1}
 PLACES = ("entryPosition",)
 
 
-def of(conversions: list[Conversion]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("made", conversions, ids=str)
+def of(conversions: list[Conversion]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return every("made", conversions)
 
 
 def records(data: bytes) -> list[corpus.Row]:

@@ -13,6 +13,7 @@ import pytest
 import corpus
 import logsegment as ls
 from corpus import BATCH_COLUMNS, CONSUMED_COLUMNS, RECORD_COLUMNS, Case, Partition, rows_of
+from every import every
 from slow import slow_after
 
 CASES = corpus.cases()
@@ -25,8 +26,8 @@ RICH_TOPICS = {
     "legacy-2.4.1": ("upgraded",),
 }
 RICH = [case for case in CASES if case.batches and case.path.parent.name.startswith(RICH_TOPICS.get(case.set, ("-",)))]
-all_cases = pytest.mark.parametrize("case", CASES, ids=str)
-rich_cases = pytest.mark.parametrize("case", RICH, ids=str)
+all_cases = every("case", CASES)
+rich_cases = every("case", RICH)
 
 
 def sources_of(case: Case) -> dict[str, Callable[[], Any]]:
@@ -241,7 +242,7 @@ def test_the_walk_has_logs_of_several_formats():
     corpus.seen_all(corpus.mixed_cases(), 2)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.batches], ids=str)
+@every("case", [case for case in CASES if case.batches])
 def test_sniffing_finds_the_format(case: Case):
     """MAP-1: by checksums, where the caller does not say that it is 0.7."""
     assert records(case.read(), **case.options | {"format": "sniff"}) == corpus.expected_records(case)
@@ -263,9 +264,7 @@ def test_partitions_give_what_kafkas_consumer_returned(partition: Partition, iso
     assert expected
 
 
-@pytest.mark.parametrize(
-    "partition", [found for found in corpus.partitions() if len(found.segments) == 1 and found.format == "auto"], ids=str
-)
+@every("partition", [found for found in corpus.partitions() if len(found.segments) == 1 and found.format == "auto"])
 def test_read_committed_of_one_segment_needs_no_scan_by_hand(partition: Partition):
     """TXN-8: from the markers alone, when the range starts at a transaction boundary."""
     case = partition.segments[0]

@@ -1,6 +1,6 @@
 """The tasks of docs/tutorial/first-attempts.md: few lines each, and they run with the packages that they name.
 
-Here they run with the Python of the tests; `make wheel-check` runs them in an environment for each extra.
+Here they run with the Python of the tests; `make wheel-attempts` runs them in an environment for each extra.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ import pytest
 import corpus
 import hostile
 import logsegment as ls
+from every import every
 from hostile import HostileCase
 
 CASES = [case for case in hostile.cases() if not case.is_bomb]
@@ -26,7 +27,7 @@ SMALL_CASE_MEMORY = 256 * MIB
 #: `max_decompressed_bytes` is 1 GiB; a buffer is moved when it grows, and glibc keeps address space for itself.
 BOMB_MEMORY = 1024 * MIB + 512 * MIB
 
-all_cases = pytest.mark.parametrize("case", CASES, ids=str)
+all_cases = every("case", CASES)
 
 
 def rows_of(case: HostileCase, **options: Any) -> list[corpus.Row]:
@@ -59,7 +60,7 @@ def test_the_table_and_the_manifest_name_the_same_cases():
     assert all(hostile.outcomes()[case.name]["kafka"] == case.kafka for case in hostile.cases())
 
 
-@pytest.mark.parametrize("case", hostile.cases(), ids=str)
+@every("case", hostile.cases())
 def test_the_bytes_are_those_that_the_manifest_names(case: HostileCase):
     assert hashlib.sha256(case.path.read_bytes()).hexdigest() == case.sha256
 
@@ -85,7 +86,7 @@ def test_smaller_limits_refuse_bombs_sooner(case: HostileCase):
     assert raised.value.base_offset == (0 if "-v1-" in case.name else 100)
 
 
-@pytest.mark.parametrize("case", hostile.cases(), ids=str)
+@every("case", hostile.cases())
 def test_deviations_from_kafkas_verdict_are_explained(case: HostileCase):
     row = hostile.outcomes()[case.name]
     deviates = (case.kafka == "ok") != (row["error"] is None)
@@ -109,7 +110,7 @@ def test_every_rule_of_the_table_has_its_place_in_the_documentation():
     assert {rule for rule in rules if f'<a id="{rule.lower()}"></a>' not in page} == set()
 
 
-@pytest.mark.parametrize("case", hostile.cases(), ids=str)
+@every("case", hostile.cases())
 def test_the_table_says_error_only_with_an_error_finding(case: HostileCase):
     """`validate` has an error finding if and only if `decode` raises; both name the same rule."""
     row = hostile.outcomes()[case.name]
@@ -187,9 +188,9 @@ def test_skipping_and_validating_share_one_judgement(case: HostileCase):
     data = case.read()
     stream = ls.decode(data, columns=["offset"], control=True, on_error="skip", unreadable="skip", **case.options)
     drained = sum(batch.num_rows for batch in stream)
-    found = [place_of(one) for one in ls.validate(data, unreadable="skip", **case.options).findings]
-    skipped = [place_of(one) for one in stream.findings]
-    assert [one for one in found if one[1] == "error"] == [one for one in skipped if one[1] == "error"]
+    found = [place_of(finding) for finding in ls.validate(data, unreadable="skip", **case.options).findings]
+    skipped = [place_of(finding) for finding in stream.findings]
+    assert [item for item in found if item[1] == "error"] == [item for item in skipped if item[1] == "error"]
     assert set(skipped) <= set(found)
     assert drained == hostile.outcomes()[case.name]["kept"]
 

@@ -11,6 +11,7 @@ import pytest
 
 import corpus
 import logsegment as ls
+from every import every
 from lz4_frames import KNOWN, MAGIC, PLAIN, frame, message
 
 CASES = [case for case in corpus.cases() if "lz4" in case.codecs and set(case.magics) <= {0, 1, 2}]
@@ -38,7 +39,7 @@ def test_another_form_is_a_mistake():
         ls.lz4_header_checksum(frame("6040", PLAIN), form="any")
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@every("case", CASES)
 def test_the_corpus_has_the_form_of_its_magic(case: corpus.Case):
     found = ls.check_lz4(case.read())
     assert {row.magic for row in found} <= set(case.magics)
@@ -46,7 +47,7 @@ def test_the_corpus_has_the_form_of_its_magic(case: corpus.Case):
     assert all(row.ok for row in found), found
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@every("case", CASES)
 def test_cnv_20_to_and_fro_is_the_identity_and_changes_nothing_else(case: corpus.Case):
     data = case.read()
     broken, fixed = ls.break_lz4(data), ls.fix_lz4(data)

@@ -10,7 +10,7 @@ import streams
 from cases import EVERYTHING, MANY, OFFSETS, REFUSED, STREAMS, TASKS, TIMES, TOPICS
 from differential import Differential
 
-pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.nightly, pytest.mark.timeout(900)]
 ALL_TOPICS = {"subscribePattern": "t-.*"}
 QUESTIONS = {name: ALL_TOPICS | options for name, options in EVERYTHING.items()} | TOPICS | OFFSETS | TIMES | TASKS
 #: Asked again when the broker has stopped.

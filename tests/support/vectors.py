@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 import corpus
+from every import every
 
 Vector = dict[str, Any]
 VECTORS: list[Vector] = json.loads((corpus.CORPUS / "vectors.json").read_text())["vectors"]
@@ -27,8 +27,8 @@ def decoded_outputs() -> list[Vector]:
     return outputs
 
 
-def of(vectors: list[Vector]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("vector", vectors, ids=[vector["name"] for vector in vectors])
+def of(vectors: list[Vector]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return every("vector", vectors, named=lambda vector: vector["name"])
 
 
 def bare_messages() -> list[Vector]:

@@ -9,15 +9,16 @@ from typing import Any
 
 from logsegment._core import (
     Finding,
-    PartitionPiece,
+    FoundSegments,
     PartitionReader,
     RecordBatchError,
     SegmentFile,
     SegmentLookup,
+    SegmentRange,
     Transactions,
-    arranged,
     committed_transactions,
     decode_files,
+    order_by_offsets,
 )
 from logsegment._decode import with_findings
 from logsegment._export.gaps import LostPlaces, RowCheck, is_cleaned, rows_within
@@ -26,7 +27,9 @@ from logsegment._export.state import LostOffsets, Partition, ranges_of
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment._report import TORN
-from logsegment.log.log_end import GrowingLog
+from logsegment.inputs.sources import Inputs
+from logsegment.partition.log_end import GrowingLog
+from logsegment.segment_files.discovery import is_gap
 
 #: Columns that a read of an export needs besides those of the table.
 NEEDED = ("offset", "entryPosition")
@@ -102,7 +105,7 @@ class MissingRecords:
         self._source = source
         self._read = replace(read, topic=topic, partition=number)
         self._bounds = bounds
-        self._segments = [SegmentLookup(file) for file in arranged(source.files, reports=read.skips_damage)]
+        self._segments = [SegmentLookup(file) for file in order_by_offsets(source.files, reports=read.skips_damage)]
         self._damaged_end: list[LostOffsets] = []
         self.end = self._log_end()
         self.io_stats: dict[str, int] = {}
@@ -204,7 +207,7 @@ class _SegmentRows:
     """
 
     def __init__(
-        self, source: ExportedPartition, piece: PartitionPiece, bounds: tuple[int, int], times: tuple[int | None, int | None]
+        self, source: ExportedPartition, piece: SegmentRange, bounds: tuple[int, int], times: tuple[int | None, int | None]
     ) -> None:
         self._source = source
         self._piece = piece
@@ -285,7 +288,7 @@ class _SegmentRows:
 
 def _segment_start(segment: SegmentLookup) -> int | None:
     """Return the first offset that a segment may have, by its batches if they contradict its name."""
-    held = segment.file.held
+    held = segment.file.actual_offsets
     return segment.file.base_offset if held is None else held[0]
 
 
@@ -294,3 +297,22 @@ def _unread(partition: Partition, finding: Finding) -> LostOffsets:
     topic, number = partition
     end = None if finding.last_offset is None else finding.last_offset + 1
     return LostOffsets(topic, number, finding.base_offset or 0, end, finding.rule)
+
+
+def sources_of(inputs: Inputs) -> list[ExportedPartition]:
+    """Return the partitions of a source, in order.
+
+    Raises:
+        ValueError: if the topic or the number of a partition is not known, or the source can be read only once.
+    """
+    if len(inputs.files) < len(inputs.segments):
+        raise ValueError("a file object is read front to back, and records are exported by position: pass a path or a buffer")
+    found = []
+    gaps = list(filter(is_gap, inputs.left_out))
+    for name, files in inputs.partitions():
+        topic, partition = files[0].topic, files[0].partition
+        if topic is None or partition is None:
+            raise ValueError(f"the topic and the partition of {name} are not known; pass topic= and partition=")
+        own = FoundSegments(files, gaps).findings_among(None) if gaps else []
+        found.append(ExportedPartition((topic, partition), tuple(files), tuple(own)))
+    return found

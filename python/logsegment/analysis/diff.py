@@ -8,10 +8,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from logsegment._core import BatchHeader, BufferFile, FileSource, Place, compare_records, different_columns, equal_rows
+from logsegment._core import BatchHeader, BufferFile, Place, compare_records, different_columns, equal_rows
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._places import absolute
-from logsegment._report import is_unopened
+from logsegment._report import is_undecompressed
 from logsegment._storage import NO_ACCESS, Access, Keys, StorageOptions, reached
 from logsegment.analysis.diff_pairs import Pair, chosen_pairs, pairs_of
 from logsegment.analysis.diff_sides import (
@@ -28,17 +28,18 @@ from logsegment.analysis.diff_sides import (
     Totals,
     first_offset_of,
 )
-from logsegment.analysis.results import Results, place_of
+from logsegment.analysis.results import Results
 from logsegment.analysis.table_diff import Finder, TableComparisons, is_table
-from logsegment.log.log import Log
+from logsegment.inputs.sources import OneSource, inputs_of, place_of
+from logsegment.partition.log_files import LogFiles
 from logsegment.segment_files.discovery import find_segments
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
+    pass
 
-State = Literal["same", "different", "unopened", "damaged"]
+State = Literal["same", "different", "undecompressed", "damaged"]
 #: The states from best to worst.
-STATES: tuple[State, ...] = ("same", "unopened", "damaged", "different")
+STATES: tuple[State, ...] = ("same", "undecompressed", "damaged", "different")
 
 _COLUMNS = (
     *(("topic", "string"), ("partition", "int32"), ("type", "string"), ("side", "string"), ("firstOffset", "int64")),
@@ -48,7 +49,7 @@ _COLUMNS = (
 
 
 def diff(
-    a: str | os.PathLike[str] | Log | FileSource | Buffer,
+    a: OneSource,
     b: Any,
     *,
     topic: str | None = None,
@@ -112,18 +113,19 @@ def diff(
     if is_table(a) or is_table(b):
         if is_table(a) or batches or (isinstance(b, str) and b.startswith("parquet:")):
             raise ValueError("a log is compared with a table of Iceberg or Delta as b, by records: leave out batches")
-        keys = {"decryption_keys": decryption_keys, "layout": layout, "storage_options": storage_options}
-        log = a if isinstance(a, Log) else Log(a, log_start_offset=log_start_offset, **keys)  # type: ignore[arg-type]
-        found = TableComparisons(log, b, target_options or {}, read).partitions(topic, partition)
+        starts = PartitionOptions(log_start_offset=log_start_offset)
+        inputs = inputs_of(a, (storage_options, decryption_keys, layout), selection=(topic, partition), options=starts)
+        inputs.ensure_segments(options)
+        found = TableComparisons(inputs, b, target_options or {}, read).partitions()
         return Diff(Comparison(pair, own, found=differences) for pair, differences in found)
     (ours, held), (theirs, other) = (_side(source, (storage_options, decryption_keys, layout)) for source in (a, b))
     pairs = chosen_pairs(pairs_of(ours, theirs, PartitionOptions(log_start_offset=log_start_offset)), topic, partition)
     return Diff(Comparison(pair, own, [*held, *other]) for pair in pairs)
 
 
-def _side(source: str | os.PathLike[str] | Log | FileSource | Buffer, access: Access) -> tuple[Any, list[BufferFile]]:
+def _side(source: OneSource, access: Access) -> tuple[Any, list[BufferFile]]:
     """Return the path or the log of a side, and the file that must be kept while it is read."""
-    if isinstance(source, Log):
+    if isinstance(source, LogFiles):
         return source, []
     place, held = place_of(source)
     return place if held else _fitting(os.fspath(place if access == NO_ACCESS else absolute(reached(place, *access)))), held
@@ -167,15 +169,15 @@ class Comparison(Results[Difference]):
     def state(self) -> State:
         """The state, which is final after the iteration.
 
-        "different" if a side lacks records or has other records, else "damaged" or "unopened" if some could not be read. "unopened" means
-        that only plugins were missing or failed.
+        "different" if a side lacks records or has other records, else "damaged" or "undecompressed" if some could not be read.
+        "undecompressed" means that only plugins were missing or failed.
         """
         totals = self.totals
         has_others = totals.missing_a or totals.missing_b or totals.doubled or totals.changed
         if not (self.a and self.b) or has_others or (totals.batches and self._with_batches):
             return "different"
-        if totals.unopened and not totals.damage:
-            return "unopened"
+        if totals.undecompressed and not totals.damage:
+            return "undecompressed"
         return "damaged" if totals.damage or totals.unreadable else "same"
 
     def summary(self) -> dict[str, Any]:
@@ -184,7 +186,7 @@ class Comparison(Results[Difference]):
         place = {"topic": self.topic, "partition": self.partition, "name": self.name, "state": self.state}
         counts = {"sameRecords": totals.same_records, "sameBatches": totals.same_batches, "missingInA": totals.missing_a}
         counts |= {"missingInB": totals.missing_b, "doubled": totals.doubled, "changed": totals.changed, "unreadable": totals.unreadable}
-        counts |= {"batchStretches": totals.batches, "damaged": totals.damage, "unopened": totals.unopened}
+        counts |= {"batchStretches": totals.batches, "damaged": totals.damage, "undecompressed": totals.undecompressed}
         return place | {"inA": bool(self.a), "inB": bool(self.b)} | counts
 
     def to_dict(self) -> dict[str, Any]:
@@ -200,7 +202,10 @@ class Comparison(Results[Difference]):
 
     def _rows(self) -> Iterable[dict[str, Any]]:
         place = {"topic": self.topic, "partition": self.partition}
-        return (place | {"firstOffset": one.first_offset, "lastOffset": one.last_offset} | one.to_dict() for one in self)
+        return (
+            place | {"firstOffset": difference.first_offset, "lastOffset": difference.last_offset} | difference.to_dict()
+            for difference in self
+        )
 
 
 class Diff(Results[Comparison]):
@@ -233,7 +238,7 @@ def _differences(pair: Pair, options: DiffOptions, totals: Totals) -> Iterator[D
 
 
 @dataclass(slots=True)
-class Stretch:
+class MismatchRange:
     """Batches of both sides that do not agree, up to where they agree again."""
 
     a: list[Piece] = field(default_factory=list)
@@ -304,9 +309,9 @@ class Comparing:
                 return Difference("missing", lacks.name, first, last, header.count)
         return None
 
-    def _stretch(self) -> Stretch:
+    def _stretch(self) -> MismatchRange:
         """Take batches of both sides until the next ones agree, those that end first before the others."""
-        a, b, stretch = self.a, self.b, Stretch()
+        a, b, stretch = self.a, self.b, MismatchRange()
         while a.batches is not None or b.batches is not None:
             if (stretch.a or stretch.b) and self._same_batches(1):
                 break
@@ -322,7 +327,7 @@ class Comparing:
                     stretch.take(side)
         return stretch
 
-    def _compare(self, stretch: Stretch) -> Iterator[Difference]:
+    def _compare(self, stretch: MismatchRange) -> Iterator[Difference]:
         """Decode a stretch and compare its records."""
         same = different = 0
         whole = stretch.first, stretch.last
@@ -354,7 +359,7 @@ class Comparing:
         for offset in offsets:
             yield Difference("unreadable" if side.is_lost(offset, offset) else "missing", side.name, offset, offset, 1)
 
-    def _batches(self, stretch: Stretch, records: int) -> Iterator[Difference]:
+    def _batches(self, stretch: MismatchRange, records: int) -> Iterator[Difference]:
         """Report that the same records are in other batches."""
         if self._options.with_batches:
             yield from self._runs.add(Difference("batches", None, *(stretch.first, stretch.last), records, tuple(sorted(stretch.fields))))
@@ -365,9 +370,9 @@ class Comparing:
     def _damage(self) -> Iterator[Difference]:
         for side in (self.a, self.b):
             # The checksum of every batch that is decompressed was verified.
-            unopened = sum(one.finding is not None and is_unopened(one.finding) for one in side.damage)
-            self.totals.unopened += unopened
-            self.totals.damage += len(side.damage) - unopened
+            undecompressed = sum(damaged.finding is not None and is_undecompressed(damaged.finding) for damaged in side.damage)
+            self.totals.undecompressed += undecompressed
+            self.totals.damage += len(side.damage) - undecompressed
             yield from side.damage
             side.damage.clear()
 

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from logsegment._core import FoundSegments
-from logsegment._export.log_reader import ExportedPartition
+from logsegment._export.log_reader import ExportedPartition, sources_of
 from logsegment._export.tables import KEY_COLUMNS, LakeTable, TargetOptions
 from logsegment._export.targets import is_target, tables_by_topic
 from logsegment._options import ReadOptions
 from logsegment._text import listed
-from logsegment.analysis.diff_pairs import Pair, chosen_pairs
+from logsegment.analysis.diff_pairs import Pair
 from logsegment.analysis.diff_sides import Difference, Totals
 from logsegment.analysis.table_rows import COMPARED, TableRows, TableSide
-from logsegment.log.log import Log
-from logsegment.segment_files.discovery import is_gap, is_noted
+from logsegment.inputs.sources import Inputs
 
 #: Finds the differences of a partition, and counts them.
 Finder: TypeAlias = Callable[[Totals], Iterator[Difference]]
@@ -24,50 +23,42 @@ Finder: TypeAlias = Callable[[Totals], Iterator[Difference]]
 
 @dataclass(frozen=True)
 class TableComparisons:
-    """Compares the partitions of a log with the rows of tables.
+    """Compares the partitions of a source with the rows of tables.
 
     Args:
-        log: the log.
+        inputs: the segments.
         to: a target, or a table of PyIceberg or deltalake.
         options: of the catalog or the store of the target.
-        read: options of the read of the log.
+        read: options of the read of the segments.
     """
 
-    log: Log
+    inputs: Inputs
     to: Any
     options: TargetOptions
     read: ReadOptions
 
-    def partitions(self, topic: str | None, partition: int | None) -> Iterator[tuple[Pair, Finder]]:
-        """Yield each partition of the log with its differences. The table may have other partitions.
-
-        Args:
-            topic: only partitions of this topic; None for all.
-            partition: only partitions of this number; None for all.
+    def partitions(self) -> Iterator[tuple[Pair, Finder]]:
+        """Yield each partition of the source with its differences. The table may have other partitions.
 
         Raises:
-            ValueError: if the log has no such partition, or the table cannot be compared.
+            ValueError: if the source or the table cannot be compared.
             LakeTableError: if the table cannot be read.
         """
         table_of, _ = tables_by_topic(self.to, self.options)
         sides: dict[str, TableSide] = {}
-        for pair in chosen_pairs([*self._pairs()], topic, partition):
-            if pair.topic is None or pair.partition is None:
-                raise ValueError(f"the topic and the partition of {pair.name} are not known; a table has them in columns")
-            gaps = tuple(filter(is_gap, pair.left_out))
-            source = ExportedPartition((pair.topic, pair.partition), tuple(pair.a), gaps)
+        findings = [*self.inputs.findings, *self.inputs.deleted_records()]
+        for source in sources_of(self.inputs):
+            topic, number = source.partition
             if source.has_positions:
-                raise ValueError(f"{pair.name} is of Kafka 0.7, whose offsets are not unique: its records cannot be compared with rows")
-            table = table_of(pair.topic)
+                raise ValueError(
+                    f"{topic}-{number} is of Kafka 0.7, whose offsets are not unique: its records cannot be compared with rows"
+                )
+            table = table_of(topic)
             if table.name not in sides:
                 sides[table.name] = _side(table)
-            yield pair, _finder(source, sides[table.name], self.read)
-
-    def _pairs(self) -> Iterator[Pair]:
-        noted = [*filter(is_noted, self.log.left_out), *self.log._log_start_findings]
-        for name, files in FoundSegments(self.log._files).by_partition():
-            own = FoundSegments(files, noted).findings_among(None)
-            yield Pair(name, files[0].topic, files[0].partition, files, list(files), own)
+            files = list(source.files)
+            noted = FoundSegments(files, findings).findings_among(None)
+            yield Pair(f"{topic}-{number}", topic, number, files, files, noted), _finder(source, sides[table.name], self.read)
 
 
 def _finder(source: ExportedPartition, side: TableSide, read: ReadOptions) -> Finder:

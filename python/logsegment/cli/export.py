@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
@@ -14,71 +14,75 @@ from logsegment._export.commits import Commit
 from logsegment._export.export import export as export_source
 from logsegment._export.result import Export
 from logsegment._export.transforms import BY_DAY
-from logsegment._options import Framing, Integers, Isolation, KeyValues, OnError, Unreadable, Values
-from logsegment._places import shown
+from logsegment._options import Isolation, OnError, ReadOptions, Unreadable
+from logsegment._places import redacted_uri
 from logsegment._report import is_damage, is_unreadable
-from logsegment.cli.exit_codes import CLEAN, LOST, DamagedInput, ending
+from logsegment.cli.arguments import VerbOption
+from logsegment.cli.exit_codes import CLEAN, LOST, DamagedInput, handle_exit
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, choosing_replicas, log_start_offset, replica, selection, show_log_starts, show_notes
-from logsegment.cli.messages import Paper, count, say, show_json
+from logsegment.cli.inputs import choosing_replicas, show_log_starts, show_notes
+from logsegment.cli.messages import Console, count, say, show_json
 from logsegment.cli.number_types import SizeType
-from logsegment.cli.options import (
-    ColumnsType,
-    InstantType,
-    Offsets,
-    OffsetsType,
-    Reading,
-    ensure_times,
-    examples,
-    json_option,
-    now_option,
-    on_error_option,
-    partition_options,
-    paths_argument,
-    quiet_option,
-    reading_options,
-    taking,
-    unreadable_option,
-)
+from logsegment.cli.options import NoCrc, Now, Quiet, Reading, TargetOption, bind_args, ensure_times, examples
 from logsegment.cli.output.findings import SHOWN, folded, more_like_it
-from logsegment.cli.store_options import settings_of, storage_options, target_option
-from logsegment.cli.values import value_arguments, values_options
+from logsegment.cli.paths import STDIN, PartitionPaths, target_options
+from logsegment.cli.value_types import EVERY_OFFSET, InstantType, Offsets, OffsetsType
+from logsegment.cli.values import ValueArguments, value_arguments
 
 
-@dataclass(frozen=True)
-class ExportArguments:
+@dataclass(frozen=True, kw_only=True)
+class ExportLogArguments(PartitionPaths):
     """The arguments of `export`."""
 
-    paths: tuple[str, ...]
-    target: str
-    columns: list[str] | None
-    isolation: Isolation
-    offsets: Offsets
-    since: int | None
-    until: int | None
-    values: Values
-    key_values: KeyValues
-    schemas: str | None
-    reader_schema: str | None
-    framing: Framing | None
-    integers: Integers | None
-    partition_by: tuple[str, ...]
-    commit_bytes: int
-    memory: int
-    evolve: bool
-    trust_commits_only: bool
-    clean: bool
-    clean_hours: float
-    target_option: tuple[str, ...]
-    no_crc: bool
-    on_error: OnError
-    unreadable: Unreadable
+    target: Annotated[
+        str,
+        VerbOption(
+            "Write to iceberg:CATALOG/NAMESPACE.TABLE, delta:URI or parquet:DIRECTORY (new); with {topic} a table for each topic.",
+            "--to TARGET",
+        ),
+    ]
+    columns: Annotated[list[str] | None, ReadOptions]
+    isolation: Annotated[Isolation, VerbOption("Export committed records only, or all records.", "--isolation")] = "read_committed"
+    offsets: Annotated[Offsets, VerbOption("Export offsets A..B (B exclusive), A.., ..B, or one.", "--offset", kind=OffsetsType())] = (
+        EVERY_OFFSET
+    )
+    since: Annotated[
+        int | None,
+        VerbOption("Begin at the first record at or after TIME: ISO 8601, ms since 1970, or -2h.", "--since", kind=InstantType()),
+    ]
+    until: Annotated[int | None, VerbOption("Export only records before TIME.", "--until", kind=InstantType())]
+    now: Now
+    decoding: ValueArguments
+    partition_by: Annotated[
+        tuple[str, ...],
+        VerbOption(
+            "Partition a new table by a transform of Iceberg or a column; repeatable.", "--partition-by TRANSFORM", default="day(timestamp)"
+        ),
+    ]
+    commit_bytes: Annotated[
+        int, VerbOption("Commit after about BYTES of Parquet.", "--commit-bytes", default="512MiB", kind=SizeType())
+    ] = 512 << 20
+    memory: Annotated[int, VerbOption("Use at most BYTES of memory; at least 256MiB.", "--memory", default="512MiB", kind=SizeType())] = (
+        512 << 20
+    )
+    evolve: Annotated[bool, VerbOption("Add columns that an existing table lacks.", "--evolve")]
+    trust_commits_only: Annotated[bool, VerbOption("Never read columns of the table to find what it has.", "--trust-commits-only")]
+    clean: Annotated[bool, VerbOption("At the end, remove data files of interrupted exports.", "--clean")]
+    clean_hours: Annotated[
+        float, VerbOption("Remove files that are older than HOURS.", "--clean-hours HOURS", kind=click.FloatRange(0))
+    ] = 24.0
+    target_option: TargetOption
+    no_crc: NoCrc
+    on_error: Annotated[OnError, ReadOptions]
+    unreadable: Annotated[Unreadable, ReadOptions]
     reading: Reading
-    is_json: bool
-    quiet: bool
+    is_json: Annotated[bool, VerbOption("Print one JSON object: rows, ranges of offsets, commits, and where a live sink starts.", "--json")]
+    quiet: Quiet
 
-    #: Payloads are what is exported.
-    is_redacted = False
+    @property
+    def is_redacted(self) -> bool:
+        """Return False: payloads are exported."""
+        return False
 
 
 @click.command(
@@ -92,50 +96,9 @@ class ExportArguments:
         "logsegment export orders-0 --to iceberg:./lake/kafka.orders --on-error skip --clean",
     ),
 )
-@paths_argument
-@partition_options
-@click.option(
-    "--to",
-    "target",
-    required=True,
-    metavar="TARGET",
-    help="Write to iceberg:CATALOG/NAMESPACE.TABLE, delta:URI or parquet:DIRECTORY (new); with {topic} a table for each topic.",
-)
-@click.option("--columns", type=ColumnsType(), help="Select record columns, in this order.")
-@click.option(
-    "--isolation",
-    type=click.Choice(["read_uncommitted", "read_committed"]),
-    default="read_committed",
-    show_default=True,
-    help="Export committed records only, or all records.",
-)
-@click.option("--offset", "offsets", type=OffsetsType(), default=Offsets(), help="Export offsets A..B (B exclusive), A.., ..B, or one.")
-@click.option("--since", type=InstantType(), help="Begin at the first record at or after TIME: ISO 8601, ms since 1970, or -2h.")
-@click.option("--until", type=InstantType(), help="Export only records before TIME.")
-@now_option
-@values_options
-@click.option(
-    "--partition-by",
-    multiple=True,
-    metavar="TRANSFORM",
-    help="Partition a new table by a transform of Iceberg or a column; repeatable.  [default: day(timestamp)]",
-)
-@click.option("--commit-bytes", type=SizeType(), default="512MiB", show_default=True, help="Commit after about BYTES of Parquet.")
-@click.option("--memory", type=SizeType(), default="512MiB", show_default=True, help="Use at most BYTES of memory; at least 256MiB.")
-@click.option("--evolve", is_flag=True, help="Add columns that an existing table lacks.")
-@click.option("--trust-commits-only", is_flag=True, help="Never read columns of the table to find what it has.")
-@click.option("--clean", is_flag=True, help="At the end, remove data files of interrupted exports.")
-@click.option("--clean-hours", type=click.FloatRange(0), default=24, show_default=True, help="Remove files that are older than HOURS.")
-@target_option
-@click.option("--no-crc", is_flag=True, help="Skip checksums.")
-@on_error_option
-@unreadable_option
-@reading_options
-@json_option("Print one JSON object: rows, ranges of offsets, commits, and where a live sink starts.")
-@quiet_option
-@ending
-@taking(ExportArguments)
-def export(options: ExportArguments) -> int:
+@handle_exit
+@bind_args(ExportLogArguments)
+def export(options: ExportLogArguments) -> int:
     """Append the records of every PATH to a table: only offsets that the table does not have.
 
     Each commit carries the offsets that were read so far. An export that was interrupted goes on where it stopped, and an export of a
@@ -153,7 +116,7 @@ def export(options: ExportArguments) -> int:
             done = _exported(options)
     except RecordBatchError as error:
         advice = "what was committed before stays; `--on-error skip` exports the rest and reports the lost offsets"
-        raise DamagedInput(error.path or shown(options.paths[0]), error, advice) from None
+        raise DamagedInput(error.path or redacted_uri(options.paths[0]), error, advice) from None
     except SegmentKeyError:
         raise
     except (TypeError, ValueError) as mistake:
@@ -166,9 +129,7 @@ def export(options: ExportArguments) -> int:
     return LOST if done.lost else CLEAN
 
 
-def _exported(options: ExportArguments) -> Export:
-    topic, partition = selection()
-
+def _exported(options: ExportLogArguments) -> Export:
     def committed(commit: Commit) -> None:
         if not options.quiet:
             say(f"committed {count(commit.rows, 'row')} in {count(commit.files, 'file')}, {count(commit.size, 'byte')}: {commit.table}")
@@ -182,10 +143,10 @@ def _exported(options: ExportArguments) -> Export:
         end_offset=options.offsets.end,
         start_timestamp=options.since,
         end_timestamp=options.until,
-        topic=topic,
-        partition=partition,
-        replica=replica(),
-        log_start_offset=log_start_offset(),
+        topic=options.topic,
+        partition=options.partition,
+        replica=options.replica,
+        log_start_offset=options.log_start_offset,
         partition_by=options.partition_by or BY_DAY,
         commit_bytes=options.commit_bytes,
         memory=options.memory,
@@ -193,7 +154,7 @@ def _exported(options: ExportArguments) -> Export:
         trust_commits_only=options.trust_commits_only,
         clean=options.clean,
         clean_hours=options.clean_hours,
-        target_options=settings_of(options.target_option) or (storage_options() if options.target.startswith("delta:") else None),
+        target_options=target_options(options.target_option, options.target, options.store),
         check_crc=not options.no_crc,
         on_error=options.on_error,
         unreadable=options.unreadable,
@@ -205,8 +166,8 @@ def _exported(options: ExportArguments) -> Export:
 
 def _show_notes(done: Export, *, quiet: bool) -> None:
     """Show on stderr what was read besides the log, what was lost, and what was removed."""
-    show_notes(done.findings)
-    show_log_starts(done.findings)
+    show_notes(done.findings, quiet=quiet)
+    show_log_starts(done.findings, quiet=quiet)
     for line in _damage(done.findings):
         say(line)
     for place in done.lost:
@@ -216,7 +177,7 @@ def _show_notes(done: Export, *, quiet: bool) -> None:
         for note in done.notes:
             say(note)
         for path in done.removed:
-            say(f"removed {shown(path)}")
+            say(f"removed {redacted_uri(path)}")
 
 
 def _damage(findings: Sequence[Finding]) -> Iterator[str]:
@@ -237,7 +198,7 @@ def _show(done: Export) -> None:
             shown_ranges = ", ".join(f"{start:,} to {end - 1:,}" for start, end in ranges[:3]) + (", ..." if len(ranges) > 3 else "")
             added = done.rows_by_partition.get(topic, {}).get(partition, 0)
             rows.append((topic, f"{partition}", f"{added:,}", shown_ranges or "none", f"{offset:,}"))
-    paper = Paper()
+    paper = Console()
     paper.table(("topic", "partition", "rows added", "offsets in the table", "next offset"), rows)
     paper.line("")
     paper.line(f"{count(done.rows, 'row')} added in {count(len(done.commits), 'commit')}")

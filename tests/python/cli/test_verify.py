@@ -13,6 +13,7 @@ import corpus
 import hostile
 import logsegment as ls
 from cli_process import CODEC, CODEC_FILE, DAMAGED, MODERN, TORN, run
+from every import every
 from logsegment.cli.plugin_registries import ABSENT
 
 #: Readable, but a timestamp is below -1.
@@ -98,7 +99,7 @@ def test_json_lines_are_the_findings_of_validate_for_every_hostile_case():
         assert {name: summary[f"{name}s"] for name in report.counts} == report.counts
 
 
-@pytest.mark.parametrize("case", HOSTILE, ids=str)
+@every("case", HOSTILE)
 def test_what_is_safe_is_what_decode_gives_when_it_skips(case: hostile.HostileCase):
     """And what is lost adds up with it to the file."""
     report = ls.validate(ls.FileSource(str(case.path)), **case.options)
@@ -112,7 +113,7 @@ def test_what_is_safe_is_what_decode_gives_when_it_skips(case: hostile.HostileCa
     stream = ls.decode(ls.FileSource(str(case.path)), columns=columns, on_error="skip", unreadable="skip", control=True, **case.options)
     rows = stream.to_pyarrow().to_pylist()
     # What only its plugin did not unpack is whole, and not read.
-    wanting = {finding.position for finding in report.unopened}
+    wanting = {finding.position for finding in report.undecompressed}
     headers = ls.batches(ls.FileSource(str(case.path)), on_error="skip", unreadable="skip").to_pylist() if wanting else []
     assert found.records == len(rows) + sum(row["count"] for row in headers if row["position"] in wanting)
     if not {"FND-2", "FND-3"} & rules:  # there a record lies outside of its batch's offsets

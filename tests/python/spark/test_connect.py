@@ -14,7 +14,7 @@ import logsegment as ls
 from corpus import rows_of
 from spark_session import columnar_options, program_environment
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(660)]
+pytestmark = [pytest.mark.spark, pytest.mark.nightly, pytest.mark.timeout(660)]
 
 SEGMENT = corpus.CORPUS / "modern-4.1.0/data/codec-zstd-0/00000000000000000000.log"
 #: Prints what each door gave, as one line of JSON.

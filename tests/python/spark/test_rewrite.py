@@ -128,7 +128,7 @@ sys.stdin.read()
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.spark
 @pytest.mark.timeout(1200)
 def test_a_killed_driver_leaves_all_partitions_or_none(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from abc import ABC, abstractmethod
 from collections import deque
@@ -12,14 +11,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import click
 
-from logsegment._core import ArrowBatch, RecordBatchError, RecordStream
+from logsegment._core import ArrowBatch, RecordBatchError, RecordStream, csv_of_lines
 from logsegment._decode import other_topics
 from logsegment._options import INTERNAL, KeyValues, Values, with_values
 from logsegment.analysis.redaction import Redactor
+from logsegment.cli.arguments import VerbOption
 from logsegment.cli.messages import say, show_json_lines
 from logsegment.cli.options import Output
 from logsegment.cli.output.files import BATCH_BYTES, BATCH_SIZE, TableFile, pyarrow_for
@@ -28,6 +28,9 @@ from logsegment.cli.output.files import BATCH_BYTES, BATCH_SIZE, TableFile, pyar
 T = TypeVar("T")
 #: How bytes stand in JSON.
 Form = Literal["auto", "utf8", "base64", "hex"]
+JsonBytes: TypeAlias = Annotated[
+    Form | None, VerbOption("Show bytes in JSON this way. auto: text if they are UTF-8, else base64.", "--bytes")
+]
 #: What a record without a timestamp has in its place; it is neither after nor before anything.
 NO_TIMESTAMP = -1
 
@@ -175,43 +178,20 @@ class JsonForm(NamedTuple):
     iso: bool = False
 
 
-class JsonText:
-    """Records as JSON lines, made in native code.
-
-    Attributes:
-        sources: record columns that the lines are made of.
-        columns: the names of the fields.
-    """
-
-    def __init__(self, columns: Sequence[str], rows: RowFilter, form: JsonForm, redactor: Redactor | None = None) -> None:
-        # A microsecond timestamp is null where milliseconds do not fit; the stored number always does.
-        sources = ["timestampMs" if name == "timestamp" else name for name in columns]
-        self.sources = list(dict.fromkeys(sources))
-        self.columns = list(columns)
-        self._fields = list(zip(sources, columns, strict=True))
-        self._rows = rows
-        self._form = form
-        self._redactor = redactor
-
-    def of(self, batch: ArrowBatch, left: int | None) -> bytes:
-        """Return the chosen records of a batch as lines, at most `left`."""
-        chosen = self._rows
-        rows = {"since": chosen.since, "until": chosen.until, "keys": chosen.keys, "limit": left}
-        if self._redactor is not None:
-            return self._redactor.json_lines(batch, self._fields, rows, iso=self._form.iso)
-        return batch.to_jsonl(self._form.bytes, fields=self._fields, rows=rows, iso=self._form.iso)
-
-
 class JsonLines(RecordSink[bytes]):
-    """One record a line on stdout; `threads` of them work at a time."""
+    """One record a line on stdout, made in native code; `threads` of them work at a time."""
 
     batch_bytes = 1 << 20
 
     def __init__(self, columns: Sequence[str], rows: RowFilter, form: JsonForm, threads: int, redactor: Redactor | None = None) -> None:
-        self._text = JsonText(columns, rows, form, redactor)
-        super().__init__(self._text.sources, rows, 65536)
+        # A microsecond timestamp is null where milliseconds do not fit; the stored number always does.
+        sources = ["timestampMs" if name == "timestamp" else name for name in columns]
+        super().__init__(list(dict.fromkeys(sources)), rows, 65536)
         self.leaves_terminal = not sys.stdout.isatty()
+        self._fields = list(zip(sources, columns, strict=True))
+        self._form = form
         self._threads = threads
+        self._redactor = redactor
 
     def pieces(self, stream: RecordStream) -> Iterator[bytes]:
         """Yield the chosen records of a stream as lines."""
@@ -234,10 +214,21 @@ class JsonLines(RecordSink[bytes]):
         show_json_lines(piece)
 
     def _lines_of(self, batch: ArrowBatch) -> bytes:
-        return self._text.of(batch, self.left)
+        chosen = self.rows
+        rows = {"since": chosen.since, "until": chosen.until, "keys": chosen.keys, "limit": self.left}
+        if self._redactor is not None:
+            return self._redactor.json_lines(batch, self._fields, rows, iso=self._form.iso)
+        return batch.to_jsonl(self._form.bytes, fields=self._fields, rows=rows, iso=self._form.iso)
 
 
-class CsvRecords(RecordSink[list[str]]):
+class CsvText(NamedTuple):
+    """Records as CSV, and the end of each record in the text: a cell may have line ends."""
+
+    text: bytes
+    ends: list[int]
+
+
+class CsvLines(RecordSink[CsvText]):
     """Records as CSV on stdout, with the names of the columns in the first line.
 
     A cell is the text of the value in JSON lines: bytes that are not UTF-8, headers and structs are JSON. Null is an empty cell, and an
@@ -246,48 +237,40 @@ class CsvRecords(RecordSink[list[str]]):
 
     batch_bytes = 1 << 20
 
-    def __init__(self, columns: Sequence[str], rows: RowFilter, form: JsonForm, redactor: Redactor | None = None) -> None:
-        self._text = JsonText(columns, rows, form, redactor)
-        super().__init__(self._text.sources, rows, 65536)
-        self.leaves_terminal = not sys.stdout.isatty()
+    def __init__(self, columns: Sequence[str], rows: RowFilter, form: JsonForm, threads: int, redactor: Redactor | None = None) -> None:
+        self._lines = JsonLines(columns, rows, form, threads, redactor)
+        super().__init__(columns, rows, self._lines.batch_size)
+        self.columns = self._lines.columns
+        self.leaves_terminal = self._lines.leaves_terminal
+        self._names = list(columns)
         self._is_begun = False
 
-    def pieces(self, stream: RecordStream) -> Iterator[list[str]]:
-        """Yield the chosen records of a stream, each as a line, which may have line ends in quotes."""
-        self._begin()
-        for batch in stream:
-            yield [self._line(json.loads(line)) for line in self._text.of(batch, self.left).splitlines()]
-
-    def size(self, piece: list[str]) -> int:
-        """Return the number of records."""
-        return len(piece)
-
-    def last(self, piece: list[str], most: int) -> list[str]:
-        """Return the last records."""
-        return piece[-most:]
-
-    def _begin(self) -> None:
+    def pieces(self, stream: RecordStream) -> Iterator[CsvText]:
+        """Yield the chosen records of a stream."""
         if not self._is_begun:
             self._is_begun = True
-            self._put([",".join(map(csv_cell, self._text.columns)) + "\r\n"])
+            show_json_lines(CsvText(*csv_of_lines(_names_as_line(self._names))).text)
+        for lines in self._lines.pieces(stream):
+            yield CsvText(*csv_of_lines(lines))
 
-    def _line(self, record: dict[str, Any]) -> str:
-        return ",".join(csv_cell(record[name]) for name in self._text.columns) + "\r\n"
+    def size(self, piece: CsvText) -> int:
+        """Return the number of records."""
+        return len(piece.ends)
 
-    def _put(self, piece: list[str]) -> None:
-        show_json_lines("".join(piece).encode())
+    def last(self, piece: CsvText, most: int) -> CsvText:
+        """Return the last records."""
+        begin = piece.ends[-most - 1]
+        return CsvText(piece.text[begin:], [end - begin for end in piece.ends[-most:]])
+
+    def _put(self, piece: CsvText) -> None:
+        show_json_lines(piece.text)
+        # The number of lines that are left.
+        self._lines.written += len(piece.ends)
 
 
-def csv_cell(value: Any) -> str:
-    """Return a value of JSON as a cell of CSV (RFC 4180)."""
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return '"{}"'.format(text.replace('"', '""')) if not text or _QUOTED.search(text) else text
-
-
-#: What a cell is in quotes for.
-_QUOTED = re.compile(r'[",\r\n]|^\s|\s$')
+def _names_as_line(names: Sequence[str]) -> bytes:
+    """Return an object whose values are names, as a JSON line."""
+    return json.dumps({f"{place}": name for place, name in enumerate(names)}, separators=(",", ":")).encode() + b"\n"
 
 
 class RecordTable(RecordSink[Any]):
