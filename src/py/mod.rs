@@ -37,6 +37,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::compare::equal_rows, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::compare::different_columns, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::compare::compare_records, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::csv::csv_of_lines, module)?)?;
     module.add_class::<arrow::export::ArrowArray>()?;
     module.add_class::<arrow::table::ArrowTable>()?;
     module.add_class::<verbs::stats::BatchCounter>()?;

@@ -3,5 +3,6 @@
 
 pub mod compare;
 pub mod counting;
+pub mod csv;
 pub mod jsonl;
 pub mod preview;

@@ -29,6 +29,13 @@ def logs(paths: Any) -> list[ls.Log]:
     return [ls.Log([file.path for file in files]) for _, files in FoundSegments(log._files).by_partition()]
 
 
+def arrow_schema() -> Any:
+    """The eight columns as Arrow has them."""
+    import pyarrow as pa
+
+    return pa.schema(ls.decode(b"", columns=EIGHT).schema)
+
+
 def iceberg(directory: Path, name: str) -> Any:
     """A table of the catalog in a directory."""
     from pyiceberg.catalog.sql import SqlCatalog

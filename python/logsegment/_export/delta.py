@@ -108,6 +108,11 @@ class DeltaLakeTable(LakeTable):
             return next((commit.version for commit in commits if commit.info.get(COMMIT) == commit_id), None)
 
     @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [field.name for field in self._table.schema().fields]
+
+    @property
     def layout(self) -> object:
         """Schema, partitioning and protocol."""
         metadata = self._table.metadata()
@@ -133,8 +138,7 @@ class DeltaLakeTable(LakeTable):
         """Yield rows of the table; see `LakeTable.rows`."""
         import pyarrow as pa
 
-        known = [field.name for field in self._table.schema().fields]
-        unknown = [column for column in columns if column not in known]
+        unknown = [column for column in columns if column not in self.names]
         if unknown:
             raise ValueError(f"{self.name} lacks the columns {', '.join(unknown)}")
         with naming_table(self.name):

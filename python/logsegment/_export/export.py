@@ -8,12 +8,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
-from logsegment._core import Finding, FoundSegments, SegmentFile
 from logsegment._decode import decoded, ensure_topic_names
 from logsegment._export.arrow_types import lake_schema
 from logsegment._export.commits import persistently
 from logsegment._export.exporter import ExportOptions, OnCommit, TableExport, TableResult
-from logsegment._export.log_reader import ExportedPartition, ReadBounds
+from logsegment._export.log_reader import ExportedPartition, ReadBounds, sources_of
 from logsegment._export.result import Export
 from logsegment._export.tables import LakeTable, TablePlan, TargetOptions
 from logsegment._export.targets import tables_by_topic
@@ -27,26 +26,29 @@ from logsegment._options import (
     KeyValues,
     LogStartOffset,
     OnError,
+    PartitionOptions,
     ReadOptions,
     SchemaSource,
     Timestamp,
     Unreadable,
     Values,
     ensure_offsets,
+    partition_number,
     time_bounds,
 )
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import listed
 from logsegment._typed_values import planned
-from logsegment.log.log import Log
-from logsegment.segment_files.discovery import Paths, Topics, is_gap, is_noted
+from logsegment.inputs.sources import Inputs, LogSource, inputs_of
+from logsegment.segment_files.discovery import Topics
+from logsegment.segment_files.log_start import warn_of_log_starts
 
 #: The least memory of an export: the libraries alone take half of it.
 LEAST_MEMORY = 256 << 20
 
 
 def export(
-    source: Paths | Log,
+    source: LogSource,
     to: Any,
     *,
     columns: Sequence[str] | None = None,
@@ -64,7 +66,7 @@ def export(
     topic: Topics = None,
     partition: int | str | None = None,
     replica: str | os.PathLike[str] | None = None,
-    log_start_offset: LogStartOffset | None = None,
+    log_start_offset: LogStartOffset = "honour",
     partition_by: Sequence[str] = BY_DAY,
     commit_bytes: int = 512 << 20,
     memory: int = 512 << 20,
@@ -89,7 +91,8 @@ def export(
     writers added rows since, the columns topic, partition and offset are read instead.
 
     Args:
-        source: a file, a partition directory, a tree, a pattern, a URI of a store, or several; or a `Log`.
+        source: a file, a partition directory, a tree, a pattern, a URI of a store, a `Log`, or a buffer with the bytes of a segment; or
+            several.
         to: `"iceberg:CATALOG/NAMESPACE.TABLE"`, `"delta:URI"` or `"parquet:DIR"` (a new directory); or a PyIceberg or deltalake table. The
             catalog is a name in PyIceberg's configuration, or a directory (with `/` or `.` at its start, or that exists) with a catalog of
             SQLite. With `{topic}` in it, each topic has a table of its own; the name of an Iceberg table has `_` for each dot of the topic.
@@ -108,7 +111,7 @@ def export(
         topic: see `Log`.
         partition: see `Log`.
         replica: see `Log`.
-        log_start_offset: see `Log`; None for "honour".
+        log_start_offset: see `Log`, which has its own.
         partition_by: transforms of Iceberg: `"day(timestamp)"` (UTC), `"hour(timestamp)"`, `"bucket(16, key)"`, `"truncate(4, topic)"`, or
             the name of a column. An existing table keeps its own. Delta has a column for each, such as `timestamp_day`.
         commit_bytes: about how many bytes of Parquet each commit adds.
@@ -169,13 +172,15 @@ def export(
     bounds = ReadBounds(start_offset, end_offset, time_bounds(start_timestamp, end_timestamp))
     _ensure_sizes(commit_bytes, memory, clean_hours)
     how = ExportOptions(read, bounds, commit_bytes, memory, trust_commits_only, on_commit)
-    where: dict[str, Any] = {"topic": topic, "partition": partition, "replica": replica, "storage_options": storage_options}
-    where |= {"decryption_keys": decryption_keys, "layout": layout, "log_start_offset": log_start_offset}
-    log = _log_of(source, {name: value for name, value in where.items() if value is not None})
+    partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
+    access = (storage_options, decryption_keys, layout)
+    inputs = inputs_of(source, access, selection=(topic, partition_number(partition)), options=partitions)
+    inputs.ensure_segments(options)
+    warn_of_log_starts(inputs.start_findings)
     if isinstance(partition_by, str):
         raise TypeError(f'partition_by must be a sequence of transforms, not one string; write partition_by=["{partition_by}"]')
     shape = _Shape(tuple(partition_by), evolve, clean_hours * 3600 if clean else None)
-    return _exported(log, to, how, shape, _target_options(to, target_options, storage_options))
+    return _exported(inputs, to, how, shape, _target_options(to, target_options, storage_options))
 
 
 @dataclass(frozen=True)
@@ -193,9 +198,9 @@ class _Shape:
     clean_seconds: float | None
 
 
-def _exported(log: Log, to: Any, how: ExportOptions, shape: _Shape, options: TargetOptions) -> Export:
-    """Export a log; the tables are those of its topics."""
-    sources = _sources(log)
+def _exported(inputs: Inputs, to: Any, how: ExportOptions, shape: _Shape, options: TargetOptions) -> Export:
+    """Export the segments of a source; the tables are those of its topics."""
+    sources = sources_of(inputs)
     ensure_topic_names(how.read, [file for source in sources for file in source.files])
     table_of, is_by_topic = tables_by_topic(to, options)
     topics = list(dict.fromkeys(source.partition[0] for source in sources))
@@ -215,8 +220,7 @@ def _exported(log: Log, to: Any, how: ExportOptions, shape: _Shape, options: Tar
             stack.enter_context(table.writing())
             results.append(TableExport(table, own, _prepared(table, own, how, shape)).run())
             removed += _cleaned(table, shape.clean_seconds)
-    deleted = FoundSegments(log._files).deleted_records(how.bounds.start_offset)
-    return Export.of(results, [*filter(is_noted, log.left_out), *log._log_start_findings, *deleted], removed)
+    return Export.of(results, [*inputs.findings, *inputs.deleted_records()], removed)
 
 
 def _prepared(table: LakeTable, sources: Sequence[ExportedPartition], how: ExportOptions, shape: _Shape) -> ExportOptions:
@@ -243,40 +247,6 @@ def _cleaned(table: LakeTable, seconds: float | None) -> list[str]:
     for path in paths:
         table.remove(path)
     return paths
-
-
-def _log_of(source: Paths | Log, where: dict[str, Any]) -> Log:
-    """Return the log of a source.
-
-    Raises:
-        TypeError: if a log has options of its own.
-    """
-    if not isinstance(source, Log):
-        return Log(source, **where)
-    if where:
-        raise TypeError(f"{', '.join(where)} cannot be given with a Log, which has its own")
-    return source
-
-
-def _sources(log: Log) -> list[ExportedPartition]:
-    """Return the partitions of a log, in order.
-
-    Raises:
-        ValueError: if the topic or the number of a partition is not known.
-    """
-    found = []
-    gaps = list(filter(is_gap, log.left_out))
-    for name, files in FoundSegments(log._files).by_partition():
-        topic, partition = files[0].topic, files[0].partition
-        if topic is None or partition is None:
-            raise ValueError(f"the topic and the partition of {name} are not known; pass topic= and partition=")
-        found.append(ExportedPartition((topic, partition), tuple(files), tuple(_among(gaps, files))))
-    return found
-
-
-def _among(gaps: Sequence[Finding], files: Sequence[SegmentFile]) -> list[Finding]:
-    """Return the findings of files that are not read in the directories of others."""
-    return FoundSegments(files, gaps).findings_among(None) if gaps else []
 
 
 def _target_options(to: Any, given: TargetOptions | None, storage_options: StorageOptions | None) -> TargetOptions:

@@ -16,6 +16,12 @@ from logsegment._export.state import ExportState, Partition
 from logsegment._export.tables import LakeTable
 from logsegment._options import ReadOptions
 
+#: Bytes that Python and the libraries take. Of the rest, a share may be rows that wait to be written; decoding and writing take some times
+#: as much.
+_LIBRARIES = 220 << 20
+_SHARE = 9
+#: Record batches of a row group: each costs some work besides that of its rows.
+_BATCHES = 8
 #: Called with each commit.
 OnCommit: TypeAlias = Callable[[Commit], None]
 
@@ -41,11 +47,16 @@ class ExportOptions:
     on_commit: OnCommit | None = None
 
     @property
+    def waiting_bytes(self) -> int:
+        """Bytes of rows that may wait to be written, which is about the size of a row group."""
+        return (self.memory - _LIBRARIES) // _SHARE
+
+    @property
     def needed(self) -> ReadOptions:
         """The options of the read with the columns that the export itself needs."""
         own = [*NEEDED, *(["timestampMs"] if self.bounds.times[1] is not None else [])]
         columns = list(dict.fromkeys([*(self.read.columns or ()), *own]))
-        return replace(self.read, columns=tuple(columns))
+        return replace(self.read, columns=tuple(columns), batch_bytes=max(self.waiting_bytes // _BATCHES, 1))
 
 
 @dataclass
@@ -90,7 +101,7 @@ class TableExport:
         while True:
             committer = Committer(self._table, options.read.isolation, known)
             self._ensure_isolation(committer.state)
-            writer = PartitionedWriter(self._table, options.memory, options.commit_bytes)
+            writer = PartitionedWriter(self._table, options.waiting_bytes, options.commit_bytes)
             try:
                 self._export(committer, writer)
             except Overtaken:
@@ -115,7 +126,7 @@ class TableExport:
                 pending.add(source.partition, chunk)
                 if chunk.rows is not None and chunk.rows.num_rows:
                     writer.write(chunk.rows)
-                if chunk.is_whole and writer.size >= self._options.commit_bytes:
+                if chunk.is_whole and writer.is_full:
                     self._commit(committer, writer, pending)
                     pending = Pending()
             self.result.io_stats.update(reader.io_stats)

@@ -91,6 +91,11 @@ class IcebergTable(LakeTable):
         return next((int(snapshot.snapshot_id) for snapshot in self._ancestors() if _summary(snapshot).get(COMMIT) == commit_id), None)
 
     @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [field.name for field in self._table.schema().fields]
+
+    @property
     def layout(self) -> object:
         """The ids of schema and partitioning."""
         metadata = self._table.metadata
@@ -127,8 +132,7 @@ class IcebergTable(LakeTable):
         """Yield rows, of these files only if paths are given."""
         from pyiceberg.io.pyarrow import ArrowScan
 
-        known = self._table.schema().column_names
-        unknown = [column for column in columns if column not in known]
+        unknown = [column for column in columns if column not in self.names]
         if unknown:
             raise ValueError(f"{self.name} lacks the columns {', '.join(unknown)}")
         with naming_table(self.name):

@@ -9,6 +9,7 @@ from typing import Any
 
 from logsegment._core import (
     Finding,
+    FoundSegments,
     PartitionReader,
     RecordBatchError,
     SegmentFile,
@@ -26,7 +27,9 @@ from logsegment._export.state import LostOffsets, Partition, ranges_of
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment._report import TORN
+from logsegment.inputs.sources import Inputs
 from logsegment.partition.log_end import GrowingLog
+from logsegment.segment_files.discovery import is_gap
 
 #: Columns that a read of an export needs besides those of the table.
 NEEDED = ("offset", "entryPosition")
@@ -294,3 +297,22 @@ def _unread(partition: Partition, finding: Finding) -> LostOffsets:
     topic, number = partition
     end = None if finding.last_offset is None else finding.last_offset + 1
     return LostOffsets(topic, number, finding.base_offset or 0, end, finding.rule)
+
+
+def sources_of(inputs: Inputs) -> list[ExportedPartition]:
+    """Return the partitions of a source, in order.
+
+    Raises:
+        ValueError: if the topic or the number of a partition is not known, or the source can be read only once.
+    """
+    if len(inputs.files) < len(inputs.segments):
+        raise ValueError("a file object is read front to back, and records are exported by position: pass a path or a buffer")
+    found = []
+    gaps = list(filter(is_gap, inputs.left_out))
+    for name, files in inputs.partitions():
+        topic, partition = files[0].topic, files[0].partition
+        if topic is None or partition is None:
+            raise ValueError(f"the topic and the partition of {name} are not known; pass topic= and partition=")
+        own = FoundSegments(files, gaps).findings_among(None) if gaps else []
+        found.append(ExportedPartition((topic, partition), tuple(files), tuple(own)))
+    return found

@@ -71,6 +71,11 @@ class ParquetDirectory(LakeTable):
         os.unlink(path)
 
     @property
+    def names(self) -> list[str]:
+        """Nothing: the directory is new."""
+        return []
+
+    @property
     def layout(self) -> object:
         """Nothing else changes the directory."""
         return None

@@ -8,12 +8,16 @@ from typing import Any
 from uuid import uuid4
 
 from logsegment._export.arrow_types import conformed, nested_column
+from logsegment._export.spill import Spill
 from logsegment._export.tables import LakeTable, PartitionValues, WrittenFile
+from logsegment._export.transforms import Transform
 
 #: Files that are open at the same time at most.
 MOST_OPEN = 32
-#: The part of the memory of an export that rows may take which wait to be written.
-SHARE = 8
+#: Files of a commit: their footers are in memory until then.
+MOST_FILES = 1000
+#: A partition with less than this part of the rows that wait is written later, from a temporary file.
+_LEAST_PART = 4
 
 
 class PartitionedWriter:
@@ -21,29 +25,26 @@ class PartitionedWriter:
 
     Args:
         table: the table, which is prepared.
-        memory: bytes that the export may use.
+        waiting_bytes: bytes of rows that may wait to be written.
         commit_bytes: about the bytes of the files of a commit; a file ends when it has so many.
     """
 
-    def __init__(self, table: LakeTable, memory: int, commit_bytes: int) -> None:
+    def __init__(self, table: LakeTable, waiting_bytes: int, commit_bytes: int) -> None:
         self._table = table
-        self._most_waiting = min(memory // SHARE, commit_bytes)
-        self._file_bytes = commit_bytes
+        self._most_waiting = min(waiting_bytes, commit_bytes)
+        self._commit_bytes = commit_bytes
         self._run = uuid4().hex
         self._number = 0
         self._waiting: dict[PartitionValues, _Rows] = {}
+        self._spill = Spill(table.columns.file_schema)
         self._open: dict[PartitionValues, _OpenFile] = {}
         self._written: list[WrittenFile] = []
 
     @property
-    def size(self) -> int:
-        """The bytes of the files so far, without rows that wait."""
-        return sum(file.size for file in self._written) + sum(file.size for file in self._open.values())
-
-    @property
-    def is_empty(self) -> bool:
-        """True if there are no rows."""
-        return not (self._waiting or self._open or self._written)
+    def is_full(self) -> bool:
+        """True if a commit is due. Rows that wait in memory do not count."""
+        size = sum(file.size for file in self._written) + sum(file.size for file in self._open.values()) + self._spill.size
+        return size >= self._commit_bytes or len(self._written) + len(self._open) + self._spill.partitions >= MOST_FILES
 
     def write(self, batch: Any) -> None:
         """Add the rows of a `pyarrow.RecordBatch`.
@@ -51,10 +52,17 @@ class PartitionedWriter:
         Raises:
             OSError: if a file cannot be written.
         """
-        for values, rows in self._by_partition(batch):
-            self._waiting.setdefault(values, _Rows()).add(conformed(rows, self._table.columns.file_schema))
+        whole = conformed(batch, self._table.columns.file_schema)
+        row_size = whole.nbytes / max(whole.num_rows, 1)
+        for values, rows in self._by_partition(batch, whole):
+            self._waiting.setdefault(values, _Rows()).add(rows, round(row_size * rows.num_rows))
         while sum(rows.size for rows in self._waiting.values()) >= self._most_waiting:
-            self._flush(max(self._waiting, key=lambda values: self._waiting[values].size))
+            largest = max(self._waiting, key=lambda values: self._waiting[values].size)
+            if self._waiting[largest].size * _LEAST_PART >= self._most_waiting:
+                self._write_group(largest, self._waiting.pop(largest).batches)
+                continue
+            for values in [*self._waiting]:
+                self._spill.add(values, self._waiting.pop(values).batches)
 
     def finish(self) -> list[WrittenFile]:
         """Write what waits, close all files, and return them. The next rows begin new files.
@@ -62,8 +70,18 @@ class PartitionedWriter:
         Raises:
             OSError: if a file cannot be written.
         """
+        for values, batches in self._spill.taken():
+            rows = self._waiting.pop(values, _Rows())
+            for batch in batches:
+                rows.add(batch, batch.nbytes)
+                if rows.size >= self._most_waiting:
+                    self._write_group(values, rows.batches)
+                    rows = _Rows()
+            if rows.size:
+                self._write_group(values, rows.batches)
+            self._close(values)
         for values in [*self._waiting]:
-            self._flush(values)
+            self._write_group(values, self._waiting.pop(values).batches)
         for values in [*self._open]:
             self._close(values)
         written, self._written = self._written, []
@@ -72,6 +90,7 @@ class PartitionedWriter:
     def discard(self) -> None:
         """Remove the files that were written since the last `finish`."""
         self._waiting.clear()
+        self._spill.close()
         for file in self._open.values():
             file.abort()
         paths = [file.path for file in self._written] + [file.path for file in self._open.values()]
@@ -81,12 +100,21 @@ class PartitionedWriter:
             with suppress(OSError):
                 self._table.remove(path)
 
-    def _by_partition(self, batch: Any) -> Iterator[tuple[PartitionValues, Any]]:
-        """Yield the rows of each partition of the table."""
+    def _by_partition(self, batch: Any, whole: Any) -> Iterator[tuple[PartitionValues, Any]]:
+        """Yield the rows of each partition of the table.
+
+        Args:
+            batch: with the columns of the partitioning.
+            whole: the same rows as the files have them.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
         transforms = self._table.columns.transforms
+        only = [found[0] for transform in transforms if (found := _only_value(transform, batch)) is not None]
+        if len(only) == len(transforms):
+            yield tuple(only), whole
+            return
         codes: Any = None
         kinds: list[list[Any]] = []
         for transform in transforms:
@@ -94,11 +122,8 @@ class PartitionedWriter:
             kinds.append(encoded.dictionary.to_pylist())
             own = pc.cast(encoded.indices, pa.int64())
             codes = own if codes is None else pc.add(pc.multiply(codes, len(kinds[-1])), own)
-        if all(len(kind) == 1 for kind in kinds):
-            yield tuple(kind[0] for kind in kinds), batch
-            return
         order = pc.sort_indices(codes)
-        rows, runs = batch.take(order), pc.run_end_encode(codes.take(order), run_end_type=pa.int64())
+        rows, runs = whole.take(order), pc.run_end_encode(codes.take(order), run_end_type=pa.int64())
         begin = 0
         for end, code in zip(runs.run_ends.to_pylist(), runs.values.to_pylist(), strict=True):
             values: list[Any] = []
@@ -108,14 +133,13 @@ class PartitionedWriter:
             yield tuple(values), rows.slice(begin, end - begin)
             begin = end
 
-    def _flush(self, values: PartitionValues) -> None:
-        """Write the rows of a partition that wait as a row group."""
-        rows = self._waiting.pop(values)
+    def _write_group(self, values: PartitionValues, batches: list[Any]) -> None:
+        """Write rows of a partition as a row group."""
         file = self._open.pop(values, None) or self._opened(values)
         # The order of the files is that of their last use.
         self._open[values] = file
-        file.write(rows.batches)
-        if file.size >= self._file_bytes:
+        file.write(batches)
+        if file.size >= self._commit_bytes:
             self._close(values)
 
     def _opened(self, values: PartitionValues) -> _OpenFile:
@@ -126,8 +150,22 @@ class PartitionedWriter:
         return _OpenFile(path, output, self._table)
 
     def _close(self, values: PartitionValues) -> None:
-        self._written.append(self._open[values].finish(values))
-        del self._open[values]
+        if values in self._open:
+            self._written.append(self._open[values].finish(values))
+            del self._open[values]
+
+
+def _only_value(transform: Transform, batch: Any) -> tuple[Any] | None:
+    """Return the value of all rows, if their least and their greatest value show that there is one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = nested_column(batch, transform.column)
+    if column.null_count or not transform.keeps_order or pa.types.is_nested(column.type):
+        return None
+    bounds = pc.min_max(column)
+    first, last = transform.values(pa.array([bounds["min"], bounds["max"]], column.type)).to_pylist()
+    return (first,) if first == last else None
 
 
 class _Rows:
@@ -137,10 +175,10 @@ class _Rows:
         self.batches: list[Any] = []
         self.size = 0
 
-    def add(self, batch: Any) -> None:
-        """Add rows."""
+    def add(self, batch: Any, size: int) -> None:
+        """Add rows of about this size."""
         self.batches.append(batch)
-        self.size += batch.nbytes
+        self.size += size
 
 
 class _OpenFile:

@@ -128,6 +128,11 @@ class LakeTable(ABC):
 
     @property
     @abstractmethod
+    def names(self) -> list[str]:
+        """The names of the columns of the loaded version."""
+
+    @property
+    @abstractmethod
     def layout(self) -> object:
         """A value that changes when the columns or the partitioning of the loaded version do."""
 

@@ -91,6 +91,11 @@ class Target:
         return self.place if self.place.startswith((".", "/")) or os.path.isdir(self.place) else None
 
 
+def is_target(text: Any) -> bool:
+    """Return True for the text of a target."""
+    return isinstance(text, str) and _PREFIX.fullmatch(text) is not None
+
+
 def tables_by_topic(to: Any, options: TargetOptions) -> tuple[Callable[[str], LakeTable], bool]:
     """Return a function that opens the table of a topic, and whether each topic has its own.
 

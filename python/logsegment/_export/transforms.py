@@ -48,6 +48,11 @@ class Transform:
             parts = [self.column] if self.kind == "identity" else [self.column, suffix]
             object.__setattr__(self, "name", "_".join([*parts, *([str(self.number)] if self.number is not None else [])]))
 
+    @property
+    def keeps_order(self) -> bool:
+        """True if a greater value of the column has no smaller value of the field."""
+        return self.kind != "bucket"
+
     @classmethod
     def of(cls, text: str) -> Transform:
         """Parse a transform: `day(timestamp)`, `bucket(16, key)`, or the name of a column.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -29,7 +29,8 @@ from logsegment.analysis.diff_sides import (
     first_offset_of,
 )
 from logsegment.analysis.results import Results
-from logsegment.inputs.sources import OneSource, place_of
+from logsegment.analysis.table_diff import Finder, TableComparisons, is_table
+from logsegment.inputs.sources import OneSource, inputs_of, place_of
 from logsegment.partition.log_files import LogFiles
 from logsegment.segment_files.discovery import find_segments
 
@@ -49,7 +50,7 @@ _COLUMNS = (
 
 def diff(
     a: OneSource,
-    b: OneSource,
+    b: Any,
     *,
     topic: str | None = None,
     partition: int | None = None,
@@ -60,9 +61,12 @@ def diff(
     storage_options: StorageOptions | None = None,
     layout: str | None = None,
     log_start_offset: LogStartOffset = "honour",
+    target_options: Mapping[str, str] | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Diff:
     """Compare the records of two segments, two partition directories, or two trees of them, partition by partition.
+
+    A table of Iceberg or Delta is compared row by row with the records of its log: which offsets are missing, doubled or different.
 
     Batches with the same offsets, count, size and checksum contain the same records, so they are not decompressed. The checksum covers
     everything but the base offset, length, leader epoch and magic of a batch, and the offset and length of an older message. Other
@@ -72,7 +76,9 @@ def diff(
     Args:
         a: a file, a partition directory or a tree, here or in a store, a prefix of tiered storage, or a `Log`; a whole `FileSource`; or a
             buffer with the bytes of a segment.
-        b: the same; partitions of two trees are paired by topic and partition.
+        b: the same; partitions of two trees are paired by topic and partition. Or a table: `"iceberg:..."`, `"delta:..."`, or a table of
+            PyIceberg or deltalake, with the columns topic, partition and offset; see `export`. Its isolation is that of its export, or
+            "read_committed". The columns timestamp, key, value and headers are compared, and partitions that `a` lacks are not.
         topic: compare only the partitions of this topic.
         partition: compare only partitions of this number.
         batches: report also the same records in other batches, or in batches with other headers.
@@ -82,6 +88,7 @@ def diff(
         storage_options: options of the store of URIs, for both sides; see `Log`.
         layout: template of the names of objects in tiered storage; see `Log`. A side without such objects is read without it.
         log_start_offset: see `Log`, which has its own; for both sides.
+        target_options: see `export`; of a table.
         options: options of entries; see `decode`. Offsets of Kafka 0.7 are positions, which only the same batches share.
 
     Returns:
@@ -101,7 +108,16 @@ def diff(
 
     Source: KIP-98 for what a checksum covers; `ReplicaVerificationTool` in Kafka.
     """
-    own = DiffOptions(ReadOptions.of(EntryKeywords, options, check_crc=check_crc), with_batches=batches, is_deep=deep)
+    read = ReadOptions.of(EntryKeywords, options, check_crc=check_crc)
+    own = DiffOptions(read, with_batches=batches, is_deep=deep)
+    if is_table(a) or is_table(b):
+        if is_table(a) or batches or (isinstance(b, str) and b.startswith("parquet:")):
+            raise ValueError("a log is compared with a table of Iceberg or Delta as b, by records: leave out batches")
+        starts = PartitionOptions(log_start_offset=log_start_offset)
+        inputs = inputs_of(a, (storage_options, decryption_keys, layout), selection=(topic, partition), options=starts)
+        inputs.ensure_segments(options)
+        found = TableComparisons(inputs, b, target_options or {}, read).partitions()
+        return Diff(Comparison(pair, own, found=differences) for pair, differences in found)
     (ours, held), (theirs, other) = (_side(source, (storage_options, decryption_keys, layout)) for source in (a, b))
     pairs = chosen_pairs(pairs_of(ours, theirs, PartitionOptions(log_start_offset=log_start_offset)), topic, partition)
     return Diff(Comparison(pair, own, [*held, *other]) for pair in pairs)
@@ -132,17 +148,18 @@ class Comparison(Results[Difference]):
     Attributes:
         name (str): the partition, or the directory where its name contains no partition.
         topic (str or None), partition (int or None): from the name of the directory.
-        a (list[SegmentFile]), b (list[SegmentFile]): the files of both sides; none where a side lacks the partition.
+        a (list[SegmentFile]), b (list[SegmentFile]): the files of both sides; none where a side lacks the partition. Of a comparison with a
+            table both are the files of the log.
         left_out (list[Finding]): uploads of tiered storage on either side that are not read, as in `Log.left_out`; records below log
             start offsets, which are not compared (SEG-19), and log start offsets that do not count or are not known (SEG-20, SEG-21).
         totals (Totals): counts so far.
     """
 
-    def __init__(self, pair: Pair, options: DiffOptions, buffers: Sequence[BufferFile] = ()) -> None:
+    def __init__(self, pair: Pair, options: DiffOptions, buffers: Sequence[BufferFile] = (), found: Finder | None = None) -> None:
         # They can be read as long as the comparison has them.
         self._buffers = buffers
         self.totals = Totals()
-        super().__init__(_differences(pair, options, self.totals))
+        super().__init__(_differences(pair, options, self.totals) if found is None else found(self.totals))
         self.topic, self.partition, self.name = pair.topic, pair.partition, pair.name
         self.a, self.b = pair.a, pair.b
         self.left_out = pair.left_out
@@ -156,7 +173,8 @@ class Comparison(Results[Difference]):
         "undecompressed" means that only plugins were missing or failed.
         """
         totals = self.totals
-        if not (self.a and self.b) or totals.missing_a or totals.missing_b or totals.changed or (totals.batches and self._with_batches):
+        has_others = totals.missing_a or totals.missing_b or totals.doubled or totals.changed
+        if not (self.a and self.b) or has_others or (totals.batches and self._with_batches):
             return "different"
         if totals.undecompressed and not totals.damage:
             return "undecompressed"
@@ -167,7 +185,7 @@ class Comparison(Results[Difference]):
         totals = self.totals
         place = {"topic": self.topic, "partition": self.partition, "name": self.name, "state": self.state}
         counts = {"sameRecords": totals.same_records, "sameBatches": totals.same_batches, "missingInA": totals.missing_a}
-        counts |= {"missingInB": totals.missing_b, "changed": totals.changed, "unreadable": totals.unreadable}
+        counts |= {"missingInB": totals.missing_b, "doubled": totals.doubled, "changed": totals.changed, "unreadable": totals.unreadable}
         counts |= {"batchStretches": totals.batches, "damaged": totals.damage, "undecompressed": totals.undecompressed}
         return place | {"inA": bool(self.a), "inB": bool(self.b)} | counts
 

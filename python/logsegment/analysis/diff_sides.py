@@ -44,7 +44,7 @@ FIRST, LAST = -(2**63), 2**63 - 1
 #: A file, and the first byte and the end of some batches in it.
 Piece = tuple[str, int, int]
 Which: TypeAlias = Literal["a", "b"]
-Kind: TypeAlias = Literal["missing", "changed", "unreadable", "batches", "damage"]
+Kind: TypeAlias = Literal["missing", "doubled", "changed", "unreadable", "batches", "damage"]
 
 
 @dataclass(slots=True)
@@ -52,9 +52,9 @@ class Difference:
     """Consecutive offsets that differ in the same way, or a damaged place of one side.
 
     Attributes:
-        kind: "missing": only the other side has these records; "changed": both have them, with other content; "unreadable": the other
-            side has them, and this side is damaged there; "batches": the same records in other batches (on request); "damage": bytes of
-            one side that cannot be read.
+        kind: "missing": only the other side has these records; "doubled": a table has them more than once; "changed": both have them, with
+            other content; "unreadable": the other side has them, and this side is damaged there; "batches": the same records in other
+            batches (on request); "damage": bytes of one side that cannot be read.
         side: which of the two lacks or cannot read them; None for "changed" and "batches".
         first_offset: of the first record; where whole batches are missing, of the first batch; of damage -1 if it is unknown.
         last_offset: of the last one (inclusive).
@@ -97,6 +97,7 @@ class Totals:
         same_batches: batches among them whose headers and checksums agree; they were not decompressed.
         missing_a: records that `a` lacks.
         missing_b: records that `b` lacks.
+        doubled: rows of a table with an offset that another row has.
         changed: records with other content.
         unreadable: records that one side has where the other is damaged.
         batches: stretches of the log where batches differ; they are differences with `batches=True`.
@@ -108,6 +109,7 @@ class Totals:
     same_batches: int = 0
     missing_a: int = 0
     missing_b: int = 0
+    doubled: int = 0
     changed: int = 0
     unreadable: int = 0
     batches: int = 0

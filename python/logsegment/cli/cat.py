@@ -49,6 +49,7 @@ from logsegment.cli.output.files import ensure_output
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.records import (
+    CsvLines,
     JsonBytes,
     JsonForm,
     JsonLines,
@@ -105,6 +106,7 @@ class CatArguments(PartitionPaths):
     unreadable: Annotated[Unreadable, ReadOptions]
     reading: Reading
     is_json: Annotated[bool, VerbOption("Print JSON lines, the default.", "--json")]
+    is_csv: Annotated[bool, VerbOption("Write CSV with a header line: bytes as in JSON, headers as JSON.", "--csv")]
     arrow: Arrow
     parquet: Parquet
     overwrite: Overwrite
@@ -124,6 +126,7 @@ class CatArguments(PartitionPaths):
         "logsegment cat __consumer_offsets-0 --values internal",
         "logsegment cat orders-0 --values auto --schemas _schemas-0",
         "logsegment cat orders-0 --redact-key ours.key",
+        "logsegment cat orders-0 --csv --columns offset,timestamp,key,value --iso > orders.csv",
     ),
 )
 @handle_exit
@@ -131,6 +134,8 @@ class CatArguments(PartitionPaths):
 def cat(options: CatArguments) -> int:
     """Print the records of every PATH, by default as JSON lines."""
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
+    if options.is_csv and (output.kind or options.is_json):
+        raise click.UsageError("only one of --csv, --json, --arrow and --parquet can be given")
     if output.kind and options.form:
         raise click.UsageError("--bytes needs JSON output; Arrow and Parquet contain the bytes themselves")
     if output.kind and options.iso:
@@ -152,7 +157,8 @@ def cat(options: CatArguments) -> int:
             ensure_output(output.path, segments, options.overwrite)
             sink = RecordTable(output, stack, columns, rows, redactor)
         else:
-            sink = JsonLines(columns, rows, JsonForm(options.form or "auto", options.iso), options.threads, redactor)
+            kind = CsvLines if options.is_csv else JsonLines
+            sink = kind(columns, rows, JsonForm(options.form or "auto", options.iso), options.threads, redactor)
         progress = stack.enter_context(Progress(segments, is_wanted=not options.quiet and sink.leaves_terminal))
         code = _Records(options, sink, progress, redactor, typed(options, sink.columns, places)).write(segments)
     if output.kind and not options.quiet:
@@ -236,7 +242,7 @@ class _Records:
                 break
             self.progress.begin(segment.name, segment.size)
             # A reader of lines that looks at the first segment may want no more.
-            if self._reads_all and (number > 0 or not isinstance(self.sink, JsonLines)):
+            if self._reads_all and (number > 0 or isinstance(self.sink, RecordTable)):
                 self._expect(segments[number : number + MOST_AHEAD])
             try:
                 code = worst(code, self._read_one(segment, target))

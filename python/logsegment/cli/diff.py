@@ -16,15 +16,16 @@ from logsegment.analysis.diff import Comparison
 from logsegment.analysis.diff import diff as compare
 from logsegment.analysis.diff_sides import Difference
 from logsegment.analysis.redaction import Redactor
+from logsegment.analysis.table_diff import is_table
 from logsegment.cli.arguments import Argument, VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, handle_exit, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import show_log_starts, show_notes
 from logsegment.cli.messages import count, say, show_json, show_wrapped
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import HidesMessages, Quiet, Reading, bind_args, examples, withholding
+from logsegment.cli.options import HidesMessages, Quiet, Reading, TargetOption, bind_args, examples, withholding
 from logsegment.cli.output.findings import more_like_it
-from logsegment.cli.paths import STDIN, reached_path
+from logsegment.cli.paths import STDIN, reached_path, target_options
 
 PATH = click.Path(exists=False, allow_dash=True)
 VERDICTS = {
@@ -48,6 +49,7 @@ class DiffArguments:
     with_batches: Annotated[bool, VerbOption("Report different batches or batch headers of the same records too.", "--batches")]
     deep: Annotated[bool, VerbOption("Decode batches with equal headers and checksums too.", "--deep")]
     no_crc: Annotated[bool, VerbOption("Trust stored checksums; where they agree, read headers only.", "--no-crc")]
+    target_option: TargetOption
     limit: Annotated[int | None, VerbOption("Show at most N differences of a partition, and count all.", "-n --limit N", kind=whole(0))]
     is_redacted: HidesMessages
     reading: Reading
@@ -62,12 +64,13 @@ class DiffArguments:
         "logsegment diff broker-1/orders-0 broker-2/orders-0",
         "logsegment diff --json /var/lib/kafka/data /backup/data > differences.jsonl",
         "logsegment diff --batches orders-0/00000000000000000000.log copy.log",
+        "logsegment diff orders-0 iceberg:./lake/kafka.orders",
     ),
 )
 @handle_exit
 @bind_args(DiffArguments)
 def diff(options: DiffArguments) -> int:
-    """Compare the records of A with those of B: segments, partition directories, or trees of them.
+    """Compare the records of A with those of B: segments, partition directories, or trees of them. B may be a table (iceberg:, delta:).
 
     Different segments, batches, codecs and formats are not differences. With --quiet, only partitions that differ are reported.
     """
@@ -84,10 +87,10 @@ def diff(options: DiffArguments) -> int:
     }
     redactor = withholding(options.is_redacted)
     try:
-        written = [
-            _written(difference, options, redactor)
-            for difference in compare(reached_path(options.a, options.store), reached_path(options.b, options.store), **how)
-        ]
+        a, b = (path if is_table(path) else reached_path(path, options.store) for path in (options.a, options.b))
+        if is_table(b):
+            how["target_options"] = target_options(options.target_option, b, options.store)
+        written = [_written(comparison, options, redactor) for comparison in compare(a, b, **how)]
     except RecordBatchError as error:
         name = error.path or f"{options.a} or {options.b}"
         raise DamagedInput(name, error, "`logsegment verify` reports the lost ranges", redactor) from None
@@ -196,6 +199,8 @@ def _line(found: Difference) -> str:
     where = f"{offsets}, {count(found.records, 'record')}"
     if found.kind == "missing":
         return f"missing in {side}: {where}"
+    if found.kind == "doubled":
+        return f"doubled in {side}: {where} too many"
     if found.kind == "unreadable":
         return f"unreadable in {side}: {where} of the other"
     kind = "changed" if found.kind == "changed" else "other batches"
@@ -208,8 +213,9 @@ def _summary(partition: Comparison) -> str:
         if not files:
             return f"{side} has no such partition"
     parts = [f"{count(totals.same_records, 'record')} the same ({count(totals.same_batches, 'batch')} by checksum)"]
-    counts = ((totals.missing_a, "missing in A"), (totals.missing_b, "missing in B"), (totals.changed, "changed"))
-    parts += [f"{number:,} {what}" for number, what in (*counts, (totals.unreadable, "unreadable on one side")) if number]
+    counts = [(totals.missing_a, "missing in A"), (totals.missing_b, "missing in B"), (totals.doubled, "doubled in B")]
+    counts += [(totals.changed, "changed"), (totals.unreadable, "unreadable on one side")]
+    parts += [f"{number:,} {what}" for number, what in counts if number]
     if totals.batches:
         parts.append(f"other batches in {count(totals.batches, 'stretch')}")
     if totals.undecompressed:

@@ -23,10 +23,10 @@ from logsegment.cli.help import Verb
 from logsegment.cli.inputs import choosing_replicas, show_log_starts, show_notes
 from logsegment.cli.messages import Console, count, say, show_json
 from logsegment.cli.number_types import SizeType
-from logsegment.cli.options import NoCrc, Now, Quiet, Reading, bind_args, ensure_times, examples
+from logsegment.cli.options import NoCrc, Now, Quiet, Reading, TargetOption, bind_args, ensure_times, examples
 from logsegment.cli.output.findings import SHOWN, folded, more_like_it
-from logsegment.cli.paths import STDIN, PartitionPaths
-from logsegment.cli.value_types import EVERY_OFFSET, InstantType, Offsets, OffsetsType, settings_of_store
+from logsegment.cli.paths import STDIN, PartitionPaths, target_options
+from logsegment.cli.value_types import EVERY_OFFSET, InstantType, Offsets, OffsetsType
 from logsegment.cli.values import ValueArguments, value_arguments
 
 
@@ -71,10 +71,7 @@ class ExportLogArguments(PartitionPaths):
     clean_hours: Annotated[
         float, VerbOption("Remove files that are older than HOURS.", "--clean-hours HOURS", kind=click.FloatRange(0))
     ] = 24.0
-    target_option: Annotated[
-        tuple[str, ...],
-        VerbOption("Set a property of the catalog, or an option of the store of a Delta table; repeatable.", "--target-option KEY=VALUE"),
-    ]
+    target_option: TargetOption
     no_crc: NoCrc
     on_error: Annotated[OnError, ReadOptions]
     unreadable: Annotated[Unreadable, ReadOptions]
@@ -137,7 +134,6 @@ def _exported(options: ExportLogArguments) -> Export:
         if not options.quiet:
             say(f"committed {count(commit.rows, 'row')} in {count(commit.files, 'file')}, {count(commit.size, 'byte')}: {commit.table}")
 
-    store_options = options.store.storage_options if options.target.startswith("delta:") else None
     return export_source(
         list(options.paths),
         options.target,
@@ -158,7 +154,7 @@ def _exported(options: ExportLogArguments) -> Export:
         trust_commits_only=options.trust_commits_only,
         clean=options.clean,
         clean_hours=options.clean_hours,
-        target_options=settings_of_store(options.target_option) or store_options,
+        target_options=target_options(options.target_option, options.target, options.store),
         check_crc=not options.no_crc,
         on_error=options.on_error,
         unreadable=options.unreadable,

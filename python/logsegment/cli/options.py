@@ -49,6 +49,12 @@ RedactKey: TypeAlias = Annotated[
         kind=click.Path(),
     ),
 ]
+TargetOption: TypeAlias = Annotated[
+    tuple[str, ...],
+    VerbOption(
+        "Set a property of the catalog of a table, or an option of the store of a Delta table; repeatable.", "--target-option KEY=VALUE"
+    ),
+]
 #: Of a verb that shows where records are, and no records; see `withholding`.
 HidesMessages: TypeAlias = Annotated[bool, VerbOption("Hide the details of damage, which may contain parts of a payload.", "--redact")]
 Codecs: TypeAlias = Annotated[Any, Made(RegistryArguments, RegistryArguments.codecs)]

@@ -11,8 +11,9 @@ import click
 
 from logsegment._options import LogStartOffset, PartitionOptions, ReadOptions, StoreOptions
 from logsegment._places import to_internal_uri
-from logsegment._storage import reached
+from logsegment._storage import StorageOptions, reached
 from logsegment.cli.arguments import Argument
+from logsegment.cli.value_types import settings_of_store
 
 STDIN = "-"
 _KIND = click.Path(exists=False, allow_dash=True)
@@ -32,6 +33,15 @@ def reached_path(path: str, store: StoreOptions) -> str:
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     return place
+
+
+def target_options(given: tuple[str, ...], target: str, store: StoreOptions) -> StorageOptions | None:
+    """Return the options of a target; those of the store of logs are also those of a Delta table, if none are given.
+
+    Raises:
+        ValueError: if an option is not KEY=VALUE.
+    """
+    return settings_of_store(given) or (store.storage_options if target.startswith("delta:") else None)
 
 
 def ensure_paths(paths: tuple[str, ...]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ pub mod compact;
 pub mod compare;
 pub mod compat;
 pub mod convert;
+pub mod csv;
 pub mod decode;
 pub mod decode_files;
 pub mod discovery;

@@ -376,6 +376,7 @@ def test_lines_limits_and_exit_codes(tmp_path: Path):
         "sameBatches": same.lines[-1]["sameBatches"],
         "missingInA": 0,
         "missingInB": 0,
+        "doubled": 0,
         "changed": 0,
         "unreadable": 0,
         "batchStretches": 0,

@@ -224,5 +224,14 @@ def test_invalid_arguments(options: dict[str, Any], match: str, tmp_path: Path) 
 def test_unknown_arguments(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="binary"):
         ls.export(SOURCE, f"delta:{tmp_path}", binary="binary_view")
-    with pytest.raises(TypeError, match="topic"):
-        ls.export(ls.Log(SOURCE), f"delta:{tmp_path}", topic="orders")
+    with pytest.raises(TypeError, match="layout"):
+        ls.export(ls.Log(SOURCE), f"delta:{tmp_path}", layout="{topic}/{partition}/{offset}")
+
+
+def test_sources(tmp_path: Path) -> None:
+    """A log, a buffer and a whole file; a file object is read front to back, and is none."""
+    path = SOURCE / "00000000000000000000.log"
+    for number, source in enumerate([ls.Log(SOURCE), path.read_bytes(), ls.FileSource(path), [ls.Log(SOURCE)]]):
+        assert ls.export(source, f"delta:{tmp_path}/{number}", topic="codec-zstd", partition=0).rows == 240
+    with path.open("rb") as file, pytest.raises(ValueError, match="front to back"):
+        ls.export(file, f"delta:{tmp_path}/file", topic="codec-zstd", partition=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from abc import ABC, abstractmethod
 from collections import deque
@@ -14,7 +15,7 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeA
 
 import click
 
-from logsegment._core import ArrowBatch, RecordBatchError, RecordStream
+from logsegment._core import ArrowBatch, RecordBatchError, RecordStream, csv_of_lines
 from logsegment._decode import other_topics
 from logsegment._options import INTERNAL, KeyValues, Values, with_values
 from logsegment.analysis.redaction import Redactor
@@ -218,6 +219,58 @@ class JsonLines(RecordSink[bytes]):
         if self._redactor is not None:
             return self._redactor.json_lines(batch, self._fields, rows, iso=self._form.iso)
         return batch.to_jsonl(self._form.bytes, fields=self._fields, rows=rows, iso=self._form.iso)
+
+
+class CsvText(NamedTuple):
+    """Records as CSV, and the end of each record in the text: a cell may have line ends."""
+
+    text: bytes
+    ends: list[int]
+
+
+class CsvLines(RecordSink[CsvText]):
+    """Records as CSV on stdout, with the names of the columns in the first line.
+
+    A cell is the text of the value in JSON lines: bytes that are not UTF-8, headers and structs are JSON. Null is an empty cell, and an
+    empty text is in quotes.
+    """
+
+    batch_bytes = 1 << 20
+
+    def __init__(self, columns: Sequence[str], rows: RowFilter, form: JsonForm, threads: int, redactor: Redactor | None = None) -> None:
+        self._lines = JsonLines(columns, rows, form, threads, redactor)
+        super().__init__(columns, rows, self._lines.batch_size)
+        self.columns = self._lines.columns
+        self.leaves_terminal = self._lines.leaves_terminal
+        self._names = list(columns)
+        self._is_begun = False
+
+    def pieces(self, stream: RecordStream) -> Iterator[CsvText]:
+        """Yield the chosen records of a stream."""
+        if not self._is_begun:
+            self._is_begun = True
+            show_json_lines(CsvText(*csv_of_lines(_names_as_line(self._names))).text)
+        for lines in self._lines.pieces(stream):
+            yield CsvText(*csv_of_lines(lines))
+
+    def size(self, piece: CsvText) -> int:
+        """Return the number of records."""
+        return len(piece.ends)
+
+    def last(self, piece: CsvText, most: int) -> CsvText:
+        """Return the last records."""
+        begin = piece.ends[-most - 1]
+        return CsvText(piece.text[begin:], [end - begin for end in piece.ends[-most:]])
+
+    def _put(self, piece: CsvText) -> None:
+        show_json_lines(piece.text)
+        # The number of lines that are left.
+        self._lines.written += len(piece.ends)
+
+
+def _names_as_line(names: Sequence[str]) -> bytes:
+    """Return an object whose values are names, as a JSON line."""
+    return json.dumps({f"{place}": name for place, name in enumerate(names)}, separators=(",", ":")).encode() + b"\n"
 
 
 class RecordTable(RecordSink[Any]):
