@@ -52,7 +52,7 @@ ENCODED_SIZE_LIMIT = 1.05
 KAFKA_BUILDER = "java"
 CONVERT_SHARE = 0.80
 FIX_LZ4_GIB_S = 1.0
-SLICE_CASES = [(name, door) for name in ("small-none", "small-lz4") for door in ("Segment", "Log")]
+SLICE_CASES = [(name, entry_point) for name in ("small-none", "small-lz4") for entry_point in ("Segment", "Log")]
 SLICE_GAIN = 20.0
 #: In Spark. One interval of the index is allowed besides, and not needed.
 SLICE_SHARE = 0.02
@@ -136,7 +136,7 @@ def equal_work(cells):
     for case in CASES:
         found = cells.get(case, {})
         sums = {cell["checksum"] for cell in found.values() if "checksum" in cell}
-        failed = [i for i in ("floor", "ours", "ours-view", "ours-threads2") if "min" not in found.get(i, {})]
+        failed = [i for i in ("baseline", "ours", "ours-view", "ours-threads2") if "min" not in found.get(i, {})]
         note = "failed or missing: " + ", ".join(failed) if failed else ""
         yield Check("checksums equal", case, float(len(sums) + len(failed)) if found else None, 1.0, note=note)
 
@@ -146,7 +146,7 @@ def against_reference(cells):
         for codec in CODECS:
             case = f"{shape}-{codec}"
             limit = REFERENCE_LIMIT_OF_HEADERS if shape == "headers" else REFERENCE_LIMITS[codec]
-            yield Check("time / checksum + decompress + copy", case, ratio(cells, case, "ours", "floor"), limit)
+            yield Check("time / checksum + decompress + copy", case, ratio(cells, case, "ours", "baseline"), limit)
 
 
 def against_peers(cells, names):
@@ -258,13 +258,13 @@ def memory(rows):
 
 def spark(rows):
     """Uncompressed input: rows a second, and CPU a row, beside the ceiling's."""
-    for door, query in SPARK_QUERIES:
-        found = [r for r in rows if (r["corpus"], r["door"], r["query"]) == ("small-none", door, query)]
+    for entry_point, query in SPARK_QUERIES:
+        found = [r for r in rows if (r["corpus"], r["entry_point"], r["query"]) == ("small-none", entry_point, query)]
         ours, ceiling = (found[0]["ours"], found[0]["ceiling"]) if found else (None, None)
         rate = ours["mrows_s"] / ceiling["mrows_s"] if found else None
         cpu = ceiling["cpu_us_per_row"] / ours["cpu_us_per_row"] if found else None
-        yield Check("rows/s / Spark's ceiling", f"{door}, {query}, small-none", rate, SPARK_SHARE, at_most=False)
-        yield Check("ceiling's CPU a row / ours", f"{door}, {query}, small-none", cpu, SPARK_SHARE, at_most=False)
+        yield Check("rows/s / Spark's ceiling", f"{entry_point}, {query}, small-none", rate, SPARK_SHARE, at_most=False)
+        yield Check("ceiling's CPU a row / ours", f"{entry_point}, {query}, small-none", cpu, SPARK_SHARE, at_most=False)
 
 
 def spark_readers(rows):
@@ -295,12 +295,12 @@ def rewriting(rows):
 
 def slices(rows):
     """1 % of the offsets of a 1 GiB segment beside all of it."""
-    for name, door in SLICE_CASES:
-        found = [row for row in rows if (row["corpus"], row["door"]) == (name, door) and row["bytes"] >= 1 << 30]
+    for name, entry_point in SLICE_CASES:
+        found = [row for row in rows if (row["corpus"], row["entry_point"]) == (name, entry_point) and row["bytes"] >= 1 << 30]
         value = found[0]["all"] / found[0]["slice"] if found else None
-        yield Check("all / 1 % of the offsets", f"{door}, {name}", value, SLICE_GAIN, at_most=False)
+        yield Check("all / 1 % of the offsets", f"{entry_point}, {name}", value, SLICE_GAIN, at_most=False)
     for name in dict.fromkeys(name for name, _ in SLICE_CASES):
-        row = next((row for row in rows if (row["corpus"], row["door"]) == (name, "Spark") and row["bytes"] >= 1 << 30), None)
+        row = next((row for row in rows if (row["corpus"], row["entry_point"]) == (name, "Spark") and row["bytes"] >= 1 << 30), None)
         share = row["slice_bytes"] / row["bytes"] if row else None
         yield Check("bytes read for 1 % of the offsets", f"Spark, {name}", share, SLICE_SHARE)
         yield Check("tasks for 1 % of the offsets", f"Spark, {name}", float(row["tasks"]) if row else None, float(SLICE_TASKS))
@@ -310,11 +310,11 @@ def verifying(found):
     """`verify` next to its reference and to Kafka's own tool, and the search past damage."""
     row = found.get("verify", {})
     is_whole = row.get("bytes", 0) >= 1 << 30
-    value = row["command"] / row["floor"] if is_whole else None
+    value = row["command"] / row["baseline"] if is_whole else None
     yield Check("time of verify / checksum + decompress + copy", "1 GiB of lz4", value, VERIFY_LIMIT)
     value = row["dump_log"] / row["command"] if is_whole and "dump_log" in row else None
     yield Check("kafka-dump-log / verify", "1 GiB of lz4", value, DUMP_LOG_GAIN, at_most=False)
-    speeds = [one["bytes"] / 1e6 / one["seconds"] for one in found.get("resync", [])]
+    speeds = [row["bytes"] / 1e6 / row["seconds"] for row in found.get("resync", [])]
     yield Check("MB/s past damage", "the slowest bytes", min(speeds, default=None), RESYNC_MB_S, at_most=False)
 
 

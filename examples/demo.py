@@ -36,7 +36,7 @@ def python_rows(segment: Path) -> list[tuple]:
     """Every record as (offset, timestamp, key, value, headers)."""
     table = ls.decode(ls.FileSource(segment), columns=["offset", "timestampMs", "key", "value", "headers"]).to_pyarrow()
     return [
-        (row["offset"], row["timestampMs"], row["key"], row["value"], [(one["key"], one["value"]) for one in row["headers"]])
+        (row["offset"], row["timestampMs"], row["key"], row["value"], [(header["key"], header["value"]) for header in row["headers"]])
         for row in table.to_pylist()
     ]
 
@@ -57,7 +57,7 @@ def spark_rows(segment: Path) -> list[tuple]:
     finally:
         spark.stop()
     return [
-        (row.offset, row.timestampMs, plain(row.key), plain(row.value), [(one.key, plain(one.value)) for one in row.headers or []])
+        (row.offset, row.timestampMs, plain(row.key), plain(row.value), [(header.key, plain(header.value)) for header in row.headers or []])
         for row in found
     ]
 

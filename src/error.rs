@@ -22,10 +22,10 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error kind with the place where it was met.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorParts>);
 
 #[derive(Clone, Debug, PartialEq)]
-struct Inner {
+struct ErrorParts {
     kind: ErrorKind,
     position: Position,
     /// The file, as people may see its name, where whoever read it knew one.
@@ -38,7 +38,7 @@ impl Error {
     /// An error of this kind, nowhere yet.
     #[cold]
     pub fn new(kind: ErrorKind) -> Self {
-        Self(Box::new(Inner { kind, position: Position::default(), file: None, answer: None }))
+        Self(Box::new(ErrorParts { kind, position: Position::default(), file: None, answer: None }))
     }
 
     /// Adds the position of the entry, unless a lower layer said it already.
@@ -109,7 +109,7 @@ impl Error {
     /// Another kind of error in the same place.
     #[must_use]
     pub fn become_kind(&self, kind: ErrorKind) -> Self {
-        Self(Box::new(Inner { kind, ..(*self.0).clone() }))
+        Self(Box::new(ErrorParts { kind, ..(*self.0).clone() }))
     }
 
     /// Says with which code Kafka answers here, when it is another than that of the kind.

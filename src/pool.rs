@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 /// A bounded store of vectors of one type, shared by a stream and the arrays it gave out.
 #[derive(Debug)]
 pub struct Pool<T> {
-    shared: Arc<Mutex<Kept<T>>>,
+    shared: Arc<Mutex<PooledStorage<T>>>,
     most: usize,
     most_bytes: usize,
     /// The process that made it.
@@ -15,7 +15,7 @@ pub struct Pool<T> {
 }
 
 #[derive(Debug)]
-struct Kept<T> {
+struct PooledStorage<T> {
     vectors: Vec<Vec<T>>,
     bytes: usize,
 }
@@ -29,7 +29,7 @@ impl<T> Clone for Pool<T> {
 impl<T> Pool<T> {
     /// A pool that keeps at most `most` vectors.
     pub fn new(most: usize) -> Self {
-        let kept = Kept { vectors: Vec::new(), bytes: 0 };
+        let kept = PooledStorage { vectors: Vec::new(), bytes: 0 };
         Self { shared: Arc::new(Mutex::new(kept)), most, most_bytes: usize::MAX, process: std::process::id() }
     }
 
@@ -63,7 +63,7 @@ impl<T> Pool<T> {
     }
 
     /// None in a forked child where a thread of its parent held the lock: nobody would unlock it.
-    fn lock(&self) -> Option<MutexGuard<'_, Kept<T>>> {
+    fn lock(&self) -> Option<MutexGuard<'_, PooledStorage<T>>> {
         match self.shared.try_lock() {
             Ok(kept) => Some(kept),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),

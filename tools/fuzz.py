@@ -5,7 +5,7 @@
     python tools/fuzz.py --minimise [TARGET...]   keep the smallest inputs in fuzz/corpus that go every known way through the code
 
 Needs nightly Rust, which rustup brings; cargo-fuzz is not needed, and works too. Inputs that opened a new way through the code go to
-target/fuzz/grown; an input that broke a promise goes to fuzz/artifacts and ends this with 1.
+target/fuzz/grown; an input that violates a property goes to fuzz/artifacts and ends this with 1.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def program(target: str, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def search(target: str, seconds: int) -> tuple[int, int, bool]:
-    """Executions, executions a second, and whether a promise was broken."""
+    """Executions, executions a second, and whether a property was violated."""
     grown, kept = GROWN / target, FUZZ / "corpus" / target
     grown.mkdir(parents=True, exist_ok=True)
     places = [str(path) for path in (grown, kept) if path.exists()]
@@ -115,7 +115,7 @@ def main() -> int:
         print(f"| {target} | {executions:,} | {rate:,} |", flush=True)
         broken += [target] if is_broken else []
     if broken:
-        print(f"fuzz: {', '.join(broken)} broke a promise; the inputs are in fuzz/artifacts", file=sys.stderr)
+        print(f"fuzz: {', '.join(broken)} violated a property; the inputs are in fuzz/artifacts", file=sys.stderr)
     return 1 if broken else 0
 
 

@@ -25,13 +25,13 @@ from griffe import (
     ParameterKind,
 )
 
-#: Each class of keywords, with the dataclass that has the defaults and the function that documents the options.
+#: Each class of keywords, with the function that documents the options and has their defaults.
 DOCUMENTED_BY = {
-    "EntryKeywords": ("ReadOptions", "_decode.decode"),
-    "SkippingKeywords": ("ReadOptions", "_decode.decode"),
-    "ReadKeywords": ("ReadOptions", "_decode.decode"),
-    "ArrayKeywords": ("ReadOptions", "_decode.decode"),
-    "EncodeKeywords": ("EncodeOptions", "_encode.encode"),
+    "EntryKeywords": "_decode.decode",
+    "SkippingKeywords": "_decode.decode",
+    "ReadKeywords": "_decode.decode",
+    "ArrayKeywords": "_decode.decode",
+    "EncodeKeywords": "_encode.encode",
 }
 
 
@@ -70,7 +70,7 @@ class ExpandKeywords(Extension):
 
 def public_objects(package: Module) -> Iterator[Object]:
     """Yield what the package and its public modules export, with the members of classes."""
-    for module in (package, *(one for one in package.modules.values() if not one.name.startswith("_"))):
+    for module in (package, *(module for module in package.modules.values() if not module.name.startswith("_"))):
         for name in module.exports or ():
             member = module[str(name)]
             found = member.final_target if member.is_alias else member
@@ -90,12 +90,11 @@ def objects_in(owner: Module | Class) -> Iterator[Object]:
 
 def options_of(package: Module, keywords: str) -> Iterator[Option]:
     """Yield the options of a class of keywords, in the order in which they are documented."""
-    defaults, function = DOCUMENTED_BY[keywords]
-    module = package["_options"]
-    members = members_of(module, keywords)
-    for name, description in described(package[function]).items():
+    function = package[DOCUMENTED_BY[keywords]]
+    members = members_of(package["_options.keywords"], keywords)
+    for name, description in described(function).items():
         if name in members:
-            yield Option(name, members[name].annotation, str(module[defaults].members[name].value), description)
+            yield Option(name, members[name].annotation, str(function.parameters[name].default), description)
 
 
 def members_of(module: Object, keywords: str) -> dict[str, Any]:
@@ -108,22 +107,24 @@ def members_of(module: Object, keywords: str) -> dict[str, Any]:
 def described(function: Function) -> dict[str, str]:
     """Return the descriptions of a function's arguments."""
     sections = function.docstring.parse("google") if function.docstring else []
-    return {one.name: one.description for section in sections if section.kind.value == "parameters" for one in section.value}
+    return {
+        parameter.name: parameter.description for section in sections if section.kind.value == "parameters" for parameter in section.value
+    }
 
 
 def expand(function: Function, options: dict[str, list[Option]]) -> None:
     """Replace the keywords of a function by their options, in its signature and in its table of parameters."""
-    starred = next((one for one in function.parameters if one.kind is ParameterKind.var_keyword), None)
+    starred = next((parameter for parameter in function.parameters if parameter.kind is ParameterKind.var_keyword), None)
     found = next((name for name in options if starred and f"Unpack[{name}]" in str(starred.annotation)), None)
     if starred is None or found is None:
         return
     sections = (function.docstring or Docstring("", parent=function)).parsed
-    shown = next((one for one in sections if isinstance(one, DocstringSectionParameters)), None)
+    shown = next((section for section in sections if isinstance(section, DocstringSectionParameters)), None)
     if shown is not None:
-        shown.value[:] = [one for one in shown.value if one.name.lstrip("*") != starred.name]
+        shown.value[:] = [parameter for parameter in shown.value if parameter.name.lstrip("*") != starred.name]
     del function.parameters[starred.name]
     for option in options[found]:
-        if option.name in {one.name for one in function.parameters}:
+        if option.name in {parameter.name for parameter in function.parameters}:
             continue
         values = {"annotation": option.annotation, "name": option.name}
         function.parameters.add(Parameter(kind=ParameterKind.keyword_only, default=option.default, **values))
@@ -134,10 +135,10 @@ def expand(function: Function, options: dict[str, list[Option]]) -> None:
 def document(function: Function, shared: dict[str, str]) -> None:
     """Add the arguments that a docstring leaves to the function that documents them."""
     sections = function.docstring.parsed if function.docstring else []
-    shown = next((one for one in sections if isinstance(one, DocstringSectionParameters)), None)
+    shown = next((section for section in sections if isinstance(section, DocstringSectionParameters)), None)
     if shown is None:
         return
-    named = {one.name.lstrip("*") for one in shown.value}
+    named = {parameter.name.lstrip("*") for parameter in shown.value}
     for parameter in function.parameters:
         if parameter.name in shared and parameter.name not in named:
             values = {"name": parameter.name, "annotation": parameter.annotation, "value": str(parameter.default)}

@@ -83,7 +83,7 @@ def tables(jars: list[Path]) -> Iterator[tuple[str, str]]:
         pairs = [(number, by_id[number, "coordinator-key"], by_id[number, "coordinator-value"]) for number in ids]
         yield from written(name, [(number, constant(value["name"].removesuffix("Value")), key, value) for number, key, value in pairs])
     for name, jar in METADATA.items():
-        found = sorted((schema for schema in schemas_in(jars, jar) if schema["type"] == "metadata"), key=lambda one: one["apiKey"])
+        found = sorted((schema for schema in schemas_in(jars, jar) if schema["type"] == "metadata"), key=lambda row: row["apiKey"])
         yield from written(name, [(schema["apiKey"], constant(schema["name"]), None, schema) for schema in found])
     clients = {schema["name"]: schema for schema in schemas_in(jars, "kafka-clients-")}
     yield from written("control", [(number, name, clients[CONTROL_KEY], clients[value]) for number, (name, value) in CONTROL.items()])
@@ -143,20 +143,20 @@ def one_message(name: str, schema: Schema, visible: str) -> list[str]:
 
 def field_lines(fields: list[Schema], schema: Schema) -> Iterator[str]:
     """One line a field."""
-    for one in fields:
-        assert "flexibleVersions" not in one, f"{one['name']} is flexible in versions of its own"
-        yield f'field("{camel(one["name"])}", {kind(one["type"], one, schema)}){modifiers(one)},'
+    for field in fields:
+        assert "flexibleVersions" not in field, f"{field['name']} is flexible in versions of its own"
+        yield f'field("{camel(field["name"])}", {kind(field["type"], field, schema)}){modifiers(field)},'
 
 
-def kind(name: str, one: Schema, schema: Schema) -> str:
+def kind(name: str, field: Schema, schema: Schema) -> str:
     """How the bytes of a type are read."""
     if name.startswith("[]"):
-        return f"array(&{kind(name[2:], one, schema)})"
+        return f"array(&{kind(name[2:], field, schema)})"
     if name in KINDS:
         return KINDS[name]
-    if "fields" not in one:
+    if "fields" not in field:
         return f"group({shared(schema, name)})"
-    return f"group(&[{''.join(field_lines(one['fields'], schema))}])"
+    return f"group(&[{''.join(field_lines(field['fields'], schema))}])"
 
 
 def shared(schema: Schema, struct: str) -> str:
@@ -164,27 +164,27 @@ def shared(schema: Schema, struct: str) -> str:
     return f"{constant(schema['name'])}_{constant(struct)}"
 
 
-def modifiers(one: Schema) -> str:
+def modifiers(field: Schema) -> str:
     """The versions that have the field, where it may be null, its tag, and what it is when it is not there."""
-    tagged = one.get("taggedVersions")
-    said = f".since{between(one.get('versions', tagged))}"
-    if "nullableVersions" in one:
-        said += f".nullable{between(one['nullableVersions'])}"
+    tagged = field.get("taggedVersions")
+    said = f".since{between(field.get('versions', tagged))}"
+    if "nullableVersions" in field:
+        said += f".nullable{between(field['nullableVersions'])}"
     if tagged:
-        said += f".tagged({one['tag']}, {', '.join(map(str, versions(tagged)))})"
-        said += default(one)
+        said += f".tagged({field['tag']}, {', '.join(map(str, versions(tagged)))})"
+        said += default(field)
     return said.replace(f".since(0, {LAST})", "")
 
 
-def default(one: Schema) -> str:
+def default(field: Schema) -> str:
     """What a tagged field is when it is not there, unless that is 0, false or empty."""
     # Null that is no text is as good as nothing to Kafka's generator: an empty array, a struct of defaults.
-    told = one.get("default") or ""
+    told = field.get("default") or ""
     if told == "null":
         return ".else_null()"
-    if one["type"] in KINDS and told not in ("", "false"):
+    if field["type"] in KINDS and told not in ("", "false"):
         return f".otherwise({int(told)})"
-    assert told in ("", "false"), f"{one['name']} is {told!r} when it is not there"
+    assert told in ("", "false"), f"{field['name']} is {told!r} when it is not there"
     return ""
 
 

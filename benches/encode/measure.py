@@ -122,9 +122,9 @@ def differs(source, output, found, counts):
 
 
 def content(path):
-    """The checksum over offset, timestamp, key, value and headers of every record, by the floor's own decoder."""
-    floor = PEERS / "rust" / "floor" / "target" / "release" / "floor"
-    done = subprocess.run([floor, "reuse", path, "1"], capture_output=True, text=True, check=True)
+    """The checksum over offset, timestamp, key, value and headers of every record, by the baseline's own decoder."""
+    baseline = PEERS / "rust" / "baseline" / "target" / "release" / "baseline"
+    done = subprocess.run([baseline, "reuse", path, "1"], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)["checksum"]
 
 

@@ -3,7 +3,7 @@
 #
 #   benches/peers/run.sh [WORKDIR] [options of run.py]      WORKDIR: target/peers of this repository
 #   benches/peers/run.sh --only none                        build and make the corpora, measure nothing
-#   benches/peers/run.sh --only 'floor,ours*' --corpus 'small-*'
+#   benches/peers/run.sh --only 'baseline,ours*' --corpus 'small-*'
 #   benches/peers/run.sh --add mine='python3 benches/peers/python/callable.py mine.py:decode'
 #
 # Everything is built in a copy below WORKDIR, so that the sources stay clean. File names in --add are looked up from
@@ -45,7 +45,7 @@ if [ ! -d go-franz/copy ]; then
 fi
 cp -u go-franz/shim.go.txt go-franz/copy/pkg/kgo/shim.go
 (cd go-franz && go build -o ../bin/franz-encode .)
-for crate in floor peers; do
+for crate in baseline peers; do
   (cd rust/$crate && cargo build -q --locked --release --target-dir target)
 done
 java -cp 'java/classes:java/clients/lib/*' GenCorpus corpus 2>/dev/null   # makes only what is missing

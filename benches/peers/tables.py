@@ -42,8 +42,8 @@ def ordered(labels, cells):
 
 
 def times_reference(cells, cell):
-    floor = cells.get("floor", {}).get("min")
-    return f"{cell['min'] / floor:.2f}" if floor else "?"
+    baseline = cells.get("baseline", {}).get("min")
+    return f"{cell['min'] / baseline:.2f}" if baseline else "?"
 
 
 def matrix(title, value, labels, names, results):

@@ -1,9 +1,9 @@
 """What a plugin costs: the experiment of KIP-984, snappy built in against snappy as a plugin, the same records, through encode and decode.
 
-The plugins run logsegment's own snappy (`snappy/`, a crate that exports it), so that the door is all that differs: `native` by C functions
-behind a capsule, `python` by a class of Python whose methods call it. `none` and `stored`, a class that gives what it is given, show the
-call alone. All of them take turns of milliseconds: a row has the best seconds of the rounds, and the median of the rounds' ratios to what
-is built in, which a machine that is slow for a while does not change. Prints one JSON list of rows.
+The plugins run logsegment's own snappy (`snappy/`, a crate that exports it), so that the interface is all that differs: `native` by C
+functions behind a capsule, `python` by a class of Python whose methods call it. `none` and `stored`, a class that gives what it is given,
+show the call alone. All of them take turns of milliseconds: a row has the best seconds of the rounds, and the median of the rounds' ratios
+to what is built in, which a machine that is slow for a while does not change. Prints one JSON list of rows.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def row(data: bytes, size: int, name: str, seconds: dict[tuple[str, str], list[f
     for verb in VERBS:
         own, built_in = seconds[name, verb], seconds[BESIDE[name], verb]
         found[verb] = min(own)
-        found[f"{verb}_ratio"] = median(one / other for one, other in zip(own, built_in, strict=True))
+        found[f"{verb}_ratio"] = median(own_time / other for own_time, other in zip(own, built_in, strict=True))
     return found
 
 

@@ -6,11 +6,11 @@ from benches.thresholds import CODECS, MESSAGE_SET_CASES
 #: What the contestant does that is the reference of the ratios.
 REFERENCE = "checksum + decompress + copy"
 REFERENCE_NAMES = {
-    "floor": f"{REFERENCE}, buffers reused",
-    "floor-fresh": f"{REFERENCE}, fresh chunks",
-    "floor-hold": f"{REFERENCE}, whole table kept",
-    "floor-hold-thp": f"{REFERENCE}, whole table kept, huge pages",
-    "floor-mt2": f"{REFERENCE}, 2 threads",
+    "baseline": f"{REFERENCE}, buffers reused",
+    "baseline-fresh": f"{REFERENCE}, fresh chunks",
+    "baseline-hold": f"{REFERENCE}, whole table kept",
+    "baseline-hold-thp": f"{REFERENCE}, whole table kept, huge pages",
+    "baseline-mt2": f"{REFERENCE}, 2 threads",
 }
 SHAPES = {
     "small": "16 KiB producer batches, JSON values of about 120 bytes, 16-byte keys",
@@ -63,8 +63,8 @@ def speed(cells, cell):
 
 
 def times_reference(cells, cell):
-    floor = cells.get("floor", {}).get("min")
-    return f"{cell['min'] / floor:.2f}" if floor else "-"
+    baseline = cells.get("baseline", {}).get("min")
+    return f"{cell['min'] / baseline:.2f}" if baseline else "-"
 
 
 def threads_table(cells):

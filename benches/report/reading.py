@@ -30,7 +30,7 @@ def slice_section(rows):
     table = [
         [
             row["corpus"],
-            row["door"],
+            row["entry_point"],
             f"{row['all'] * 1e3:.0f}",
             f"{row['slice'] * 1e3:.2f}",
             f"{row['all'] / row['slice']:.0f}",
@@ -54,14 +54,14 @@ def verify_section(found):
     gib = row["bytes"] / (1 << 30)
     peer = row.get("dump_log")
     table = [
-        ["checksum + decompress + copy", f"{row['floor']:.2f}", f"{gib / row['floor']:.2f}", "1.00"],
+        ["checksum + decompress + copy", f"{row['baseline']:.2f}", f"{gib / row['baseline']:.2f}", "1.00"],
         *(
-            [what, f"{row[key]:.2f}", f"{gib / row[key]:.2f}", f"{row[key] / row['floor']:.2f}"]
+            [what, f"{row[key]:.2f}", f"{gib / row[key]:.2f}", f"{row[key] / row['baseline']:.2f}"]
             for what, key in [("`ls.validate`", "validate"), ("`logsegment verify`, the whole program", "command")]
         ),
-        *([["`kafka-dump-log --deep-iteration`", f"{peer:.1f}", f"{gib / peer:.3f}", f"{peer / row['floor']:.0f}"]] if peer else []),
+        *([["`kafka-dump-log --deep-iteration`", f"{peer:.1f}", f"{gib / peer:.3f}", f"{peer / row['baseline']:.0f}"]] if peer else []),
     ]
-    search = [[one["what"], f"{one['bytes'] / 1e6 / one['seconds']:.0f}"] for one in found["resync"]]
+    search = [[row["what"], f"{row['bytes'] / 1e6 / row['seconds']:.0f}"] for row in found["resync"]]
     lines = [
         "## Verifying, and the search past damage",
         "",

@@ -23,7 +23,7 @@ def spark_row(row):
     cpu = f"{ceiling['cpu_us_per_row'] / ours['cpu_us_per_row']:.0%}"
     return [
         row["corpus"],
-        row["door"],
+        row["entry_point"],
         row["query"],
         f"{ours['mrows_s']:.2f}",
         f"{ceiling['mrows_s']:.2f}",

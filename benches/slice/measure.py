@@ -1,8 +1,8 @@
 """Reading 1 % of the offsets of a 1 GiB segment beside reading all of it, through the index beside the segment: plain Python, and Spark.
 
-Prints [{"corpus", "door", "bytes", "records", "all": seconds, "slice": seconds, "slice_records", "slice_bytes", "tasks"}] as one JSON line;
-`slice` is the mean over slices near the beginning, the middle and the end, of each the best of the rounds. Bytes are those of the worst
-slice, as the counters of the reads tell; `tasks`, of Spark alone, is the largest number of them that read a slice.
+Prints [{"corpus", "entry_point", "bytes", "records", "all": seconds, "slice": seconds, "slice_records", "slice_bytes", "tasks"}]
+as one JSON line; `slice` is the mean over slices near the beginning, the middle and the end, of each the best of the rounds. Bytes are
+those of the worst slice, as the counters of the reads tell; `tasks`, of Spark alone, is the largest number of them that read a slice.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def log(directory):
     return ls.Log(directory, mmap=True)
 
 
-DOORS = {"Segment": segment, "Log": log}
+ENTRY_POINTS = {"Segment": segment, "Log": log}
 SPARK = "Spark"
 
 
@@ -45,15 +45,20 @@ def main():
     args = parser.parse_args()
     spark = session()
     try:
-        doors = {**{door: partial(read, opened) for door, opened in DOORS.items()}, SPARK: partial(read_by_spark, spark)}
-        rows = [measure(name, door, reading, args) for name in args.corpora.split(",") for door, reading in doors.items()]
+        entry_points = {
+            **{entry_point: partial(read, opened) for entry_point, opened in ENTRY_POINTS.items()},
+            SPARK: partial(read_by_spark, spark),
+        }
+        rows = [
+            measure(name, entry_point, reading, args) for name in args.corpora.split(",") for entry_point, reading in entry_points.items()
+        ]
     finally:
         spark.stop()
     print(json.dumps(rows))
 
 
-def measure(name, door, reading, args):
-    print(f"slice: {name}, {door}", file=sys.stderr)
+def measure(name, entry_point, reading, args):
+    print(f"slice: {name}, {entry_point}", file=sys.stderr)
     directory = WORK / "slice" / f"{name}-0"
     path = directory / SEGMENT_NAME
     records = write_repeated(name, path, args.size)
@@ -63,7 +68,7 @@ def measure(name, door, reading, args):
     slices = [best(args.rounds, reading, directory, start, start + int(records * SHARE)) for start in starts]
     return {
         "corpus": name,
-        "door": door,
+        "entry_point": entry_point,
         "bytes": path.stat().st_size,
         "records": records,
         "all": whole["seconds"],
@@ -76,9 +81,9 @@ def measure(name, door, reading, args):
 
 def best(rounds, reading, directory, start, end):
     found = [reading(directory, start, end) for _ in range(rounds)]
-    if any(one["records"] != end - start for one in found):
+    if any(row["records"] != end - start for row in found):
         raise SystemExit(f"{found} instead of {end - start} records")
-    return min(found, key=lambda one: one["seconds"])
+    return min(found, key=lambda row: row["seconds"])
 
 
 def read(opened, directory, start, end):
@@ -101,8 +106,8 @@ def read_by_spark(spark, directory, start, end):
     reader.load(str(directory)).write.format("noop").mode("overwrite").save()
     seconds = time.perf_counter() - begun
     counters = [json.loads(line) for path in told.glob("task-*.json") for line in path.read_text().splitlines()]
-    found = {name: sum(one[name] for one in counters) for name in ("bytes_read", "records")}
-    tasks = {(one["stage"], one["task"]) for one in counters}
+    found = {name: sum(counter[name] for counter in counters) for name in ("bytes_read", "records")}
+    tasks = {(counter["stage"], counter["task"]) for counter in counters}
     return {"seconds": seconds, "records": found["records"], "bytes": found["bytes_read"], "tasks": len(tasks)}
 
 

@@ -1,8 +1,8 @@
-"""Our two Spark doors beside the ceiling of Spark's own boundary, on local[2], in one run.
+"""Our two Spark entry points beside the ceiling of Spark's own boundary, on local[2], in one run.
 
-For each door and query, ours and the stand-in of the same schema, batch size and row count take turns; the best of
+For each entry point and query, ours and the stand-in of the same schema, batch size and row count take turns; the best of
 the rounds counts. CPU is that of the JVM and of all its Python workers, from /proc.
-Prints [{"corpus", "door", "query", "rows", "ours": {...}, "ceiling": {...}}] as one JSON line.
+Prints [{"corpus", "entry_point", "query", "rows", "ours": {...}, "ceiling": {...}}] as one JSON line.
 """
 
 import argparse
@@ -16,12 +16,11 @@ from pathlib import Path
 import logsegment
 from benches.paths import ROOT, WORK
 from benches.processes import timed
-from benches.spark.doors import data_source_frames, map_in_arrow_frames
+from benches.spark.entry_points import RAW_ROWS_PER_ARROW_BATCH, data_source_frames, map_in_arrow_frames
 
 CORPORA = ["small-none", "small-lz4", "small-zstd"]
 SEGMENTS = 8
-RAW_ROWS_PER_ARROW_BATCH = 256  # 16 KiB each: 4 MiB of raw batches cross to Python at a time
-DOORS = {"data source": data_source_frames, "mapInArrow": map_in_arrow_frames}
+ENTRY_POINTS = {"data source": data_source_frames, "mapInArrow": map_in_arrow_frames}
 
 
 def consumed(frame):
@@ -80,12 +79,12 @@ def session(java_options="", jars=None):
 
 def measure(spark, name, args):
     directory = WORK / "spark" / name
-    for door, make_frames in DOORS.items():
+    for entry_point, make_frames in ENTRY_POINTS.items():
         ours, ceiling, rows = make_frames(spark, name, directory, args.segments)
         for query, run in QUERIES.items():
-            print(f"spark: {name}, {door}, {query}", file=sys.stderr)
+            print(f"spark: {name}, {entry_point}, {query}", file=sys.stderr)
             pair = take_turns({"ours": ours, "ceiling": ceiling}, run, rows, args.rounds)
-            yield {"corpus": name, "door": door, "query": query, "rows": rows, **pair}
+            yield {"corpus": name, "entry_point": entry_point, "query": query, "rows": rows, **pair}
 
 
 def take_turns(frames, run, rows, rounds):

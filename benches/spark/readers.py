@@ -100,12 +100,12 @@ def take_turns(frames, run, rows, rounds):
 
 def summary(runs, rows):
     def median(key):
-        return statistics.median(one[key] for one in runs)
+        return statistics.median(run[key] for run in runs)
 
     return {
         "mrows_s": rows / median("seconds") / 1e6,
         "cpu_us_per_row": median("cpu_seconds") / rows * 1e6,
-        "cpu_seconds": [one["cpu_seconds"] for one in runs],
+        "cpu_seconds": [run["cpu_seconds"] for run in runs],
         "others_busy": median("others_busy"),
     }
 

@@ -1,7 +1,7 @@
 """What Spark's boundary costs by itself: a data source and a mapInArrow function that yield ready Arrow batches.
 
 They decode nothing and open no segment. The batches come from an Arrow file that `measure.py` filled with what our
-own door yields, so that schema and size are the same.
+own entry point yields, so that schema and size are the same.
 """
 
 import json

@@ -36,9 +36,9 @@ def write_segments(codec, directory, rows):
     return repeated(encoded(codec), directory / codec, rows)
 
 
-def repeated(one, directory, rows):
+def repeated(segment, directory, rows):
     """As `write_segments`, of the batches of `one`, again and again."""
-    per_round = sum(count for _, _, count in entries(one))
+    per_round = sum(count for _, _, count in entries(segment))
     rounds = -(-rows // per_round)
     paths = []
     for partition in range(PARTITIONS):
@@ -46,7 +46,7 @@ def repeated(one, directory, rows):
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             for index in range(rounds):
-                file.write(moved(one, index * per_round))
+                file.write(moved(segment, index * per_round))
         paths.append(path)
     return paths, rounds * per_round
 

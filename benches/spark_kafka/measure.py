@@ -19,7 +19,7 @@ from functools import partial
 
 import logsegment as ls
 from benches.processes import timed
-from benches.spark.doors import source_frames
+from benches.spark.entry_points import source_frames
 from benches.spark.measure import QUERIES, session, summary
 from benches.spark.readers import QUERIES as READER_QUERIES
 from benches.spark_kafka.broker import PARTITIONS, scratch, serving, write_segments

@@ -74,7 +74,7 @@ def row(read, layout, facts, args):
             better(best, place, ran(read, layout, facts, limits, str(ROOT / "python")))
         if args.other:
             better(best, "other", ran(read, layout, facts, places["slow"], args.other))
-    print(f"stores: {layout}, {read}: { {place: round(one['seconds'], 2) for place, one in best.items()} }", file=sys.stderr)
+    print(f"stores: {layout}, {read}: { {place: round(row['seconds'], 2) for place, row in best.items()} }", file=sys.stderr)
     size = facts["batches"] if read.startswith("1 %") else facts["plain"] * best["slow"].get("part", 1)
     return {"read": read, "layout": layout, "bytes": size, "stored": facts[layout], "batches": facts["batches"], **best}
 
@@ -129,28 +129,28 @@ def show(rows, args):
     heads = ["read", "layout", "local s", "lifted s", f"lifted / local (goal {SLOWER})", "slow s", "slow MB/s", *other, "fetched"]
     heads.append(f"peak MiB (goal {MOST_MIB})")
     print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
-    for one in rows:
-        local, lifted, slow = (one[place]["seconds"] for place in ("local", "lifted", "slow"))
+    for row in rows:
+        local, lifted, slow = (row[place]["seconds"] for place in ("local", "lifted", "slow"))
         numbers = local, lifted, lifted / local, slow
-        cells = [one["read"], one["layout"], *(f"{number:.2f}" for number in numbers), f"{one['bytes'] / slow / 1e6:.0f}"]
+        cells = [row["read"], row["layout"], *(f"{number:.2f}" for number in numbers), f"{row['bytes'] / slow / 1e6:.0f}"]
         if args.other:
-            cells += [f"{one['other']['seconds']:.2f}", f"{one['other']['seconds'] / slow:.1f}"]
-        peak = one["slow"]["peak_mib"]
-        print(f"| {' | '.join([*cells, fetched(one), f'{peak:.0f}'])} |")
+            cells += [f"{row['other']['seconds']:.2f}", f"{row['other']['seconds'] / slow:.1f}"]
+        peak = row["slow"]["peak_mib"]
+        print(f"| {' | '.join([*cells, fetched(row), f'{peak:.0f}'])} |")
     print(
         f"\nfetched: bytes of the store over those of the logs. Of the range (goal {OVER}): without the look-up, over those of its batches"
     )
 
 
-def fetched(one):
+def fetched(figures):
     """Return the bytes that the store gave, as a multiple."""
-    slow = one["slow"]
+    slow = figures["slow"]
     if "look_up" not in slow:
-        return f"{slow['given'] / one['stored'] / slow.get('part', 1):.3f}"
-    if one["layout"] == "tiered":
+        return f"{slow['given'] / figures['stored'] / slow.get('part', 1):.3f}"
+    if figures["layout"] == "tiered":
         # Whole chunks are fetched.
-        return f"{slow['bytes'] / (1 << 20):.1f} MiB for batches of {one['batches'] / (1 << 20):.1f} MiB"
-    return f"{(slow['bytes'] - slow['look_up']) / one['batches']:.3f} (look-up {slow['look_up'] >> 10:,} KiB)"
+        return f"{slow['bytes'] / (1 << 20):.1f} MiB for batches of {figures['batches'] / (1 << 20):.1f} MiB"
+    return f"{(slow['bytes'] - slow['look_up']) / figures['batches']:.3f} (look-up {slow['look_up'] >> 10:,} KiB)"
 
 
 def started():

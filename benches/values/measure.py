@@ -96,14 +96,14 @@ def ensure_equal(ours, theirs):
     found = [row for chunk in ours for row in pa.array(chunk).to_pylist(maps_as_pydicts="strict")]
     assert len(found) == len(theirs)
     # pyarrow infers no maps: the struct that it has for one has a null for each name that a row lacks.
-    for one, other in zip(found[::97], theirs.to_pylist()[::97], strict=True):
-        assert without_nulls(one) == without_nulls(other)
+    for row, other in zip(found[::97], theirs.to_pylist()[::97], strict=True):
+        assert without_nulls(row) == without_nulls(other)
 
 
 def without_nulls(value):
     if isinstance(value, dict):
-        return {name: without_nulls(one) for name, one in value.items() if one is not None}
-    return [without_nulls(one) for one in value] if isinstance(value, list) else value
+        return {name: without_nulls(item) for name, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def run(program, values, schema, rounds):

@@ -1,6 +1,6 @@
-"""`logsegment verify` of a clean segment beside the floor and beside `kafka-dump-log --deep-iteration`, and the search past damage.
+"""`logsegment verify` of a clean segment beside the baseline and beside `kafka-dump-log --deep-iteration`, and the search past damage.
 
-Prints {"verify": {"corpus", "bytes", "floor", "validate", "command", "dump_log"}, "resync": [{"what", "bytes", "seconds"}]} as one JSON
+Prints {"verify": {"corpus", "bytes", "baseline", "validate", "command", "dump_log"}, "resync": [{"what", "bytes", "seconds"}]} as one JSON
 line, seconds best of the rounds; `validate` is the call in this process, `command` the whole program from its start to its end, and
 `dump_log` Kafka's own, which runs once, from its start to its end too.
 """
@@ -20,7 +20,7 @@ SIZE = 1 << 30
 CORPUS = "small-lz4"
 RESYNC_BYTES = 256 << 20
 MAGIC_AT = 16
-FLOOR = PEERS / "rust" / "floor" / "target" / "release" / "floor"
+BASELINE = PEERS / "rust" / "baseline" / "target" / "release" / "baseline"
 DUMP_TOOLS = ("org.apache.kafka.tools.DumpLogSegments", "kafka.tools.DumpLogSegments")
 KAFKA = "4.3.1"
 
@@ -38,7 +38,7 @@ def verify(args):
     path = WORK / "verify" / SEGMENT_NAME
     write_repeated(CORPUS, path, args.size)
     found = {"corpus": CORPUS, "bytes": path.stat().st_size}
-    found["floor"] = floor(path, args.rounds)
+    found["baseline"] = baseline(path, args.rounds)
     say("verify: logsegment")
     found["validate"] = min(timed(validate, path) for _ in range(args.rounds))
     command = [sys.executable, "-m", "logsegment", "verify", "--quiet", str(path)]
@@ -51,10 +51,10 @@ def verify(args):
     return found
 
 
-def floor(path, rounds):
+def baseline(path, rounds):
     """What the bytes cost when nothing is wasted: checksums, decompression, and one pass that copies every record."""
-    say("verify: floor")
-    done = subprocess.run([FLOOR, "reuse", path, str(rounds)], check=True, stdout=subprocess.PIPE, text=True)
+    say("verify: baseline")
+    done = subprocess.run([BASELINE, "reuse", path, str(rounds)], check=True, stdout=subprocess.PIPE, text=True)
     return min(json.loads(done.stdout.strip().splitlines()[-1])["seconds"])
 
 

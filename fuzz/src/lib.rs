@@ -1,12 +1,12 @@
-//! The programs of `targets`: libFuzzer on the one side, a promise of the library on the other.
+//! The programs of `targets`: libFuzzer on the one side, a property of the library on the other.
 
-pub mod promises;
+pub mod properties;
 
 /// The program of the target with this name.
 #[macro_export]
 macro_rules! plain {
     ($target:literal) => {
-        libfuzzer_sys::fuzz_target!(|bytes: &[u8]| $crate::promises::check_of($target)(bytes));
+        libfuzzer_sys::fuzz_target!(|bytes: &[u8]| $crate::properties::check_of($target)(bytes));
     };
 }
 
@@ -18,7 +18,7 @@ macro_rules! mended {
 
         libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
             let size = libfuzzer_sys::fuzzer_mutate(data, size, max_size);
-            if let (Some(bytes), Some(mend), 1..) = (data.get_mut(..size), $crate::promises::mending::mend_of($target), seed % 3) {
+            if let (Some(bytes), Some(mend), 1..) = (data.get_mut(..size), $crate::properties::fix_checksums::mend_of($target), seed % 3) {
                 mend(bytes, seed % 3 == 1);
             }
             size

@@ -42,19 +42,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from logsegment import broker, compat, plugins, polars, schemas, stores, tiered
     from logsegment._arrays import batch_info_array, decode_array, explode_array, validate_array
-    from logsegment._convert import ConversionLoss, Converted, StoppedAt, convert, convert_array
+    from logsegment._convert.arrays import convert_array
+    from logsegment._convert.convert import convert
+    from logsegment._convert.result import ConversionLoss, Converted, StoppedAt
     from logsegment._decode import BatchTable, batch_stream, batches, decode
     from logsegment._encode import CompressionPolicy, encode, encode_array
+    from logsegment._export.export import export
+    from logsegment._export.result import Export
     from logsegment._inspect import Field, Problem, inspect
     from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
     from logsegment._report import Report
     from logsegment._restore.restore import restore
     from logsegment._rewrite.account import Rewrite, RewriteRange, RewrittenFile
+    from logsegment._rewrite.arrangement import Arrangement, SegmentPart
     from logsegment._rewrite.compact import compact
     from logsegment._rewrite.rewrite import rewrite
     from logsegment._rewrite.selection import Selection
-    from logsegment._rewrite.split_join import Arrangement, SegmentPart, join, split
-    from logsegment._salvage import KeptRange, Salvage, salvage
+    from logsegment._rewrite.split_join import join, split
+    from logsegment._salvage.result import KeptRange, Salvage
+    from logsegment._salvage.salvage import salvage
     from logsegment._survey import LostRange, SafeRange
     from logsegment.analysis.committed_offsets import CommittedOffset, committed_offsets
     from logsegment.analysis.diff import diff
@@ -63,37 +69,45 @@ if TYPE_CHECKING:
     from logsegment.analysis.train_dictionary import train_dictionary
     from logsegment.analysis.transactions import transactions
     from logsegment.analysis.validation import validate
+    from logsegment.inputs.observer import Observer
     from logsegment.log.log import Log
-    from logsegment.log.reader import scan_transactions
     from logsegment.log.segment import Segment
+    from logsegment.partition.reader import scan_transactions
 
 # `import logsegment` loads the native core alone. The rest is loaded when a name is first used.
 _MODULES = {
     "logsegment": ("broker", "compat", "plugins", "polars", "schemas", "stores", "tiered"),
     "logsegment._arrays": ("batch_info_array", "decode_array", "explode_array", "validate_array"),
-    "logsegment._convert": ("ConversionLoss", "Converted", "StoppedAt", "convert", "convert_array"),
+    "logsegment._convert.arrays": ("convert_array",),
+    "logsegment._convert.convert": ("convert",),
+    "logsegment._convert.result": ("ConversionLoss", "Converted", "StoppedAt"),
     "logsegment._decode": ("BatchTable", "batch_stream", "batches", "decode"),
     "logsegment._encode": ("CompressionPolicy", "encode", "encode_array"),
     "logsegment._inspect": ("Field", "Problem", "inspect"),
     "logsegment._lz4": ("Lz4Frames", "break_lz4", "check_lz4", "fix_lz4", "lz4_header_checksum"),
     "logsegment._restore.restore": ("restore",),
     "logsegment._rewrite.account": ("Rewrite", "RewriteRange", "RewrittenFile"),
-    "logsegment._rewrite.split_join": ("Arrangement", "SegmentPart", "join", "split"),
+    "logsegment._rewrite.arrangement": ("Arrangement", "SegmentPart"),
+    "logsegment._rewrite.split_join": ("join", "split"),
     "logsegment._rewrite.compact": ("compact",),
     "logsegment._rewrite.rewrite": ("rewrite",),
     "logsegment._rewrite.selection": ("Selection",),
-    "logsegment._salvage": ("KeptRange", "Salvage", "salvage"),
+    "logsegment._salvage.result": ("KeptRange", "Salvage"),
+    "logsegment._salvage.salvage": ("salvage",),
     "logsegment._survey": ("LostRange", "SafeRange"),
     "logsegment._report": ("Report",),
     "logsegment.analysis.committed_offsets": ("CommittedOffset", "committed_offsets"),
     "logsegment.analysis.diff": ("diff",),
     "logsegment.analysis.find": ("find",),
+    "logsegment.inputs.observer": ("Observer",),
     "logsegment.analysis.stats": ("stats",),
     "logsegment.analysis.train_dictionary": ("train_dictionary",),
     "logsegment.analysis.transactions": ("transactions",),
     "logsegment.analysis.validation": ("validate",),
+    "logsegment._export.export": ("export",),
+    "logsegment._export.result": ("Export",),
     "logsegment.log.log": ("Log",),
-    "logsegment.log.reader": ("scan_transactions",),
+    "logsegment.partition.reader": ("scan_transactions",),
     "logsegment.log.segment": ("Segment",),
 }
 __getattr__, __dir__ = lazily(__name__, _MODULES)
@@ -111,6 +125,7 @@ __all__ = [
     "Converted",
     "CompressionPolicy",
     "CorruptError",
+    "Export",
     "Field",
     "FileSource",
     "Finding",
@@ -123,6 +138,7 @@ __all__ = [
     "LossError",
     "LostRange",
     "Lz4Frames",
+    "Observer",
     "Problem",
     "RecordBatchError",
     "RecordStream",
@@ -158,6 +174,7 @@ __all__ = [
     "encode",
     "encode_array",
     "explode_array",
+    "export",
     "find",
     "fix_lz4",
     "inspect",

@@ -40,7 +40,7 @@ from logsegment._options import (
     ensure_offsets,
     partition_number,
 )
-from logsegment._places import shown
+from logsegment._places import redacted_uri
 from logsegment._storage import StorageOptions, reached_source
 from logsegment._text import listed
 from logsegment._typed_values import planned
@@ -181,10 +181,42 @@ def decode(
 
     Source: KIP-98; `DefaultRecordBatch`, `DefaultRecord` and `CompletedFetch` in Kafka's clients.
     """
-    arguments = locals() | {"partition": partition_number(partition)}
     ensure_offsets(start_offset, end_offset)
-    source = reached_source(arguments.pop("source"), arguments.pop("storage_options"))
-    return decoded(source, ReadOptions(**arguments))
+    options = ReadOptions(
+        columns=columns,
+        binary=binary,
+        check_crc=check_crc,
+        on_error=on_error,
+        unreadable=unreadable,
+        strict_tail=strict_tail,
+        isolation=isolation,
+        control=control,
+        start_offset=start_offset,
+        end_offset=end_offset,
+        batch_size=batch_size,
+        batch_bytes=batch_bytes,
+        topic=topic,
+        partition=partition_number(partition),
+        threads=threads,
+        format=format,
+        experimental=experimental,
+        base_position=base_position,
+        ignore_lz4_header_checksum=ignore_lz4_header_checksum,
+        allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
+        zstd_dictionaries=zstd_dictionaries,
+        codecs=codecs,
+        limits=limits,
+        null_headers=null_headers,
+        transactions=transactions,
+        values=values,
+        key_values=key_values,
+        schemas=schemas,
+        reader_schema=reader_schema,
+        framing=framing,
+        integers=integers,
+        key=key,
+    )
+    return decoded(reached_source(source, storage_options), options)
 
 
 def decoded(source: Any, options: ReadOptions, *, upcoming: UpcomingFiles | None = None) -> RecordStream:
@@ -307,7 +339,7 @@ def ensure_topic_names(options: ReadOptions, segments: Iterable[SegmentFile]) ->
     unknown = next((segment for segment in segments if segment.topic is None), None)
     if options.values == "internal" and unknown is not None and not options.control:
         hint = "pass topic= to logsegment.decode"
-        raise ValueError(f"values: unknown internal topic of {shown(unknown.path)}; {hint}")
+        raise ValueError(f"values: unknown internal topic of {redacted_uri(unknown.path)}; {hint}")
 
 
 def warn_of_other_topics(options: ReadOptions, topics: Iterable[str | None], *, stacklevel: int = 3) -> None:

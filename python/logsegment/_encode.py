@@ -128,8 +128,23 @@ def encode(
 
     Source: KIP-98, KIP-390; `MemoryRecordsBuilder` in Kafka's clients.
     """
-    given = {name: value for name, value in locals().items() if name in EncodeOptions.__dataclass_fields__}
-    options = EncodeOptions(**given)
+    options = EncodeOptions(
+        format=format,
+        compression=compression,
+        level=level,
+        base_offset=base_offset,
+        batch_bytes=batch_bytes,
+        timestamp_type=timestamp_type,
+        log_append_time=log_append_time,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        transactional=transactional,
+        partition_leader_epoch=partition_leader_epoch,
+        metadata_first=metadata_first,
+        lz4_header_checksum=lz4_header_checksum,
+        codecs=codecs,
+    )
     written = WrittenSchemas(schemas, topic, is_registering=register)
     writers = (written.writer("value", values, schema, message), written.writer("key", key_values, key_schema))
     with staged_output(out, overwrite=overwrite) as output:

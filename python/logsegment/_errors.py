@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from logsegment._core import RecordBatchError
-from logsegment._places import shown
+from logsegment._places import redacted_uri
 
 
 def in_file(error: RecordBatchError, path: str) -> RecordBatchError:
@@ -16,7 +16,7 @@ def in_file(error: RecordBatchError, path: str) -> RecordBatchError:
 
 def renamed(error: RecordBatchError, path: str) -> RecordBatchError:
     """The same error of a copy of a file, with the name of the file itself."""
-    name = shown(path)
+    name = redacted_uri(path)
     same = _with_text(error, f"{name}: {without_file(error)}")
     same.path = name
     return same

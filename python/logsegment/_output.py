@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self, TypeAlias
 
 from logsegment._core import FileSource
-from logsegment._places import here, is_stored, placed, shown
+from logsegment._places import here, is_stored, redacted_uri, to_internal_uri
 
 StrPath: TypeAlias = str | os.PathLike[str]
 #: Files that every process has open, by their descriptors.
@@ -253,8 +253,9 @@ def ensure_apart(source: Any, **outputs: Any) -> None:
     """
     paths = {name: local_path(out) for name, out in outputs.items() if isinstance(out, PATHS)}
     real = {name: os.path.realpath(path) for name, path in paths.items()}
+    read = source.path if isinstance(source, FileSource) else source if isinstance(source, PATHS) else None
+    own = None if read is None else here(os.fspath(read))
     for name, path in paths.items():
-        own = here(os.fspath(source.path)) if isinstance(source, FileSource) else None
         if own is not None and is_same(path, own):
             raise ValueError(f"{name}: {path} is the source; a source is never overwritten")
         if [*real.values()].count(real[name]) > 1:
@@ -321,9 +322,9 @@ def local_path(path: StrPath) -> str:
     Raises:
         ValueError: if it is a URI of an object store.
     """
-    place = placed(path)
+    place = to_internal_uri(path)
     if is_stored(place):
-        raise ValueError(f"{shown(place)} is in an object store, which is read-only; write to a local file and copy it")
+        raise ValueError(f"{redacted_uri(place)} is in an object store, which is read-only; write to a local file and copy it")
     return place
 
 

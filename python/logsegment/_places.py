@@ -21,12 +21,12 @@ def is_stored(path: _Path) -> bool:
     return Place.is_uri(path)
 
 
-def shown(path: _Path) -> str:
+def redacted_uri(path: _Path) -> str:
     """Return a path or URI as text for people and for JSON: a URI without user, password and settings."""
-    return Place.shown(path)
+    return Place.redacted_uri(path)
 
 
-def placed(path: _Path) -> str:
+def to_internal_uri(path: _Path) -> str:
     """Return a path or URI in the form that is used inside the package.
 
     Raises:
@@ -36,11 +36,11 @@ def placed(path: _Path) -> str:
 
 
 def with_options(path: _Path, options: StorageOptions | None) -> str:
-    """Return a path or URI as `placed` does, with options of its store; a path of this machine has none.
+    """Return a path or URI as `to_internal_uri` does, with options of its store; a path of this machine has none.
 
     Raises:
         TypeError: if the options are not a mapping of text to text.
-        ValueError: as `placed`.
+        ValueError: as `to_internal_uri`.
     """
     return Place(path, options).path
 

@@ -21,13 +21,13 @@ class StoreUri(str):
     __slots__ = ()
 
     def __str__(self) -> str:
-        return Place.shown(self)
+        return Place.redacted_uri(self)
 
     def __repr__(self) -> str:
-        return repr(Place.shown(self))
+        return repr(Place.redacted_uri(self))
 
     def __format__(self, spec: str) -> str:
-        return format(Place.shown(self), spec)
+        return format(Place.redacted_uri(self), spec)
 
 
 class IoStats(dict[str, int]):
@@ -63,8 +63,8 @@ def _data_key(ring: str, key_id: str, wrapped: bytes, name: str) -> bytes:
     return unwrapped
 
 
-def _resolver(registry: object) -> Any:
-    return importlib.import_module("logsegment.plugins.registry").resolver(registry)
+def _resolver(registry: object, is_of_brokers: bool) -> Any:
+    return importlib.import_module("logsegment.plugins.resolver").resolver(registry, is_of_brokers)
 
 
 def _registry_error(text: str) -> Any:

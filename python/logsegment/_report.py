@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from logsegment._core import ArrowTable, Finding, RecordBatchError, findings_table
 from logsegment._registration import IoStats
-from logsegment._survey import SWALLOWED, LostRange, SafeRange, Survey
+from logsegment._survey import SWALLOWED, DamageSummary, LostRange, SafeRange
 from logsegment._text import count
 
 #: Largest number of findings in a readable form; the others are counted.
@@ -52,11 +52,12 @@ class Report:
         safe_offsets (list[SafeRange]): the offsets of the valid batches; a range for each run of batches without damage between them.
         path (str or None): the file or directory, without secrets; None for a buffer and for several files.
         files (list[Report]): of several files a report for each, and for each directory with findings; else the report itself.
-        state (str): "clean", "readable" (warnings), "unopened" (no damage, but batches that were not opened) or "damaged" (errors).
+        state (str): "clean", "readable" (warnings), "undecompressed" (no damage, but batches that were not opened) or "damaged" (errors).
         batches (int): valid batches.
         records (int or None): their records; None if they were not counted.
-        unopened (list[Finding]): findings about batches that are not damaged and were not opened: of missing plugins (S-P19, S-P20) or
-            failed plugins (S-P6), over a limit (COD-6), without their zstd dictionary (COD-Z5), of magic 3 without `experimental` (MAP-3).
+        undecompressed (list[Finding]): findings about batches that are not damaged and were not opened: of missing plugins
+            (S-P19, S-P20) or failed plugins (S-P6), over a limit (COD-6), without their zstd dictionary (COD-Z5), of magic 3
+            without `experimental` (MAP-3).
         io_stats: counters of the read.
 
     Example:
@@ -69,7 +70,7 @@ class Report:
         self,
         findings: list[Finding],
         io_stats: dict[str, int],
-        surveys: Sequence[Survey] = (),
+        surveys: Sequence[DamageSummary] = (),
         *,
         has_checksums: bool = True,
         path: str | None = None,
@@ -95,7 +96,7 @@ class Report:
         for report in files:
             io_stats.update(report.io_stats)
         surveys = [survey.in_file(report.path or "") for report in files for survey in report._surveys]
-        whole = cls([_in_file(finding, report.path) for report in files for finding in report.findings], IoStats(io_stats), surveys)
+        whole = cls([in_named_file(finding, report.path) for report in files for finding in report.findings], IoStats(io_stats), surveys)
         whole._has_checksums = all(report._has_checksums for report in files)
         whole._files = files
         return whole
@@ -115,16 +116,16 @@ class Report:
         return self._files or [self]
 
     @property
-    def survey(self) -> Survey | None:
+    def survey(self) -> DamageSummary | None:
         """Return the ranges of one file, or None if they were not looked for."""
         return self._surveys[0] if len(self._surveys) == 1 else None
 
     @property
-    def state(self) -> Literal["clean", "readable", "unopened", "damaged"]:
+    def state(self) -> Literal["clean", "readable", "undecompressed", "damaged"]:
         """Return what is wrong at worst."""
         if self.errors:
             return "damaged"
-        return "unopened" if self.unopened else "readable" if self.counts["warning"] else "clean"
+        return "undecompressed" if self.undecompressed else "readable" if self.counts["warning"] else "clean"
 
     @property
     def errors(self) -> int:
@@ -159,7 +160,7 @@ class Report:
         return self.counts["error"] == 0
 
     @property
-    def unopened(self) -> list[Finding]:
+    def undecompressed(self) -> list[Finding]:
         """Return the findings about batches that were not opened, and have no known damage.
 
         Their plugin is missing or failed, they are over a limit, they need a zstd dictionary that was not supplied, or they are of magic 3
@@ -182,7 +183,7 @@ class Report:
         return {
             "ok": self.ok,
             "counts": self.counts,
-            "unopened": len(self.unopened),
+            "undecompressed": len(self.undecompressed),
             "lost": [place.to_dict() for place in self.lost],
             "safe_offsets": [run.to_dict() for run in self.safe_offsets],
             **({"path": self.path} if self.path is not None else {}),
@@ -210,16 +211,16 @@ class Report:
         return f"<p>{escape(self._summary())}</p><table><tr>{head}</tr>{rows}</table>{tail}"
 
     def _summary(self) -> str:
-        unopened = Counter(why(finding) for finding in self.unopened)
+        undecompressed = Counter(why(finding) for finding in self.undecompressed)
         has_damage = any(finding.severity == "error" and not self._is_unopened(finding) for finding in self.findings)
-        verdict = "damaged" if has_damage else "not decompressed" if unopened else "ok"
+        verdict = "damaged" if has_damage else "not decompressed" if undecompressed else "ok"
         counts = ", ".join(f"{number} {severity}" for severity, number in self.counts.items())
-        counts += "".join(f", {unopened[reason]} of them {text}" for reason, text in _REASONS.items() if unopened[reason])
+        counts += "".join(f", {undecompressed[reason]} of them {text}" for reason, text in _REASONS.items() if undecompressed[reason])
         counts += f", {count(sum(place.length for place in self.lost), 'byte')} lost" if self.lost else ""
         return f"Report({verdict}: {counts}; {count(self.io_stats['entries_read'], 'entry')}, {count(self.io_stats['records'], 'record')})"
 
 
-def _in_file(finding: Finding, path: str | None) -> Finding:
+def in_named_file(finding: Finding, path: str | None) -> Finding:
     """Return a finding of a file with the name of the file before its place."""
     if path is None or finding.path.startswith(path):
         return finding
@@ -227,7 +228,7 @@ def _in_file(finding: Finding, path: str | None) -> Finding:
     return Finding(finding.rule, finding.severity, finding.message, f"{path}/{finding.path}", *place)
 
 
-def is_unopened(finding: Finding) -> bool:
+def is_undecompressed(finding: Finding) -> bool:
     """Return True for the error of a batch that was not decompressed; if its checksum was verified, the batch is not damaged."""
     return is_unreadable(finding) or (finding.severity == "error" and finding.rule == FAILED)
 

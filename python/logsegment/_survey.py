@@ -93,7 +93,7 @@ class SafeRange:
 
 
 @dataclass
-class Survey:
+class DamageSummary:
     """The ranges of a source. `is_complete` is False if there was too much damage, or the source can be read only once."""
 
     valid: list[SafeRange] = field(default_factory=list)
@@ -115,10 +115,13 @@ class Survey:
         """The number of bytes that cannot be read."""
         return sum(place.length for place in self.lost)
 
-    def in_file(self, path: str) -> Survey:
+    def in_file(self, path: str) -> DamageSummary:
         """Return the same ranges with the name of their file."""
-        valid, lost = [replace(one, path=path) for one in self.valid], [replace(one, path=path) for one in self.lost]
-        return Survey(valid, lost, self.is_complete)
+        valid, lost = (
+            [replace(byte_range, path=path) for byte_range in self.valid],
+            [replace(byte_range, path=path) for byte_range in self.lost],
+        )
+        return DamageSummary(valid, lost, self.is_complete)
 
 
 @dataclass(frozen=True)
@@ -166,7 +169,7 @@ def surveyed_source(
     return SurveyedSource(lambda start, stop: view[start:stop], True, validate_from, is_damage, options)
 
 
-def survey(source: SurveyedSource, findings: Sequence[Finding], totals: Totals | None, *, has_experimental: bool = False) -> Survey:
+def survey(source: SurveyedSource, findings: Sequence[Finding], totals: Totals | None, *, has_experimental: bool = False) -> DamageSummary:
     """Look at the headers of everything that a validation did not find damaged; nothing is decompressed.
 
     Args:
@@ -179,12 +182,12 @@ def survey(source: SurveyedSource, findings: Sequence[Finding], totals: Totals |
     if source.ranges is None or not is_complete or len(places) > MOST_PLACES:
         lost = [LostRange(start, end - start, rule, None, None) for start, end, rule in places]
         is_known = source.ranges is None and not lost and totals is not None
-        return Survey([SafeRange(*totals)] if is_known and totals else [], lost, is_complete=is_known)
+        return DamageSummary([SafeRange(*totals)] if is_known and totals else [], lost, is_complete=is_known)
     if has_experimental:
         source = replace(source, options=replace(source.options, experimental=True))
     elif not places and totals:
-        return Survey(valid=[SafeRange(*totals)])
-    found = Survey()
+        return DamageSummary(valid=[SafeRange(*totals)])
+    found = DamageSummary()
     begin = 0
     for start, end, rule in places:
         _look(found, source, begin, start)
@@ -195,8 +198,8 @@ def survey(source: SurveyedSource, findings: Sequence[Finding], totals: Totals |
     return found
 
 
-def _named(one: LostRange | SafeRange) -> dict[str, Any]:
-    return {camel_case(name): value for name, value in asdict(one).items() if name != "path" or value is not None}
+def _named(byte_range: LostRange | SafeRange) -> dict[str, Any]:
+    return {camel_case(name): value for name, value in asdict(byte_range).items() if name != "path" or value is not None}
 
 
 def _damaged(source: SurveyedSource, findings: Sequence[Finding]) -> tuple[list[Place], bool]:
@@ -210,7 +213,9 @@ def _damaged(source: SurveyedSource, findings: Sequence[Finding]) -> tuple[list[
         swallowed = next((found for found in suspects if found.rule == SWALLOWED and found.length), None)
         end = swallowed.position + swallowed.length if swallowed else None
         places += [
-            (shift + one.position, shift + one.position + one.length, one.rule) for one in suspects if end is None or one.position < end
+            (shift + suspect.position, shift + suspect.position + suspect.length, suspect.rule)
+            for suspect in suspects
+            if end is None or suspect.position < end
         ]
         if end is None or not is_complete or source.ranges is None:
             return _joined(places), is_complete
@@ -231,7 +236,7 @@ def _joined(ranges: Sequence[Place]) -> list[Place]:
     return joined
 
 
-def _look(found: Survey, source: SurveyedSource, start: int, end: int | None) -> None:
+def _look(found: DamageSummary, source: SurveyedSource, start: int, end: int | None) -> None:
     """Add the batches of a range that begins and ends where an entry does."""
     if start == end:
         return
@@ -247,7 +252,7 @@ def _look(found: Survey, source: SurveyedSource, start: int, end: int | None) ->
         run.records += records
 
 
-def _bound_lost(found: Survey, first: int) -> None:
+def _bound_lost(found: DamageSummary, first: int) -> None:
     for index in range(len(found.lost) - 1, -1, -1):
         place = found.lost[index]
         if place.before_offset is not None:
@@ -255,14 +260,16 @@ def _bound_lost(found: Survey, first: int) -> None:
         found.lost[index] = replace(place, before_offset=first)
 
 
-def _bound_last(found: Survey, findings: Sequence[Finding]) -> None:
+def _bound_last(found: DamageSummary, findings: Sequence[Finding]) -> None:
     """Bound the bytes after the last valid batch by the next segment."""
-    next_offset = next((one.last_offset + 1 for one in findings if one.rule == UNFINISHED and one.last_offset is not None), None)
+    next_offset = next(
+        (finding.last_offset + 1 for finding in findings if finding.rule == UNFINISHED and finding.last_offset is not None), None
+    )
     if next_offset is not None and found.lost and found.lost[-1].before_offset is None:
         _bound_lost(found, next_offset)
 
 
-def _last(found: Survey) -> int | None:
+def _last(found: DamageSummary) -> int | None:
     return found.valid[-1].last_offset if found.valid else None
 
 

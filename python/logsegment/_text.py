@@ -29,7 +29,7 @@ def camel_case(name: str) -> str:
 def plain_values(value: Any) -> Any:
     """Return a value as plain Python, ready for JSON: the attributes of dataclasses in camel case, the keys of dicts as they are."""
     if is_dataclass(value):
-        return {camel_case(one.name): plain_values(getattr(value, one.name)) for one in fields(value)}
+        return {camel_case(field.name): plain_values(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, dict):
-        return {key: plain_values(one) for key, one in value.items()}
-    return [plain_values(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: plain_values(item) for key, item in value.items()}
+    return [plain_values(item) for item in value] if isinstance(value, list | tuple) else value

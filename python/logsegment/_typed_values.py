@@ -87,7 +87,7 @@ class _Planner:
         self.source = self._source(kind)
         self.framing = options.framing or self.source.framing
         # Of two schemas with one GUID the last counts, which is the one of the default context.
-        self.ordered = sorted(self.source, key=lambda one: one.context == "")
+        self.ordered = sorted(self.source, key=lambda schema: schema.context == "")
         self.main = getattr(self.source, "main", None)
         if kind == "auto" and self.main is not None:
             if self.main.id is None and self.main.guid is None:
@@ -150,7 +150,7 @@ class _Planner:
         return self.core.expecting([number], number, None)
 
     def _number(self, schema: Any) -> int:
-        return next(number for number, one in enumerate(self.ordered) if one is schema)
+        return next(number for number, known in enumerate(self.ordered) if known is schema)
 
     def _core(self, bare: str = "{}") -> ValueSchemas:
         """Return the schemas; `bare` is that of values that name none."""
@@ -178,16 +178,16 @@ class _Planner:
     def _of_subjects(self, part: Part) -> ValueSchemas | None:
         topics = dict.fromkeys(topic for topic, _ in self.places)
         versions = [self.source.versions_of(f"{topic}-{part}") for topic in topics if topic is not None]
-        kept = [[(version, schema) for version, schema in one if version.state != "hard-deleted"] for one in versions]
+        kept = [[(version, schema) for version, schema in subject if version.state != "hard-deleted"] for subject in versions]
         if not kept or len(kept) < len(topics) or not all(kept):
             return None
-        present = [self._number(schema) for one in kept for _, schema in one]
+        present = [self._number(schema) for subject in kept for _, schema in subject]
         return self.core.expecting(present, self._newest(kept[0]) if len(kept) == 1 else None, None)
 
     def _of_records(self, part: Part) -> ValueSchemas:
         present, bare, messages = self._met(part)
         schemas = [self.ordered[number] for number in present]
-        shared = set.intersection(*({one.subject for one in schema.versions} for schema in schemas)) if schemas else set()
+        shared = set.intersection(*({version.subject for version in schema.versions} for schema in schemas)) if schemas else set()
         if shared:
             newest = self._newest(self.source.versions_of(min(shared)))
         else:
@@ -211,7 +211,7 @@ class _Planner:
         present, text, messages, texts, self.unknown = met_schemas(sources, read, self.core, self._infers())[part == "value"]
         if texts:
             # The schema of values that name none comes last.
-            end = len(self.ordered) - sum(isinstance(one, _AnyJson) for one in self.ordered[-1:])
+            end = len(self.ordered) - sum(isinstance(schema, _AnyJson) for schema in self.ordered[-1:])
             self.ordered[end:end] = [_Text("AVRO", text) for text in texts]
             self.core = self._core()
             present, text, messages, _, self.unknown = met_schemas(sources, read, self.core, self._infers())[part == "value"]
@@ -223,7 +223,7 @@ class _Planner:
 
     def _newest(self, versions: Iterable[tuple[Any, Any]]) -> int | None:
         """Return the number of the newest version that is not deleted, or of the newest of all."""
-        ordered = sorted(versions, key=lambda one: (one[0].state == "live", one[0].version))
+        ordered = sorted(versions, key=lambda pair: (pair[0].state == "live", pair[0].version))
         return self._number(ordered[-1][1]) if ordered else None
 
     def _referenced(self, schema: Any) -> list[tuple[str, str]]:
@@ -327,12 +327,16 @@ class WrittenSchemas:
                 raise ValueError(f"{part}: no schema of schemas= has the id {given}")
             return found[0]
         schema = given if hasattr(given, "references") else _Text(kind, reader_of(given, _AnyJson())[0])
-        known = [one for one in live if (one.type, one.text) == (schema.type, schema.text)]
+        known = [candidate for candidate in live if (candidate.type, candidate.text) == (schema.type, schema.text)]
         if known:
             return known[-1]
         if self.is_registering:
             return self.schemas.register(subject, schema)  # type: ignore[union-attr]
-        same = [one for one in self.schemas or () if (one.type, one.text, one.context) == (schema.type, schema.text, "")]
+        same = [
+            candidate
+            for candidate in self.schemas or ()
+            if (candidate.type, candidate.text, candidate.context) == (schema.type, schema.text, "")
+        ]
         return schema if schema.id is not None or not same else same[0]
 
     def _only(self, part: Part, live: Sequence[Any]) -> Any:

@@ -25,9 +25,9 @@ from logsegment._core import (
 from logsegment._errors import in_file
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import Depth, EntryKeywords, ReadOptions
-from logsegment._places import is_tiered, shown
+from logsegment._places import is_tiered
 from logsegment._report import TORN, Report, is_damage, is_experimental
-from logsegment._survey import SWALLOWED, UNFINISHED, Survey, Totals, survey, surveyed_source
+from logsegment._survey import SWALLOWED, UNFINISHED, DamageSummary, Totals, survey, surveyed_source
 from logsegment.tiered.listing import with_lost_indexes
 
 #: Rules of an upload in tiered storage. They compare batches with the manifest and with each other; a single batch cannot break them.
@@ -77,7 +77,7 @@ def surveyed(
     return Report(findings, stats, [found], has_checksums=has_checksums, path=path)
 
 
-def _surveyed(source: Any, how: tuple[Depth, ReadOptions], report: Report, totals: Totals | None) -> Survey:
+def _surveyed(source: Any, how: tuple[Depth, ReadOptions], report: Report, totals: Totals | None) -> DamageSummary:
     """Return the ranges of a source.
 
     Args:
@@ -96,7 +96,7 @@ def _surveyed(source: Any, how: tuple[Depth, ReadOptions], report: Report, total
 
 
 @dataclass(frozen=True, kw_only=True)
-class Surroundings:
+class SegmentContext:
     """Context of a segment for its validation.
 
     Attributes:
@@ -110,7 +110,7 @@ class Surroundings:
     reports_shared: bool = True
 
 
-def validate_segment(file: SegmentFile, depth: Depth, options: ReadOptions, around: Surroundings) -> Report:
+def validate_segment(file: SegmentFile, depth: Depth, options: ReadOptions, around: SegmentContext) -> Report:
     """Validate a segment and the sidecar files next to it.
 
     Args:
@@ -135,38 +135,12 @@ def validate_segment(file: SegmentFile, depth: Depth, options: ReadOptions, arou
     return Report(found if file.finding is None else [*found, file.finding], stats, has_checksums=options.check_crc)
 
 
-def validate_segments(files: Sequence[SegmentFile], directories: Sequence[str], depth: Depth, options: ReadOptions) -> Report:
-    """Validate the segments of logs and the files next to them.
-
-    Args:
-        files: the segments of one directory after the other, in the order of their offsets.
-        directories: log directories, whose checkpoint files and `meta.properties` are validated.
-        depth: see `validate`.
-        options: those of the read.
-
-    Raises:
-        OSError: if a file cannot be read.
-    """
-    findings, stats, totals = validate_log([_named(file) for file in files], directories, depth, options)
-    by_file: dict[str, list[Finding]] = {}
-    for finding in findings:
-        by_file.setdefault(finding.path.rpartition("/entry@")[0], []).append(finding)
-    surveys = []
-    for file, known in zip(files, totals, strict=True):
-        name = shown(file.path)
-        own = Report(by_file.get(name, []), stats, has_checksums=options.check_crc)
-        # The batches of a segment that contradicts its name are valid.
-        surveys.append(_surveyed(file.replaced(finding=None).source(), (depth, options), own, known).in_file(name))
-    misnamed = [file.finding for file in files if file.finding is not None]
-    return Report(_with_lost_indexes([*findings, *misnamed], files), stats, surveys, has_checksums=options.check_crc)
-
-
 def validate_sidecars(files: Sequence[SegmentFile], directories: Sequence[str] = (), *, recorded: RecordedLogs | None = None) -> Report:
     """Validate the files next to segments; the logs themselves are not validated.
 
     Args:
-        files: as in `validate_segments`.
-        directories: as in `validate_segments`.
+        files: the segments of one directory after the other, in the order of their offsets.
+        directories: log directories, whose checkpoint files and `meta.properties` are validated.
         recorded: the headers of these segments, if they were validated before.
 
     Raises:

@@ -16,14 +16,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from logsegment._core import Limits, broker_append, broker_fetch
-from logsegment._options import TimestampType, milliseconds
-from logsegment.plugins.registry import BrokerResolver, broker_resolver
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
+from logsegment._options import CodecRegistry, TimestampType, milliseconds
 
 __all__ = ["AppendOrigin", "Appended", "ProducedBatch", "Producer", "append", "fetch"]
 
@@ -93,7 +89,7 @@ class AppendOptions:
     max_message_bytes: int
     partition_leader_epoch: int
     limits: Limits | None
-    codecs: BrokerResolver | str | None
+    codecs: CodecRegistry | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,7 +102,7 @@ class FetchOptions:
     first_offset: int | None
     experimental: bool
     limits: Limits | None
-    codecs: BrokerResolver | str | None
+    codecs: CodecRegistry | None
 
 
 def append(
@@ -128,7 +124,7 @@ def append(
     producer_state: Mapping[int, Producer] | None = None,
     inter_broker_protocol_version: str | None = None,
     limits: Limits | None = None,
-    codecs: Registry | None = None,
+    codecs: CodecRegistry | None = None,
 ) -> Appended:
     """Validate and rewrite a produced buffer, as a broker does before it appends.
 
@@ -233,7 +229,7 @@ def append(
         max_message_bytes=max_message_bytes,
         partition_leader_epoch=partition_leader_epoch,
         limits=limits,
-        codecs=broker_resolver(codecs),
+        codecs=codecs,
     )
     data, first, last, timestamp, duplicate, rows = broker_append(source, options, _rows(producer_state or {}))
     return Appended(data, first, last, timestamp, duplicate, _state(rows))
@@ -248,7 +244,7 @@ def fetch(
     first_offset: int | None = None,
     experimental: bool = False,
     limits: Limits | None = None,
-    codecs: Registry | None = None,
+    codecs: CodecRegistry | None = None,
 ) -> bytes:
     """Return the record bytes of a broker's response to a Fetch request.
 
@@ -296,7 +292,7 @@ def fetch(
         first_offset=first_offset,
         experimental=experimental,
         limits=limits,
-        codecs=broker_resolver(codecs),
+        codecs=codecs,
     )
     return broker_fetch(source, options)
 

@@ -1,82 +1,18 @@
 //! What a broker's append path makes of produced records.
 
 use super::checks::{ensure_acceptable, ensure_size};
+use super::entries::entries;
+use super::options::{AppendOptions, Appended, ProduceRequest};
 use super::origin::AppendOrigin;
 use super::producers::ProducerState;
-use super::{follower, leader, refused};
-use crate::codec::Plugins;
+use super::refusal::refused;
+use super::{follower, leader};
 use crate::compat::error_codes::UNKNOWN_SERVER_ERROR;
-use crate::compat::{Api, KafkaError, Release, Verdict, unserved, verdict};
+use crate::compat::{Api, KafkaError, Verdict, unserved, verdict};
 use crate::decode::{parse_header, verify};
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::{Frame, Step, step};
-use crate::limits::Limits;
-use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat, TimestampType};
-use crate::wire::as_u64;
-
-/// A Produce request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProduceRequest {
-    /// Its version.
-    pub version: i16,
-    /// The release of the broker; `None` for those up to 3.9.
-    pub release: Option<Release>,
-}
-
-/// What the topic and the log say.
-#[derive(Clone, Debug)]
-pub struct AppendOptions {
-    /// Who appends.
-    pub origin: AppendOrigin,
-    /// The request of a client, if its version is checked.
-    pub request: Option<ProduceRequest>,
-    /// Offset of the first record; of those that have offsets, the least that it may have.
-    pub first_offset: i64,
-    /// Format of the topic.
-    pub to: RecordFormat,
-    /// Codec of the topic; `None` keeps the producer's.
-    pub compression: Option<CompressionType>,
-    /// Level of the codec; `None` for Kafka's default.
-    pub level: Option<i32>,
-    /// Whether all brokers know zstd (`inter.broker.protocol.version` 2.1 or newer).
-    pub has_zstd: bool,
-    /// Timestamp type of the topic.
-    pub timestamp_type: TimestampType,
-    /// The broker's clock, ms.
-    pub now: i64,
-    /// How far timestamps may lie before that; `None` for any distance.
-    pub before_max_ms: Option<i64>,
-    /// How far timestamps may lie after that.
-    pub after_max_ms: Option<i64>,
-    /// The topic is compacted: records need keys.
-    pub is_compacted: bool,
-    /// Most bytes of a batch.
-    pub max_message_bytes: u64,
-    /// Epoch of the leader.
-    pub partition_leader_epoch: i32,
-    /// What an entry may claim.
-    pub limits: Limits,
-    /// Codecs that are not built in.
-    pub plugins: Plugins,
-}
-
-/// What is appended.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Appended {
-    /// The entries; empty for a duplicate.
-    pub data: Vec<u8>,
-    /// Offset of the first record; of the earlier batch, for a duplicate.
-    pub first_offset: i64,
-    /// Offset of the last record.
-    pub last_offset: i64,
-    /// Largest timestamp, or the append time; -1 where there is none.
-    pub max_timestamp: i64,
-    /// The batch was appended before, and is not again.
-    pub is_duplicate: bool,
-}
-
-/// An entry with its header.
-pub type Entry<'a> = (Frame<'a>, BatchHeader);
+use crate::framing::Frame;
+use crate::model::{BatchHeader, CompressionType, Formats};
 
 /// Makes of entries what a broker appends. A torn tail is cut off in silence (VAL-2d). `producers` changes only when the append succeeds.
 ///
@@ -91,34 +27,6 @@ pub fn append(input: &[u8], options: &AppendOptions, producers: &mut ProducerSta
     match options.origin {
         AppendOrigin::Client | AppendOrigin::Coordinator => leader::append(&entries, options, producers).map_err(in_brokers_words),
         AppendOrigin::Replication | AppendOrigin::RaftLeader => follower::append(&entries, options, producers),
-    }
-}
-
-/// Returns the whole entries with the headers that `header_of` gives, up to the first entry that it gives none for.
-///
-/// # Errors
-/// Those of framing and of `header_of`, with the position of the entry.
-pub fn entries<'a>(
-    input: &'a [u8],
-    formats: Formats,
-    limits: &Limits,
-    mut header_of: impl FnMut(Frame<'a>, Option<&BatchHeader>) -> Result<Option<BatchHeader>>,
-) -> Result<Vec<Entry<'a>>> {
-    let (mut entries, mut at): (Vec<Entry<'a>>, usize) = (Vec::new(), 0);
-    loop {
-        let tail = input.get(at..).unwrap_or_default();
-        let position = as_u64(at);
-        let (len, magic) = match step(tail, formats, limits) {
-            Step::Entry { len, magic } => (len, magic),
-            Step::Incomplete { .. } => return Ok(entries),
-            Step::Error(error) => return Err(error.at_byte(position)),
-        };
-        let frame = Frame { position, magic, bytes: tail.get(..len).unwrap_or_default() };
-        match header_of(frame, entries.last().map(|(_, header)| header)).map_err(|error| error.at_byte(position))? {
-            Some(header) => entries.push((frame, header)),
-            None => return Ok(entries),
-        }
-        at += len;
     }
 }
 

@@ -1,7 +1,8 @@
 //! Offsets for entries that were written before their place in the log was known: they count from 0 in each file.
 
-use super::append::{AppendOptions, append};
+use super::append::append;
 use super::header_updates::set_last_offset;
+use super::options::AppendOptions;
 use super::origin::AppendOrigin;
 use super::producers::ProducerState;
 use crate::codec::Plugins;

@@ -1,8 +1,9 @@
 //! What a broker holds produced batches and records against (VAL-2 to VAL-16).
 
-use super::append::{AppendOptions, Entry};
+use super::entries::EntryWithHeader;
+use super::options::AppendOptions;
 use super::origin::AppendOrigin;
-use super::refused;
+use super::refusal::refused;
 use crate::compat::KafkaError;
 use crate::compat::error_codes::{
     INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE, UNSUPPORTED_COMPRESSION_TYPE, UNSUPPORTED_FOR_MESSAGE_FORMAT,
@@ -55,7 +56,7 @@ pub fn ensure_codec(target: CompressionType, options: &AppendOptions) -> Result<
 }
 
 /// VAL-7: compressed messages and batches of magic 2 come alone.
-pub fn ensure_alone(entries: &[Entry<'_>], source: CompressionType) -> Result<()> {
+pub fn ensure_alone(entries: &[EntryWithHeader<'_>], source: CompressionType) -> Result<()> {
     let Some((_, first)) = entries.first() else {
         return Err(refused("VAL-7", INVALID_RECORD, "Record batch has no batches at all"));
     };
@@ -67,7 +68,7 @@ pub fn ensure_alone(entries: &[Entry<'_>], source: CompressionType) -> Result<()
 }
 
 /// The codec of the last entry that is compressed, as Kafka takes it.
-pub fn source_compression(entries: &[Entry<'_>]) -> CompressionType {
+pub fn source_compression(entries: &[EntryWithHeader<'_>]) -> CompressionType {
     let mut codecs = entries.iter().rev().map(|(_, header)| header.compression());
     codecs.find(|codec| *codec != CompressionType::None).unwrap_or(CompressionType::None)
 }
@@ -124,7 +125,7 @@ fn ensure_complete(header: &BatchHeader) -> Result<()> {
 
 /// What a broker sees of a record.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
+pub struct RecordFacts {
     /// Index in the batch.
     pub index: u64,
     /// Magic of the record itself.
@@ -149,7 +150,7 @@ const MOST_LISTED: usize = 10_000;
 impl RecordErrors {
     /// Looks at a record (VAL-10, VAL-12, VAL-14, VAL-15).
     #[inline]
-    pub fn look(&mut self, header: &BatchHeader, seen: &Seen, options: &AppendOptions) {
+    pub fn look(&mut self, header: &BatchHeader, seen: &RecordFacts, options: &AppendOptions) {
         if header.format != RecordFormat::V2 && seen.magic != header.magic {
             let reason = format!("Log record magic {} does not match outer magic {}", seen.magic, header.magic);
             return self.add("VAL-12", seen, false, reason);
@@ -167,7 +168,7 @@ impl RecordErrors {
         }
     }
 
-    fn look_at_timestamp(&mut self, seen: &Seen, options: &AppendOptions) {
+    fn look_at_timestamp(&mut self, seen: &RecordFacts, options: &AppendOptions) {
         let now = i128::from(options.now);
         let earliest = options.before_max_ms.map(|before| now - i128::from(before));
         let latest = options.after_max_ms.map(|after| now + i128::from(after));
@@ -181,7 +182,7 @@ impl RecordErrors {
     }
 
     #[cold]
-    fn add(&mut self, rule: &'static str, seen: &Seen, is_about_timestamp: bool, reason: String) {
+    fn add(&mut self, rule: &'static str, seen: &RecordFacts, is_about_timestamp: bool, reason: String) {
         // A timestamp error wins over others.
         if self.first.is_none() || (is_about_timestamp && !self.has_timestamp_error) {
             self.first = Some((rule, reason));

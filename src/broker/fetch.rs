@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
-use super::append::{Entry, entries};
-use super::refused;
+use super::entries::{EntryWithHeader, entries};
+use super::refusal::refused;
 use crate::compat::error_codes::{UNSUPPORTED_COMPRESSION_TYPE, UNSUPPORTED_VERSION};
 use crate::compat::{Api, Release, unserved, verdict};
 use crate::convert::{ConvertOptions, Converter};
@@ -69,7 +69,7 @@ pub fn fetch(
 }
 
 /// Why the first entry that is anything stops the conversion: zstd or a plugin (S-P22).
-fn unconvertible(entries: &[Entry<'_>], version: i16) -> Error {
+fn unconvertible(entries: &[EntryWithHeader<'_>], version: i16) -> Error {
     let mut codecs = entries.iter().map(|(_, header)| header.compression());
     match codecs.find(|codec| *codec == CompressionType::Zstd || codec.plugin_id().is_some()) {
         Some(CompressionType::Plugin(id)) => without_plugins(id, version),
@@ -106,7 +106,7 @@ type Halt = Option<Error>;
 impl Conversion<'_> {
     /// The response: as many bytes as are stored, or as the first entry takes. What conversion leaves of it is filled up with an entry that
     /// is larger than the rest, which consumers skip.
-    fn run(&self, entries: &[Entry<'_>], stored: usize) -> std::result::Result<Vec<u8>, Halt> {
+    fn run(&self, entries: &[EntryWithHeader<'_>], stored: usize) -> std::result::Result<Vec<u8>, Halt> {
         let mut rest = entries;
         let Some(mut out) = self.first(&mut rest)? else { return Ok(overflow(LOG_OVERHEAD)) };
         let promised = stored.max(out.len());
@@ -126,7 +126,7 @@ impl Conversion<'_> {
     }
 
     /// The first entry that is anything in the older format; none when none is.
-    fn first(&self, rest: &mut &[Entry<'_>]) -> std::result::Result<Option<Vec<u8>>, Halt> {
+    fn first(&self, rest: &mut &[EntryWithHeader<'_>]) -> std::result::Result<Option<Vec<u8>>, Halt> {
         while let Some((entry, after)) = rest.split_first() {
             *rest = after;
             let converted = self.convert(std::slice::from_ref(entry))?;
@@ -137,7 +137,7 @@ impl Conversion<'_> {
         Ok(None)
     }
 
-    fn convert(&self, entries: &[Entry<'_>]) -> std::result::Result<Vec<u8>, Halt> {
+    fn convert(&self, entries: &[EntryWithHeader<'_>]) -> std::result::Result<Vec<u8>, Halt> {
         let bytes: Vec<u8> = entries.iter().flat_map(|(frame, _)| frame.bytes).copied().collect();
         let start = entries.first().map_or(0, |(frame, _)| frame.position);
         let options = ConvertOptions {
@@ -159,9 +159,9 @@ impl Conversion<'_> {
 }
 
 /// Takes the entries that a broker converts together: one in any case, and others as long as they fit.
-fn chunk<'a, 'b>(rest: &mut &'a [Entry<'b>]) -> &'a [Entry<'b>] {
+fn chunk<'a, 'b>(rest: &mut &'a [EntryWithHeader<'b>]) -> &'a [EntryWithHeader<'b>] {
     let mut len = 0;
-    let fits = |(frame, _): &&Entry<'_>| {
+    let fits = |(frame, _): &&EntryWithHeader<'_>| {
         len += frame.bytes.len();
         len <= CHUNK
     };

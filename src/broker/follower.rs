@@ -1,10 +1,11 @@
 //! Batches that have their offsets (`UnifiedLog.appendAsFollower`, and a Raft leader's append): nothing in them changes and nothing is
 //! decompressed. Only where they go, whose they are and the producers' state are looked at.
 
-use super::append::{AppendOptions, Appended, Entry};
+use super::entries::EntryWithHeader;
+use super::options::{AppendOptions, Appended};
 use super::origin::AppendOrigin;
 use super::producers::ProducerState;
-use super::refused;
+use super::refusal::refused;
 use crate::compat::error_codes::UNKNOWN_SERVER_ERROR;
 use crate::error::Result;
 use crate::model::batch::NO_PARTITION_LEADER_EPOCH;
@@ -18,7 +19,7 @@ const NO_OFFSET: i64 = -1;
 ///
 /// # Errors
 /// `Rejected` when the first one is after the end of the log, and for a producer's epoch that is over (VAL-20).
-pub fn append(entries: &[Entry<'_>], options: &AppendOptions, producers: &mut ProducerState) -> Result<Appended> {
+pub fn append(entries: &[EntryWithHeader<'_>], options: &AppendOptions, producers: &mut ProducerState) -> Result<Appended> {
     let (Some((_, first)), Some((_, last))) = (entries.first(), entries.last()) else {
         return Ok(Appended { first_offset: NO_OFFSET, last_offset: NO_OFFSET, max_timestamp: NO_TIMESTAMP, ..Appended::default() });
     };

@@ -1,13 +1,14 @@
 //! What a leader makes of records that come without offsets (`LogValidator` in Kafka's storage module): in place where nothing but offsets and
 //! times changes, else written anew.
 
-use super::append::{AppendOptions, Appended, Entry};
 use super::checks::{ensure_alone, ensure_batch, ensure_codec, ensure_size, source_compression};
+use super::entries::EntryWithHeader;
 use super::header_updates::{set_last_offset, set_leader_epoch, set_max_timestamp};
+use super::options::{AppendOptions, Appended};
 use super::origin::AppendOrigin;
 use super::producers::ProducerState;
-use super::records::{Look, Looked};
-use super::refused;
+use super::records::{RecordSummary, RecordValidator};
+use super::refusal::refused;
 use crate::codec::{Compression, Compressor};
 use crate::compat::error_codes::UNKNOWN_SERVER_ERROR;
 use crate::decode::{CodecOptions, DecodeOptions, Decoder};
@@ -23,12 +24,12 @@ use crate::wire::Sink;
 ///
 /// # Errors
 /// As `append`.
-pub fn append(entries: &[Entry<'_>], options: &AppendOptions, producers: &mut ProducerState) -> Result<Appended> {
+pub fn append(entries: &[EntryWithHeader<'_>], options: &AppendOptions, producers: &mut ProducerState) -> Result<Appended> {
     let source = source_compression(entries);
     let target = options.compression.unwrap_or(source);
     ensure_codec(target, options)?;
     ensure_alone(entries, source)?;
-    let mut work = Work::new(options, source, target);
+    let mut work = LeaderAppend::new(options, source, target);
     let appended = if target == CompressionType::None && source == CompressionType::None {
         work.append_uncompressed(entries)?
     } else {
@@ -38,7 +39,7 @@ pub fn append(entries: &[Entry<'_>], options: &AppendOptions, producers: &mut Pr
 }
 
 /// Sequences are looked at last, as on a broker (VAL-20).
-fn settle(appended: Appended, entries: &[Entry<'_>], origin: AppendOrigin, producers: &mut ProducerState) -> Result<Appended> {
+fn settle(appended: Appended, entries: &[EntryWithHeader<'_>], origin: AppendOrigin, producers: &mut ProducerState) -> Result<Appended> {
     let Some((_, header)) = entries.first() else { return Ok(appended) };
     if let Some(earlier) = producers.duplicate_of(header).filter(|_| origin == AppendOrigin::Client) {
         let (first_offset, last_offset, max_timestamp) = (earlier.first_offset, earlier.last_offset, earlier.timestamp);
@@ -49,7 +50,7 @@ fn settle(appended: Appended, entries: &[Entry<'_>], origin: AppendOrigin, produ
 }
 
 /// One append.
-struct Work<'a> {
+struct LeaderAppend<'a> {
     options: &'a AppendOptions,
     source: CompressionType,
     target: CompressionType,
@@ -58,7 +59,7 @@ struct Work<'a> {
     max_timestamp: i64,
 }
 
-impl<'a> Work<'a> {
+impl<'a> LeaderAppend<'a> {
     fn new(options: &'a AppendOptions, source: CompressionType, target: CompressionType) -> Self {
         // Checksums of the entries were compared already; those of inner messages come with the scan of a wrapper.
         let codecs = CodecOptions { plugins: options.plugins.clone(), ..CodecOptions::default() };
@@ -68,7 +69,7 @@ impl<'a> Work<'a> {
     }
 
     /// Nothing is compressed before or after: entry by entry, in place where the format is the topic's.
-    fn append_uncompressed(&mut self, entries: &[Entry<'_>]) -> Result<Appended> {
+    fn append_uncompressed(&mut self, entries: &[EntryWithHeader<'_>]) -> Result<Appended> {
         if entries.iter().any(|(_, header)| header.format != self.options.to) {
             return self.rebuild(entries);
         }
@@ -82,7 +83,7 @@ impl<'a> Work<'a> {
 
     /// Something is compressed before or after: in place when nothing but offsets and times changes (VAL-18). Control records that come
     /// uncompressed stay so (VAL-19).
-    fn append_compressed(&mut self, entries: &[Entry<'_>]) -> Result<Appended> {
+    fn append_compressed(&mut self, entries: &[EntryWithHeader<'_>]) -> Result<Appended> {
         let Some((frame, header)) = entries.first() else { return Ok(Appended::default()) };
         let is_kept = self.source == self.target && header.format == self.options.to && header.format != RecordFormat::V0;
         let is_uncompressed_control = header.is_control() && self.source == CompressionType::None;
@@ -99,7 +100,7 @@ impl<'a> Work<'a> {
     }
 
     /// Copies an entry and gives it its offsets, epoch and times.
-    fn place(&mut self, entry: &[u8], header: &BatchHeader, looked: Looked, data: &mut Vec<u8>) {
+    fn place(&mut self, entry: &[u8], header: &BatchHeader, looked: RecordSummary, data: &mut Vec<u8>) {
         let start = data.len();
         data.extend_from_slice(entry);
         let placed = data.get_mut(start..).unwrap_or_default();
@@ -119,7 +120,7 @@ impl<'a> Work<'a> {
     }
 
     /// Validates all records, then writes them anew with consecutive offsets.
-    fn rebuild(&mut self, entries: &[Entry<'_>]) -> Result<Appended> {
+    fn rebuild(&mut self, entries: &[EntryWithHeader<'_>]) -> Result<Appended> {
         let Some((_, first)) = entries.first() else { return Ok(Appended::default()) };
         ensure_batch(first, first, self.options)?;
         let settings = self.settings(first)?;
@@ -175,12 +176,12 @@ impl<'a> Work<'a> {
     }
 
     /// Looks at the batch and all its records.
-    fn look(&mut self, frame: Frame<'_>, first: &BatchHeader, header: &BatchHeader) -> Result<Looked> {
+    fn look(&mut self, frame: Frame<'_>, first: &BatchHeader, header: &BatchHeader) -> Result<RecordSummary> {
         let at = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
         ensure_batch(first, header, self.options).map_err(at)?;
-        let Some(opened) = self.decoder.open(frame).map_err(inner_compressed)? else { return Ok(Looked::default()) };
+        let Some(opened) = self.decoder.open(frame).map_err(inner_compressed)? else { return Ok(RecordSummary::default()) };
         let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
-        let mut look = Look::new(&opened, section, self.options);
+        let mut look = RecordValidator::new(&opened, section, self.options);
         let walked = opened.walk.read_all(&section, &mut look);
         walked.map_err(|error| at(self.decoder.blame_plugin(header, error)))?;
         look.finish().map_err(at)

@@ -6,25 +6,20 @@
 mod append;
 mod assign;
 mod checks;
+mod entries;
 mod fetch;
 mod follower;
 mod header_updates;
 mod leader;
+mod options;
 mod origin;
 mod producers;
 mod records;
+mod refusal;
 
-pub use append::{AppendOptions, Appended, ProduceRequest, append};
+pub use append::append;
 pub use assign::Assigner;
 pub use fetch::{FetchRequest, fetch};
+pub use options::{AppendOptions, Appended, ProduceRequest};
 pub use origin::AppendOrigin;
-pub use producers::{ProducedBatch, ProducerEntry, ProducerState};
-
-use crate::compat::KafkaError;
-use crate::error::{Error, ErrorKind};
-
-/// A refusal of the whole request, with Kafka's error code.
-#[cold]
-fn refused(rule: &'static str, error: KafkaError, reason: impl Into<String>) -> Error {
-    ErrorKind::Rejected { rule, code: error.code, name: error.name, reason: reason.into(), records: Vec::new() }.into()
-}
+pub use producers::{ProducedBatch, ProducerHistory, ProducerState};

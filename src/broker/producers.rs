@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::origin::AppendOrigin;
-use super::refused;
+use super::refusal::refused;
 use crate::compat::error_codes::{INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER};
 use crate::error::Result;
 use crate::model::BatchHeader;
@@ -11,11 +11,11 @@ use crate::model::batch::{NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE};
 
 /// What a partition knows of its producers, by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ProducerState(pub BTreeMap<i64, ProducerEntry>);
+pub struct ProducerState(pub BTreeMap<i64, ProducerHistory>);
 
 /// One producer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ProducerEntry {
+pub struct ProducerHistory {
     /// Its current epoch.
     pub epoch: i16,
     /// Its last batches, oldest first, at most five.
@@ -66,9 +66,9 @@ impl ProducerState {
                 ensure_follows(entry, header)?;
             }
         }
-        let entry = self.0.entry(header.producer.id).or_insert_with(|| ProducerEntry { epoch, batches: VecDeque::new() });
+        let entry = self.0.entry(header.producer.id).or_insert_with(|| ProducerHistory { epoch, batches: VecDeque::new() });
         if entry.epoch != epoch {
-            *entry = ProducerEntry { epoch, batches: VecDeque::new() };
+            *entry = ProducerHistory { epoch, batches: VecDeque::new() };
         }
         if !header.is_control() {
             entry.remember(header, offsets, timestamp);
@@ -77,7 +77,7 @@ impl ProducerState {
     }
 }
 
-impl ProducerEntry {
+impl ProducerHistory {
     fn remember(&mut self, header: &BatchHeader, (first_offset, last_offset): (i64, i64), timestamp: i64) {
         let (first_sequence, last_sequence) = (header.producer.base_sequence, header.last_sequence());
         self.batches.push_back(ProducedBatch { first_sequence, last_sequence, first_offset, last_offset, timestamp });
@@ -87,7 +87,7 @@ impl ProducerEntry {
     }
 }
 
-fn ensure_current(entry: &ProducerEntry, header: &BatchHeader) -> Result<()> {
+fn ensure_current(entry: &ProducerHistory, header: &BatchHeader) -> Result<()> {
     if header.producer.epoch >= entry.epoch {
         return Ok(());
     }
@@ -97,7 +97,7 @@ fn ensure_current(entry: &ProducerEntry, header: &BatchHeader) -> Result<()> {
 }
 
 /// An epoch that is not known yet lets a producer begin anywhere; a new one begins with 0.
-fn ensure_follows(entry: &ProducerEntry, header: &BatchHeader) -> Result<()> {
+fn ensure_follows(entry: &ProducerHistory, header: &BatchHeader) -> Result<()> {
     let (id, epoch, first) = (header.producer.id, header.producer.epoch, header.producer.base_sequence);
     let last = entry.batches.back().map_or(NO_SEQUENCE, |batch| batch.last_sequence);
     let reason = match () {

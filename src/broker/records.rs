@@ -1,15 +1,15 @@
 //! Compares the records of an entry that is appended with the rules.
 
-use super::append::AppendOptions;
-use super::checks::{RecordErrors, Seen};
-use crate::decode::Opened;
+use super::checks::{RecordErrors, RecordFacts};
+use super::options::AppendOptions;
+use crate::decode::DecodedBatch;
 use crate::error::Result;
 use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{HeaderRef, RecordFormat, RecordRef, RecordSink, Section};
 
 /// What the records of an entry are like.
 #[derive(Clone, Copy, Debug)]
-pub struct Looked {
+pub struct RecordSummary {
     /// How many there are.
     pub count: i64,
     /// Their largest timestamp.
@@ -18,37 +18,37 @@ pub struct Looked {
     pub is_sequential: bool,
 }
 
-impl Default for Looked {
+impl Default for RecordSummary {
     fn default() -> Self {
         Self { count: 0, max_timestamp: NO_TIMESTAMP, is_sequential: true }
     }
 }
 
 /// Holds records against the rules.
-pub struct Look<'a> {
-    opened: &'a Opened,
+pub struct RecordValidator<'a> {
+    opened: &'a DecodedBatch,
     section: Section<'a>,
     options: &'a AppendOptions,
-    looked: Looked,
+    looked: RecordSummary,
     errors: RecordErrors,
 }
 
-impl<'a> Look<'a> {
+impl<'a> RecordValidator<'a> {
     /// At the records of an entry that is open.
-    pub fn new(opened: &'a Opened, section: Section<'a>, options: &'a AppendOptions) -> Self {
-        Self { opened, section, options, looked: Looked::default(), errors: RecordErrors::default() }
+    pub fn new(opened: &'a DecodedBatch, section: Section<'a>, options: &'a AppendOptions) -> Self {
+        Self { opened, section, options, looked: RecordSummary::default(), errors: RecordErrors::default() }
     }
 
     /// What they are like.
     ///
     /// # Errors
     /// `Rejected` with the indexes of records that break a rule (VAL-16).
-    pub fn finish(mut self) -> Result<Looked> {
+    pub fn finish(mut self) -> Result<RecordSummary> {
         self.errors.ensure_none().map(|()| self.looked)
     }
 }
 
-impl RecordSink for Look<'_> {
+impl RecordSink for RecordValidator<'_> {
     #[inline]
     fn header(&mut self, _: HeaderRef) {}
 
@@ -61,7 +61,7 @@ impl RecordSink for Look<'_> {
             _ => self.section.run(record.start + MAGIC, 1).first().map_or(header.magic, |magic| i8::from_be_bytes([*magic])),
         };
         let index = u64::try_from(self.looked.count).unwrap_or(u64::MAX);
-        let seen = Seen { index, magic, has_key: record.key().is_some(), timestamp: self.opened.timestamp(&record) };
+        let seen = RecordFacts { index, magic, has_key: record.key().is_some(), timestamp: self.opened.timestamp(&record) };
         self.errors.look(header, &seen, self.options);
         if header.format != RecordFormat::V0 {
             self.looked.max_timestamp = self.looked.max_timestamp.max(seen.timestamp);

@@ -92,10 +92,10 @@ impl Compression {
 /// Each context is made when it is first needed.
 #[derive(Default)]
 pub struct Compressor {
-    gzip: gzip::Compressor,
-    snappy: snappy::Compressor,
-    lz4: lz4::Compressor,
-    zstd: zstd::Compressor,
+    gzip: gzip::GzipCompressor,
+    snappy: snappy::SnappyCompressor,
+    lz4: lz4::Lz4Compressor,
+    zstd: zstd::ZstdCompressor,
     plugins: Plugins,
 }
 
@@ -181,7 +181,7 @@ fn refused(kind: CompressionType, level: i32) -> crate::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::testing::{Outcome, decompress};
+    use crate::codec::testing::{DecompressionOutcome, decompress};
     use crate::codec::{ChecksumForm, Codec, HeaderChecksum, NO_ENTRIES};
 
     /// Text, noise and runs, longer than a block of LZ4 and a chunk of snappy.
@@ -218,7 +218,7 @@ mod tests {
                 out.put(b"before");
                 compressor.compress(compression, &input, &mut out).unwrap();
                 assert!(out.bytes().starts_with(b"before"));
-                assert_eq!(decompress(codec, out.from(6)), Outcome::of(&input), "{compression:?}, {} bytes", input.len());
+                assert_eq!(decompress(codec, out.from(6)), DecompressionOutcome::of(&input), "{compression:?}, {} bytes", input.len());
             }
         }
     }
@@ -231,7 +231,12 @@ mod tests {
                 for (compression, codec) in compressions() {
                     out.clear();
                     compressor.compress_in_two(compression, (&input, front), &mut out).unwrap();
-                    assert_eq!(decompress(codec, out.bytes()), Outcome::of(&input), "{compression:?}, {front} of {} bytes", input.len());
+                    assert_eq!(
+                        decompress(codec, out.bytes()),
+                        DecompressionOutcome::of(&input),
+                        "{compression:?}, {front} of {} bytes",
+                        input.len()
+                    );
                     if matches!(codec, Codec::Gzip) {
                         continue;
                     }

@@ -5,6 +5,7 @@
 //! A length in the stream is a claim: storage follows the bytes that are there, never the claim alone.
 
 mod compress;
+mod error;
 mod finding;
 pub mod gzip;
 pub mod lz4;
@@ -19,11 +20,9 @@ pub use compress::{Compression, Compressor};
 pub use finding::CodecFinding;
 pub use lz4::{ChecksumForm, EntryLen, FoundChecksum, HeaderChecksum, NO_ENTRIES, is_lz4_frame};
 pub use output::{Decompressed, SLACK};
-pub use plugin::{CodecTable, Memory, NativeCodec, Place, PluginCodecs, PluginOutput, Plugins};
+pub use plugin::{CodecTable, Memory, NativeCodec, OutputPlacement, PluginCodecs, PluginOutput, Plugins};
 
-use std::borrow::Cow;
-
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::limits::Budget;
 use output::Output;
 
@@ -45,8 +44,8 @@ pub enum Codec {
 /// Each context is made when it is first needed.
 #[derive(Default)]
 pub struct Decompressor {
-    gzip: gzip::Decompressor,
-    zstd: zstd::Decompressor,
+    gzip: gzip::GzipDecompressor,
+    zstd: zstd::ZstdDecompressor,
     allows_dependent_lz4_blocks: bool,
 }
 
@@ -129,23 +128,12 @@ impl Decompressor {
             Codec::Gzip => self.gzip.decompress(input, output, findings),
             Codec::Snappy => snappy::decompress(input, output, findings),
             Codec::Lz4(accepted, entry_len) => {
-                let read = lz4::Reading { accepted, entry_len, allows_dependent: self.allows_dependent_lz4_blocks };
+                let read = lz4::FrameOptions { accepted, entry_len, allows_dependent: self.allows_dependent_lz4_blocks };
                 lz4::decompress(input, read, output, findings)
             }
             Codec::Zstd => self.zstd.decompress(input, output, findings),
         }
     }
-}
-
-/// Returns the error of a corrupt stream.
-#[cold]
-fn bad(codec: &'static str, rule: &'static str, problem: impl Into<Cow<'static, str>>) -> Error {
-    ErrorKind::Codec { rule, codec, problem: problem.into() }.into()
-}
-
-/// Returns a 32-bit length as `usize`.
-fn to_len(length: u32) -> usize {
-    usize::try_from(length).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

@@ -5,14 +5,14 @@ use crate::limits::{Budget, Limits};
 
 /// The result of a decompression.
 #[derive(Debug, PartialEq)]
-pub(super) enum Outcome {
+pub(super) enum DecompressionOutcome {
     /// The bytes and the findings.
     Decompressed(Vec<u8>, Vec<CodecFinding>),
     /// The rule that is broken.
     Error(&'static str),
 }
 
-impl Outcome {
+impl DecompressionOutcome {
     /// These bytes, without a finding.
     pub(super) fn of(bytes: &[u8]) -> Self {
         Self::Decompressed(bytes.to_vec(), Vec::new())
@@ -20,12 +20,12 @@ impl Outcome {
 }
 
 /// Decompresses under the default limits.
-pub(super) fn decompress(codec: Codec, input: &[u8]) -> Outcome {
+pub(super) fn decompress(codec: Codec, input: &[u8]) -> DecompressionOutcome {
     decompress_within(&Limits::default(), codec, input)
 }
 
 /// Decompresses twice with the same contexts, with and without findings: only the findings may differ, and an error leaves no output.
-pub(super) fn decompress_within(limits: &Limits, codec: Codec, input: &[u8]) -> Outcome {
+pub(super) fn decompress_within(limits: &Limits, codec: Codec, input: &[u8]) -> DecompressionOutcome {
     let (mut decompressor, mut buffer, mut findings) = (Decompressor::default(), Decompressed::default(), Vec::new());
     let budget = Budget::for_entry(limits, input.len());
     let first = decompressor.decompress(codec, input, &mut buffer, &budget, None);
@@ -34,10 +34,10 @@ pub(super) fn decompress_within(limits: &Limits, codec: Codec, input: &[u8]) -> 
     assert_eq!((&first, silent.as_slice()), (&second, buffer.bytes()));
     assert_eq!(buffer.readable().len(), buffer.len() + SLACK);
     match second {
-        Ok(()) => Outcome::Decompressed(silent, findings),
+        Ok(()) => DecompressionOutcome::Decompressed(silent, findings),
         Err(error) => {
             assert!(buffer.is_empty());
-            Outcome::Error(error.rule())
+            DecompressionOutcome::Error(error.rule())
         }
     }
 }

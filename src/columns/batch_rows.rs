@@ -52,7 +52,7 @@ pub fn batch_rows(batch: &RecordBatch) -> Option<Vec<BatchRow>> {
 
 /// Returns the totals of the rows; `None` when there are no rows, or one lacks its first offset or its count (L8-28).
 pub fn totals(rows: &[BatchRow]) -> Option<Totals> {
-    rows.iter().map(|row| row.base_offset.and_then(|_| Totals::of(&row.header))).reduce(|all, one| Some(all?.and(one?))).flatten()
+    rows.iter().map(|row| row.base_offset.and_then(|_| Totals::of(&row.header))).reduce(|all, batch| Some(all?.and(batch?))).flatten()
 }
 
 fn numbers<'a, T: ArrowPrimitiveType>(batch: &'a RecordBatch, name: &str) -> Option<&'a PrimitiveArray<T>> {

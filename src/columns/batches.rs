@@ -6,10 +6,12 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::batch_columns::{BatchColumns, batch_fields};
-use super::stream::{BatchSource, RUN_LEN, StreamOptions, leave_out, runs_of, step_over, tail_finding};
+use super::batch_source::BatchSource;
+use super::run_pieces::{RUN_LEN, leave_out, runs_of, step_over, tail_finding};
+use super::stream_options::StreamOptions;
 use crate::decode::{DecodeOptions, Decoder, Stats, checksummed, parse_header, verify};
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::{Frame, Piece, Run, Runs, Source, Step, step};
+use crate::framing::{Frame, FrameEvent, Run, Runs, Source, Step, step};
 use crate::model::{BatchHeader, RecordFormat};
 use crate::validate::{Finding, Findings};
 use crate::wire::as_u64;
@@ -95,7 +97,7 @@ impl BatchRows {
         while !self.gathered.is_done && self.gathered.columns.rows() < self.options.batch_size {
             self.options.interrupt.ensure_wanted()?;
             match self.runs.next_piece()? {
-                Some(Piece::Run(run) | Piece::Broken(run)) => self.visit_run(&run)?,
+                Some(FrameEvent::Run(run) | FrameEvent::Broken(run)) => self.visit_run(&run)?,
                 Some(other) => leave_out(&self.options, &mut self.findings, &other)?,
                 None => {
                     self.gathered.is_done = true;

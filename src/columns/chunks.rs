@@ -6,9 +6,10 @@ use bytes::Bytes;
 
 use super::binary::BytesColumn;
 use super::records::RecordColumns;
+use super::run_pieces::step_over;
 use super::schema::Column;
-use super::stream::{OnError, StreamOptions, step_over};
-use crate::decode::{Bundle, Decoder, MOST_AHEAD, Opened, RecordsSource, Stats};
+use super::stream_options::{OnError, StreamOptions};
+use crate::decode::{Bundle, DecodedBatch, Decoder, MOST_AHEAD, RecordsSource, Stats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Run, Step, step};
 use crate::model::{Discard, Formats, Section};
@@ -27,15 +28,15 @@ pub(super) struct ChunkBuilder<B> {
     decoder: Decoder,
     run: Option<Run>,
     at: usize,
-    entry: Option<Entry>,
+    entry: Option<OpenEntry>,
     kept: Pool<u8>,
     given: Stats,
     has_bundles: bool,
 }
 
 /// An opened entry that is not wholly in columns yet.
-struct Entry {
-    opened: Opened,
+struct OpenEntry {
+    opened: DecodedBatch,
     start: usize,
     end: usize,
     /// The decompressed records, when views into them are given out.
@@ -136,7 +137,7 @@ impl<B: BytesColumn> ChunkBuilder<B> {
                 Ok((Some(opened), len)) => {
                     let end = start + len;
                     self.at = end;
-                    let mut entry = Entry { opened, start, end, decompressed: None, is_walked: false };
+                    let mut entry = OpenEntry { opened, start, end, decompressed: None, is_walked: false };
                     if B::KEEPS_SECTIONS {
                         entry.decompressed = self.kept_decompressed(opened.records_source);
                     }
@@ -184,7 +185,7 @@ impl<B: BytesColumn> ChunkBuilder<B> {
         }
     }
 
-    fn fill_from(&mut self, entry: &mut Entry, run: &Run) -> Result<Option<RecordBatch>> {
+    fn fill_from(&mut self, entry: &mut OpenEntry, run: &Run) -> Result<Option<RecordBatch>> {
         let owned;
         let section = match &entry.decompressed {
             Some((bytes, len)) => {
@@ -256,7 +257,7 @@ impl Capacity {
     }
 }
 
-fn keep_section<B: BytesColumn>(columns: &mut RecordColumns<B>, entry: &Entry, run: &Run) {
+fn keep_section<B: BytesColumn>(columns: &mut RecordColumns<B>, entry: &OpenEntry, run: &Run) {
     if !B::KEEPS_SECTIONS {
         return;
     }

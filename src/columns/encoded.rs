@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 
 use super::bitmap;
 use super::rows::Rows;
-use super::rows::bytes::Ends;
+use super::rows::bytes::ArrayOffsets;
 use super::values::{OnBadValue, too_much};
 use crate::encode::RecordWriter;
 use crate::error::{Error, ErrorKind, Result};
@@ -89,10 +89,10 @@ fn ensure_records(records: &ArrayRef, range: Range<usize>) -> Result<()> {
     }
 }
 
-fn lists_of(array: &ArrayRef) -> Result<(Ends<'_>, &ArrayRef)> {
+fn lists_of(array: &ArrayRef) -> Result<(ArrayOffsets<'_>, &ArrayRef)> {
     let found = match array.data_type() {
-        DataType::List(_) => Some((Ends::Short(array.as_list::<i32>().value_offsets()), array.as_list::<i32>().values())),
-        DataType::LargeList(_) => Some((Ends::Long(array.as_list::<i64>().value_offsets()), array.as_list::<i64>().values())),
+        DataType::List(_) => Some((ArrayOffsets::Short(array.as_list::<i32>().value_offsets()), array.as_list::<i32>().values())),
+        DataType::LargeList(_) => Some((ArrayOffsets::Long(array.as_list::<i64>().value_offsets()), array.as_list::<i64>().values())),
         _ => None,
     };
     let usage = |problem: String| Error::from(ErrorKind::Usage { argument: "array", problem });

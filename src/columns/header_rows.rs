@@ -3,8 +3,10 @@
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
+use super::batch_source::BatchSource;
 use super::batches::{BatchRows, Gathered};
-use super::stream::{BatchSource, OnError, StreamOptions, step_over, tail_finding};
+use super::run_pieces::{step_over, tail_finding};
+use super::stream_options::{OnError, StreamOptions};
 use crate::decode::{Stats, Unreadable};
 use crate::error::Result;
 use crate::framing::{Source, Tail};

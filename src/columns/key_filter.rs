@@ -6,9 +6,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 
+use super::batch_source::BatchSource;
 use super::schema::Column;
 use super::selection::selected;
-use super::stream::BatchSource;
 use super::value_notes::ValueNotes;
 use crate::decode::Stats;
 use crate::error::{ErrorKind, Result};

@@ -8,10 +8,9 @@ use arrow_array::{ArrayRef, Int8Array, Int16Array, StringArray};
 use arrow_buffer::ArrowNativeType;
 
 use super::pooled_vec::{PooledValue, PooledVec};
-use super::records::timestamp_type_id;
 use super::schema::{Column, Projection};
 use crate::codec::Plugins;
-use crate::model::BatchHeader;
+use crate::model::{BatchHeader, TimestampType};
 
 /// Which rows came from which batch.
 pub struct BatchRuns {
@@ -142,4 +141,10 @@ fn fill<T: PooledValue>(runs: &[(usize, BatchHeader)], slots: &mut PooledVec<T>,
         row = *end;
     }
     row
+}
+
+/// The id of a timestamp type, for the column `timestampType`.
+fn timestamp_type_id(header: &BatchHeader) -> i32 {
+    let timestamp_type: TimestampType = header.timestamp_type();
+    timestamp_type.id()
 }

@@ -99,7 +99,7 @@ impl<T: PooledValue> PooledVec<T> {
     /// Gives the first `len` values away as an Arrow buffer; the storage comes back when the buffer is dropped.
     pub fn finish(&mut self, len: usize) -> Buffer {
         let full = std::mem::replace(&mut self.storage, self.pool.take());
-        let bytes = Bytes::from_owner(Shared(self.pool.guard(full)));
+        let bytes = Bytes::from_owner(SharedValues(self.pool.guard(full)));
         Buffer::from(bytes).slice_with_length(0, len * size_of::<T>())
     }
 
@@ -128,9 +128,9 @@ impl<T> Drop for PooledVec<T> {
     }
 }
 
-struct Shared<T>(Pooled<T>);
+struct SharedValues<T>(Pooled<T>);
 
-impl<T: NoUninit> AsRef<[u8]> for Shared<T> {
+impl<T: NoUninit> AsRef<[u8]> for SharedValues<T> {
     fn as_ref(&self) -> &[u8] {
         bytemuck::cast_slice(self.0.contents())
     }

@@ -16,9 +16,9 @@ use super::perbatch::BatchRuns;
 use super::pooled_vec::PooledVec;
 use super::record_metadata::RecordMetadata;
 use super::schema::{Column, Projection};
-use crate::decode::{DecodeOptions, Opened, RecordFilter, RecordsSource};
+use crate::decode::{DecodeOptions, DecodedBatch, RecordFilter, RecordsSource};
 use crate::error::Result;
-use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section, TimestampType};
+use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section};
 use crate::validate::Finding;
 use crate::wire::prefetch::Ahead;
 
@@ -124,7 +124,7 @@ impl<B: BytesColumn> RecordColumns<B> {
     /// # Errors
     /// As `Walk::advance`.
     #[inline]
-    pub fn append(&mut self, opened: &mut Opened, section: &Section<'_>, records: usize, next: &[u8]) -> Result<()> {
+    pub fn append(&mut self, opened: &mut DecodedBatch, section: &Section<'_>, records: usize, next: &[u8]) -> Result<()> {
         let before = (self.rows, self.weight);
         let records = records.min(opened.walk.left());
         let left = section.len().saturating_sub(opened.walk.position());
@@ -134,7 +134,7 @@ impl<B: BytesColumn> RecordColumns<B> {
         let (header, filter, append_time) = (opened.header, opened.filter, opened.append_time);
         let start = opened.walk.position();
         let row = self.rows;
-        let mut sink = Sink { columns: self, section: *section, header: &header, filter, append_time, row };
+        let mut sink = RecordColumnSink { columns: self, section: *section, header: &header, filter, append_time, row };
         let walked =
             opened.walk.advance_asking(section, records, Ahead::new(next, records), &mut sink).and_then(|()| opened.walk.finish(section));
         self.rows = sink.row;
@@ -232,7 +232,7 @@ impl<B: BytesColumn> RecordColumns<B> {
 }
 
 /// Writes the records of one batch into the columns.
-struct Sink<'a, B> {
+struct RecordColumnSink<'a, B> {
     columns: &'a mut RecordColumns<B>,
     section: Section<'a>,
     header: &'a BatchHeader,
@@ -241,7 +241,7 @@ struct Sink<'a, B> {
     row: usize,
 }
 
-impl<B: BytesColumn> RecordSink for Sink<'_, B> {
+impl<B: BytesColumn> RecordSink for RecordColumnSink<'_, B> {
     #[inline(always)]
     fn header(&mut self, header: HeaderRef) {
         if let Some(headers) = &mut self.columns.headers {
@@ -293,7 +293,7 @@ impl<B: BytesColumn> RecordSink for Sink<'_, B> {
     }
 }
 
-impl<B: BytesColumn> Sink<'_, B> {
+impl<B: BytesColumn> RecordColumnSink<'_, B> {
     /// True if the filter selects the record. Not inlined: reads without a filter are 2 % faster.
     #[inline(never)]
     fn is_wanted(&self, offset: i64, timestamp_delta: i64) -> bool {
@@ -307,10 +307,4 @@ impl<B: BytesColumn> Sink<'_, B> {
             headers.truncate(self.row);
         }
     }
-}
-
-/// The id of a timestamp type, for the column `timestampType`.
-pub(super) fn timestamp_type_id(header: &BatchHeader) -> i32 {
-    let timestamp_type: TimestampType = header.timestamp_type();
-    timestamp_type.id()
 }

@@ -6,19 +6,19 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::stream::BatchSource;
+use super::batch_source::BatchSource;
 use super::value_notes::ValueNotes;
 use crate::decode::Stats;
 use crate::error::Result;
 use crate::validate::Findings;
 
 /// Opens one source of a chain; called once, when the source before it has ended.
-pub type Open = Box<dyn FnOnce() -> Result<Box<dyn BatchSource>> + Send>;
+pub type OpenStream = Box<dyn FnOnce() -> Result<Box<dyn BatchSource>> + Send>;
 
 /// Streams of one schema, one after the other. Only one of them is open at a time.
 pub struct SourceChain {
     schema: SchemaRef,
-    waiting: VecDeque<(Arc<str>, Open)>,
+    waiting: VecDeque<(Arc<str>, OpenStream)>,
     current: Option<(Arc<str>, Box<dyn BatchSource>)>,
     findings: Findings,
     /// It was told that a format is experimental.
@@ -30,7 +30,7 @@ pub struct SourceChain {
 
 impl SourceChain {
     /// Streams with the names by which findings and errors tell them.
-    pub fn new(schema: SchemaRef, waiting: impl IntoIterator<Item = (Arc<str>, Open)>) -> Self {
+    pub fn new(schema: SchemaRef, waiting: impl IntoIterator<Item = (Arc<str>, OpenStream)>) -> Self {
         Self {
             schema,
             waiting: waiting.into_iter().collect(),

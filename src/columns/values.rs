@@ -16,12 +16,13 @@ use super::binary::{BytesColumn, Copied};
 use super::bitmap;
 use super::chunks::ChunkBuilder;
 use super::findings::{FindingRow, finding_fields, findings_array};
+use super::run_pieces::{ASK_EVERY, leave_out, runs_of, tail_finding};
 use super::schema::BinaryKind;
-use super::stream::{ASK_EVERY, OnError, StreamOptions, leave_out, runs_of, tail_finding};
+use super::stream_options::{OnError, StreamOptions};
 use super::views::Views;
 use crate::decode::{DecodeOptions, Unreadable, parse_header, sniff, verify};
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::{Frame, Piece, Source, Step, step};
+use crate::framing::{Frame, FrameEvent, Source, Step, step};
 use crate::interrupt::Interrupt;
 use crate::model::{BatchHeader, Formats, RecordFormat};
 use crate::validate::{Depth, Finding, Severity, Validator};
@@ -236,7 +237,7 @@ fn decode_value<B: BytesColumn>(chunks: &mut ChunkBuilder<B>, value: Bytes) -> R
         if pieces.is_multiple_of(ASK_EVERY) {
             chunks.options.interrupt.ensure_wanted()?;
         }
-        let Piece::Run(run) = piece else {
+        let FrameEvent::Run(run) = piece else {
             leave_out(&chunks.options, &mut chunks.findings, &piece)?;
             continue;
         };

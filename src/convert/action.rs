@@ -7,7 +7,7 @@ use crate::model::{BatchHeader, CompressionType, RecordFormat, TimestampType};
 
 /// What becomes of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum EntryAction {
     /// Its bytes stay.
     Copy,
     /// It is left out.
@@ -23,38 +23,38 @@ pub enum Action {
 }
 
 /// Decides.
-pub fn action(header: &BatchHeader, options: &ConvertOptions) -> Action {
+pub fn action(header: &BatchHeader, options: &ConvertOptions) -> EntryAction {
     let (from, to) = (header.format, options.to);
     let is_control = header.is_control();
     if from == to {
         return same_format(header, options);
     }
     if to < RecordFormat::V2 && is_control {
-        return Action::Drop;
+        return EntryAction::Drop;
     }
     if from.is_batch() && to.is_batch() {
-        return Action::Relayout;
+        return EntryAction::Relayout;
     }
     if options.compression.is_none() && !holds(to, header.compression()) {
-        return Action::Stop;
+        return EntryAction::Stop;
     }
     if from < to && from != RecordFormat::V07 && !options.is_up_wanted {
-        return Action::Copy;
+        return EntryAction::Copy;
     }
-    if header.count == Some(0) { Action::Drop } else { Action::Rebuild }
+    if header.count == Some(0) { EntryAction::Drop } else { EntryAction::Rebuild }
 }
 
-fn same_format(header: &BatchHeader, options: &ConvertOptions) -> Action {
+fn same_format(header: &BatchHeader, options: &ConvertOptions) -> EntryAction {
     if header.format == RecordFormat::V3 && options.is_metadata_first != header.is_metadata_first() {
-        return Action::Relayout;
+        return EntryAction::Relayout;
     }
     let found = header.compression();
     let is_same = options.compression.is_none_or(|wanted| wanted == found && options.level.is_none());
     // Control batches and empty ones are never compressed (CTL-9, V2-9).
     if is_same || header.is_control() || header.count == Some(0) {
-        return Action::Copy;
+        return EntryAction::Copy;
     }
-    if header.format.is_batch() { Action::Recompress } else { Action::Rebuild }
+    if header.format.is_batch() { EntryAction::Recompress } else { EntryAction::Rebuild }
 }
 
 /// True when entries of the format may have this codec (FORMAT section 7.1).
@@ -70,14 +70,14 @@ fn holds(format: RecordFormat, compression: CompressionType) -> bool {
 }
 
 /// Counts what the header says and the target cannot.
-pub fn count_losses(header: &BatchHeader, action: Action, options: &ConvertOptions, losses: &mut Losses) {
+pub fn count_losses(header: &BatchHeader, action: EntryAction, options: &ConvertOptions, losses: &mut Losses) {
     let mut lose = |kind, is_lost: bool| losses.add(kind, u64::from(is_lost), header.position, header.base_offset);
-    if action == Action::Relayout {
+    if action == EntryAction::Relayout {
         // Bits that are nobody's in one format and mean something in the other cannot stay.
         let lost = header.attributes.unused() & !header.attributes.unused_in_v3();
         return lose(LossKind::UnusedBits, header.format == RecordFormat::V2 && lost != 0);
     }
-    if !matches!(action, Action::Drop | Action::Rebuild) {
+    if !matches!(action, EntryAction::Drop | EntryAction::Rebuild) {
         return;
     }
     let to = options.to;
@@ -86,7 +86,7 @@ pub fn count_losses(header: &BatchHeader, action: Action, options: &ConvertOptio
         if header.is_control() {
             return;
         }
-        lose(LossKind::EmptyBatch, action == Action::Drop);
+        lose(LossKind::EmptyBatch, action == EntryAction::Drop);
         lose(LossKind::Producer, header.producer.id != NO_PRODUCER_ID);
         lose(LossKind::Transaction, header.is_transactional());
         lose(LossKind::LeaderEpoch, header.partition_leader_epoch != NO_PARTITION_LEADER_EPOCH);

@@ -1,15 +1,15 @@
 //! Drives a conversion: entry after entry, in bounded memory.
 
 use super::ConvertOptions;
-use super::action::{Action, action, count_losses};
+use super::action::{EntryAction, action, count_losses};
 use super::loss::Losses;
-use super::rebuild::{Rebuilder, Target};
-use super::relayout::{Relayout, Wanted, recompress};
+use super::rebuild::{RebuildTarget, Rebuilder};
+use super::relayout::{BatchTarget, Relayout, recompress};
 use crate::codec::Compression;
-use crate::decode::{Bundle, ChecksumVerifier, CodecOptions, DecodeOptions, Decoder, OffsetRange, Opened, UploadCheck, parse_header};
+use crate::decode::{Bundle, ChecksumVerifier, CodecOptions, DecodeOptions, DecodedBatch, Decoder, OffsetRange, UploadCheck, parse_header};
 use crate::encode::BatchSettings;
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
+use crate::framing::{Frame, FrameEvent, Run, Runs, Source, Step, Tail, step};
 use crate::model::{BatchHeader, CompressionType, Discard, RecordFormat, Section, TimestampType};
 use crate::wire::Sink;
 
@@ -105,8 +105,8 @@ impl Converter {
             return Ok(false);
         }
         match self.runs.next_piece()? {
-            Some(Piece::Run(run)) => self.convert_run(&run, out)?,
-            Some(Piece::Damage(damage)) => return Err(damage.error),
+            Some(FrameEvent::Run(run)) => self.convert_run(&run, out)?,
+            Some(FrameEvent::Damage(damage)) => return Err(damage.error),
             Some(_) => {}
             None => return Ok(false),
         }
@@ -165,20 +165,20 @@ impl Converter {
         }
         let is_tolerated = self.is_tolerated(frame, &header);
         let action = match action(&header, &self.options) {
-            Action::Copy if is_tolerated && header.format.is_batch() => Action::Recompress,
-            Action::Copy if is_tolerated => Action::Rebuild,
+            EntryAction::Copy if is_tolerated && header.format.is_batch() => EntryAction::Recompress,
+            EntryAction::Copy if is_tolerated => EntryAction::Rebuild,
             action => action,
         };
-        if action != Action::Rebuild {
+        if action != EntryAction::Rebuild {
             count_losses(&header, action, &self.options, &mut self.losses);
         }
         let taken = match action {
-            Action::Copy => self.copy(frame, out),
-            Action::Drop => Ok(frame.bytes.len()),
-            Action::Stop => self.stop(&header),
-            Action::Recompress => self.recompress(frame, &header, out),
-            Action::Relayout => self.relayout(frame, &header, is_tolerated, out),
-            Action::Rebuild => self.rebuild(frame, entries, out),
+            EntryAction::Copy => self.copy(frame, out),
+            EntryAction::Drop => Ok(frame.bytes.len()),
+            EntryAction::Stop => self.stop(&header),
+            EntryAction::Recompress => self.recompress(frame, &header, out),
+            EntryAction::Relayout => self.relayout(frame, &header, is_tolerated, out),
+            EntryAction::Rebuild => self.rebuild(frame, entries, out),
         };
         taken.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
     }
@@ -224,7 +224,7 @@ impl Converter {
             let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
             self.ensure_records(&opened, &section)?;
             let wanted =
-                Wanted { format: self.options.to, is_metadata_first: self.options.is_metadata_first, compression, is_recompressed };
+                BatchTarget { format: self.options.to, is_metadata_first: self.options.is_metadata_first, compression, is_recompressed };
             let relayout = if self.is_dry {
                 self.relayout.ensure(&opened, &section, wanted)
             } else {
@@ -236,7 +236,7 @@ impl Converter {
     }
 
     /// Fails if a record is malformed: with a new checksum, nothing would show whose fault that is.
-    fn ensure_records(&self, opened: &Opened, section: &Section<'_>) -> Result<()> {
+    fn ensure_records(&self, opened: &DecodedBatch, section: &Section<'_>) -> Result<()> {
         let walked = opened.walk.read_all(section, &mut Discard);
         walked.map_err(|error| self.decoder.blame_plugin(&opened.header, error))
     }
@@ -246,12 +246,12 @@ impl Converter {
         let (opened, taken) = self.decoder.open_bundled(frame, entries, bundle)?;
         let Some(opened) = opened else { return Ok(taken) };
         let header = opened.header;
-        count_losses(&header, Action::Rebuild, &self.options, &mut self.losses);
+        count_losses(&header, EntryAction::Rebuild, &self.options, &mut self.losses);
         let compression = self.compression_of(&header)?;
         let settings = self.settings(&opened, compression);
         let bytes = entries.get(..opened.bundled).unwrap_or(frame.bytes);
         let section = self.decoder.section(&opened, bytes, entries);
-        let target = Target {
+        let target = RebuildTarget {
             settings,
             offsets: wanted(&header, &self.options),
             renumbered: (header.format == RecordFormat::V07).then_some(&mut self.next_offset),
@@ -268,7 +268,7 @@ impl Converter {
     }
 
     /// What the batch says that an entry becomes.
-    fn settings(&self, opened: &Opened, compression: Option<Compression>) -> BatchSettings {
+    fn settings(&self, opened: &DecodedBatch, compression: Option<Compression>) -> BatchSettings {
         let settings =
             BatchSettings { is_metadata_first: self.options.is_metadata_first, ..BatchSettings::new(self.options.to, compression) };
         match opened.header.timestamp_type() {

@@ -59,12 +59,12 @@ pub fn rewrite(input: &[u8], form: WrittenForm, limits: &Limits, to: &mut Sink, 
 
 /// LZ4 frames by magic, form and whether readers of 0.8 and 0.9 refuse them anyway.
 #[derive(Clone, Debug, Default)]
-pub struct Survey {
+pub struct ChecksumSurvey {
     /// How many there are, and the position of the first entry with one.
     pub frames: BTreeMap<(i8, FoundChecksum, bool), (u64, u64)>,
 }
 
-impl Survey {
+impl ChecksumSurvey {
     /// Looks at the entries of `input`, the first of which is at `position`.
     ///
     /// # Errors

@@ -2,10 +2,10 @@
 
 use super::loss::{LossKind, Losses};
 use crate::codec::Compressor;
-use crate::decode::{OffsetRange, Opened, RecordsSource};
+use crate::decode::{DecodedBatch, OffsetRange, RecordsSource};
 use crate::encode::{BatchBuilder, BatchSettings};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::v0_v1::parse::Message;
+use crate::format::v0_v1::parse::V0V1Message;
 use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{NewRecord, RecordFormat, RecordRef, Section, TimestampType};
 use crate::wire::{Sink, as_u64};
@@ -19,7 +19,7 @@ pub struct Rebuilder {
 }
 
 /// Where new records go, and what is known about all of them.
-pub struct Target<'a> {
+pub struct RebuildTarget<'a> {
     /// What the batches say.
     pub settings: BatchSettings,
     /// Records that are wanted.
@@ -52,10 +52,10 @@ impl Rebuilder {
     ///
     /// # Errors
     /// What is wrong with a record, `Unwritable` for one that cannot exist in the target.
-    pub fn rebuild(&mut self, opened: &Opened, section: &Section<'_>, target: Target<'_>) -> Result<()> {
+    pub fn rebuild(&mut self, opened: &DecodedBatch, section: &Section<'_>, target: RebuildTarget<'_>) -> Result<()> {
         self.builder.open(target.settings)?;
         let (bounds, records) = (None, Lost::default());
-        let mut rebuild = Rebuild { owner: self, opened, section: *section, target, bounds, records };
+        let mut rebuild = BatchRebuild { owner: self, opened, section: *section, target, bounds, records };
         // No target can hold headers: batches that keep theirs are compressed anew, or copied.
         opened.rewrite::<false>(section, |record, new| rebuild.take(record, new))?;
         rebuild.finish()
@@ -63,11 +63,11 @@ impl Rebuilder {
 }
 
 /// Takes the records of one entry.
-struct Rebuild<'a, 'b> {
+struct BatchRebuild<'a, 'b> {
     owner: &'b mut Rebuilder,
-    opened: &'b Opened,
+    opened: &'b DecodedBatch,
     section: Section<'a>,
-    target: Target<'b>,
+    target: RebuildTarget<'b>,
     /// First and last offset of the records.
     bounds: Option<(i64, i64)>,
     records: Lost,
@@ -84,7 +84,7 @@ struct Lost {
     offsets: u64,
 }
 
-impl Rebuild<'_, '_> {
+impl BatchRebuild<'_, '_> {
     #[inline]
     fn take(&mut self, record: &RecordRef, mut new: NewRecord<'_>) -> Result<()> {
         let (offset, read_timestamp) = (new.offset, new.timestamp);
@@ -107,7 +107,7 @@ impl Rebuild<'_, '_> {
             return None;
         }
         let entry = self.section.run(record.start, record.end - record.start);
-        Message::parse(entry).ok().map(|message| message.timestamp)
+        V0V1Message::parse(entry).ok().map(|message| message.timestamp)
     }
 
     /// The offset that a record gets.

@@ -4,7 +4,7 @@
 //! be stay. Only where the metadata comes before the payloads is a record written anew.
 
 use crate::codec::{Compression, Compressor};
-use crate::decode::{Opened, records_at};
+use crate::decode::{DecodedBatch, records_at};
 use crate::encode::put_batch;
 use crate::error::Result;
 use crate::format::v2::encode::Deltas;
@@ -14,7 +14,7 @@ use crate::wire::Sink;
 
 /// How the records of a batch are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Layout {
+struct RecordLayout {
     has_attributes: bool,
     is_metadata_first: bool,
 }
@@ -28,7 +28,7 @@ pub struct Relayout {
 
 /// What becomes of a batch.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct BatchTarget {
     /// Magic 2 or 3.
     pub format: RecordFormat,
     /// The metadata of the records before their payloads, in magic 3.
@@ -39,13 +39,13 @@ pub struct Wanted {
     pub is_recompressed: bool,
 }
 
-impl Layout {
+impl RecordLayout {
     fn of(header: &BatchHeader) -> Self {
         Self { has_attributes: header.has_record_attributes(), is_metadata_first: header.is_metadata_first() }
     }
 
     /// How the records of a batch are to be laid out. Magic 3 has attributes only where they say something.
-    fn wanted(wanted: Wanted, opened: &Opened, section: &Section<'_>) -> Result<Self> {
+    fn wanted(wanted: BatchTarget, opened: &DecodedBatch, section: &Section<'_>) -> Result<Self> {
         let uses_attributes = Self::of(&opened.header).has_attributes && uses_attributes(opened, section)?;
         Ok(Self {
             has_attributes: wanted.format == RecordFormat::V2 || uses_attributes,
@@ -55,8 +55,8 @@ impl Layout {
 }
 
 /// Whether the records stay as they are.
-fn is_same(opened: &Opened, to: Layout) -> bool {
-    Layout::of(&opened.header) == to || opened.header.count == Some(0)
+fn is_same(opened: &DecodedBatch, to: RecordLayout) -> bool {
+    RecordLayout::of(&opened.header) == to || opened.header.count == Some(0)
 }
 
 impl Relayout {
@@ -66,13 +66,13 @@ impl Relayout {
     /// What is wrong with its records, `Limit` for a batch that is larger than its length can say.
     pub fn relayout(
         &mut self,
-        (opened, entry): (&Opened, &[u8]),
+        (opened, entry): (&DecodedBatch, &[u8]),
         section: &Section<'_>,
-        wanted: Wanted,
+        wanted: BatchTarget,
         (compressor, out): (&mut Compressor, &mut Sink),
     ) -> Result<()> {
-        let (header, from) = (opened.header, Layout::of(&opened.header));
-        let to = Layout::wanted(wanted, opened, section)?;
+        let (header, from) = (opened.header, RecordLayout::of(&opened.header));
+        let to = RecordLayout::wanted(wanted, opened, section)?;
         let is_same = is_same(opened, to);
         let new = BatchHeader { format: wanted.format, attributes: attributes(&header, wanted.format, to), ..header };
         if is_same && !wanted.is_recompressed {
@@ -89,13 +89,13 @@ impl Relayout {
     ///
     /// # Errors
     /// What is wrong with the records.
-    pub fn ensure(&mut self, opened: &Opened, section: &Section<'_>, wanted: Wanted) -> Result<()> {
-        let to = Layout::wanted(wanted, opened, section)?;
-        if is_same(opened, to) { Ok(()) } else { self.write(opened, section, Layout::of(&opened.header), to).map(drop) }
+    pub fn ensure(&mut self, opened: &DecodedBatch, section: &Section<'_>, wanted: BatchTarget) -> Result<()> {
+        let to = RecordLayout::wanted(wanted, opened, section)?;
+        if is_same(opened, to) { Ok(()) } else { self.write(opened, section, RecordLayout::of(&opened.header), to).map(drop) }
     }
 
     /// The records in the other layout, and how many of their bytes are metadata that comes before all payloads.
-    fn write(&mut self, opened: &Opened, section: &Section<'_>, from: Layout, to: Layout) -> Result<(&[u8], usize)> {
+    fn write(&mut self, opened: &DecodedBatch, section: &Section<'_>, from: RecordLayout, to: RecordLayout) -> Result<(&[u8], usize)> {
         self.records.clear();
         self.payloads.clear();
         if from.is_metadata_first || to.is_metadata_first {
@@ -109,13 +109,13 @@ impl Relayout {
     }
 
     /// Writes the same bytes with or without the attributes byte.
-    fn put_run(&mut self, section: &Section<'_>, record: &RecordRef, from: Layout, to: Layout) -> Result<()> {
+    fn put_run(&mut self, section: &Section<'_>, record: &RecordRef, from: RecordLayout, to: RecordLayout) -> Result<()> {
         let attributes = usize::from(from.has_attributes);
         let rest = section.run(record.body + attributes, (record.end - record.body).saturating_sub(attributes));
         v3::put_run(&mut self.records, to.has_attributes.then_some(record.attributes), rest)
     }
 
-    fn put_anew(&mut self, record: &RecordRef, new: NewRecord<'_>, to: Layout) -> Result<()> {
+    fn put_anew(&mut self, record: &RecordRef, new: NewRecord<'_>, to: RecordLayout) -> Result<()> {
         let new = NewRecord { attributes: record.attributes, ..new };
         let deltas = Deltas { offset: i32::try_from(record.offset_delta).unwrap_or(0), timestamp: record.timestamp_delta };
         let body_len = v3::body_len(&new, deltas, to.has_attributes);
@@ -150,13 +150,13 @@ pub fn recompress(
 }
 
 /// The attribute bits in the other format. What means something there, or here and not there, is not kept as an unknown bit.
-fn attributes(header: &BatchHeader, format: RecordFormat, to: Layout) -> Attributes {
+fn attributes(header: &BatchHeader, format: RecordFormat, to: RecordLayout) -> Attributes {
     let is_v3 = format == RecordFormat::V3;
     header.attributes.with_ignored_message_attributes(is_v3 && !to.has_attributes).with_metadata_first(to.is_metadata_first)
 }
 
 /// True when a record has an attributes byte other than 0, which must be kept (S-C1).
-fn uses_attributes(opened: &Opened, section: &Section<'_>) -> Result<bool> {
+fn uses_attributes(opened: &DecodedBatch, section: &Section<'_>) -> Result<bool> {
     let mut is_used = false;
     opened.rewrite::<false>(section, |record, _| {
         is_used |= record.attributes != 0;

@@ -1,11 +1,9 @@
 //! The header of an entry of any format, and its checksum.
 
-use super::{messages, v07 as open_v07};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::v07::parse::Message;
 use crate::format::{v0_v1, v2, v3, v07};
 use crate::framing::Frame;
-use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat};
+use crate::model::{BatchHeader, Formats, RecordFormat};
 
 /// Parses the header of an entry of one of these formats.
 ///
@@ -55,7 +53,7 @@ pub fn verify(entry: &[u8], header: &BatchHeader) -> Result<()> {
         RecordFormat::V2 => v2::parse::verify(entry, header.crc),
         RecordFormat::V3 => v3::parse::verify(entry, header.crc),
         RecordFormat::V0 | RecordFormat::V1 => v0_v1::parse::verify(entry, header.crc),
-        RecordFormat::V07 => v07::parse::Message::parse(entry)?.verify(entry),
+        RecordFormat::V07 => v07::parse::V07Message::parse(entry)?.verify(entry),
     }
 }
 
@@ -87,19 +85,6 @@ pub fn ensure_count(header: &BatchHeader, section_len: usize, is_decompressed: b
         RecordFormat::V3 => v3::parse::ensure_count(header, section_len, is_decompressed),
         _ => v2::parse::ensure_count(header.count.unwrap_or(0), section_len, is_decompressed),
     }
-}
-
-/// Fails when an entry of a format before magic 2 names a codec that it cannot have.
-///
-/// # Errors
-/// `Invalid` or `UnknownCompression`.
-pub(crate) fn ensure_codec(header: &BatchHeader, entry: &[u8]) -> Result<()> {
-    let known = match (header.compression(), header.format) {
-        (CompressionType::None, _) => return Ok(()),
-        (_, RecordFormat::V07) => Message::parse(entry).and_then(|message| open_v07::codec_of(&message, entry)),
-        _ => messages::codec_of(header),
-    };
-    known.map(|_| ())
 }
 
 /// The error says the base offset of a batch of magic 3 that is whole: nothing but the switch is missing.

@@ -1,6 +1,7 @@
 //! Uncompressed messages that are opened together: a message alone is small, and opening it costs more than its record.
 
-use super::entry::{Decoder, Opened, RecordsSource};
+use super::decoder::Decoder;
+use super::opened::{DecodedBatch, RecordsSource};
 use super::{messages, v07};
 use crate::error::Result;
 use crate::framing::{Frame, Step, step};
@@ -27,7 +28,7 @@ impl Decoder {
         header: &BatchHeader,
         entries: &[u8],
         bundle: Bundle,
-    ) -> Result<(Option<Opened>, usize)> {
+    ) -> Result<(Option<DecodedBatch>, usize)> {
         let is_v07 = header.format == RecordFormat::V07;
         let first = if is_v07 { self.open_v07(frame, header, None) } else { self.open_message(frame, header, None) };
         let mut len = frame.bytes.len();

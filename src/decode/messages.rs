@@ -1,20 +1,21 @@
 //! Message sets of magic 0 and 1: uncompressed messages, and wrappers, whose inner messages tell its base offset.
 
-use super::entry::{Decoder, Opened, RecordsSource};
-use super::record_filter::Wanted;
-use super::walk::entry_len;
-use super::{Walk, header};
-use crate::codec::{Codec, CodecFinding, HeaderChecksum};
+use super::decoder::Decoder;
+use super::message_codec::codec_of_wrapper;
+use super::opened::{DecodedBatch, RecordsSource};
+use super::record_filter::WantedRecords;
+use super::{RecordIter, header};
+use crate::codec::{Codec, CodecFinding};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::v0_v1::parse::{self, Message};
-use crate::format::v0_v1::records::{self, Scan};
+use crate::format::v0_v1::parse::{self, V0V1Message};
+use crate::format::v0_v1::records::{self, MessageScan};
 use crate::framing::Frame;
 use crate::model::{BatchHeader, CompressionType, RecordFormat};
 use crate::wire::as_u64;
 
 /// True for an entry that may be a batch of several offsets whose magic byte is damaged: its lengths are not those of a message.
 fn may_be_batch(entry: &[u8]) -> bool {
-    Message::parse(entry).map_or(true, |message| message.end() != entry.len())
+    V0V1Message::parse(entry).map_or(true, |message| message.end() != entry.len())
 }
 
 impl Decoder {
@@ -25,7 +26,7 @@ impl Decoder {
         frame: Frame<'_>,
         header: &BatchHeader,
         findings: Option<&mut Vec<CodecFinding>>,
-    ) -> Result<Option<Opened>> {
+    ) -> Result<Option<DecodedBatch>> {
         let is_uncompressed = header.compression() == CompressionType::None;
         let is_unwanted = self.is_message_unwanted(header);
         if !is_unwanted || may_be_batch(frame.bytes) {
@@ -38,10 +39,10 @@ impl Decoder {
             self.stats.entries_skipped += 1;
             return Ok(None);
         }
-        let message = Message::parse(frame.bytes)?;
+        let message = V0V1Message::parse(frame.bytes)?;
         if is_uncompressed {
-            let opened = Opened::new(*header, RecordsSource::Input, walk_of_uncompressed(header, 1));
-            return Ok(Some(Opened { filter: self.options.filter_of_times(), ..opened }));
+            let opened = DecodedBatch::new(*header, RecordsSource::Input, walk_of_uncompressed(header, 1));
+            return Ok(Some(DecodedBatch { filter: self.options.filter_of_times(), ..opened }));
         }
         self.open_wrapper(frame, header, &message, findings).map(Some)
     }
@@ -49,7 +50,7 @@ impl Decoder {
     /// True for a message that is good, wanted, and of the magic and attributes of `header`.
     #[inline]
     pub(super) fn belongs(&mut self, entry: &[u8], header: &BatchHeader) -> bool {
-        let Ok(message) = Message::parse(entry) else { return false };
+        let Ok(message) = V0V1Message::parse(entry) else { return false };
         let is_same = message.magic == header.magic && i16::from(message.attributes) == header.attributes.0;
         if !is_same || !self.options.wants(message.offset) || !self.options.segment.contains(message.offset) {
             return false;
@@ -72,10 +73,10 @@ impl Decoder {
         &mut self,
         frame: Frame<'_>,
         header: &BatchHeader,
-        message: &Message,
+        message: &V0V1Message,
         findings: Option<&mut Vec<CodecFinding>>,
-    ) -> Result<Opened> {
-        let codec = codec_of(header)?;
+    ) -> Result<DecodedBatch> {
+        let codec = codec_of_wrapper(header)?;
         let compressed = message.value(frame.bytes).ok_or_else(|| {
             Error::from(ErrorKind::Invalid { rule: "L8-22", what: "the value of a compressed message is null" }).in_field("value")
         })?;
@@ -83,7 +84,7 @@ impl Decoder {
         let answer = |error: Error| if matches!(codec, Codec::Lz4(..)) && error.is_about_codec() { error.answered(2) } else { error };
         self.decompress(codec, compressed, findings).map_err(answer)?;
         let options = &self.options;
-        let scan = Scan::of_inner(self.decompressed().bytes(), options.check_crc, &options.limits)?;
+        let scan = MessageScan::of_inner(self.decompressed().bytes(), options.check_crc, &options.limits)?;
         if scan.count == 0 {
             return Err(ErrorKind::Invalid { rule: "L8-22", what: "a compressed message holds no inner message" }.into());
         }
@@ -92,23 +93,23 @@ impl Decoder {
         let header = BatchHeader { base_offset: first, count: Some(i32::try_from(scan.count).unwrap_or(i32::MAX)), ..*header };
         // The wrapper's own offset may be unset.
         let filter = match self.options.wanted(&BatchHeader { last_offset: scan.last_offset.wrapping_add(base), ..header }) {
-            Wanted::Everything => None,
-            Wanted::Some(filter) => Some(filter),
-            Wanted::Nothing => Some(self.options.filter()),
+            WantedRecords::Everything => None,
+            WantedRecords::Some(filter) => Some(filter),
+            WantedRecords::Nothing => Some(self.options.filter()),
         };
-        let walk = records::Walk::of_inner(&scan, base.wrapping_sub(first), header.base_timestamp, header.append_time());
-        let opened = Opened::new(header, RecordsSource::Decompressed, Walk::Messages(walk));
-        Ok(Opened { filter, ..opened })
+        let walk = records::V0V1RecordIter::of_inner(&scan, base.wrapping_sub(first), header.base_timestamp, header.append_time());
+        let opened = DecodedBatch::new(header, RecordsSource::Decompressed, RecordIter::Messages(walk));
+        Ok(DecodedBatch { filter, ..opened })
     }
 }
 
 /// The records of so many messages that follow each other.
-pub(super) fn walk_of_uncompressed(header: &BatchHeader, count: usize) -> Walk {
-    Walk::Messages(records::Walk::of_uncompressed(count, header.base_offset, header.base_timestamp))
+pub(super) fn walk_of_uncompressed(header: &BatchHeader, count: usize) -> RecordIter {
+    RecordIter::Messages(records::V0V1RecordIter::of_uncompressed(count, header.base_offset, header.base_timestamp))
 }
 
 /// The offset that the stored inner offsets count from (L8-24 to L8-27).
-fn absolute_base(header: &BatchHeader, scan: &Scan) -> Result<i64> {
+fn absolute_base(header: &BatchHeader, scan: &MessageScan) -> Result<i64> {
     let wrapper = header.last_offset;
     if header.format == RecordFormat::V0 || wrapper == 0 {
         return Ok(0);
@@ -118,24 +119,4 @@ fn absolute_base(header: &BatchHeader, scan: &Scan) -> Result<i64> {
         return Err(Error::from(ErrorKind::Invalid { rule: "L8-27", what }).in_field("offset"));
     }
     Ok(wrapper.wrapping_sub(scan.last_offset))
-}
-
-/// The codec of a wrapper (L8-4, L8-34).
-///
-/// # Errors
-/// `Invalid` for zstd, `UnknownCompression` for codecs that no release knows.
-pub(super) fn codec_of(header: &BatchHeader) -> Result<Codec> {
-    let accepted = if header.format == RecordFormat::V0 { HeaderChecksum::Any } else { HeaderChecksum::Correct };
-    match header.compression() {
-        CompressionType::Gzip => Ok(Codec::Gzip),
-        CompressionType::Snappy => Ok(Codec::Snappy),
-        CompressionType::Lz4 => Ok(Codec::Lz4(accepted, entry_len(header))),
-        CompressionType::None | CompressionType::Zstd => {
-            let zstd = ErrorKind::Invalid { rule: "L8-34", what: "zstd is not allowed before magic 2" };
-            Err(Error::from(zstd).in_field("attributes"))
-        }
-        unknown @ (CompressionType::Plugin(_) | CompressionType::Unknown(_)) => {
-            Err(Error::from(ErrorKind::UnknownCompression { rule: "L8-4", id: unknown.id() }).in_field("attributes"))
-        }
-    }
 }

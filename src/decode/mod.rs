@@ -1,11 +1,14 @@
 //! Frames to records: header, checksum, decompressing, records into a sink, in that order. Drives format and codec.
 
 mod checksum_verifier;
-mod entry;
+mod decoder;
 mod entry_candidates;
 mod header;
 mod message_bundle;
+mod message_codec;
 mod messages;
+mod open;
+mod opened;
 mod options;
 mod record_filter;
 mod rewrite;
@@ -18,11 +21,12 @@ mod v07;
 mod walk;
 
 pub use checksum_verifier::{ChecksumVerifier, Checksums};
-pub(crate) use entry::is_empty_compressed;
-pub use entry::{Decoder, MOST_AHEAD, Opened, RecordsSource};
-pub(crate) use header::ensure_codec;
+pub use decoder::{Decoder, MOST_AHEAD};
 pub use header::{checksummed, ensure_count, parse_header, records_at, verify};
 pub use message_bundle::Bundle;
+pub(crate) use message_codec::ensure_codec;
+pub(crate) use open::is_empty_compressed;
+pub use opened::{DecodedBatch, RecordsSource};
 pub use options::{CodecOptions, DecodeOptions, Isolation, OffsetRange, Unreadable};
 pub use record_filter::RecordFilter;
 pub use sniff::sniff;
@@ -30,4 +34,4 @@ pub use stats::Stats;
 pub use torn_header::torn_offsets;
 pub use transactions::Transactions;
 pub use upload_check::UploadCheck;
-pub use walk::{Walk, entry_len};
+pub use walk::{RecordIter, entry_len};

@@ -12,7 +12,7 @@ pub struct RecordFilter {
 }
 
 /// What is wanted of an entry, as far as its header shows.
-pub(super) enum Wanted {
+pub(super) enum WantedRecords {
     /// No record.
     Nothing,
     /// Every record.
@@ -83,22 +83,22 @@ impl DecodeOptions {
     /// A batch is left out unopened when its header says that all of its offsets are outside, or when it has an append time, which is the
     /// time of all of its records.
     #[inline]
-    pub(super) fn wanted(&self, header: &BatchHeader) -> Wanted {
-        if self.wants_all() { Wanted::Everything } else { self.wanted_in(header) }
+    pub(super) fn wanted(&self, header: &BatchHeader) -> WantedRecords {
+        if self.wants_all() { WantedRecords::Everything } else { self.wanted_in(header) }
     }
 
     #[inline(never)]
-    fn wanted_in(&self, header: &BatchHeader) -> Wanted {
+    fn wanted_in(&self, header: &BatchHeader) -> WantedRecords {
         let (first, last) = (header.base_offset, header.last_offset);
         let batches = self.batches();
         // The last offset of a contradictory header is wrong: the checksum shows whether it is damaged, else each record is compared.
         let is_outside = (self.offsets.misses(first, last) || batches.misses(first, last)) && !header.is_contradictory();
         let append_time = header.append_time().filter(|_| header.format >= RecordFormat::V2);
         if is_outside || append_time.is_some_and(|time| self.times.is_some_and(|times| !times.contains(time))) {
-            return Wanted::Nothing;
+            return WantedRecords::Nothing;
         }
         let offsets = self.offsets.and(batches.cutting(first, last));
         let times = self.times.filter(|_| append_time.is_none());
-        if offsets.is_all() && times.is_none() { Wanted::Everything } else { Wanted::Some(RecordFilter { offsets, times }) }
+        if offsets.is_all() && times.is_none() { WantedRecords::Everything } else { WantedRecords::Some(RecordFilter { offsets, times }) }
     }
 }

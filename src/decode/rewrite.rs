@@ -1,11 +1,11 @@
 //! The records of an opened entry as records to be written.
 
-use super::Opened;
+use super::DecodedBatch;
 use crate::error::{Error, Result};
 use crate::model::{HeaderRef, NewHeader, NewRecord, RecordRef, RecordSink, Section};
 use crate::wire::as_u64;
 
-impl Opened {
+impl DecodedBatch {
     /// Gives every record to `write` as a record to be written, with the offset and the timestamp that consumers get and without the attributes
     /// byte; without `HAS_HEADERS` also without headers.
     ///
@@ -18,21 +18,21 @@ impl Opened {
         write: impl FnMut(&RecordRef, NewRecord<'_>) -> Result<()>,
     ) -> Result<()> {
         let (headers, failed) = (Vec::new(), None);
-        let mut rewriter = Rewriter::<_, HAS_HEADERS> { opened: self, section: *section, headers, write, failed };
+        let mut rewriter = RecordRewriter::<_, HAS_HEADERS> { opened: self, section: *section, headers, write, failed };
         self.walk.read_all(section, &mut rewriter)?;
         rewriter.failed.map_or(Ok(()), Err)
     }
 }
 
-struct Rewriter<'a, F, const HAS_HEADERS: bool> {
-    opened: &'a Opened,
+struct RecordRewriter<'a, F, const HAS_HEADERS: bool> {
+    opened: &'a DecodedBatch,
     section: Section<'a>,
     headers: Vec<NewHeader<'a>>,
     write: F,
     failed: Option<Error>,
 }
 
-impl<F: FnMut(&RecordRef, NewRecord<'_>) -> Result<()>, const HAS_HEADERS: bool> RecordSink for Rewriter<'_, F, HAS_HEADERS> {
+impl<F: FnMut(&RecordRef, NewRecord<'_>) -> Result<()>, const HAS_HEADERS: bool> RecordSink for RecordRewriter<'_, F, HAS_HEADERS> {
     #[inline]
     fn header(&mut self, header: HeaderRef) {
         if HAS_HEADERS {

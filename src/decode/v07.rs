@@ -1,14 +1,16 @@
 //! Kafka 0.7: uncompressed messages, and compressed ones, which may hold compressed ones again (L7-16, L7-17).
 
-use super::entry::{Decoder, Opened, RecordsSource};
-use super::{Walk, header};
-use crate::codec::{Codec, CodecFinding, Decompressed, FoundChecksum, HeaderChecksum, NO_ENTRIES, is_lz4_frame};
-use crate::error::{Error, ErrorKind, Result};
-use crate::format::v07::parse::Message;
-use crate::format::v07::records::{self, Entries};
+use super::decoder::Decoder;
+use super::message_codec::codec_of_v07;
+use super::opened::{DecodedBatch, RecordsSource};
+use super::{RecordIter, header};
+use crate::codec::{Codec, CodecFinding, Decompressed, FoundChecksum};
+use crate::error::Result;
+use crate::format::v07::parse::V07Message;
+use crate::format::v07::records::{self, V07Entries};
 use crate::framing::Frame;
 use crate::limits::Budget;
-use crate::model::{BatchHeader, CompressionType};
+use crate::model::BatchHeader;
 use crate::wire::as_u64;
 
 impl Decoder {
@@ -19,24 +21,24 @@ impl Decoder {
         frame: Frame<'_>,
         header: &BatchHeader,
         findings: Option<&mut Vec<CodecFinding>>,
-    ) -> Result<Option<Opened>> {
+    ) -> Result<Option<DecodedBatch>> {
         // Positions are the only offsets to begin at: a message belongs to the range that its entry starts in.
         if !self.options.has_entry_at(header.base_offset) {
             self.stats.entries_skipped += 1;
             return Ok(None);
         }
-        let message = Message::parse(frame.bytes)?;
+        let message = V07Message::parse(frame.bytes)?;
         self.count_compared(header::checksummed(header));
         if self.verifies_entries() {
             message.verify(frame.bytes)?;
         }
         if !message.is_compressed() {
-            let opened = opened(header, RecordsSource::Input, 1, records::Walk::of_uncompressed(1));
-            return Ok(Some(Opened { filter: self.options.filter_of_times(), ..opened }));
+            let opened = opened(header, RecordsSource::Input, 1, records::V07RecordIter::of_uncompressed(1));
+            return Ok(Some(DecodedBatch { filter: self.options.filter_of_times(), ..opened }));
         }
         let budget = Budget::for_entry(&self.options.limits, message.payload(frame.bytes).len());
         let mut findings = findings;
-        let codec = codec_of(&message, frame.bytes)?;
+        let codec = codec_of_v07(&message, frame.bytes)?;
         let before = findings.as_ref().map_or(0, |findings| findings.len());
         self.decompress(codec, message.payload(frame.bytes), findings.as_deref_mut())?;
         let count = match self.look_through()? {
@@ -47,14 +49,14 @@ impl Decoder {
             report_lz4(findings, before);
         }
         self.options.limits.ensure_records(as_u64(count))?;
-        let opened = opened(header, RecordsSource::Decompressed, count, records::Walk::of_inner(count, header.size));
-        Ok(Some(Opened { filter: self.options.filter_of_times(), ..opened }))
+        let opened = opened(header, RecordsSource::Decompressed, count, records::V07RecordIter::of_inner(count, header.size));
+        Ok(Some(DecodedBatch { filter: self.options.filter_of_times(), ..opened }))
     }
 
     /// True for a valid, wanted message with the magic and attributes of `header`, an uncompressed message so many bytes before it.
     #[inline]
     pub(super) fn belongs_v07(&mut self, entry: &[u8], header: &BatchHeader, bytes: usize) -> bool {
-        let Ok(message) = Message::parse(entry) else { return false };
+        let Ok(message) = V07Message::parse(entry) else { return false };
         let offset = header.base_offset.wrapping_add(i64::try_from(bytes).unwrap_or(i64::MAX));
         let is_same = message.magic == header.magic && i16::from(message.attributes) == header.attributes.0;
         if !is_same || !self.options.has_entry_at(offset) {
@@ -66,7 +68,7 @@ impl Decoder {
 
     /// Counts the decompressed messages; `None` when one of them is itself compressed.
     fn look_through(&self) -> Result<Option<usize>> {
-        let mut entries = Entries::new(self.decompressed().bytes());
+        let mut entries = V07Entries::new(self.decompressed().bytes());
         let mut count = 0;
         while let Some((message, _)) = entries.next(self.options.check_crc)? {
             if message.is_compressed() {
@@ -92,7 +94,7 @@ impl Decoder {
     }
 
     fn flatten_level(&mut self, set: &[u8], depth: u32, budget: Budget, flat: &mut Flat) -> Result<()> {
-        let mut entries = Entries::new(set);
+        let mut entries = V07Entries::new(set);
         while let Some((message, entry)) = entries.next(self.options.check_crc)? {
             if !message.is_compressed() {
                 flat.messages.extend_from_slice(entry);
@@ -100,7 +102,7 @@ impl Decoder {
                 continue;
             }
             self.options.limits.ensure_nesting(depth + 1)?;
-            let codec = codec_of(&message, entry)?;
+            let codec = codec_of_v07(&message, entry)?;
             let mut inner = Decompressed::default();
             self.decompress_into(codec, message.payload(entry), &mut inner, &budget.after(flat.spent))?;
             flat.spent += inner.len();
@@ -125,30 +127,14 @@ struct Flat {
 /// An entry may hold any number of cut sets; a few tell enough.
 const MOST_FINDINGS: usize = 8;
 
-fn opened(header: &BatchHeader, records_source: RecordsSource, count: usize, walk: records::Walk) -> Opened {
+fn opened(header: &BatchHeader, records_source: RecordsSource, count: usize, walk: records::V07RecordIter) -> DecodedBatch {
     let header = BatchHeader { count: Some(i32::try_from(count).unwrap_or(i32::MAX)), ..*header };
-    Opened::new(header, records_source, Walk::V07(walk))
+    DecodedBatch::new(header, records_source, RecordIter::V07(walk))
 }
 
 /// The records of so many messages that follow each other.
-pub(super) fn walk_of_uncompressed(count: usize) -> Walk {
-    Walk::V07(records::Walk::of_uncompressed(count))
-}
-
-/// The codec of a compressed message (L7-5). No release of 0.7 knows codec 3: it is LZ4 where a checksum proves the payload, and this is a
-/// frame of LZ4, with either header checksum.
-///
-/// # Errors
-/// `UnknownCompression` for other payloads of codec 3.
-pub(super) fn codec_of(message: &Message, entry: &[u8]) -> Result<Codec> {
-    match CompressionType::from_id(message.attributes & 0x03) {
-        CompressionType::Gzip => Ok(Codec::Gzip),
-        CompressionType::Snappy => Ok(Codec::Snappy),
-        CompressionType::Lz4 if is_lz4_frame(message.payload(entry)) && message.verify(entry).is_ok() => {
-            Ok(Codec::Lz4(HeaderChecksum::Any, NO_ENTRIES))
-        }
-        _ => Err(Error::from(ErrorKind::UnknownCompression { rule: "L7-5", id: 3 }).in_field("attributes")),
-    }
+pub(super) fn walk_of_uncompressed(count: usize) -> RecordIter {
+    RecordIter::V07(records::V07RecordIter::of_uncompressed(count))
 }
 
 /// Adds that codec 3 was read as LZ4 to the findings of a message, which begin at `before`; both header checksums are good here.

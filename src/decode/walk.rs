@@ -7,18 +7,18 @@ use crate::wire::prefetch::Ahead;
 
 /// A walk over the records of an opened entry; it can stop after any record and go on later. Chosen once per entry, never per record.
 #[derive(Clone, Copy, Debug)]
-pub enum Walk {
+pub enum RecordIter {
     /// Records of a batch, magic 2 and 3.
-    Batch(v2::records::Walk),
+    Batch(v2::records::V2RecordIter),
     /// Records of a batch, magic 3, metadata first.
-    MetadataFirst(v3::records::Walk),
+    MetadataFirst(v3::records::V3RecordIter),
     /// Messages, magic 0 and 1.
-    Messages(v0_v1::records::Walk),
+    Messages(v0_v1::records::V0V1RecordIter),
     /// Messages of Kafka 0.7.
-    V07(v07::records::Walk),
+    V07(v07::records::V07RecordIter),
 }
 
-impl Walk {
+impl RecordIter {
     /// A walk over the uncompressed records of a batch.
     ///
     /// # Errors
@@ -27,9 +27,9 @@ impl Walk {
     pub fn of_batch(header: &BatchHeader, count: usize, section: &Section<'_>, limits: &Limits) -> Result<Self> {
         if header.is_metadata_first() {
             let prefix = v3::records::Prefix::new(count, header.has_record_attributes(), limits);
-            return v3::records::Walk::new(prefix, section).map(Self::MetadataFirst);
+            return v3::records::V3RecordIter::new(prefix, section).map(Self::MetadataFirst);
         }
-        Ok(Self::Batch(v2::records::Walk::new(count, header.has_record_attributes(), limits)))
+        Ok(Self::Batch(v2::records::V2RecordIter::new(count, header.has_record_attributes(), limits)))
     }
 
     /// Records that have not been given yet.
@@ -135,13 +135,18 @@ pub fn entry_len(header: &BatchHeader) -> EntryLen {
 
 /// Not inlined, so that the loop over records of magic 2 stays as tight as if it were alone.
 #[inline(never)]
-fn advance_messages<S: RecordSink>(walk: &mut v0_v1::records::Walk, section: &Section<'_>, records: usize, sink: &mut S) -> Result<()> {
+fn advance_messages<S: RecordSink>(
+    walk: &mut v0_v1::records::V0V1RecordIter,
+    section: &Section<'_>,
+    records: usize,
+    sink: &mut S,
+) -> Result<()> {
     walk.advance(section, records, sink)
 }
 
 #[inline(never)]
 fn advance_metadata_first<S: RecordSink>(
-    walk: &mut v3::records::Walk,
+    walk: &mut v3::records::V3RecordIter,
     section: &Section<'_>,
     records: usize,
     ahead: Ahead<'_>,
@@ -151,6 +156,6 @@ fn advance_metadata_first<S: RecordSink>(
 }
 
 #[inline(never)]
-fn advance_v07<S: RecordSink>(walk: &mut v07::records::Walk, section: &Section<'_>, records: usize, sink: &mut S) -> Result<()> {
+fn advance_v07<S: RecordSink>(walk: &mut v07::records::V07RecordIter, section: &Section<'_>, records: usize, sink: &mut S) -> Result<()> {
     walk.advance(section, records, sink)
 }

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use super::{Error, ErrorKind, Inner, plural};
+use super::{Error, ErrorKind, ErrorParts, plural};
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, position, file, .. } = &*self.0;
+        let ErrorParts { kind, position, file, .. } = &*self.0;
         if let Some(file) = file {
             write!(f, "{file}: ")?;
         }

@@ -1,32 +1,11 @@
 //! Where one entry of the 0.8+ family ends (magic 0 to 3): offset int64, size int32, then `size` bytes with the magic at 16 (MAP-2).
 
+use super::frame::Step;
+use super::v07;
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::model::Formats;
 use crate::wire::as_u64;
-
-/// One whole entry and where it is in the input.
-#[derive(Clone, Copy, Debug)]
-pub struct Frame<'a> {
-    /// Position in the input, in bytes.
-    pub position: u64,
-    /// The magic byte; says how to read the rest.
-    pub magic: i8,
-    /// The entry, its offset and size fields included.
-    pub bytes: &'a [u8],
-}
-
-/// What is at the front of some bytes.
-#[derive(Debug)]
-#[expect(missing_docs, reason = "lengths in bytes, named by the variants")]
-pub enum Step {
-    /// An entry of this many bytes, all of them there.
-    Entry { len: usize, magic: i8 },
-    /// The beginning of an entry of at least `needed` bytes.
-    Incomplete { needed: usize },
-    /// Something that no reader can step over.
-    Error(Error),
-}
 
 /// Bytes before the counted part of an entry: offset and size.
 pub const LOG_OVERHEAD: usize = 12;
@@ -42,7 +21,7 @@ const LAST_OFFSET_DELTA: usize = 23;
 #[inline]
 pub fn step(bytes: &[u8], formats: Formats, limits: &Limits) -> Step {
     if formats.is_v07() {
-        return super::v07::step(bytes, limits);
+        return v07::step(bytes, limits);
     }
     let Some(size) = bytes.get(8..LOG_OVERHEAD).and_then(|field| field.first_chunk::<4>()) else {
         return Step::Incomplete { needed: LOG_OVERHEAD };

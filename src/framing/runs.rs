@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::search::Search;
+use super::search::EntrySearch;
 use super::source::Source;
 use super::verifier::{SourceCheck, Verifier};
 use super::{Step, Tail, step};
@@ -50,7 +50,7 @@ impl Run {
 
 /// What comes next out of a source.
 #[derive(Debug)]
-pub enum Piece {
+pub enum FrameEvent {
     /// Whole entries.
     Run(Run),
     /// Damage that was stepped over; only when recovering.
@@ -66,7 +66,7 @@ pub enum Piece {
     Unsearched(Range<u64>),
 }
 
-impl Piece {
+impl FrameEvent {
     /// True for a batch that was left out since it starts before the batch before it ends.
     pub fn is_out_of_order(&self) -> bool {
         matches!(self, Self::Damage(damage) if matches!(damage.error.kind(), ErrorKind::OutOfOrder { .. }))
@@ -79,7 +79,7 @@ pub struct Runs {
     formats: Formats,
     limits: Limits,
     target: usize,
-    search: Option<Search>,
+    search: Option<EntrySearch>,
     source_check: Option<Box<dyn SourceCheck>>,
     oversized: Option<OversizedCheck>,
     gives_broken: bool,
@@ -165,7 +165,7 @@ impl Runs {
     /// and their length is trusted only when a valid entry, or the end, follows it.
     #[must_use]
     pub fn with_recovery(mut self, verifier: Box<dyn Verifier>) -> Self {
-        self.search = Some(Search::new(verifier, self.source.position()));
+        self.search = Some(EntrySearch::new(verifier, self.source.position()));
         self
     }
 
@@ -260,9 +260,9 @@ impl Runs {
     ///
     /// # Errors
     /// What framing met (`Length`, `Magic`, `Limit`), unless recovering; `Io` when the source cannot be read; `Interrupted`.
-    pub fn next_piece(&mut self) -> Result<Option<Piece>> {
+    pub fn next_piece(&mut self) -> Result<Option<FrameEvent>> {
         if self.tail.is_some() {
-            return Ok(self.search.as_mut().and_then(Search::take_unsearched).map(Piece::Unsearched));
+            return Ok(self.search.as_mut().and_then(EntrySearch::take_unsearched).map(FrameEvent::Unsearched));
         }
         let position = self.source.position();
         self.has_searched = false;
@@ -275,7 +275,7 @@ impl Runs {
         match cut {
             Cut::Entries(len) => {
                 self.note_offset();
-                Ok(Some(Piece::Run(self.take(len))))
+                Ok(Some(FrameEvent::Run(self.take(len))))
             }
             Cut::Error(error) if self.search.is_none() => {
                 self.tail = Some(Tail::Damaged { position });
@@ -382,15 +382,15 @@ impl Runs {
         Ok(is_valid.then_some(len))
     }
 
-    fn leave_out_oversized(&mut self, error: Error, len: usize) -> Piece {
+    fn leave_out_oversized(&mut self, error: Error, len: usize) -> FrameEvent {
         let position = self.source.position();
         if self.oversized.as_ref().is_some_and(|check| check.gives) {
-            return Piece::Oversized(self.take(len));
+            return FrameEvent::Oversized(self.take(len));
         }
         let stored = self.source.front().first_chunk::<8>().map_or(0, |offset| i64::from_be_bytes(*offset));
         let base_offset = if self.formats.is_v07() { i64::try_from(position).unwrap_or(i64::MAX) } else { stored };
         self.source.discard(len);
-        Piece::Damage(Damage {
+        FrameEvent::Damage(Damage {
             error: error.at_byte(position).in_batch(base_offset),
             bytes: position..position.saturating_add(as_u64(len)),
         })
@@ -412,21 +412,21 @@ impl Runs {
     }
 
     /// Skips the bytes between `start` and the next valid entry. The first zeros may be skipped already.
-    fn step_over(&mut self, error: Error, start: u64) -> Result<Piece> {
+    fn step_over(&mut self, error: Error, start: u64) -> Result<FrameEvent> {
         if let Some(search) = &mut self.search {
             search.skip(&mut self.source, self.target)?;
             self.has_searched = true;
         }
-        Ok(Piece::Damage(Damage { error, bytes: start..self.source.position() }))
+        Ok(FrameEvent::Damage(Damage { error, bytes: start..self.source.position() }))
     }
 
-    fn leave_out(&mut self, error: Error, len: usize) -> Piece {
+    fn leave_out(&mut self, error: Error, len: usize) -> FrameEvent {
         if self.gives_broken && matches!(error.kind(), ErrorKind::Checksum { .. } | ErrorKind::LostBytes { .. }) {
-            return Piece::Broken(self.take(len));
+            return FrameEvent::Broken(self.take(len));
         }
         let start = self.source.position();
         self.source.discard(len);
-        Piece::Damage(Damage { error, bytes: start..start.saturating_add(as_u64(len)) })
+        FrameEvent::Damage(Damage { error, bytes: start..start.saturating_add(as_u64(len)) })
     }
 }
 

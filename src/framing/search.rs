@@ -13,7 +13,7 @@ use crate::interrupt::Interrupt;
 use crate::wire::as_u64;
 
 /// What is known of the bytes at the front of a source and after it. Positions are those of the input.
-pub struct Search {
+pub struct EntrySearch {
     verifier: Box<dyn Verifier>,
     interrupt: Interrupt,
     /// Valid entries ahead of the front, none inside of another.
@@ -65,7 +65,7 @@ const AHEAD: usize = 256 << 10;
 /// Candidates that are looked at before the caller is asked.
 const MANY: u32 = 4096;
 
-impl Search {
+impl EntrySearch {
     /// Nothing is known yet of a source whose front is at `start`.
     pub fn new(verifier: Box<dyn Verifier>, start: u64) -> Self {
         let effort = Effort { start, reach: start, ..Effort::default() };

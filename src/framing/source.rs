@@ -15,7 +15,7 @@ use crate::wire::as_u64;
 
 /// Bytes of an input, from a position on.
 pub struct Source {
-    inner: Inner,
+    inner: SourceBytes,
     position: u64,
     needs_caller: bool,
     losses: Option<Arc<LostRanges>>,
@@ -24,9 +24,9 @@ pub struct Source {
     previous_last: Option<i64>,
 }
 
-enum Inner {
+enum SourceBytes {
     Memory(Bytes),
-    Reader(Reader),
+    Reader(SourceReader),
 }
 
 /// A reader that also gives bytes at other positions of its input, which it has not come to yet.
@@ -44,7 +44,7 @@ enum Input {
     Positioned(Box<dyn Positioned>),
 }
 
-struct Reader {
+struct SourceReader {
     reader: Input,
     pool: Pool<u8>,
     storage: Vec<u8>,
@@ -63,7 +63,7 @@ impl Source {
     /// The bytes themselves; nothing is copied.
     pub fn memory(bytes: Bytes) -> Self {
         Self {
-            inner: Inner::Memory(bytes),
+            inner: SourceBytes::Memory(bytes),
             position: 0,
             needs_caller: false,
             losses: None,
@@ -85,9 +85,9 @@ impl Source {
 
     fn of(reader: Input, position: u64) -> Self {
         let pool = Pool::new(4);
-        let reader = Reader { reader, pool, storage: Vec::new(), filled: 0, taken: 0, at_end: false, failed: None, read: 0 };
+        let reader = SourceReader { reader, pool, storage: Vec::new(), filled: 0, taken: 0, at_end: false, failed: None, read: 0 };
         Self {
-            inner: Inner::Reader(reader),
+            inner: SourceBytes::Reader(reader),
             position,
             needs_caller: false,
             losses: None,
@@ -161,24 +161,24 @@ impl Source {
     /// Bytes that are at hand.
     pub fn front(&self) -> &[u8] {
         match &self.inner {
-            Inner::Memory(bytes) => bytes,
-            Inner::Reader(reader) => reader.front(),
+            SourceBytes::Memory(bytes) => bytes,
+            SourceBytes::Reader(reader) => reader.front(),
         }
     }
 
     /// Bytes read so far; for memory, bytes passed.
     pub fn bytes_read(&self) -> u64 {
         match &self.inner {
-            Inner::Memory(_) => self.position,
-            Inner::Reader(reader) => reader.read,
+            SourceBytes::Memory(_) => self.position,
+            SourceBytes::Reader(reader) => reader.read,
         }
     }
 
     /// True when nothing follows what is at hand.
     pub fn is_at_end(&self) -> bool {
         match &self.inner {
-            Inner::Memory(_) => true,
-            Inner::Reader(reader) => reader.at_end,
+            SourceBytes::Memory(_) => true,
+            SourceBytes::Reader(reader) => reader.at_end,
         }
     }
 
@@ -188,14 +188,14 @@ impl Source {
     /// `Io`, once all that came before it was given.
     pub fn fill(&mut self, wanted: usize) -> Result<bool> {
         match &mut self.inner {
-            Inner::Memory(_) => Ok(false),
-            Inner::Reader(reader) => reader.fill(wanted),
+            SourceBytes::Memory(_) => Ok(false),
+            SourceBytes::Reader(reader) => reader.fill(wanted),
         }
     }
 
     /// True if bytes after those at hand can be read without being kept.
     pub fn looks_ahead(&self) -> bool {
-        matches!(&self.inner, Inner::Reader(Reader { reader: Input::Positioned(_), .. }))
+        matches!(&self.inner, SourceBytes::Reader(SourceReader { reader: Input::Positioned(_), .. }))
     }
 
     /// Reads bytes at a position, wherever the front is; 0 at the end, or if the source cannot look ahead.
@@ -204,38 +204,38 @@ impl Source {
     /// `Io`.
     pub fn read_ahead(&mut self, buffer: &mut [u8], position: u64) -> Result<usize> {
         match &mut self.inner {
-            Inner::Reader(Reader { reader: Input::Positioned(reader), .. }) => Ok(reader.read_ahead(buffer, position)?),
+            SourceBytes::Reader(SourceReader { reader: Input::Positioned(reader), .. }) => Ok(reader.read_ahead(buffer, position)?),
             _ => Ok(0),
         }
     }
 
     /// True when the bytes are in memory already, so that small pieces cost nothing.
     pub fn is_memory(&self) -> bool {
-        matches!(self.inner, Inner::Memory(_))
+        matches!(self.inner, SourceBytes::Memory(_))
     }
 
     /// Takes `len` bytes off the front as counted memory; the result may be longer.
     pub fn take(&mut self, len: usize) -> Bytes {
         self.position = self.position.saturating_add(as_u64(len));
         match &mut self.inner {
-            Inner::Memory(bytes) => {
+            SourceBytes::Memory(bytes) => {
                 let whole = bytes.clone();
                 bytes.advance(len.min(whole.len()));
                 whole
             }
-            Inner::Reader(reader) => reader.take(len),
+            SourceBytes::Reader(reader) => reader.take(len),
         }
     }
 
     /// Drops `len` bytes off the front.
     pub fn discard(&mut self, len: usize) {
         match &mut self.inner {
-            Inner::Memory(bytes) => {
+            SourceBytes::Memory(bytes) => {
                 let len = len.min(bytes.len());
                 bytes.advance(len);
                 self.position = self.position.saturating_add(as_u64(len));
             }
-            Inner::Reader(reader) => {
+            SourceBytes::Reader(reader) => {
                 let len = len.min(reader.front().len());
                 reader.taken += len;
                 self.position = self.position.saturating_add(as_u64(len));
@@ -283,7 +283,7 @@ impl Input {
     }
 }
 
-impl Reader {
+impl SourceReader {
     fn front(&self) -> &[u8] {
         self.storage.get(self.taken..self.filled).unwrap_or_default()
     }

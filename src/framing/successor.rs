@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::entry::{base_offset, last_offset};
-use super::search::Search;
+use super::search::EntrySearch;
 use super::verifier::EntryChecksum;
 use super::{Ending, Step, step};
 use crate::limits::Limits;
@@ -39,7 +39,7 @@ impl TornEntry<'_> {
     ///
     /// A checksum covers neither the length nor the offset. If it matches the bytes up to a valid entry, that entry is the next one. Bytes that
     /// cannot begin an entry have no value that could contain one.
-    pub(super) fn successor(&self, search: &Search) -> Option<Range<u64>> {
+    pub(super) fn successor(&self, search: &EntrySearch) -> Option<Range<u64>> {
         if let Some(next) = self.proven(search) {
             return Some(next);
         }
@@ -50,7 +50,7 @@ impl TornEntry<'_> {
     }
 
     /// The valid entry at which the torn entry ends by its checksum.
-    fn proven(&self, search: &Search) -> Option<Range<u64>> {
+    fn proven(&self, search: &EntrySearch) -> Option<Range<u64>> {
         let EntryChecksum { start, stored, mut running } = search.checksum_of(self.front)?;
         let mut at = start;
         for entry in search.found() {

@@ -1,6 +1,6 @@
 //! Where one entry of Kafka 0.7 ends: length int32, then `length` bytes with the magic first (L7-10 to L7-13).
 
-use super::Step;
+use super::frame::Step;
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 

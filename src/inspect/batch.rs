@@ -2,29 +2,20 @@
 
 use super::decompress::Decompression;
 use super::field_writer::FieldWriter;
-use super::{Stretch, Wanted, meaning, record};
+use super::options::InspectContext;
+use super::record::Base;
+use super::{InspectedEntry, meaning, record};
 use crate::error::plural;
 use crate::format::v2::layout::{self, BATCH_FIELDS};
 use crate::format::v3;
 use crate::model::{BatchHeader, CompressionType, RecordFormat};
 use crate::validate::Depth;
-use crate::wire::{Field, checksum};
-
-/// What the records of a batch are read by.
-#[derive(Clone, Copy)]
-pub(super) struct Base {
-    pub(super) offset: i128,
-    pub(super) timestamp: i128,
-    pub(super) is_append_time: bool,
-    pub(super) is_control: bool,
-    pub(super) count: i128,
-    pub(super) has_attributes: bool,
-}
+use crate::wire::{WireField, checksum};
 
 /// The numbers of a header; 0 for those that are cut off.
-struct Numbers(Vec<(&'static str, i128)>);
+struct HeaderNumbers(Vec<(&'static str, i128)>);
 
-impl Numbers {
+impl HeaderNumbers {
     fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(known, _)| *known == name)
     }
@@ -37,11 +28,11 @@ impl Numbers {
 pub(super) fn write<'a>(
     writer: &mut FieldWriter<'a>,
     format: RecordFormat,
-    stretch: &Stretch,
-    wanted: &Wanted<'_>,
+    stretch: &InspectedEntry,
+    wanted: &InspectContext<'_>,
     decompression: &mut Decompression<'a, '_>,
 ) {
-    let mut numbers = Numbers(Vec::new());
+    let mut numbers = HeaderNumbers(Vec::new());
     for field in fields_of(format) {
         let Some(number) = writer.number(*field) else { break };
         numbers.0.push((field.name, number));
@@ -67,7 +58,7 @@ fn write_records<'a>(
     writer: &mut FieldWriter<'a>,
     header: &BatchHeader,
     base: Base,
-    wanted: &Wanted<'_>,
+    wanted: &InspectContext<'_>,
     decompression: &mut Decompression<'a, '_>,
 ) {
     match header.compression() {
@@ -87,7 +78,7 @@ fn write_records<'a>(
     }
 }
 
-fn write_decompressed(writer: &mut FieldWriter<'_>, header: &BatchHeader, base: Base, wanted: &Wanted<'_>) {
+fn write_decompressed(writer: &mut FieldWriter<'_>, header: &BatchHeader, base: Base, wanted: &InspectContext<'_>) {
     if header.is_metadata_first() {
         record::write_in_two_parts(writer, base, wanted);
     } else {
@@ -96,12 +87,12 @@ fn write_decompressed(writer: &mut FieldWriter<'_>, header: &BatchHeader, base: 
 }
 
 /// The fields of the header, as its format orders them.
-fn fields_of(format: RecordFormat) -> &'static [Field] {
+fn fields_of(format: RecordFormat) -> &'static [WireField] {
     if format == RecordFormat::V3 { &v3::layout::BATCH_FIELDS } else { &BATCH_FIELDS }
 }
 
 /// Magic 3 stores the largest timestamp as a difference, wrapping (S-V4).
-fn max_timestamp(numbers: &Numbers) -> i128 {
+fn max_timestamp(numbers: &HeaderNumbers) -> i128 {
     if !numbers.has("maxTimestampDelta") {
         return numbers.get("maxTimestamp");
     }
@@ -109,7 +100,7 @@ fn max_timestamp(numbers: &Numbers) -> i128 {
     if wrapped >= 1 << 63 { wrapped - (1 << 64) } else { wrapped }
 }
 
-fn base(numbers: &Numbers, header: &BatchHeader) -> Base {
+fn base(numbers: &HeaderNumbers, header: &BatchHeader) -> Base {
     let is_append_time = header.append_time().is_some();
     Base {
         offset: numbers.get("baseOffset"),
@@ -121,7 +112,7 @@ fn base(numbers: &Numbers, header: &BatchHeader) -> Base {
     }
 }
 
-fn meaning_of(name: &str, number: i128, numbers: &Numbers, header: &BatchHeader, wanted: &Wanted<'_>) -> String {
+fn meaning_of(name: &str, number: i128, numbers: &HeaderNumbers, header: &BatchHeader, wanted: &InspectContext<'_>) -> String {
     let or_none = |text: &str| if number == -1 { "none".to_owned() } else { text.to_owned() };
     match name {
         "baseOffset" => "offset of the first record as produced".to_owned(),

@@ -3,17 +3,17 @@
 use super::field_writer::FieldWriter;
 use super::meaning;
 use crate::model::ControlType;
-use crate::wire::{Field, Kind};
+use crate::wire::{WireField, WireKind};
 
-const VERSION: Field = Field::new("version", Kind::Int(2));
+const VERSION: WireField = WireField::new("version", WireKind::Int(2));
 /// An unsigned count, one more than there are, as in all compact arrays and strings.
-const COUNT: Field = Field::new("count", Kind::UnsignedVarint);
-const TAG_BUFFER: Field = Field::new("tagBuffer", Kind::UnsignedVarint);
+const COUNT: WireField = WireField::new("count", WireKind::UnsignedVarint);
+const TAG_BUFFER: WireField = WireField::new("tagBuffer", WireKind::UnsignedVarint);
 
 /// The key: which kind of marker it is.
 pub(super) fn write_key(writer: &mut FieldWriter<'_>) {
     writer.number(VERSION);
-    if let Some(id) = writer.number(Field::new("type", Kind::Int(2))) {
+    if let Some(id) = writer.number(WireField::new("type", WireKind::Int(2))) {
         writer.note(ControlType::from_id(i16::try_from(id).unwrap_or(-1)).name());
     }
 }
@@ -24,19 +24,19 @@ pub(super) fn write_value(writer: &mut FieldWriter<'_>, key: Option<&[u8]>) {
     match kind {
         ControlType::Unknown(_) => return,
         ControlType::Abort | ControlType::Commit => {
-            writer.numbers(&[VERSION, Field::new("coordinatorEpoch", Kind::Int(4))]);
+            writer.numbers(&[VERSION, WireField::new("coordinatorEpoch", WireKind::Int(4))]);
             return;
         }
         ControlType::LeaderChange => {
             let version = writer.number(VERSION).unwrap_or(0);
-            writer.number(Field::new("leaderId", Kind::Int(4)));
+            writer.number(WireField::new("leaderId", WireKind::Int(4)));
             for name in ["voters", "grantingVoters"] {
                 write_array(writer, name, |voter| write_voter(voter, version > 0));
             }
         }
         ControlType::SnapshotHeader => {
             writer.number(VERSION);
-            if let Some(time) = writer.number(Field::new("lastContainedLogTimestamp", Kind::Int(8))) {
+            if let Some(time) = writer.number(WireField::new("lastContainedLogTimestamp", WireKind::Int(8))) {
                 writer.note(meaning::time(time));
             }
         }
@@ -44,7 +44,7 @@ pub(super) fn write_value(writer: &mut FieldWriter<'_>, key: Option<&[u8]>) {
             writer.number(VERSION);
         }
         ControlType::KraftVersion => {
-            writer.numbers(&[VERSION, Field::new("kRaftVersion", Kind::Int(2))]);
+            writer.numbers(&[VERSION, WireField::new("kRaftVersion", WireKind::Int(2))]);
         }
         ControlType::KraftVoters => {
             writer.number(VERSION);
@@ -55,7 +55,7 @@ pub(super) fn write_value(writer: &mut FieldWriter<'_>, key: Option<&[u8]>) {
 }
 
 fn write_voter(writer: &mut FieldWriter<'_>, has_directory: bool) {
-    writer.number(Field::new("voterId", Kind::Int(4)));
+    writer.number(WireField::new("voterId", WireKind::Int(4)));
     if has_directory {
         writer.data("voterDirectoryId", 16);
     }
@@ -63,18 +63,18 @@ fn write_voter(writer: &mut FieldWriter<'_>, has_directory: bool) {
 }
 
 fn write_endpoints(writer: &mut FieldWriter<'_>) {
-    writer.number(Field::new("voterId", Kind::Int(4)));
+    writer.number(WireField::new("voterId", WireKind::Int(4)));
     writer.data("voterDirectoryId", 16);
     write_array(writer, "endpoints", |endpoint| {
         for name in ["name", "host"] {
-            if let Some(len) = endpoint.number(Field::new("length", Kind::UnsignedVarint)) {
+            if let Some(len) = endpoint.number(WireField::new("length", WireKind::UnsignedVarint)) {
                 endpoint.data(name, len - 1);
             }
         }
-        endpoint.numbers(&[Field::new("port", Kind::Unsigned(2)), TAG_BUFFER]);
+        endpoint.numbers(&[WireField::new("port", WireKind::Unsigned(2)), TAG_BUFFER]);
     });
     writer.group("kRaftVersionFeature", |feature| {
-        let version = |name| Field::new(name, Kind::Int(2));
+        let version = |name| WireField::new(name, WireKind::Int(2));
         feature.numbers(&[version("minSupportedVersion"), version("maxSupportedVersion"), TAG_BUFFER]);
     });
     writer.number(TAG_BUFFER);

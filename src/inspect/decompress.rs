@@ -2,10 +2,11 @@
 
 use bytes::Bytes;
 
-use super::field_writer::{Areas, FieldWriter};
+use super::codecs;
+use super::field_writer::{Areas, FieldWriter, owned};
 use super::node::{Mark, Node};
-use super::{Wanted, area_name, codecs, owned};
-use crate::codec::{Codec, Decompressed, Decompressor, HeaderChecksum, Memory, Place, PluginOutput};
+use super::options::InspectContext;
+use crate::codec::{Codec, Decompressed, Decompressor, HeaderChecksum, Memory, OutputPlacement, PluginOutput};
 use crate::decode::entry_len;
 use crate::error::{Error, ErrorKind, Result, plural};
 use crate::limits::Budget;
@@ -14,7 +15,7 @@ use crate::model::{BatchHeader, CompressionType};
 /// Decompresses streams, and keeps the trees of what they give.
 pub(super) struct Decompression<'a, 'w> {
     areas: &'a Areas,
-    wanted: &'w Wanted<'w>,
+    wanted: &'w InspectContext<'w>,
     decompressor: Decompressor,
     /// All levels spend the one budget of the entry.
     budget: Option<Budget>,
@@ -24,7 +25,7 @@ pub(super) struct Decompression<'a, 'w> {
 }
 
 impl<'a, 'w> Decompression<'a, 'w> {
-    pub(super) fn new(areas: &'a Areas, wanted: &'w Wanted<'w>) -> Self {
+    pub(super) fn new(areas: &'a Areas, wanted: &'w InspectContext<'w>) -> Self {
         // Readers refuse such blocks, as the findings say; what they hold is shown all the same.
         let decompressor = Decompressor::default().with_dependent_lz4_blocks(true);
         let decompressor = decompressor.with_zstd_dictionaries(wanted.options.codecs.zstd_dictionaries.clone());
@@ -130,7 +131,7 @@ impl<'a, 'w> Decompression<'a, 'w> {
                     PluginOutput { buffer, given: &mut given },
                     &budget,
                 )?;
-                return Ok((place == Place::Given).then_some(given));
+                return Ok((place == OutputPlacement::Given).then_some(given));
             }
             none @ (CompressionType::None | CompressionType::Unknown(_)) => {
                 return Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id: none.id() }));
@@ -159,4 +160,9 @@ fn owned_bytes(buffer: Decompressed) -> Bytes {
 
 fn number(len: usize) -> i128 {
     i128::try_from(len).unwrap_or(i128::MAX)
+}
+
+/// Returns the name of a codec with the name of the compressed field.
+fn area_name(what: &str, codec: CompressionType) -> String {
+    format!("{what}, decompressed from {}", codec.name())
 }

@@ -12,7 +12,7 @@ use crate::wire::as_u64;
 
 /// One entry, whole or not.
 #[derive(Clone, Debug)]
-pub struct Stretch {
+pub struct InspectedEntry {
     /// Position of the first byte in the input.
     pub position: u64,
     /// The entry; of one that cannot be framed, about as many bytes as a header has.
@@ -28,7 +28,7 @@ const OF_SEVERAL: [&str; 7] = ["SWALLOWED", "PRD-1", "PRD-2", "TRX-1", "TRX-2", 
 /// Bytes that are shown of what cannot be framed.
 const HEAD: usize = 64;
 
-impl Stretch {
+impl InspectedEntry {
     /// True if all bytes of the entry are there, by its length.
     pub fn is_whole(&self) -> bool {
         self.problem.is_none()
@@ -64,7 +64,7 @@ impl Stretch {
 ///
 /// # Errors
 /// `Usage` when there is nothing; `Io`.
-pub fn take(source: &mut Source, options: &DecodeOptions) -> Result<Stretch> {
+pub fn take(source: &mut Source, options: &DecodeOptions) -> Result<InspectedEntry> {
     let position = source.position();
     loop {
         let front = source.front();
@@ -91,7 +91,7 @@ pub fn take(source: &mut Source, options: &DecodeOptions) -> Result<Stretch> {
             return Err(Error::from(ErrorKind::Usage { argument: "at", problem }));
         }
         let format = format_of(source.front(), options);
-        return Ok(Stretch { position, bytes: source.take(len).slice(..len), format, problem });
+        return Ok(InspectedEntry { position, bytes: source.take(len).slice(..len), format, problem });
     }
 }
 

@@ -6,10 +6,10 @@ use std::cell::{Cell, RefCell};
 
 use bytes::Bytes;
 
-use super::node::{Area, Mark, Node, Value};
+use super::node::{Area, FieldValue, Mark, Node};
 use crate::error::plural;
 use crate::wire::varint::VarintError;
-use crate::wire::{Field, Kind, as_u64};
+use crate::wire::{WireField, WireKind, as_u64};
 
 /// What the scribes of one inspection share: the areas, and how many fields may still be written.
 #[derive(Default)]
@@ -108,12 +108,12 @@ impl<'a> FieldWriter<'a> {
     }
 
     /// Takes a number; `None` when it is cut short.
-    pub(super) fn number(&mut self, field: Field) -> Option<i128> {
+    pub(super) fn number(&mut self, field: WireField) -> Option<i128> {
         if self.is_over {
             return None;
         }
         match field.kind.read(self.left()) {
-            Ok((value, len)) => self.push(field.name.into(), Value::Number(value), len).then_some(value),
+            Ok((value, len)) => self.push(field.name.into(), FieldValue::Number(value), len).then_some(value),
             Err(problem) => {
                 self.cut(field, problem);
                 None
@@ -122,7 +122,7 @@ impl<'a> FieldWriter<'a> {
     }
 
     /// Takes all fields of fixed and variable length up to one that is bytes; the number of the last one.
-    pub(super) fn numbers(&mut self, fields: &[Field]) -> Option<i128> {
+    pub(super) fn numbers(&mut self, fields: &[WireField]) -> Option<i128> {
         fields.iter().map(|field| self.number(*field)).last().flatten()
     }
 
@@ -132,13 +132,13 @@ impl<'a> FieldWriter<'a> {
             return None;
         }
         let Ok(wanted) = usize::try_from(len) else {
-            self.push(name.into(), Value::None, 0);
+            self.push(name.into(), FieldValue::None, 0);
             self.note("null");
             return None;
         };
         let here = wanted.min(self.left().len());
         let bytes = self.bytes.slice(self.at..self.at + here);
-        self.push(name.into(), Value::Bytes, here);
+        self.push(name.into(), FieldValue::Bytes, here);
         if here < wanted {
             self.mark(format!("cut short: {here} of {}", plural(wanted, "byte")));
             self.is_over = true;
@@ -175,7 +175,7 @@ impl<'a> FieldWriter<'a> {
         self.is_full = inner.is_full;
         self.is_over = inner.is_full || inner.is_over && !inner.is_bounded;
         let taken = if inner.is_bounded { inner.bytes.len() } else { inner.at };
-        let mut node = self.node(name, Value::None, taken);
+        let mut node = self.node(name, FieldValue::None, taken);
         node.children = inner.finish_at(taken);
         if !node.children.is_empty() || !self.is_full {
             self.nodes.push(node);
@@ -215,19 +215,19 @@ impl<'a> FieldWriter<'a> {
     fn finish_at(mut self, end: usize) -> Vec<Node> {
         if self.at < end {
             let (name, note) = if self.is_full { ("notShown", "too many fields") } else { ("leftOver", "bytes outside of all fields") };
-            let mut node = self.node(name.into(), Value::Bytes, end - self.at);
+            let mut node = self.node(name.into(), FieldValue::Bytes, end - self.at);
             node.note = note.to_owned();
             self.nodes.push(node);
         }
         self.nodes
     }
 
-    fn node(&self, name: Cow<'static, str>, value: Value, len: usize) -> Node {
+    fn node(&self, name: Cow<'static, str>, value: FieldValue, len: usize) -> Node {
         Node { value, ..Node::new(name, self.area, self.position(), len) }
     }
 
     /// Writes a field of the next `len` bytes; false when there are too many.
-    fn push(&mut self, name: Cow<'static, str>, value: Value, len: usize) -> bool {
+    fn push(&mut self, name: Cow<'static, str>, value: FieldValue, len: usize) -> bool {
         if !self.areas.takes_one() {
             (self.is_over, self.is_full) = (true, true);
             return false;
@@ -237,7 +237,7 @@ impl<'a> FieldWriter<'a> {
         true
     }
 
-    fn cut(&mut self, field: Field, problem: VarintError) {
+    fn cut(&mut self, field: WireField, problem: VarintError) {
         let left = self.left().len();
         let message = match (problem, field.kind.fixed_len()) {
             (VarintError::TooLong, _) => "the integer does not end in time".to_owned(),
@@ -245,13 +245,18 @@ impl<'a> FieldWriter<'a> {
             (_, None) => "cut short: the bytes end inside of the integer".to_owned(),
         };
         let most = if problem == VarintError::TooLong { Self::longest(field.kind) } else { left };
-        self.push(field.name.into(), Value::None, most.min(left));
+        self.push(field.name.into(), FieldValue::None, most.min(left));
         self.mark(message);
         self.is_over = true;
     }
 
-    fn longest(kind: Kind) -> usize {
+    fn longest(kind: WireKind) -> usize {
         use crate::wire::varint::{MAX_VARINT_LEN, MAX_VARLONG_LEN};
-        if matches!(kind, Kind::Varlong | Kind::UnsignedVarlong) { MAX_VARLONG_LEN } else { MAX_VARINT_LEN }
+        if matches!(kind, WireKind::Varlong | WireKind::UnsignedVarlong) { MAX_VARLONG_LEN } else { MAX_VARINT_LEN }
     }
+}
+
+/// Bytes of memory of their own, so that a tree does not keep a whole source alive.
+pub(super) fn owned(bytes: &[u8]) -> Bytes {
+    Bytes::copy_from_slice(bytes)
 }

@@ -2,14 +2,15 @@
 
 use super::decompress::Decompression;
 use super::field_writer::FieldWriter;
-use super::{Wanted, meaning};
+use super::meaning;
+use super::options::InspectContext;
 use crate::error::plural;
 use crate::format::v0_v1::layout;
-use crate::format::v0_v1::records::Scan;
+use crate::format::v0_v1::records::MessageScan;
 use crate::format::{v0_v1, v07};
 use crate::model::{BatchHeader, CompressionType, RecordFormat};
 use crate::validate::Depth;
-use crate::wire::{Field, Kind, checksum};
+use crate::wire::{WireField, WireKind, checksum};
 
 /// Where a message lies, which says what its offset means.
 #[derive(Clone, Copy)]
@@ -26,7 +27,7 @@ pub(super) enum Wrapper {
 
 impl Wrapper {
     /// True when the value of a message in this place is decompressed: only messages of Kafka 0.7 may hold compressed ones again.
-    fn allows_sets(self, wanted: &Wanted<'_>) -> bool {
+    fn allows_sets(self, wanted: &InspectContext<'_>) -> bool {
         match self {
             Self::None => true,
             Self::Sets(depth) => wanted.options.limits.ensure_nesting(depth).is_ok(),
@@ -35,7 +36,7 @@ impl Wrapper {
     }
 
     /// Returns the place of the messages in a set that a message of this format and offset in this place is.
-    fn of_set(self, format: RecordFormat, offset: i128, messages: &[u8], wanted: &Wanted<'_>) -> Self {
+    fn of_set(self, format: RecordFormat, offset: i128, messages: &[u8], wanted: &InspectContext<'_>) -> Self {
         match (self, format) {
             (Self::Sets(depth), _) => Self::Sets(depth + 1),
             (_, RecordFormat::V0) => Self::Absolute,
@@ -49,14 +50,14 @@ pub(super) fn write<'a>(
     writer: &mut FieldWriter<'a>,
     format: RecordFormat,
     wrapper: Wrapper,
-    wanted: &Wanted<'_>,
+    wanted: &InspectContext<'_>,
     decompression: &mut Decompression<'a, '_>,
 ) {
     let is_whole = claimed_len(format)(writer.left()) == Some(writer.left().len());
     let (mut last, mut offset) = (0, 0);
     let mut header = meaning::header(0, format);
     for field in fields_of(format, writer.left()) {
-        if field.kind == Kind::Bytes {
+        if field.kind == WireKind::Bytes {
             // The payload of Kafka 0.7 has no length of its own.
             let len = if format == RecordFormat::V07 { i128::try_from(writer.left().len()).unwrap_or(i128::MAX) } else { last };
             let is_compressed = field.name != "key" && len > 0 && header.compression() != CompressionType::None;
@@ -93,7 +94,7 @@ pub(super) fn write<'a>(
     }
 }
 
-fn fields_of(format: RecordFormat, message: &[u8]) -> &'static [Field] {
+fn fields_of(format: RecordFormat, message: &[u8]) -> &'static [WireField] {
     match format {
         RecordFormat::V07 if message.get(v07::layout::MAGIC) == Some(&0) => &v07::layout::FIELDS_V0,
         RecordFormat::V07 => &v07::layout::FIELDS_V1,
@@ -111,7 +112,7 @@ fn write_set<'a>(
     writer: &mut FieldWriter<'a>,
     (name, len): (&'static str, i128),
     (header, offset, wrapper): (&BatchHeader, i128, Wrapper),
-    wanted: &Wanted<'_>,
+    wanted: &InspectContext<'_>,
     decompression: &mut Decompression<'a, '_>,
 ) {
     let len = usize::try_from(len).unwrap_or(0).min(writer.left().len());
@@ -142,8 +143,8 @@ fn write_set<'a>(
 }
 
 /// The offset that inner offsets count from: that of the wrapper is the last one's (L8-25, L8-27).
-fn base_of(messages: &[u8], wrapper: i128, wanted: &Wanted<'_>) -> Option<i128> {
-    let scan = Scan::of_inner(messages, false, &wanted.options.limits).ok()?;
+fn base_of(messages: &[u8], wrapper: i128, wanted: &InspectContext<'_>) -> Option<i128> {
+    let scan = MessageScan::of_inner(messages, false, &wanted.options.limits).ok()?;
     Some(if wrapper == 0 { 0 } else { wrapper.saturating_sub(i128::from(scan.last_offset)) })
 }
 

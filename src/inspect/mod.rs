@@ -13,31 +13,22 @@ mod marks;
 mod meaning;
 mod message;
 mod node;
+mod options;
 mod record;
 
-pub use entry::{Stretch, find, skip, take};
-pub use node::{Area, Mark, Node, Value};
-
-use bytes::Bytes;
+pub use entry::{InspectedEntry, find, skip, take};
+pub use node::{Area, FieldValue, Mark, Node};
+pub use options::InspectOptions;
 
 use crate::decode::DecodeOptions;
 use crate::error::Result;
 use crate::format::{v0_v1, v07};
 use crate::framing::LOG_OVERHEAD;
-use crate::model::{CompressionType, RecordFormat};
-use crate::validate::Depth;
-use crate::wire::{Field, Kind};
+use crate::model::RecordFormat;
+use crate::wire::{WireField, WireKind};
 use decompress::Decompression;
 use field_writer::{Areas, FieldWriter};
-
-/// What is shown of an entry.
-#[derive(Clone, Debug)]
-pub struct Shown {
-    /// `Headers`: the fields of the header. `Metadata`: also the frames of the codec. `Full`: also the records, decompressed.
-    pub depth: Depth,
-    /// Records that are shown one by one.
-    pub records: usize,
-}
+use options::InspectContext;
 
 /// An entry as a tree.
 #[derive(Clone, Debug)]
@@ -48,25 +39,13 @@ pub struct Inspection {
     pub areas: Vec<Area>,
 }
 
-/// The context of all parts of an inspection.
-struct Wanted<'a> {
-    options: &'a DecodeOptions,
-    shown: &'a Shown,
-}
-
-impl Wanted<'_> {
-    fn is_deep(&self) -> bool {
-        self.shown.depth == Depth::Full
-    }
-}
-
 /// Shows a stretch of bytes as an entry, with marks for unreadable parts.
 ///
 /// # Errors
 /// `Io` and `Interrupted` only, of the registry of plugins and of a plugin.
-pub fn inspect(stretch: &Stretch, options: &DecodeOptions, shown: &Shown) -> Result<Inspection> {
+pub fn inspect(stretch: &InspectedEntry, options: &DecodeOptions, shown: &InspectOptions) -> Result<Inspection> {
     let areas = Areas::new(stretch.bytes.clone(), stretch.position);
-    let wanted = Wanted { options, shown };
+    let wanted = InspectContext { options, shown };
     let mut decompression = Decompression::new(&areas, &wanted);
     let mut writer = FieldWriter::new(&areas, 0, stretch.position, stretch.bytes.clone());
     let name = write(&mut writer, stretch, &wanted, &mut decompression);
@@ -80,8 +59,8 @@ pub fn inspect(stretch: &Stretch, options: &DecodeOptions, shown: &Shown) -> Res
 /// Writes the fields of an entry; gives what it is called.
 fn write<'a>(
     writer: &mut FieldWriter<'a>,
-    stretch: &Stretch,
-    wanted: &Wanted<'_>,
+    stretch: &InspectedEntry,
+    wanted: &InspectContext<'_>,
     decompression: &mut Decompression<'a, '_>,
 ) -> &'static str {
     match stretch.format {
@@ -112,19 +91,9 @@ fn unknown(writer: &mut FieldWriter<'_>, is_v07: bool) {
         writer.numbers(v0_v1::layout::FIELDS_V0.get(..2).unwrap_or_default());
         if writer.left().len() > v0_v1::layout::MAGIC - LOG_OVERHEAD {
             writer.data("unknown", i128::try_from(v0_v1::layout::MAGIC - LOG_OVERHEAD).unwrap_or(0));
-            writer.number(Field::new("magic", Kind::Int(1)));
+            writer.number(WireField::new("magic", WireKind::Int(1)));
         }
     }
     writer.rest("unknown");
     writer.note("no fields are known after this magic");
-}
-
-/// Returns the name of a codec with the name of the compressed field.
-fn area_name(what: &str, codec: CompressionType) -> String {
-    format!("{what}, decompressed from {}", codec.name())
-}
-
-/// Bytes of memory of their own, so that a tree does not keep a whole source alive.
-fn owned(bytes: &[u8]) -> Bytes {
-    Bytes::copy_from_slice(bytes)
 }

@@ -10,7 +10,7 @@ pub struct Node {
     /// Kafka's name, or that of the codec's format.
     pub name: Cow<'static, str>,
     /// What the bytes say.
-    pub value: Value,
+    pub value: FieldValue,
     /// Which bytes the position counts in: an index of `Inspection::areas`.
     pub area: usize,
     /// Position of the first byte.
@@ -27,7 +27,7 @@ pub struct Node {
 
 /// What the bytes of a field say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum FieldValue {
     /// Nothing by itself: a group, a null, or a field that is cut short.
     None,
     /// A number.
@@ -61,7 +61,7 @@ pub struct Area {
 impl Node {
     /// A field of `len` bytes from `start` of an area on, without anything more.
     pub(super) fn new(name: impl Into<Cow<'static, str>>, area: usize, start: u64, len: usize) -> Self {
-        let (name, value, len) = (name.into(), Value::None, as_u64(len));
+        let (name, value, len) = (name.into(), FieldValue::None, as_u64(len));
         Self { name, value, area, start, len, note: String::new(), marks: Vec::new(), children: Vec::new() }
     }
 

@@ -2,15 +2,26 @@
 
 use bytes::Bytes;
 
-use super::batch::Base;
-use super::field_writer::FieldWriter;
-use super::{Wanted, control, meaning};
+use super::field_writer::{FieldWriter, owned};
+use super::options::InspectContext;
+use super::{control, meaning};
 use crate::error::plural;
 use crate::format::v2::layout::{HEADER_FIELDS, RECORD_FIELDS};
-use crate::wire::{Field, Kind};
+use crate::wire::{WireField, WireKind};
+
+/// What the records of a batch are read by.
+#[derive(Clone, Copy)]
+pub(super) struct Base {
+    pub(super) offset: i128,
+    pub(super) timestamp: i128,
+    pub(super) is_append_time: bool,
+    pub(super) is_control: bool,
+    pub(super) count: i128,
+    pub(super) has_attributes: bool,
+}
 
 /// Writes the first records one by one, and the others as one field.
-pub(super) fn write_all(writer: &mut FieldWriter<'_>, base: Base, wanted: &Wanted<'_>) {
+pub(super) fn write_all(writer: &mut FieldWriter<'_>, base: Base, wanted: &InspectContext<'_>) {
     let shown = i128::try_from(wanted.shown.records).unwrap_or(i128::MAX);
     let mut index = 0;
     while index < base.count.min(shown) && writer.goes_on() {
@@ -29,8 +40,8 @@ fn write(writer: &mut FieldWriter<'_>, base: Base) {
     let mut key = None;
     let mut last = 0;
     for field in RECORD_FIELDS.iter().filter(|field| base.has_attributes || field.name != "attributes") {
-        if field.kind == Kind::Bytes {
-            let part = if field.name == "key" { Part::Key } else { Part::Value(key.as_ref()) };
+        if field.kind == WireKind::Bytes {
+            let part = if field.name == "key" { ControlPart::Key } else { ControlPart::Value(key.as_ref()) };
             let bytes = write_data(writer, *field, last, base.is_control.then_some(part));
             if field.name == "key" {
                 key = bytes;
@@ -57,7 +68,7 @@ fn write(writer: &mut FieldWriter<'_>, base: Base) {
 }
 
 /// Records of magic 3 whose metadata comes before their payloads (S-H1).
-pub(super) fn write_in_two_parts(writer: &mut FieldWriter<'_>, base: Base, wanted: &Wanted<'_>) {
+pub(super) fn write_in_two_parts(writer: &mut FieldWriter<'_>, base: Base, wanted: &InspectContext<'_>) {
     let mut records = Vec::new();
     let is_next = |records: &[Lengths]| i128::try_from(records.len()).unwrap_or(i128::MAX) < base.count;
     writer.group("metadata", |inner| {
@@ -91,7 +102,7 @@ struct Lengths {
 }
 
 fn write_metadata(writer: &mut FieldWriter<'_>, base: Base) -> Lengths {
-    let fields = RECORD_FIELDS.iter().filter(|field| field.kind != Kind::Bytes && (base.has_attributes || field.name != "attributes"));
+    let fields = RECORD_FIELDS.iter().filter(|field| field.kind != WireKind::Bytes && (base.has_attributes || field.name != "attributes"));
     let mut lengths = Lengths { payload: 0, key: 0, value: 0, headers: 0 };
     let mut body = writer.position();
     for field in fields {
@@ -120,19 +131,19 @@ fn write_payload(writer: &mut FieldWriter<'_>, lengths: Lengths) {
     }
 }
 
-enum Part<'a> {
+enum ControlPart<'a> {
     Key,
     Value(Option<&'a Bytes>),
 }
 
 /// A key or value; of a control record with the fields in it.
-fn write_data(writer: &mut FieldWriter<'_>, field: Field, len: i128, part: Option<Part<'_>>) -> Option<Bytes> {
+fn write_data(writer: &mut FieldWriter<'_>, field: WireField, len: i128, part: Option<ControlPart<'_>>) -> Option<Bytes> {
     let here = usize::try_from(len).ok().filter(|len| *len > 0 && *len <= writer.left().len());
     let (Some(part), Some(len)) = (part, here) else { return writer.data(field.name, len) };
-    let bytes = super::owned(writer.left().get(..len).unwrap_or_default());
+    let bytes = owned(writer.left().get(..len).unwrap_or_default());
     writer.group_of(field.name, len, |inner| match part {
-        Part::Key => control::write_key(inner),
-        Part::Value(key) => control::write_value(inner, key.map(|key| &key[..])),
+        ControlPart::Key => control::write_key(inner),
+        ControlPart::Value(key) => control::write_value(inner, key.map(|key| &key[..])),
     });
     Some(bytes)
 }
@@ -143,7 +154,7 @@ fn write_headers(writer: &mut FieldWriter<'_>, count: i128) {
         writer.group(format!("header[{index}]"), |inner| {
             let mut last = 0;
             for field in HEADER_FIELDS {
-                if field.kind == Kind::Bytes {
+                if field.kind == WireKind::Bytes {
                     inner.data(field.name, last);
                 } else {
                     let Some(number) = inner.number(field) else { return };

@@ -9,9 +9,9 @@ use crate::wire::Cursor;
 pub const NONE: i64 = i64::MIN;
 
 /// A cursor over the data. Each read fails if the bytes end before the field does.
-pub struct Fields<'a>(Cursor<'a>);
+pub struct TaskFields<'a>(Cursor<'a>);
 
-impl<'a> Fields<'a> {
+impl<'a> TaskFields<'a> {
     /// The fields in these bytes.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(Cursor::new(bytes, "INTERNAL"))

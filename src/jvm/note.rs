@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::jvm::fields::Fields;
+use crate::jvm::fields::TaskFields;
 use crate::validate::Finding;
 use crate::validate::lost_ranges;
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct TaskNote {
     rule: String,
     severity: String,
     message: String,
@@ -28,7 +28,7 @@ pub struct Note {
     pub is_unreadable: bool,
 }
 
-impl From<&Finding> for Note {
+impl From<&Finding> for TaskNote {
     fn from(finding: &Finding) -> Self {
         Self {
             rule: finding.rule().to_owned(),
@@ -47,7 +47,7 @@ impl From<&Finding> for Note {
     }
 }
 
-impl lost_ranges::Note for Note {
+impl lost_ranges::NamedFinding for TaskNote {
     fn rule(&self) -> &str {
         &self.rule
     }
@@ -61,18 +61,18 @@ impl lost_ranges::Note for Note {
     }
 
     fn widen(&mut self, bytes: Range<u64>) {
-        let end = lost_ranges::Note::bytes(self).end.max(bytes.end);
+        let end = lost_ranges::NamedFinding::bytes(self).end.max(bytes.end);
         self.position = self.position.min(bytes.start);
         self.length = end.saturating_sub(self.position);
     }
 }
 
-impl Note {
+impl TaskNote {
     /// The finding of a file, which Python wrote.
     ///
     /// # Errors
     /// If the data ends before it does.
-    pub fn parse(fields: &mut Fields<'_>) -> Result<Self> {
+    pub fn parse(fields: &mut TaskFields<'_>) -> Result<Self> {
         Ok(Self {
             rule: fields.text()?,
             severity: fields.text()?,
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn json_is_that_of_python() {
         let finding = Finding::of_tail(Tail::Zeros { position: 7, bytes: 20 }).unwrap();
-        let note = Note { field: Some("a\"\n\u{e9}\u{1}".into()), base_offset: Some(-1), ..Note::from(&finding) };
+        let note = TaskNote { field: Some("a\"\n\u{e9}\u{1}".into()), base_offset: Some(-1), ..TaskNote::from(&finding) };
         let expected = concat!(
             r#"{"rule": "FND-17", "severity": "info", "message": "the input ends in 20 zero bytes, as a preallocated segment does", "#,
             r#""path": "/a-0/b.log", "position": 7, "length": 20, "baseOffset": -1, "lastOffset": null, "recordIndex": null, "#,

@@ -6,8 +6,8 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray, new_nu
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
 use crate::columns::Column;
+use crate::jvm::mode::Mode;
 use crate::jvm::spark_types::as_spark;
-use crate::jvm::task::Mode;
 
 /// The columns, in order.
 #[derive(Clone, Debug)]

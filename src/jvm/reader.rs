@@ -10,14 +10,14 @@ use crate::decode::Stats;
 use crate::error::Error;
 use crate::jvm::columns::layout;
 use crate::jvm::error_text::text;
-use crate::jvm::rows::{Reading, opener};
-use crate::jvm::task::Task;
+use crate::jvm::rows::{TaskContext, opener};
+use crate::jvm::task::SparkTask;
 
 /// Reads the parts of a task.
 #[derive(Default)]
 pub struct TaskReader {
     source: Option<SourceChain>,
-    reading: Option<Arc<Reading>>,
+    reading: Option<Arc<TaskContext>>,
     /// The rows whose addresses were given out last.
     batch: Option<RecordBatch>,
     addresses: Vec<i64>,
@@ -40,10 +40,10 @@ impl TaskReader {
     /// A reader of the task in `data`. What is wrong with the data is for `next` to report.
     pub fn new(data: &[u8]) -> Self {
         let mut reader = Self::default();
-        match Task::parse(data) {
-            Ok(Task { query, parts }) => {
+        match SparkTask::parse(data) {
+            Ok(SparkTask { query, parts }) => {
                 let schema = Arc::clone(&query.schema);
-                let reading = Arc::new(Reading::new(query));
+                let reading = Arc::new(TaskContext::new(query));
                 reader.source = Some(SourceChain::new(schema, parts.into_iter().map(|part| opener(part, &reading))));
                 reader.reading = Some(reading);
             }

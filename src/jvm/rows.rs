@@ -11,21 +11,26 @@ use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, RecordBa
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 
 use crate::columns::selection::selected;
-use crate::columns::source_chain::Open;
+use crate::columns::source_chain::OpenStream;
 use crate::columns::{BatchSource, Column, stream};
 use crate::decode::Stats;
 use crate::error::{Error, ErrorKind, Result, grouped};
-use crate::jvm::note::Note;
-use crate::jvm::opening::{gone, source};
+use crate::jvm::mode::Mode;
+use crate::jvm::names::redacted_uri;
+use crate::jvm::note::TaskNote;
+use crate::jvm::opening::source;
+use crate::jvm::part::TaskPart;
+use crate::jvm::query::Query;
 use crate::jvm::share::reported_by;
-use crate::jvm::stored::{Raised, StoreReports, shown};
-use crate::jvm::task::{Mode, Part, Query};
+use crate::jvm::stored::{Raised, StoreReports};
+use crate::jvm::uncut::gone;
+
 use crate::validate::lost_ranges::merged;
 use crate::validate::{Finding, Findings};
 use crate::values;
 
 /// What the parts of a task share.
-pub struct Reading {
+pub struct TaskContext {
     /// The query.
     pub query: Query,
     /// The last error of a store.
@@ -34,7 +39,7 @@ pub struct Reading {
     warnings: Mutex<Vec<String>>,
 }
 
-impl Reading {
+impl TaskContext {
     /// A reading of a task of the query.
     pub fn new(query: Query) -> Self {
         Self { query, raised: Raised::default(), warnings: Mutex::default() }
@@ -64,9 +69,9 @@ impl Reading {
 }
 
 /// The name of a part, and what opens its rows.
-pub fn opener(part: Part, reading: &Arc<Reading>) -> (Arc<str>, Open) {
+pub fn opener(part: TaskPart, reading: &Arc<TaskContext>) -> (Arc<str>, OpenStream) {
     let reading = Arc::clone(reading);
-    let path = shown(&part.bytes.path);
+    let path = redacted_uri(&part.bytes.path);
     (Arc::from(path.as_str()), Box::new(move || Ok(Box::new(PartRows::open(part, path, reading)?))))
 }
 
@@ -74,9 +79,9 @@ pub fn opener(part: Part, reading: &Arc<Reading>) -> (Arc<str>, Open) {
 struct PartRows {
     /// The records; `None` after the last one.
     records: Option<Box<dyn BatchSource>>,
-    part: Part,
+    part: TaskPart,
     path: String,
-    reading: Arc<Reading>,
+    reading: Arc<TaskContext>,
     reports: Arc<StoreReports>,
     /// The findings that are not about values.
     found: Findings,
@@ -85,7 +90,7 @@ struct PartRows {
 }
 
 impl PartRows {
-    fn open(part: Part, path: String, reading: Arc<Reading>) -> Result<Self> {
+    fn open(part: TaskPart, path: String, reading: Arc<TaskContext>) -> Result<Self> {
         let query = &reading.query;
         let reports = StoreReports::new(query.skips_damage(), &reading.raised);
         let mut options = part.options(&query.options);
@@ -147,7 +152,7 @@ impl PartRows {
             let rows = selected(rows.columns().iter(), &rows.schema(), &runs)?;
             return query.outputs.shaped(&rows, None);
         }
-        let text = |row: usize| found(row).map(|finding| Note::from(finding).json(&self.path));
+        let text = |row: usize| found(row).map(|finding| TaskNote::from(finding).json(&self.path));
         query.outputs.shaped(rows, Some((0..rows.num_rows()).map(text).collect()))
     }
 
@@ -156,7 +161,7 @@ impl PartRows {
         let findings = std::mem::take(&mut self.found).into_vec();
         let mut notes = self.reports.notes();
         notes.splice(0..0, self.part.finding.take());
-        let notes: Vec<Note> = merged(&findings, notes);
+        let notes: Vec<TaskNote> = merged(&findings, notes);
         let query = &self.reading.query;
         if query.mode != Mode::Report || !query.outputs.has_corrupt() {
             self.warn_of_unread(&notes);
@@ -175,7 +180,7 @@ impl PartRows {
     }
 
     /// A row for each finding, which is null except for its place.
-    fn rows_of(&self, notes: &[Note]) -> std::result::Result<RecordBatch, ArrowError> {
+    fn rows_of(&self, notes: &[TaskNote]) -> std::result::Result<RecordBatch, ArrowError> {
         let column = |name: &str, data_type: &DataType| -> ArrayRef {
             match name {
                 "topic" => Arc::new(notes.iter().map(|_| self.part.topic.as_deref()).collect::<StringArray>()),
@@ -192,8 +197,8 @@ impl PartRows {
     }
 
     /// Warn with the number of batches that `unreadable` left out, where no column reports them.
-    fn warn_of_unread(&self, notes: &[Note]) {
-        let mut rules: Vec<&str> = notes.iter().filter(|note| note.is_unreadable).map(Note::rule).collect();
+    fn warn_of_unread(&self, notes: &[TaskNote]) {
+        let mut rules: Vec<&str> = notes.iter().filter(|note| note.is_unreadable).map(TaskNote::rule).collect();
         let unread = rules.len();
         if unread == 0 {
             return;

@@ -4,38 +4,19 @@
 use crate::columns::batch_rows::{BatchRow, batch_rows};
 use crate::columns::batches::BatchRows;
 use crate::columns::{BatchSource, OnError, StreamOptions};
-use crate::decode::{OffsetRange, Unreadable};
+use crate::decode::Unreadable;
 use crate::error::Result;
-use crate::jvm::note::Note;
+use crate::jvm::note::TaskNote;
 use crate::jvm::opening;
+use crate::jvm::part::{SegmentBytes, TaskPart};
+use crate::jvm::query::Query;
 use crate::jvm::stored::{Raised, StoreReports};
-use crate::jvm::task::{Part, Query, SegmentBytes};
-
-/// The offsets of a segment that a task has.
-#[derive(Clone, Copy, Debug)]
-pub struct Share {
-    /// First offset of the segment.
-    pub first: i64,
-    /// Those of the task.
-    pub offsets: OffsetRange,
-    /// Another task has the offsets before those of this task; else the query begins there.
-    pub resumes: bool,
-}
-
-impl Share {
-    /// True if this task reports the place from offset `begin` to before `end`, which is `None` if it is not known.
-    fn reports(&self, begin: i64, end: Option<i64>) -> bool {
-        let starts_inside = !self.resumes && end.is_none_or(|end| end > self.offsets.start);
-        let begin = if starts_inside { begin.max(self.offsets.start) } else { begin };
-        self.offsets.contains(begin)
-    }
-}
 
 /// Leave out the findings that other tasks report.
 ///
 /// # Errors
 /// If the file cannot be read.
-pub fn reported_by(notes: Vec<Note>, part: &Part, query: &Query, raised: &Raised) -> Result<Vec<Note>> {
+pub fn reported_by(notes: Vec<TaskNote>, part: &TaskPart, query: &Query, raised: &Raised) -> Result<Vec<TaskNote>> {
     if part.share.offsets.is_all() || notes.is_empty() {
         return Ok(notes);
     }
@@ -44,7 +25,7 @@ pub fn reported_by(notes: Vec<Note>, part: &Part, query: &Query, raised: &Raised
         // The batch after bytes that are cut limits the damage before it.
         batches.extend(valid_batches(&part.bytes.after(end), query, 1, raised)?);
     }
-    let is_reported = |note: &Note| {
+    let is_reported = |note: &TaskNote| {
         let (begin, end) = offsets_of(&batches, note.position, part.share.first);
         note.is_of_file || part.share.reports(begin, end)
     };
@@ -85,7 +66,8 @@ fn valid_batches(bytes: &SegmentBytes, query: &Query, most: usize, raised: &Rais
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::decode::OffsetRange;
+    use crate::jvm::part::Share;
 
     #[test]
     fn a_place_is_reported_by_the_task_of_its_first_offset() {

@@ -1,20 +1,20 @@
 //! Files of a store or of tiered storage, by the URIs that the Python package carries.
 
 use std::io::{self, Read};
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::framing::{Ending, LostRanges, Source};
 use crate::interrupt::Interrupt;
 use crate::io::named_offset;
-use crate::jvm::note::Note;
-use crate::jvm::opening::ensure_uncut;
-use crate::jvm::task::SegmentBytes;
+use crate::jvm::names::keys;
+use crate::jvm::note::TaskNote;
+use crate::jvm::part::SegmentBytes;
+use crate::jvm::uncut::ensure_uncut;
 use crate::log::not_a_segment;
 use crate::model::UploadOffsets;
 use crate::stores::{Location, StorageOptions, StoredFile, StoredRange};
-use crate::tiered::{self, DataKey, Encryption, Keys, TieredError, TieredRange, UnwrapKey, Uri};
+use crate::tiered::{self, TieredError, TieredRange, Uri};
 use crate::validate::Finding;
 use crate::validate::lost_ranges::RULE;
 
@@ -42,8 +42,8 @@ impl StoreReports {
     }
 
     /// The findings of the store, each once.
-    pub fn notes(&self) -> Vec<Note> {
-        self.findings.lock().unwrap_or_else(PoisonError::into_inner).iter().map(Note::from).collect()
+    pub fn notes(&self) -> Vec<TaskNote> {
+        self.findings.lock().unwrap_or_else(PoisonError::into_inner).iter().map(TaskNote::from).collect()
     }
 
     fn add(&self, findings: Vec<Finding>) {
@@ -63,25 +63,6 @@ impl StoreReports {
         *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
         error.into()
     }
-}
-
-/// True for a URI of a store or of tiered storage.
-pub fn is_stored(path: &Path) -> bool {
-    path.to_str().is_some_and(|text| text.contains("://"))
-}
-
-/// A path or URI without options and keys.
-pub fn shown(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    if !is_stored(path) {
-        return text.into_owned();
-    }
-    let place = if Uri::is_one(&text) {
-        Uri::parse(&text, keys).map(|uri| uri.place.to_string()).ok()
-    } else {
-        Location::parse(&text, &StorageOptions::new()).map(|location| location.to_string()).ok()
-    };
-    place.unwrap_or_else(|| "a file of a store".to_owned())
 }
 
 /// Open bytes; see `opening::source`.
@@ -134,18 +115,5 @@ impl Read for UploadedBytes {
         let (len, part) = self.range.read_part(to, self.reports.skips_damage()).map_err(|error| self.reports.raised(error))?;
         self.reports.add(part.findings);
         Ok(len)
-    }
-}
-
-fn keys(text: &str) -> Keys {
-    Keys::new(text, Arc::new(NoRing))
-}
-
-/// Tasks have the data keys of their segments. A plan without a key has none for them.
-struct NoRing;
-
-impl UnwrapKey for NoRing {
-    fn unwrap_key(&self, encryption: &Encryption, name: &str) -> tiered::Result<DataKey> {
-        Err(TieredError::Key(format!("{name} is encrypted under the key '{}': no keys were given", encryption.key_id)))
     }
 }

@@ -1,106 +1,40 @@
 //! The data of a task: bytes that Python wrote go in, what is read comes out. `logsegment.spark.jvm.tasks` writes them.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
-
 use crate::codec::Plugins;
-use crate::columns::{BinaryKind, OnError, Projection, StreamOptions, stream};
+use crate::columns::{BinaryKind, OnError, Projection, StreamOptions, schema_of};
 use crate::decode::{DecodeOptions, Isolation, OffsetRange, Transactions, Unreadable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
-use crate::jvm::fields::{Fields, NONE};
-use crate::jvm::note::Note;
+use crate::jvm::fields::{NONE, TaskFields};
+use crate::jvm::mode::Mode;
+use crate::jvm::note::TaskNote;
 use crate::jvm::outputs::Outputs;
-use crate::jvm::share::Share;
-use crate::jvm::value_schemas::ValueSchemas;
+use crate::jvm::part::{SegmentBytes, Share, TaskPart};
+use crate::jvm::query::Query;
+use crate::jvm::value_schemas::TaskSchemas;
 use crate::limits::Limits;
 use crate::model::Formats;
 use crate::model::timestamp::TimeRange;
-use crate::values::outputs::Part as ValuePart;
+use crate::values::outputs::RecordPart as ValuePart;
 use crate::values::{self, TypedOptions};
 
 /// What one Spark task reads.
-pub struct Task {
+pub struct SparkTask {
     /// What all tasks of the query share.
     pub query: Query,
     /// The bytes of segments, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<TaskPart>,
 }
 
-/// What the tasks of a query share.
-pub struct Query {
-    /// What follows an error about damage: the option that skips it.
-    pub hint: String,
-    /// How records are decoded.
-    pub options: StreamOptions,
-    /// What to do at damage.
-    pub mode: Mode,
-    /// A file that is gone or was cut ends the query.
-    pub fails_on_data_loss: bool,
-    /// The columns that Spark gets.
-    pub outputs: Outputs,
-    /// How keys and values are decoded, if the columns need it.
-    pub typed: Option<TypedOptions>,
-    /// The columns that are decoded.
-    pub schema: SchemaRef,
-}
-
-/// Spark's modes at damage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// FAILFAST: end with the error.
-    Fail,
-    /// PERMISSIVE: continue, with a row for each skipped place if the read has the corrupt column.
-    Report,
-    /// DROPMALFORMED: continue.
-    Drop,
-}
-
-/// Bytes of a segment, and how they are read.
-pub struct Part {
-    /// The bytes.
-    pub bytes: SegmentBytes,
-    /// The name of its topic, as all its records have it.
-    pub topic: Option<String>,
-    /// The number of its partition.
-    pub partition: Option<i32>,
-    /// The part of its damage that this task reports.
-    pub share: Share,
-    /// What the driver knows of the file.
-    pub finding: Option<Note>,
-    wanted: OffsetRange,
-    shared: OffsetRange,
-    times: Option<TimeRange>,
-    is_tail_strict: bool,
-    isolation: Isolation,
-}
-
-/// Bytes of a file.
-#[derive(Clone, Debug)]
-pub struct SegmentBytes {
-    /// The file.
-    pub path: PathBuf,
-    /// First byte.
-    pub start: u64,
-    /// Byte after the last one; `None` for the end of the file.
-    pub end: Option<u64>,
-    /// The offsets that the batches may hold.
-    pub offsets: OffsetRange,
-    /// The first offset of the next segment.
-    pub next_offset: Option<i64>,
-    /// The range ends where another entry of the file begins.
-    pub is_inner: bool,
-}
-
-impl Task {
+impl SparkTask {
     /// Parse a task: the columns and the most rows, which Java writes, then what Python wrote.
     ///
     /// # Errors
     /// `Internal` if the bytes are not those of this version.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let mut fields = Fields::new(bytes);
+        let mut fields = TaskFields::new(bytes);
         let task = task(&mut fields).map_err(|error| match error.kind() {
             ErrorKind::Usage { .. } => error,
             _ => ErrorKind::Internal { what: "the data of a Spark task is unreadable".into() }.into(),
@@ -109,52 +43,15 @@ impl Task {
     }
 }
 
-impl Query {
-    /// True if the read continues after damage.
-    pub fn skips_damage(&self) -> bool {
-        self.mode != Mode::Fail
-    }
-}
-
-impl Part {
-    /// The options of this part.
-    pub fn options(&self, shared: &StreamOptions) -> StreamOptions {
-        let decode = DecodeOptions {
-            offsets: self.wanted,
-            share: self.shared,
-            times: self.times,
-            segment: self.bytes.offsets,
-            isolation: self.isolation.clone(),
-            // Each part reports the end of the committed records by itself.
-            undecided_reported: Arc::default(),
-            ..shared.decode.clone()
-        };
-        StreamOptions {
-            decode,
-            topic: self.topic.clone(),
-            partition: self.partition,
-            is_tail_strict: self.is_tail_strict,
-            ..shared.clone()
-        }
-    }
-}
-
-impl SegmentBytes {
-    /// The rest of the file, whatever its name says.
-    pub fn after(&self, end: u64) -> Self {
-        Self { path: self.path.clone(), start: end, end: None, offsets: OffsetRange::default(), next_offset: None, is_inner: false }
-    }
-}
-
-fn task(fields: &mut Fields<'_>) -> Result<Task> {
-    let wanted = fields.list(Fields::text)?;
+fn task(fields: &mut TaskFields<'_>) -> Result<SparkTask> {
+    let wanted = fields.list(TaskFields::text)?;
     let most_rows = fields.size()?;
     let query = query(fields, wanted, most_rows)?;
     let parts = fields.list(part)?;
-    Ok(Task { query, parts })
+    Ok(SparkTask { query, parts })
 }
 
-fn query(fields: &mut Fields<'_>, wanted: Vec<String>, most_rows: usize) -> Result<Query> {
+fn query(fields: &mut TaskFields<'_>, wanted: Vec<String>, most_rows: usize) -> Result<Query> {
     let (hint, registry) = (fields.text()?, fields.text()?);
     let formats = Formats::later(fields.flag()?);
     let (batch_size, batch_bytes) = (fields.size()?.min(most_rows).max(1), fields.size()?.max(1));
@@ -167,13 +64,13 @@ fn query(fields: &mut Fields<'_>, wanted: Vec<String>, most_rows: usize) -> Resu
     let unreadable = if fields.flag()? { Unreadable::Skip } else { Unreadable::Raise };
     let fails_on_data_loss = fields.flag()?;
     let mut outputs = Outputs::new(wanted, fields.given_text()?);
-    let typed_names = fields.list(Fields::text)?;
+    let typed_names = fields.list(TaskFields::text)?;
     if outputs.show_findings_of_values(mode) {
         outputs.decode_for_findings(typed_names);
     }
-    let (values, keys) = (ValueSchemas::parse(fields)?, ValueSchemas::parse(fields)?);
+    let (values, keys) = (TaskSchemas::parse(fields)?, TaskSchemas::parse(fields)?);
     let names = outputs.decoded();
-    let plan = |schemas: Option<ValueSchemas>, part| schemas.map_or(Ok(None), |schemas| schemas.plan(names, part));
+    let plan = |schemas: Option<TaskSchemas>, part| schemas.map_or(Ok(None), |schemas| schemas.plan(names, part));
     let typed = TypedOptions::of(names, plan(values, ValuePart::Value)?, plan(keys, ValuePart::Key)?);
     let raw = typed.as_ref().map_or_else(|| names.to_vec(), TypedOptions::raw_names);
     let projection = Projection::named(Some(&raw), BinaryKind::Binary)
@@ -195,12 +92,12 @@ fn query(fields: &mut Fields<'_>, wanted: Vec<String>, most_rows: usize) -> Resu
     };
     let schema = match &typed {
         Some(typed) => values::schema_of(&options, typed)?,
-        None => stream::schema_of(&options),
+        None => schema_of(&options),
     };
     Ok(Query { hint, options, mode, fails_on_data_loss, outputs, typed, schema })
 }
 
-fn limits(fields: &mut Fields<'_>) -> Result<Limits> {
+fn limits(fields: &mut TaskFields<'_>) -> Result<Limits> {
     Ok(Limits {
         max_batch_bytes: fields.unsigned()?,
         max_decompressed_bytes: fields.unsigned()?,
@@ -211,7 +108,7 @@ fn limits(fields: &mut Fields<'_>) -> Result<Limits> {
     })
 }
 
-fn part(fields: &mut Fields<'_>) -> Result<Part> {
+fn part(fields: &mut TaskFields<'_>) -> Result<TaskPart> {
     let (path, start, end) = (fields.path()?, fields.unsigned()?, fields.given_unsigned()?);
     let (offsets, wanted, shared) = (range(fields)?, range(fields)?, range(fields)?);
     let times = times(fields)?;
@@ -222,22 +119,22 @@ fn part(fields: &mut Fields<'_>) -> Result<Part> {
     let isolation = isolation(fields)?;
     let (first, resumes) = (fields.long()?, fields.flag()?);
     let share = Share { first, offsets: wanted.and(shared), resumes };
-    let finding = if fields.flag()? { Some(Note::parse(fields)?) } else { None };
-    Ok(Part { bytes, topic, partition, share, finding, wanted, shared, times, is_tail_strict, isolation })
+    let finding = if fields.flag()? { Some(TaskNote::parse(fields)?) } else { None };
+    Ok(TaskPart { bytes, topic, partition, share, finding, wanted, shared, times, is_tail_strict, isolation })
 }
 
 /// A range without a first offset begins at the least number there is, which is also the mark of none.
-fn range(fields: &mut Fields<'_>) -> Result<OffsetRange> {
+fn range(fields: &mut TaskFields<'_>) -> Result<OffsetRange> {
     Ok(OffsetRange { start: fields.long()?, end: fields.given()? })
 }
 
-fn times(fields: &mut Fields<'_>) -> Result<Option<TimeRange>> {
+fn times(fields: &mut TaskFields<'_>) -> Result<Option<TimeRange>> {
     let (start, end) = (fields.long()?, fields.given()?);
     Ok((start != NONE || end.is_some()).then_some(TimeRange { start, end }))
 }
 
 /// The transactions of a committed read.
-fn isolation(fields: &mut Fields<'_>) -> Result<Isolation> {
+fn isolation(fields: &mut TaskFields<'_>) -> Result<Isolation> {
     if !fields.flag()? {
         return Ok(Isolation::ReadUncommitted);
     }
@@ -246,7 +143,7 @@ fn isolation(fields: &mut Fields<'_>) -> Result<Isolation> {
 }
 
 /// Producer id, first offset and last offset.
-fn transaction(fields: &mut Fields<'_>) -> Result<(i64, i64, i64)> {
+fn transaction(fields: &mut TaskFields<'_>) -> Result<(i64, i64, i64)> {
     Ok((fields.long()?, fields.long()?, fields.long()?))
 }
 
@@ -287,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_task_is_parsed() {
-        let Task { query, parts } = Task::parse(&data()).unwrap();
+        let SparkTask { query, parts } = SparkTask::parse(&data()).unwrap();
         assert_eq!((query.options.batch_size, query.options.decode.limits.max_records, query.mode), (65536, 4, Mode::Report));
         let Isolation::ReadCommitted(known) = &parts[0].isolation else { panic!("it is committed") };
         assert_eq!((known.aborted(), known.last_stable_offset()), (vec![(1, 2, 3)], Some(7)));
@@ -299,9 +196,9 @@ mod tests {
     fn cut_and_prolonged_data_is_an_error() {
         let data = data();
         for len in 0..data.len() {
-            assert!(Task::parse(&data[..len]).is_err(), "{len}");
+            assert!(SparkTask::parse(&data[..len]).is_err(), "{len}");
         }
-        assert!(Task::parse(&[data.clone(), vec![0]].concat()).is_err());
+        assert!(SparkTask::parse(&[data.clone(), vec![0]].concat()).is_err());
     }
 
     #[test]
@@ -311,7 +208,7 @@ mod tests {
             for byte in [0, 1, 0x7f, 0xff] {
                 let mut changed = data.clone();
                 changed[at] = byte;
-                drop(Task::parse(&changed));
+                drop(SparkTask::parse(&changed));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::decode::{ChecksumVerifier, Checksums, DecodeOptions, Decoder, UploadCheck, parse_header};
 use crate::error::{Error, Result};
-use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
+use crate::framing::{Frame, FrameEvent, Run, Runs, Source, Step, Tail, step};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::model::{BatchHeader, Formats, RecordFormat};
@@ -92,7 +92,7 @@ impl Batches {
             }
             self.interrupt.ensure_wanted()?;
             match self.runs.next_piece() {
-                Ok(Some(Piece::Run(run))) => (self.run, self.at) = (Some(run), 0),
+                Ok(Some(FrameEvent::Run(run))) => (self.run, self.at) = (Some(run), 0),
                 Ok(Some(_)) => {}
                 Ok(None) => return Ok(None),
                 Err(error) if self.trust.skips_damage && error.is_about_data() => return Ok(None),

@@ -2,10 +2,10 @@
 
 use super::index_search::{from_last, position};
 use super::lookup::{Lookup, is_final, no_data_error};
-use super::{Headers, ReadAt};
+use super::{BatchHeaders, ReadAt};
 use crate::decode::{ChecksumVerifier, Checksums, OffsetRange};
 use crate::error::Result;
-use crate::framing::{Ending, Piece, Runs, Source};
+use crate::framing::{Ending, FrameEvent, Runs, Source};
 use crate::limits::Limits;
 use crate::model::{BatchHeader, Formats};
 
@@ -30,7 +30,7 @@ pub fn first_valid_entry(source: Source, limits: &Limits) -> Result<Option<u64>>
     let verifier = ChecksumVerifier { formats: Formats::Experimental, limits: *limits, checksums: Checksums::All };
     let mut runs = Runs::new(source, *limits, AT_A_TIME).of(verifier.formats).with_recovery(Box::new(verifier));
     while let Some(piece) = runs.next_piece()? {
-        if let Piece::Run(run) = piece {
+        if let FrameEvent::Run(run) = piece {
             return Ok(Some(run.position));
         }
     }
@@ -93,7 +93,7 @@ impl Lookup<'_> {
     /// The header of the last whole batch, however the log ends after it; `None` when there is none.
     ///
     /// # Errors
-    /// As `Headers::next_header`.
+    /// As `BatchHeaders::next_header`.
     pub fn last_batch(&self) -> Result<Option<BatchHeader>> {
         self.last_by(&|position| self.headers(position).before(Ending::Open))
     }
@@ -106,7 +106,7 @@ impl Lookup<'_> {
         self.last_by(&|position| self.headers(position).before(Ending::Open).knowing_zeros(0..self.len))
     }
 
-    fn last_by<'a>(&'a self, headers: &impl Fn(u64) -> Headers<&'a dyn ReadAt>) -> Result<Option<BatchHeader>> {
+    fn last_by<'a>(&'a self, headers: &impl Fn(u64) -> BatchHeaders<&'a dyn ReadAt>) -> Result<Option<BatchHeader>> {
         let found = from_last(self.offsets, |hint| {
             let Some(position) = position(hint) else { return Ok(None) };
             let is_valid = match self.valid_at(position) {
@@ -136,7 +136,7 @@ impl Lookup<'_> {
         self.last_from(headers(0))
     }
 
-    fn last_from<'a>(&'a self, mut headers: Headers<&'a dyn ReadAt>) -> Result<Option<BatchHeader>> {
+    fn last_from<'a>(&'a self, mut headers: BatchHeaders<&'a dyn ReadAt>) -> Result<Option<BatchHeader>> {
         let mut last = None;
         loop {
             match headers.next_header() {

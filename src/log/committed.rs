@@ -8,17 +8,16 @@
 //! No header is trusted that one flipped bit would make a lie about a transaction: markers, and entries that may have been some, count when
 //! their checksum matches, and so does the first batch of a transaction that stays open. What is skipped puts transactions in doubt.
 
-use super::committed_entries::{Entries, is_cut};
-use super::{Headers, ReadAt};
-use crate::decode::transactions::Scan;
-use crate::decode::{ChecksumVerifier, Checksums, OffsetRange, Transactions};
+use super::committed_entries::{Committed, EntrySource, is_cut};
+use super::{BatchHeaders, ReadAt};
+use crate::decode::transactions::TransactionScan;
+use crate::decode::{Checksums, Transactions};
 use crate::error::Result;
 use crate::framing::Tail;
-use crate::interrupt::Interrupt;
 use crate::sidecar::ProducerEntry;
 
 /// One segment of a partition.
-pub trait Segment: Entries {
+pub trait SegmentSource: EntrySource {
     /// Its first offset.
     fn base_offset(&self) -> i64;
     /// The log and its length.
@@ -34,37 +33,25 @@ pub trait Segment: Entries {
     fn snapshot(&self) -> Option<Vec<ProducerEntry>>;
 }
 
-/// How to go about it.
-pub struct Committed<'a> {
-    /// The offsets that will be read.
-    pub wanted: OffsetRange,
-    /// What is trusted. When it compares all checksums, every entry is read; else headers and markers are.
-    pub verifier: ChecksumVerifier,
-    /// The decode that follows skips batches of magic 3 where they are not read; without it they are refused.
-    pub skips_unreadable: bool,
-    /// Asked between batches.
-    pub interrupt: &'a Interrupt,
-}
-
 impl Committed<'_> {
     /// The transactions of the segments, which are in offset order, as far as the wanted offsets need them.
     ///
     /// # Errors
     /// As `visit_source`.
-    pub fn transactions<S: Segment>(&self, segments: &[S]) -> Result<Transactions> {
-        self.proven(segments, |committed| committed.scan(segments)).map(Scan::finish)
+    pub fn transactions<S: SegmentSource>(&self, segments: &[S]) -> Result<Transactions> {
+        self.proven(segments, |committed| committed.scan(segments)).map(TransactionScan::finish)
     }
 
     /// The transactions that are open at the end of the segments: producer id and first offset.
     ///
     /// # Errors
     /// As `transactions`.
-    pub fn open_transactions<S: Segment>(&self, segments: &[S]) -> Result<Vec<(i64, i64)>> {
+    pub fn open_transactions<S: SegmentSource>(&self, segments: &[S]) -> Result<Vec<(i64, i64)>> {
         self.proven(segments, |committed| committed.scan(segments)).map(|scan| scan.open())
     }
 
-    fn scan<S: Segment>(&self, segments: &[S]) -> Result<Scan> {
-        let mut scan = Scan::default();
+    fn scan<S: SegmentSource>(&self, segments: &[S]) -> Result<TransactionScan> {
+        let mut scan = TransactionScan::default();
         for (index, segment) in segments.iter().enumerate() {
             if self.is_enough(&scan, segment.base_offset()) {
                 break;
@@ -84,55 +71,55 @@ impl Committed<'_> {
     }
 
     /// False when nothing more needs to be known.
-    fn visit<S: Segment>(&self, segment: &S, scan: &mut Scan) -> Result<bool> {
+    fn visit<S: SegmentSource>(&self, segment: &S, scan: &mut TransactionScan) -> Result<bool> {
         if self.verifier.checksums == Checksums::All {
             return self.visit_from(segment, 0, scan).map(|()| true);
         }
         let (log, len) = segment.open()?;
-        let headers = Headers::new(&*log, self.verifier.limits, 0, len).of(self.verifier.formats);
+        let headers = BatchHeaders::new(&*log, self.verifier.limits, 0, len).of(self.verifier.formats);
         match self.visit_headers(headers, scan)? {
-            Visited::All => Ok(true),
-            Visited::Enough => Ok(false),
-            Visited::UpTo(damage) => self.visit_from(segment, damage, scan).map(|()| true),
+            VisitedHeaders::All => Ok(true),
+            VisitedHeaders::Enough => Ok(false),
+            VisitedHeaders::UpTo(damage) => self.visit_from(segment, damage, scan).map(|()| true),
         }
     }
 
     /// Visits whole entries from a position on. A storage that gives none of the bytes has lost all of them.
-    fn visit_from<S: Segment>(&self, segment: &S, start: u64, scan: &mut Scan) -> Result<()> {
+    fn visit_from<S: SegmentSource>(&self, segment: &S, start: u64, scan: &mut TransactionScan) -> Result<()> {
         if self.visit_source(segment.source(start)?, scan)? == 0 && segment.open()?.1 > start {
             scan.mark_undecided();
         }
         Ok(())
     }
 
-    fn visit_headers(&self, mut headers: Headers<&dyn ReadAt>, scan: &mut Scan) -> Result<Visited> {
+    fn visit_headers(&self, mut headers: BatchHeaders<&dyn ReadAt>, scan: &mut TransactionScan) -> Result<VisitedHeaders> {
         let mut after = None;
         loop {
             self.interrupt.ensure_wanted()?;
             let header = match headers.next_header() {
                 Ok(Some(header)) => header,
                 // A torn entry may hide valid ones, with markers: a range can begin after it.
-                Ok(None) if matches!(headers.tail(), Some(Tail::Torn { .. })) => return Ok(Visited::UpTo(headers.position())),
+                Ok(None) if matches!(headers.tail(), Some(Tail::Torn { .. })) => return Ok(VisitedHeaders::UpTo(headers.position())),
                 Ok(None) if is_cut(headers.tail()) => {
                     scan.tear();
-                    return Ok(Visited::All);
+                    return Ok(VisitedHeaders::All);
                 }
-                Ok(None) => return Ok(Visited::All),
-                Err(error) if error.is_about_data() => return Ok(Visited::UpTo(headers.position())),
+                Ok(None) => return Ok(VisitedHeaders::All),
+                Err(error) if error.is_about_data() => return Ok(VisitedHeaders::UpTo(headers.position())),
                 Err(error) => return Err(error),
             };
             // One header alone may have a flipped bit: the next one goes on from there when it has none.
             if after.is_some_and(|last| header.base_offset > last) && self.is_enough(scan, header.base_offset) {
-                return Ok(Visited::Enough);
+                return Ok(VisitedHeaders::Enough);
             }
             after = self.is_after(header.base_offset).then_some(header.last_offset);
             let goes_on = scan.goes_on_with(&header);
             if !scan.visit_header(&header, || headers.valid_entry(&header))? {
-                return Ok(Visited::UpTo(header.position));
+                return Ok(VisitedHeaders::UpTo(header.position));
             }
             // What may follow is not looked at: a preallocated log has a GiB of zeros.
             if goes_on && self.is_enough(scan, header.last_offset.saturating_add(1)) && headers.valid_entry(&header)?.is_some() {
-                return Ok(Visited::Enough);
+                return Ok(VisitedHeaders::Enough);
             }
         }
     }
@@ -141,13 +128,13 @@ impl Committed<'_> {
         self.wanted.end.is_some_and(|end| offset >= end)
     }
 
-    fn is_enough(&self, scan: &Scan, offset: i64) -> bool {
+    fn is_enough(&self, scan: &TransactionScan, offset: i64) -> bool {
         self.is_after(offset) && !self.wanted.end.is_some_and(|end| scan.is_open_before(end))
     }
 }
 
 /// How far the headers of a segment were visited.
-enum Visited {
+enum VisitedHeaders {
     /// To its end, or as far as the markers decide.
     All,
     /// Until nothing more needs to be known, of no segment.

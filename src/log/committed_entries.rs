@@ -3,16 +3,28 @@
 //! A transaction without a marker cuts the read where it began. When the checksum of the batch does not match with which it began, a flipped
 //! bit made it one: then everything is read once more, and nothing trusted whose checksum does not match.
 
-use super::Committed;
-use crate::decode::transactions::Scan;
-use crate::decode::{ChecksumVerifier, Checksums, Transactions, parse_header};
+use crate::decode::transactions::TransactionScan;
+use crate::decode::{ChecksumVerifier, Checksums, OffsetRange, Transactions, parse_header};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v3;
-use crate::framing::{Frame, Piece, Runs, Source, Step, Tail, Verifier, step};
+use crate::framing::{Frame, FrameEvent, Runs, Source, Step, Tail, Verifier, step};
+use crate::interrupt::Interrupt;
 use crate::model::Formats;
 
+/// How to go about it.
+pub struct Committed<'a> {
+    /// The offsets that will be read.
+    pub wanted: OffsetRange,
+    /// What is trusted. When it compares all checksums, every entry is read; else headers and markers are.
+    pub verifier: ChecksumVerifier,
+    /// The decode that follows skips batches of magic 3 where they are not read; without it they are refused.
+    pub skips_unreadable: bool,
+    /// Asked between batches.
+    pub interrupt: &'a Interrupt,
+}
+
 /// Entries that can be read again, opened when they are needed: a partition may have more segments than a process may have open files.
-pub trait Entries {
+pub trait EntrySource {
     /// The bytes from a position on, to be read front to back past all damage.
     ///
     /// # Errors
@@ -29,12 +41,12 @@ impl Committed<'_> {
     ///
     /// # Errors
     /// As `visit_source`, and `Usage` when they are not in the order of their offsets: a marker would be taken for that of another transaction.
-    pub fn transactions_of<E: Entries>(&self, sources: &[E]) -> Result<Transactions> {
-        self.proven(sources, |committed| committed.scan_sources(sources)).map(Scan::finish)
+    pub fn transactions_of<E: EntrySource>(&self, sources: &[E]) -> Result<Transactions> {
+        self.proven(sources, |committed| committed.scan_sources(sources)).map(TransactionScan::finish)
     }
 
     /// What a scan of sources finds, or the same scan by checksums when a transaction that cuts the read has none that matches.
-    pub(super) fn proven<E: Entries>(&self, sources: &[E], scan: impl Fn(&Self) -> Result<Scan>) -> Result<Scan> {
+    pub(super) fn proven<E: EntrySource>(&self, sources: &[E], scan: impl Fn(&Self) -> Result<TransactionScan>) -> Result<TransactionScan> {
         let scanned = scan(self)?;
         for place in scanned.begun_before(self.wanted.end) {
             let Some(entries) = sources.get(place.segment) else { continue };
@@ -54,7 +66,7 @@ impl Committed<'_> {
         }
         let mut runs = Runs::new(source, self.verifier.limits, 1).of(self.verifier.formats);
         match runs.next_piece() {
-            Ok(Some(Piece::Run(run))) => {
+            Ok(Some(FrameEvent::Run(run))) => {
                 let Step::Entry { len, .. } = step(run.entries_from(0), self.verifier.formats, &self.verifier.limits) else {
                     return Ok(false);
                 };
@@ -65,8 +77,8 @@ impl Committed<'_> {
         }
     }
 
-    fn scan_sources<E: Entries>(&self, sources: &[E]) -> Result<Scan> {
-        let mut scan = Scan::default();
+    fn scan_sources<E: EntrySource>(&self, sources: &[E]) -> Result<TransactionScan> {
+        let mut scan = TransactionScan::default();
         let mut before = None;
         for (index, entries) in sources.iter().enumerate() {
             scan.enter(index, None);
@@ -88,7 +100,7 @@ impl Committed<'_> {
     /// # Errors
     /// `UnsupportedFormat` (MAP-3) for a valid batch of magic 3 where they are not read: a transaction may begin or end in it. `Io`, and
     /// when the work is to stop.
-    pub fn visit_source(&self, source: Source, scan: &mut Scan) -> Result<u64> {
+    pub fn visit_source(&self, source: Source, scan: &mut TransactionScan) -> Result<u64> {
         let refuses_v3 = !self.skips_unreadable && self.verifier.formats == Formats::Auto;
         // One that is refused must be found first.
         let formats = if refuses_v3 { Formats::Experimental } else { self.verifier.formats };
@@ -99,7 +111,7 @@ impl Committed<'_> {
             .with_interrupt(self.interrupt.clone());
         while let Some(piece) = runs.next_piece()? {
             self.interrupt.ensure_wanted()?;
-            let Piece::Run(run) = piece else {
+            let FrameEvent::Run(run) = piece else {
                 scan.mark_undecided();
                 continue;
             };

@@ -5,9 +5,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::ReadAt;
-use super::lookup::is_valid;
-use crate::decode::parse_header;
 use crate::decode::transactions::marker;
+use crate::decode::{parse_header, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{v0_v1, v2, v3};
 use crate::framing::{Before, Ending, Frame, Step, Tail, step};
@@ -18,7 +17,7 @@ use crate::wire::as_u64;
 /// The headers of a log, one after the other, from a position on. The records between them are not read, where they are long.
 ///
 /// Of a message set entry (magic 0, 1) `base_offset` is its stored offset as well: the start of a wrapper is known only after decompression.
-pub struct Headers<L> {
+pub struct BatchHeaders<L> {
     log: L,
     limits: Limits,
     formats: Formats,
@@ -47,7 +46,7 @@ const MOST_CHECKED: u64 = 256 << 20;
 /// Largest read, when batches are so small that they come one after the other.
 const MOST_WINDOW: usize = 256 << 10;
 
-impl<L: ReadAt> Headers<L> {
+impl<L: ReadAt> BatchHeaders<L> {
     /// From `start` to `end` (exclusive), both where an entry starts; `end` is the length of the log or less.
     pub fn new(log: L, limits: Limits, start: u64, end: u64) -> Self {
         let (window, least_window) = (Vec::new(), LEAST_WINDOW);
@@ -301,4 +300,9 @@ impl<L: ReadAt> Headers<L> {
         }
         Ok(true)
     }
+}
+
+/// True when the checksum of a whole entry matches.
+pub fn is_valid(header: &BatchHeader, entry: &[u8]) -> bool {
+    u64::try_from(entry.len()) == Ok(header.size) && verify(entry, header).is_ok()
 }

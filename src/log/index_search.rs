@@ -26,12 +26,12 @@ pub(super) fn from_first<T>(hints: &[OffsetEntry], attempt: impl FnMut(&OffsetEn
 }
 
 /// The entry at one end, and the others.
-type Split = for<'a> fn(&'a [OffsetEntry]) -> Option<(&'a OffsetEntry, &'a [OffsetEntry])>;
+type SplitHints = for<'a> fn(&'a [OffsetEntry]) -> Option<(&'a OffsetEntry, &'a [OffsetEntry])>;
 
 /// `split` gives the next entry and the others, `past` those of them that do not lead into lost bytes.
 fn first_found<T>(
     mut hints: &[OffsetEntry],
-    split: Split,
+    split: SplitHints,
     past: for<'a> fn(&'a [OffsetEntry], &Range<u64>) -> Option<&'a [OffsetEntry]>,
     mut attempt: impl FnMut(&OffsetEntry) -> Result<Option<T>>,
 ) -> Result<Option<T>> {

@@ -3,7 +3,7 @@
 //! A controller that starts loads the newest snapshot, and ends if it cannot. Sources: `RecordsSnapshotReader`, `RecordsSnapshotWriter` and
 //! `KafkaMetadataLog` in Kafka.
 
-use super::{Headers, ReadAt};
+use super::{BatchHeaders, ReadAt};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::model::ControlType;
@@ -22,7 +22,7 @@ pub fn end_offset(name: &str) -> Option<i64> {
 /// # Errors
 /// `Io`.
 pub fn check_ends(log: &dyn ReadAt, len: u64) -> Result<Vec<SidecarFinding>> {
-    let mut headers = Headers::new(log, Limits::default(), 0, len);
+    let mut headers = BatchHeaders::new(log, Limits::default(), 0, len);
     let (mut first, mut last) = (None, None);
     loop {
         match headers.next_header() {

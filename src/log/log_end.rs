@@ -5,12 +5,12 @@
 
 use std::ops::Range;
 
-use super::lookup::is_valid;
-use super::{Headers, ReadAt};
-use crate::decode::transactions::Scan;
+use super::headers::is_valid;
+use super::{BatchHeaders, ReadAt};
+use crate::decode::transactions::TransactionScan;
 use crate::decode::{ChecksumVerifier, Checksums, DecodeOptions, UploadCheck, parse_header, verify};
 use crate::error::Result;
-use crate::framing::{Frame, Piece, Runs, Source, Step, Tail, step};
+use crate::framing::{Frame, FrameEvent, Runs, Source, Step, Tail, step};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::model::{BatchHeader, Formats};
@@ -108,7 +108,7 @@ impl GrowingLog<'_> {
     /// is damage. Without valid batches after its beginning it may still be written.
     ///
     /// # Errors
-    /// As `Headers::next_header`, unless damage is skipped; `Io`, and when the work is to stop.
+    /// As `BatchHeaders::next_header`, unless damage is skipped; `Io`, and when the work is to stop.
     pub fn end(&self, since: Option<LastBatch>, start: u64, open: OpenBytes<'_>) -> Result<LogEnd> {
         let start = since.map_or(start, |since| since.position);
         let walked = match self.walk(start, None, None) {
@@ -146,9 +146,9 @@ impl GrowingLog<'_> {
     /// one.
     ///
     /// # Errors
-    /// As `Headers::next_header`, and when the work is to stop. `Checksum` with a scan, which damage would mislead: of an entry that is or
+    /// As `BatchHeaders::next_header`, and when the work is to stop. `Checksum` with a scan, which damage would mislead: of an entry that is or
     /// may have been a marker, and of the first batch of a transaction that stays open.
-    pub(super) fn walk(&self, start: u64, until: Option<i64>, mut scan: Option<&mut Scan>) -> Result<Walked> {
+    pub(super) fn walk(&self, start: u64, until: Option<i64>, mut scan: Option<&mut TransactionScan>) -> Result<Walked> {
         let walked = self.follow(start, until, scan.as_deref_mut())?;
         for place in scan.map(|scan| scan.begun_before(None)).unwrap_or_default() {
             let mut headers = self.headers(place.position);
@@ -159,7 +159,7 @@ impl GrowingLog<'_> {
         Ok(walked)
     }
 
-    fn follow(&self, start: u64, until: Option<i64>, mut scan: Option<&mut Scan>) -> Result<Walked> {
+    fn follow(&self, start: u64, until: Option<i64>, mut scan: Option<&mut TransactionScan>) -> Result<Walked> {
         let start = start.min(self.len);
         let mut headers = self.headers(start).knowing_zeros(self.zeros.clone());
         let mut walked = Walked { last: None, has_more: false, tail: Tail::Complete, zeros: self.zeros.clone() };
@@ -200,7 +200,7 @@ impl GrowingLog<'_> {
         let mut found = Searched { last: None, finding: None };
         while let Some(piece) = runs.next_piece()? {
             self.interrupt.ensure_wanted()?;
-            let Piece::Run(run) = piece else {
+            let FrameEvent::Run(run) = piece else {
                 found.finding = found.finding.or_else(|| Finding::of_piece(&piece));
                 continue;
             };
@@ -215,8 +215,8 @@ impl GrowingLog<'_> {
         Ok(found)
     }
 
-    fn headers(&self, start: u64) -> Headers<&dyn ReadAt> {
-        Headers::new(self.log, self.limits, start, self.len).of(self.formats)
+    fn headers(&self, start: u64) -> BatchHeaders<&dyn ReadAt> {
+        BatchHeaders::new(self.log, self.limits, start, self.len).of(self.formats)
     }
 }
 
@@ -226,7 +226,7 @@ struct Searched {
     finding: Option<Finding>,
 }
 
-fn valid_entry(headers: &Headers<&dyn ReadAt>, header: &BatchHeader) -> Result<Vec<u8>> {
+fn valid_entry(headers: &BatchHeaders<&dyn ReadAt>, header: &BatchHeader) -> Result<Vec<u8>> {
     let entry = headers.entry(header)?;
     verify(&entry, header).map_err(|error| error.in_batch(header.base_offset).at_byte(header.position))?;
     Ok(entry)

@@ -1,6 +1,6 @@
+use super::headers::is_valid;
 use super::index_search::{from_last, position};
-use super::{Headers, ReadAt};
-use crate::decode;
+use super::{BatchHeaders, ReadAt};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Ending, LOG_OVERHEAD};
 use crate::limits::Limits;
@@ -29,7 +29,7 @@ pub struct Lookup<'a> {
 
 /// The batch that a look-up found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
+pub struct BatchLookup {
     /// Its header; `None` when no batch of the log is meant.
     pub header: Option<BatchHeader>,
     /// Where it starts; the end of the whole entries when there is none.
@@ -42,8 +42,8 @@ impl Lookup<'_> {
     /// The first batch that ends at or after `offset`, or the batch before it if that has a doubtful header and may hold the offset.
     ///
     /// # Errors
-    /// As `Headers::next_header`; `LostBytes` when no batch before lost bytes reaches the offset, and those after them begin after it.
-    pub fn offset(&self, offset: i64) -> Result<Place> {
+    /// As `BatchHeaders::next_header`; `LostBytes` when no batch before lost bytes reaches the offset, and those after them begin after it.
+    pub fn offset(&self, offset: i64) -> Result<BatchLookup> {
         self.offset_from(offset, 0)
     }
 
@@ -63,16 +63,16 @@ impl Lookup<'_> {
     }
 
     /// As `offset`, of the batches from position `from` on, where one begins.
-    pub(super) fn offset_from(&self, offset: i64, from: u64) -> Result<Place> {
+    pub(super) fn offset_from(&self, offset: i64, from: u64) -> Result<BatchLookup> {
         let below = self.offsets.partition_point(|entry| entry.offset <= offset);
         match from_last(self.offsets.get(..below).unwrap_or_default(), |hint| self.led_by(hint, offset, from))? {
-            Some(found) => found.map(|place| Place { by_index: true, ..place }),
+            Some(found) => found.map(|place| BatchLookup { by_index: true, ..place }),
             None => self.scan_offset(self.headers(from), offset, None),
         }
     }
 
     /// The end of a search for `offset` that an entry begins; `None` when the entry leads nowhere.
-    fn led_by(&self, hint: &OffsetEntry, offset: i64, from: u64) -> Result<Option<Result<Place>>> {
+    fn led_by(&self, hint: &OffsetEntry, offset: i64, from: u64) -> Result<Option<Result<BatchLookup>>> {
         let (headers, lost) = match self.start_for(*hint, offset) {
             Ok(Some(position)) if position >= from => (self.headers(position), None),
             Ok(_) => return Ok(None),
@@ -99,7 +99,7 @@ impl Lookup<'_> {
     }
 
     /// Reads headers from `position` on up to the first that is wanted.
-    pub(super) fn scan(&self, position: u64, is_wanted: impl Fn(&BatchHeader) -> bool) -> Result<Place> {
+    pub(super) fn scan(&self, position: u64, is_wanted: impl Fn(&BatchHeader) -> bool) -> Result<BatchLookup> {
         self.scan_reading(position, |_, header| Ok(is_wanted(header)))
     }
 
@@ -107,15 +107,15 @@ impl Lookup<'_> {
     pub(super) fn scan_reading(
         &self,
         position: u64,
-        mut is_wanted: impl FnMut(&Headers<&dyn ReadAt>, &BatchHeader) -> Result<bool>,
-    ) -> Result<Place> {
+        mut is_wanted: impl FnMut(&BatchHeaders<&dyn ReadAt>, &BatchHeader) -> Result<bool>,
+    ) -> Result<BatchLookup> {
         let mut headers = self.headers(position);
         while let Some(header) = headers.next_header()? {
             if is_wanted(&headers, &header)? {
-                return Ok(Place { header: Some(header), position: header.position, by_index: false });
+                return Ok(BatchLookup { header: Some(header), position: header.position, by_index: false });
             }
         }
-        Ok(Place { header: None, position: headers.position(), by_index: false })
+        Ok(BatchLookup { header: None, position: headers.position(), by_index: false })
     }
 
     /// Where the entry points, when a valid batch begins there and a search for `offset` may begin with it. For any offset of the entry,
@@ -128,7 +128,7 @@ impl Lookup<'_> {
 
     /// Reads headers up to the first batch that ends at or after `offset`, and past bytes that are lost or damaged unless it may have been
     /// among them; `lost` has such bytes before the first header.
-    fn scan_offset<'a>(&'a self, mut headers: Headers<&'a dyn ReadAt>, offset: i64, mut lost: Option<Error>) -> Result<Place> {
+    fn scan_offset<'a>(&'a self, mut headers: BatchHeaders<&'a dyn ReadAt>, offset: i64, mut lost: Option<Error>) -> Result<BatchLookup> {
         let mut before: Option<BatchHeader> = None;
         loop {
             match headers.next_header() {
@@ -139,10 +139,10 @@ impl Lookup<'_> {
                     if let Some(before) = before.filter(|_| has_gap)
                         && self.is_doubtful(&before)?
                     {
-                        return Ok(Place { header: Some(before), position: before.position, by_index: false });
+                        return Ok(BatchLookup { header: Some(before), position: before.position, by_index: false });
                     }
                     let position = header.map_or(headers.position(), |header| header.position);
-                    return lost.filter(|_| !is_known).map_or(Ok(Place { header, position, by_index: false }), Err);
+                    return lost.filter(|_| !is_known).map_or(Ok(BatchLookup { header, position, by_index: false }), Err);
                 }
                 Err(error) => {
                     headers = self.headers_past(headers.position(), error.clone())?;
@@ -159,15 +159,15 @@ impl Lookup<'_> {
     }
 
     /// The headers from a position on, where a batch begins.
-    pub(super) fn headers(&self, position: u64) -> Headers<&dyn ReadAt> {
-        Headers::new(self.log, self.limits, position, self.len).before(self.ending)
+    pub(super) fn headers(&self, position: u64) -> BatchHeaders<&dyn ReadAt> {
+        BatchHeaders::new(self.log, self.limits, position, self.len).before(self.ending)
     }
 
     /// The headers from the first valid batch after lost bytes on.
     ///
     /// # Errors
     /// The error itself, when it is about something else or nothing is valid after them; `Io`, `Interrupted`.
-    pub(super) fn headers_after(&self, error: Error) -> Result<Headers<&dyn ReadAt>> {
+    pub(super) fn headers_after(&self, error: Error) -> Result<BatchHeaders<&dyn ReadAt>> {
         let Some(lost) = error.lost_bytes() else { return Err(error) };
         let next = self.log.valid_from(lost.end, &self.limits)?;
         next.filter(|next| *next >= lost.end).map_or(Err(error), |next| Ok(self.headers(next)))
@@ -177,7 +177,7 @@ impl Lookup<'_> {
     ///
     /// # Errors
     /// As `headers_after`.
-    fn headers_past(&self, position: u64, error: Error) -> Result<Headers<&dyn ReadAt>> {
+    fn headers_past(&self, position: u64, error: Error) -> Result<BatchHeaders<&dyn ReadAt>> {
         if error.lost_bytes().is_some() || !error.is_about_data() || matches!(error.kind(), ErrorKind::UnsupportedFormat { .. }) {
             return self.headers_after(error);
         }
@@ -208,11 +208,6 @@ pub(super) fn first_known(header: &BatchHeader) -> i64 {
 /// True for what ends a look-up that a hint began: bytes that are lost are so for every hint.
 pub(super) fn is_final<T>(found: &Result<T>) -> bool {
     found.as_ref().err().is_none_or(|error| error.lost_bytes().is_some())
-}
-
-/// True when the checksum of a whole entry matches.
-pub fn is_valid(header: &BatchHeader, entry: &[u8]) -> bool {
-    u64::try_from(entry.len()) == Ok(header.size) && decode::verify(entry, header).is_ok()
 }
 
 /// Bytes that are no entry; what is lost may have been one.

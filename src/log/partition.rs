@@ -3,17 +3,17 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::committed::Segment;
+use super::committed::SegmentSource;
 use super::sidecar_check::{AbortCheck, EpochCheck, IndexCheck};
-use super::{Headers, ReadAt, kraft_snapshot, sidecar_rebuild};
+use super::{BatchHeaders, ReadAt, kraft_snapshot, sidecar_rebuild};
 use crate::decode::transactions::is_marker;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::model::{BatchHeader, RecordFormat};
 use crate::sidecar::{
-    EpochEntry, OffsetEntry, Parsed, Producers, SidecarFinding, SidecarProblem, TimeEntry, checkpoint, offset_index, producer_snapshot,
-    time_index, txn_index,
+    EpochEntry, OffsetEntry, ParsedSidecar, Producers, SidecarFinding, SidecarProblem, TimeEntry, checkpoint, offset_index,
+    producer_snapshot, time_index, txn_index,
 };
 use crate::validate::Finding;
 
@@ -77,7 +77,7 @@ impl SidecarNames {
 /// # Errors
 /// `Io`, and when the work is to stop. Validation reports damage of the logs; the bytes after damage are not compared with
 /// the files.
-pub fn check<S: Segment>(
+pub fn check<S: SegmentSource>(
     segments: &[(SidecarNames, S)],
     directory: &dyn Directory,
     scope: Scope,
@@ -116,19 +116,19 @@ struct PartitionCheck<'a> {
 }
 
 /// What a segment's own files hold.
-struct Indexes {
-    offsets: Option<Parsed<OffsetEntry>>,
-    times: Option<Parsed<TimeEntry>>,
+struct SidecarIndexes {
+    offsets: Option<ParsedSidecar<OffsetEntry>>,
+    times: Option<ParsedSidecar<TimeEntry>>,
 }
 
 impl PartitionCheck<'_> {
-    fn segment<S: Segment>(&mut self, names: &SidecarNames, segment: &S, interrupt: &Interrupt) -> Result<()> {
+    fn segment<S: SegmentSource>(&mut self, names: &SidecarNames, segment: &S, interrupt: &Interrupt) -> Result<()> {
         let indexes = self.indexes(names, segment.base_offset())?;
         let (offsets, times) = (valid_entries(indexes.offsets.as_ref()), valid_entries(indexes.times.as_ref()));
         let mut check = IndexCheck::new(offsets, times);
         let mut aborts = AbortCheck::default();
         let (log, len) = segment.open()?;
-        let headers = Headers::new(&*log, Limits::default(), 0, len);
+        let headers = BatchHeaders::new(&*log, Limits::default(), 0, len);
         let mut headers = if segment.has_headers_only() { headers.one_by_one() } else { headers };
         let mut newest = RecordFormat::V0;
         let is_whole = loop {
@@ -156,7 +156,7 @@ impl PartitionCheck<'_> {
         self.transactions(names, &aborts)
     }
 
-    fn visit_producer(&mut self, header: &BatchHeader, headers: &Headers<&dyn ReadAt>, aborts: &mut AbortCheck) -> Result<()> {
+    fn visit_producer(&mut self, header: &BatchHeader, headers: &BatchHeaders<&dyn ReadAt>, aborts: &mut AbortCheck) -> Result<()> {
         let Some(producers) = self.producers.as_mut().filter(|_| header.producer.id >= 0) else { return Ok(()) };
         let marker = if is_marker(header) { headers.marker(header)? } else { None };
         let aborted = producers.visit(header, marker);
@@ -168,17 +168,17 @@ impl PartitionCheck<'_> {
         Ok(())
     }
 
-    fn indexes(&mut self, names: &SidecarNames, base_offset: i64) -> Result<Indexes> {
+    fn indexes(&mut self, names: &SidecarNames, base_offset: i64) -> Result<SidecarIndexes> {
         let (name, time_name) = (names.of("index"), names.of("timeindex"));
         let offsets = self.directory.read(&name)?.map(|bytes| offset_index::parse(&bytes, base_offset));
         let times = self.directory.read(&time_name)?.map(|bytes| time_index::parse(&bytes, base_offset));
         self.report(&name, offsets.as_ref().map(|parsed| parsed.findings.clone()).unwrap_or_default());
         self.report(&time_name, times.as_ref().map(|parsed| parsed.findings.clone()).unwrap_or_default());
-        Ok(Indexes { offsets, times })
+        Ok(SidecarIndexes { offsets, times })
     }
 
     /// Kafka has time indexes since 0.10.1; a log of magic 0 alone may be older.
-    fn report_missing(&mut self, names: &SidecarNames, indexes: &Indexes, newest: RecordFormat, end: u64) {
+    fn report_missing(&mut self, names: &SidecarNames, indexes: &SidecarIndexes, newest: RecordFormat, end: u64) {
         let missing = || vec![SidecarFinding { problem: SidecarProblem::Missing, position: 0, length: 0 }];
         if end == 0 {
             return;
@@ -294,7 +294,7 @@ fn report(directory: &dyn Directory, name: &str, found: Vec<SidecarFinding>, fin
     findings.extend(found.into_iter().map(|finding| Finding::of_sidecar(finding, &path)));
 }
 
-fn valid_entries<T>(parsed: Option<&Parsed<T>>) -> &[T] {
+fn valid_entries<T>(parsed: Option<&ParsedSidecar<T>>) -> &[T] {
     parsed.filter(|parsed| parsed.is_valid()).map(|parsed| parsed.entries.as_slice()).unwrap_or_default()
 }
 

@@ -22,13 +22,13 @@ const MOST_WHOLE: usize = 4 << 10;
 #[derive(Debug)]
 pub struct RecordedHeaders {
     len: u64,
-    kept: Mutex<Kept>,
+    kept: Mutex<RecordedBytes>,
     /// Bytes that may still be kept, of all logs of a validation. They are given back with the last reference.
     left: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct RecordedBytes {
     /// Positions of entries, and where their bytes begin.
     starts: Vec<(u64, usize)>,
     bytes: Vec<u8>,
@@ -73,7 +73,7 @@ impl RecordedHeaders {
         Some(len)
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, RecordedBytes> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -183,7 +183,7 @@ mod tests {
 
     use super::*;
     use crate::limits::Limits;
-    use crate::log::{Headers, ReadAt};
+    use crate::log::{BatchHeaders, ReadAt};
     use crate::model::{BatchHeader, Marker};
 
     /// Only what was kept: another question is an error.
@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    fn walked(mut headers: Headers<&dyn ReadAt>) -> Vec<(BatchHeader, Option<Marker>)> {
+    fn walked(mut headers: BatchHeaders<&dyn ReadAt>) -> Vec<(BatchHeader, Option<Marker>)> {
         let mut found = Vec::new();
         while let Ok(Some(header)) = headers.next_header() {
             let marker = if is_marker(&header) { headers.marker(&header).unwrap() } else { None };
@@ -234,12 +234,16 @@ mod tests {
                 for cut in [bytes.len(), bytes.len() - 7] {
                     let bytes = &bytes[..cut];
                     let len = as_u64(cut);
-                    let expected = walked(Headers::new(&bytes as &dyn ReadAt, Limits::default(), 0, len));
+                    let expected = walked(BatchHeaders::new(&bytes as &dyn ReadAt, Limits::default(), 0, len));
                     headers += expected.len();
                     markers += expected.iter().filter(|(_, marker)| marker.is_some()).count();
                     for step in [1, 13, 100, 1 << 20] {
                         let only = Only(recorded(bytes, step, 1 << 20));
-                        assert_eq!(walked(Headers::new(&only as &dyn ReadAt, Limits::default(), 0, len).one_by_one()), expected, "{step}");
+                        assert_eq!(
+                            walked(BatchHeaders::new(&only as &dyn ReadAt, Limits::default(), 0, len).one_by_one()),
+                            expected,
+                            "{step}"
+                        );
                     }
                 }
             }

@@ -1,4 +1,4 @@
-use super::{Headers, ReadAt};
+use super::{BatchHeaders, ReadAt};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
@@ -9,7 +9,7 @@ use crate::sidecar::{
 
 /// Makes the files next to the segments of one partition anew, segment by segment in offset order.
 #[derive(Debug, Default)]
-pub struct Rebuild {
+pub struct SidecarRebuild {
     interval: Option<u64>,
     producers: Producers,
     epochs: LeaderEpochs,
@@ -35,7 +35,7 @@ pub struct SegmentFiles {
     pub producers: Vec<ProducerEntry>,
 }
 
-impl Rebuild {
+impl SidecarRebuild {
     /// With Kafka's `log.index.interval.bytes`; `None` for its default.
     pub fn new(interval: Option<u64>) -> Self {
         Self { interval, ..Self::default() }
@@ -50,13 +50,13 @@ impl Rebuild {
     /// Reads the headers of the next segment, of `len` bytes.
     ///
     /// # Errors
-    /// As `Headers::next_header`, and when the work is to stop.
+    /// As `BatchHeaders::next_header`, and when the work is to stop.
     pub fn segment(&mut self, log: &dyn ReadAt, len: u64, base_offset: i64, interrupt: &Interrupt) -> Result<SegmentFiles> {
         let producers = self.producers.snapshot();
         let mut index = IndexBuilder::new(base_offset, self.interval.unwrap_or(crate::sidecar::index_builder::DEFAULT_INTERVAL));
         let mut aborted = Vec::new();
         let mut next_offset = base_offset;
-        let mut headers = Headers::new(log, Limits::default(), 0, len);
+        let mut headers = BatchHeaders::new(log, Limits::default(), 0, len);
         while let Some(header) = headers.next_header()? {
             interrupt.ensure_wanted()?;
             index.visit(&header);

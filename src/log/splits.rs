@@ -8,7 +8,7 @@ use crate::sidecar::OffsetEntry;
 
 /// Where a piece of some offsets begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Split {
+pub struct SegmentSplit {
     /// First offset of the piece.
     pub offset: i64,
     /// Where the first batch that it needs stands.
@@ -51,7 +51,7 @@ impl Lookup<'_> {
     ///
     /// # Errors
     /// `Io`.
-    pub fn offset_splits(&self, start: i64, end: i64, step: i64) -> Result<Vec<Split>> {
+    pub fn offset_splits(&self, start: i64, end: i64, step: i64) -> Result<Vec<SegmentSplit>> {
         let mut splits = Vec::new();
         let Some(mut batch) = self.batch_of(start, 0)? else { return Ok(splits) };
         let mut offset = first_in(&batch, start);
@@ -65,7 +65,7 @@ impl Lookup<'_> {
             }
             let is_shared = batch.format < RecordFormat::V2 || batch.base_offset < wanted;
             let end_before = batch.position.saturating_add(if is_shared { batch.size } else { 0 });
-            splits.push(Split { offset, position: batch.position, end_before });
+            splits.push(SegmentSplit { offset, position: batch.position, end_before });
         }
         Ok(splits)
     }

@@ -4,9 +4,10 @@
 
 use std::ops::Range;
 
-use super::committed::{Committed, Segment};
+use super::Committed;
+use super::committed::SegmentSource;
 use super::log_end::{GrowingLog, LastBatch};
-use crate::decode::transactions::Scan;
+use crate::decode::transactions::TransactionScan;
 use crate::error::Result;
 
 /// The last batch that was walked, and the transactions that are open after it.
@@ -28,7 +29,7 @@ impl StableOffset {
     ///
     /// # Errors
     /// As `GrowingLog::walk` and `Committed::open_transactions`.
-    pub fn find<S: Segment>(&mut self, committed: &Committed<'_>, segments: &[S], until: i64) -> Result<i64> {
+    pub fn find<S: SegmentSource>(&mut self, committed: &Committed<'_>, segments: &[S], until: i64) -> Result<i64> {
         let known = segments.iter().position(|segment| Some(segment.base_offset()) == self.segment);
         let is_found = match known.and_then(|at| segments.get(at..)) {
             Some(rest) if until >= self.until => {
@@ -47,7 +48,7 @@ impl StableOffset {
     }
 
     /// Walks markers up to `until`; false if the last known batch is not there any more.
-    fn walk<S: Segment>(&mut self, committed: &Committed<'_>, segments: &[S], until: i64) -> Result<bool> {
+    fn walk<S: SegmentSource>(&mut self, committed: &Committed<'_>, segments: &[S], until: i64) -> Result<bool> {
         for (index, segment) in segments.iter().enumerate() {
             let is_same = index == 0 && self.segment == Some(segment.base_offset());
             let since = self.last.filter(|_| is_same);
@@ -67,7 +68,7 @@ impl StableOffset {
             {
                 return Ok(false);
             }
-            let mut scan = Scan::default();
+            let mut scan = TransactionScan::default();
             for (producer_id, first_offset) in &self.open {
                 scan.begin(*producer_id, *first_offset);
             }

@@ -1,6 +1,6 @@
 //! Look-ups of times: by headers as far as they say, and by records where they do not.
 
-use super::lookup::{Lookup, Place};
+use super::lookup::{BatchLookup, Lookup};
 use crate::decode::{DecodeOptions, Decoder};
 use crate::error::Result;
 use crate::framing::Frame;
@@ -13,7 +13,7 @@ impl Lookup<'_> {
     ///
     /// # Errors
     /// As `Headers::next_header`; `LostBytes` when lost bytes may have had such a record.
-    pub fn timestamp(&self, timestamp: i64) -> Result<Place> {
+    pub fn timestamp(&self, timestamp: i64) -> Result<BatchLookup> {
         let mut records = RecordTimes::new(self.limits);
         self.scan_reading(0, |headers, header| {
             Ok(header.max_timestamp >= timestamp || (hides_times(header) && records.reach(header, &headers.entry(header)?, timestamp)))
@@ -56,19 +56,19 @@ impl RecordTimes {
         let frame = Frame { position: header.position, magic: header.magic, bytes: entry };
         let Some(opened) = self.decoder.open(frame)? else { return Ok(None) };
         let section = self.decoder.section(&opened, entry, entry);
-        let mut latest = Latest { header: opened.header, timestamp: None };
+        let mut latest = LatestTime { header: opened.header, timestamp: None };
         let mut walk = opened.walk;
         walk.advance(&section, walk.left(), &mut latest)?;
         Ok(latest.timestamp)
     }
 }
 
-struct Latest {
+struct LatestTime {
     header: BatchHeader,
     timestamp: Option<i64>,
 }
 
-impl RecordSink for Latest {
+impl RecordSink for LatestTime {
     fn header(&mut self, _: HeaderRef) {}
     fn record(&mut self, record: RecordRef) {
         self.timestamp = self.timestamp.max(Some(self.header.timestamp(record.timestamp_delta)));

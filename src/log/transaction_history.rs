@@ -10,7 +10,7 @@ use crate::model::BatchHeader;
 
 /// How a transaction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum TransactionState {
     /// By a COMMIT marker.
     Committed,
     /// By an ABORT marker.
@@ -23,7 +23,7 @@ pub enum State {
     Undecided,
 }
 
-impl State {
+impl TransactionState {
     /// The name that users see.
     pub fn name(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transaction {
     /// How it ended.
-    pub state: State,
+    pub state: TransactionState,
     /// Producer id.
     pub producer_id: i64,
     /// Producer epoch in which it began.
@@ -65,7 +65,7 @@ pub struct Transaction {
 
 /// A transaction without a marker so far, and when it began.
 #[derive(Debug)]
-struct Open {
+struct UnfinishedTransaction {
     transaction: Transaction,
     begin: Begin,
 }
@@ -75,7 +75,7 @@ struct Open {
 pub struct TransactionHistory {
     /// The markers of the segment that is read, by producer id and offset; true for a commit.
     markers: HashMap<(i64, i64), bool>,
-    open: HashMap<i64, Open>,
+    open: HashMap<i64, UnfinishedTransaction>,
     undecided: HashSet<i64>,
     /// Where the segment that is read is damaged, until a batch after it comes.
     damage: Vec<u64>,
@@ -142,9 +142,9 @@ impl TransactionHistory {
             return None;
         }
         let commits = *self.markers.get(&(producer_id, header.last_offset))?;
-        let Open { transaction: ended, begin } = self.open.remove(&producer_id)?;
+        let UnfinishedTransaction { transaction: ended, begin } = self.open.remove(&producer_id)?;
         self.clocks.end(&begin, header.max_timestamp);
-        let state = self.state_of(&ended, if commits { State::Committed } else { State::Aborted });
+        let state = self.state_of(&ended, if commits { TransactionState::Committed } else { TransactionState::Aborted });
         let duration_ms = begin.lasted_ms(header.max_timestamp, self.longest_ms);
         Some(Transaction { state, marker_offset: Some(header.last_offset), duration_ms, ..ended })
     }
@@ -159,18 +159,19 @@ impl TransactionHistory {
     /// `now`: the time of a clock up to which they last; by default they last for as long as the log shows.
     pub fn open(&mut self, now: Option<i64>) -> Vec<Transaction> {
         let mut open: Vec<_> = std::mem::take(&mut self.open).into_values().collect();
-        open.sort_unstable_by_key(|one| one.transaction.first_offset);
-        let ended = open.into_iter().map(|Open { transaction, begin }| {
+        open.sort_unstable_by_key(|unfinished| unfinished.transaction.first_offset);
+        let ended = open.into_iter().map(|UnfinishedTransaction { transaction, begin }| {
             let open_ms = now.map_or_else(|| self.clocks.open_ms(&begin), |now| begin.open_until_ms(now));
-            let state = self.state_of(&transaction, if open_ms > self.longest_ms { State::Hanging } else { State::Open });
+            let state =
+                self.state_of(&transaction, if open_ms > self.longest_ms { TransactionState::Hanging } else { TransactionState::Open });
             let duration_ms = if now.is_some() { open_ms } else { open_ms.max(begin.own_ms(self.longest_ms)) };
             Transaction { state, duration_ms, ..transaction }
         });
         ended.collect()
     }
 
-    fn state_of(&mut self, one: &Transaction, state: State) -> State {
-        if self.undecided.remove(&one.producer_id) { State::Undecided } else { state }
+    fn state_of(&mut self, transaction: &Transaction, state: TransactionState) -> TransactionState {
+        if self.undecided.remove(&transaction.producer_id) { TransactionState::Undecided } else { state }
     }
 
     fn add(&mut self, header: &BatchHeader) {
@@ -179,7 +180,7 @@ impl TransactionHistory {
             self.begun.push(id);
             let begin = self.clocks.begin(header);
             let transaction = Transaction {
-                state: State::Open,
+                state: TransactionState::Open,
                 producer_id: id,
                 producer_epoch: header.producer.epoch,
                 first_offset: header.base_offset,
@@ -191,13 +192,13 @@ impl TransactionHistory {
                 first_timestamp: begin.first_timestamp(),
                 duration_ms: 0,
             };
-            Open { transaction, begin }
+            UnfinishedTransaction { transaction, begin }
         });
         open.begin.add(header);
-        let one = &mut open.transaction;
-        one.last_offset = header.last_offset;
-        one.batches += 1;
-        one.records = one.records.saturating_add(i64::from(header.count.unwrap_or(0)));
-        one.bytes = one.bytes.saturating_add(header.size);
+        let transaction = &mut open.transaction;
+        transaction.last_offset = header.last_offset;
+        transaction.batches += 1;
+        transaction.records = transaction.records.saturating_add(i64::from(header.count.unwrap_or(0)));
+        transaction.bytes = transaction.bytes.saturating_add(header.size);
     }
 }

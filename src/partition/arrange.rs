@@ -1,6 +1,6 @@
 //! The order of the segments of a partition by the offsets that they hold (SEG-1).
 
-use super::storage::{AtDamage, Ends, Storage, newly_near};
+use super::storage::{AtDamage, Storage, WantedEnds, newly_near};
 use super::{SegmentFile, SegmentLookup};
 use crate::decode::OffsetRange;
 use crate::error::Result;
@@ -18,10 +18,10 @@ use crate::validate::Finding;
 ///
 /// # Errors
 /// `Interrupted`. A file that cannot be opened is for its reader to report.
-pub fn arranged(files: &[SegmentFile], reports: bool, storage: &dyn Storage) -> Result<Vec<SegmentFile>> {
+pub fn order_by_offsets(files: &[SegmentFile], reports: bool, storage: &dyn Storage) -> Result<Vec<SegmentFile>> {
     let mut found = Vec::with_capacity(files.len());
     for own in files.chunk_by(|one, other| one.directory() == other.directory()) {
-        found.extend(arranged_in_directory(own, reports, storage)?);
+        found.extend(order_in_directory(own, reports, storage)?);
     }
     Ok(found)
 }
@@ -29,12 +29,12 @@ pub fn arranged(files: &[SegmentFile], reports: bool, storage: &dyn Storage) -> 
 /// Return a segment with the offsets that its batches prove, and the finding, if they contradict its name.
 ///
 /// # Errors
-/// As `arranged`.
+/// As `order_by_offsets`.
 pub fn proven(file: SegmentFile, storage: &dyn Storage) -> Result<SegmentFile> {
-    let lookup = alone(&file);
+    let lookup = with_neighbour_bounds(&file);
     let first = first_offset(&lookup, storage)?;
     Ok(match misnamed(&lookup, first, None, storage)? {
-        Some(finding) => placed(file, first, Some(finding), true),
+        Some(finding) => with_proven_offsets(file, first, Some(finding), true),
         None => file,
     })
 }
@@ -44,12 +44,12 @@ pub fn proven(file: SegmentFile, storage: &dyn Storage) -> Result<SegmentFile> {
 #[must_use]
 pub fn lower_bounded(file: SegmentFile) -> SegmentFile {
     match file.offsets {
-        Some(offsets) if file.held.is_none() => SegmentFile { offsets: Some(OffsetRange { end: None, ..offsets }), ..file },
+        Some(offsets) if file.actual_offsets.is_none() => SegmentFile { offsets: Some(OffsetRange { end: None, ..offsets }), ..file },
         _ => file,
     }
 }
 
-fn arranged_in_directory(files: &[SegmentFile], reports: bool, storage: &dyn Storage) -> Result<Vec<SegmentFile>> {
+fn order_in_directory(files: &[SegmentFile], reports: bool, storage: &dyn Storage) -> Result<Vec<SegmentFile>> {
     let mut asked = files.to_vec();
     for file in &mut asked {
         if !reports && storage.is_stored(&file.path) {
@@ -59,7 +59,7 @@ fn arranged_in_directory(files: &[SegmentFile], reports: bool, storage: &dyn Sto
     let mut found = Vec::with_capacity(asked.len());
     for (number, file) in asked.iter().enumerate() {
         newly_near(&asked, number).iter().for_each(|next| expect(next, storage));
-        let lookup = alone(file);
+        let lookup = with_neighbour_bounds(file);
         let first = first_offset(&lookup, storage)?;
         found.push((first, misnamed(&lookup, first, files.get(number + 1), storage)?));
     }
@@ -68,10 +68,11 @@ fn arranged_in_directory(files: &[SegmentFile], reports: bool, storage: &dyn Sto
     }
     for ((file, following), (first, finding)) in asked.iter().zip(files.iter().skip(1).map(Some).chain([None])).zip(&mut found) {
         *first = first_message(file, *first, storage)?;
-        *finding = misnamed(&alone(file), *first, following, storage)?;
+        *finding = misnamed(&with_neighbour_bounds(file), *first, following, storage)?;
     }
     let each = files.iter().zip(found);
-    let mut placed: Vec<SegmentFile> = each.map(|(file, (first, finding))| placed(file.clone(), first, finding, reports)).collect();
+    let mut placed: Vec<SegmentFile> =
+        each.map(|(file, (first, finding))| with_proven_offsets(file.clone(), first, finding, reports)).collect();
     placed.sort_by_key(SegmentFile::base);
     let following: Vec<Option<i64>> = placed.iter().skip(1).map(|file| file.base_offset).collect();
     for (file, end) in placed.iter_mut().zip(&following) {
@@ -87,12 +88,12 @@ fn arranged_in_directory(files: &[SegmentFile], reports: bool, storage: &dyn Sto
 fn expect(file: &SegmentFile, storage: &dyn Storage) {
     if let Some(allowed) = file.offsets {
         // The end of the last segment is not asked for.
-        storage.expect(&file.path, Ends { has_front: true, size: file.known_size.filter(|_| allowed.end.is_some()) });
+        storage.expect(&file.path, WantedEnds { has_front: true, size: file.known_size.filter(|_| allowed.end.is_some()) });
     }
 }
 
 /// A segment of a partition in which one contradicts its name.
-fn placed(file: SegmentFile, first: Option<i64>, finding: Option<Finding>, reports: bool) -> SegmentFile {
+fn with_proven_offsets(file: SegmentFile, first: Option<i64>, finding: Option<Finding>, reports: bool) -> SegmentFile {
     let Some(finding) = finding else {
         // The name of the other one may be that of its next segment.
         let base_offset = first.or(file.base_offset);
@@ -100,7 +101,7 @@ fn placed(file: SegmentFile, first: Option<i64>, finding: Option<Finding>, repor
     };
     let first = finding.base_offset.unwrap_or(0);
     let last = finding.last_offset.map_or(super::piece::LAST, |last| last.max(first));
-    let proven = SegmentFile { base_offset: Some(first), held: Some((first, last)), named: file.offsets, ..file };
+    let proven = SegmentFile { base_offset: Some(first), actual_offsets: Some((first, last)), named: file.offsets, ..file };
     if reports { SegmentFile { offsets: None, finding: Some(finding), ..proven } } else { proven }
 }
 
@@ -136,7 +137,7 @@ fn first_offset(lookup: &SegmentLookup, storage: &dyn Storage) -> Result<Option<
 }
 
 /// The look-ups of a file whose end is not that of a segment for certain.
-fn alone(file: &SegmentFile) -> SegmentLookup {
+fn with_neighbour_bounds(file: &SegmentFile) -> SegmentLookup {
     SegmentLookup::new(SegmentFile { next_offset: None, ..file.clone() })
 }
 

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::{SegmentFile, Storage};
 use crate::error::{ErrorKind, Result};
 use crate::sidecar::checkpoint::{self, PartitionOffset};
-use crate::sidecar::{Parsed, SidecarFinding};
+use crate::sidecar::{ParsedSidecar, SidecarFinding};
 use crate::validate::Finding;
 
 /// The high watermarks of partitions: no leader change cuts off offsets below them (SEG-9).
@@ -86,7 +86,7 @@ fn log_directory(segment: &SegmentFile, storage: &dyn Storage) -> PathBuf {
 ///
 /// # Errors
 /// If the file cannot be read.
-pub(super) fn parsed(path: &Path, storage: &dyn Storage) -> Result<Option<Parsed<PartitionOffset>>> {
+pub(super) fn parsed(path: &Path, storage: &dyn Storage) -> Result<Option<ParsedSidecar<PartitionOffset>>> {
     Ok(storage.read(path)?.map(|bytes| checkpoint::parse_offsets(&bytes)))
 }
 
@@ -105,7 +105,7 @@ fn read(path: &Path, name: &str, storage: &dyn Storage) -> Result<Option<OffsetC
         },
         found => found?,
     };
-    let Some(Parsed { entries, findings }) = found else { return Ok(None) };
+    let Some(ParsedSidecar { entries, findings }) = found else { return Ok(None) };
     let Some(first) = findings.first() else {
         let offsets = entries.into_iter().map(|entry| ((entry.topic, entry.partition), entry.offset)).collect();
         return Ok(made(offsets, None));
@@ -127,5 +127,5 @@ fn is_unwritten(path: &Path, storage: &dyn Storage) -> Result<bool> {
 
 /// True for the findings of an empty file: one about no bytes.
 fn is_empty(findings: &[SidecarFinding]) -> bool {
-    matches!(findings, [one] if one.length == 0)
+    matches!(findings, [finding] if finding.length == 0)
 }

@@ -6,7 +6,7 @@ use super::storage::in_file;
 use super::{AtDamage, SegmentFile, Storage};
 use crate::decode::{Checksums, DecodeOptions, Decoder, OffsetRange};
 use crate::error::Result;
-use crate::framing::{Frame, Piece, Runs, Source, Step, step};
+use crate::framing::{Frame, FrameEvent, Runs, Source, Step, step};
 use crate::log::{Batch, BatchTrust, Batches};
 use crate::model::{Formats, HeaderRef, RecordFormat, RecordRef, RecordSink};
 use crate::wire::as_u64;
@@ -90,7 +90,7 @@ fn records_in(source: Source, offset: i64) -> Result<u64> {
     let mut decoder = Decoder::new(decode);
     let mut records = RecordsBefore { base_offset: 0, offset, number: 0 };
     while let Some(piece) = runs.next_piece()? {
-        let Piece::Run(run) = piece else { continue };
+        let FrameEvent::Run(run) = piece else { continue };
         let mut at = 0;
         while let Step::Entry { len, magic } = step(run.entries_from(at), Formats::Experimental, &limits) {
             let bytes = run.bytes.get(at..at + len).unwrap_or_default();

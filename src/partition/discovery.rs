@@ -7,15 +7,16 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::folder::{SegmentFolder, in_reading_order, is_segment};
 use super::interrupted::with_swaps;
 use super::links::without_links;
-use super::names::{SegmentName, WATERMARK, is_skipped, is_upload, object_suffix, partition_of, uploaded_partition_of};
+use super::names::{SegmentName, WATERMARK, is_skipped, is_upload, listed, object_suffix};
 use super::neighbours::with_offsets;
 use super::patterns::{ENOENT, expanded};
 use super::replicas::ReplicaChoice;
 use super::tree::Tree;
-use super::{Entry, Listing, SegmentFile, Storage};
-use crate::error::{Error, ErrorKind, Result, grouped};
+use super::{DirectoryEntry, Listing, SegmentFile, Storage};
+use crate::error::{Error, ErrorKind, Result};
 use crate::validate::{Finding, Severity};
 
 /// "File exists", the same number on every system.
@@ -25,7 +26,7 @@ const NAMED: usize = 5;
 
 /// The segments of paths, and the findings of files that are not read.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct DiscoveredSegments {
     /// The segments, partition by partition, in the order of their offsets.
     pub files: Vec<SegmentFile>,
     /// Findings: of uploads that are not read, or not to their end; of interrupted work; of entries named as a segment that are not regular
@@ -35,7 +36,7 @@ pub struct Found {
 
 /// Topics and the number of a partition; `None` stands for all.
 #[derive(Clone, Debug, Default)]
-pub struct Selection {
+pub struct PartitionSelection {
     /// The topics.
     pub topics: Option<Vec<String>>,
     /// The number.
@@ -43,24 +44,24 @@ pub struct Selection {
 }
 
 /// What is searched in several paths.
-pub struct Search<'a> {
+pub struct SegmentSearch<'a> {
     /// A path that does not exist may be a pattern (`orders-*`).
     pub has_patterns: bool,
     /// The partitions. If no directory names a topic, these name it.
-    pub selection: &'a Selection,
+    pub selection: &'a PartitionSelection,
     /// Which directory is read of a partition that is in several; `None` for all of them.
     pub replicas: Option<ReplicaChoice>,
 }
 
 /// Gets the error of each path without segments, and returns the errors that end the search.
-pub type Failed<'a> = &'a mut dyn FnMut(Error) -> Result<()>;
+pub type OnFailure<'a> = &'a mut dyn FnMut(Error) -> Result<()>;
 
-impl Search<'_> {
+impl SegmentSearch<'_> {
     /// Find the segments of paths. Those of a directory that several paths lead to are found once.
     ///
     /// # Errors
-    /// As `find` and `Selection::of`, and `Replicas` if a partition is in several directories and none of them is chosen.
-    pub fn run(self, paths: &[PathBuf], storage: &dyn Storage, failed: Failed<'_>) -> Result<Found> {
+    /// As `find` and `PartitionSelection::of`, and `Replicas` if a partition is in several directories and none of them is chosen.
+    pub fn run(self, paths: &[PathBuf], storage: &dyn Storage, failed: OnFailure<'_>) -> Result<DiscoveredSegments> {
         let mut groups = Vec::new();
         let mut findings = Vec::new();
         for path in paths {
@@ -81,7 +82,7 @@ impl Search<'_> {
         let others = if selection.is_all() { Some(files.as_slice()) } else { None };
         let counts = FindingsOf::new(&chosen, others, storage);
         findings = once(findings).into_iter().filter(|finding| counts.has(&finding.path())).collect();
-        Ok(Found { files: chosen, findings })
+        Ok(DiscoveredSegments { files: chosen, findings })
     }
 
     fn look_at(&self, path: &Path, storage: &dyn Storage, groups: &mut Vec<Vec<SegmentFile>>, findings: &mut Vec<Finding>) -> Result<()> {
@@ -122,7 +123,7 @@ fn only(files: Vec<SegmentFile>, kept: Vec<bool>) -> Vec<SegmentFile> {
 /// # Errors
 /// `NotFound` if there is no such path, `Files` if no segment is in the directory and below, if no name fits the layout of the path, or if
 /// two uploads begin with the same offset.
-pub fn find(path: &Path, storage: &dyn Storage) -> Result<Found> {
+pub fn find(path: &Path, storage: &dyn Storage) -> Result<DiscoveredSegments> {
     let keys_of = Some(path).filter(|path| storage.is_uploaded(path));
     let layout = storage.layout_of(path);
     let base = storage.entry(&storage.untiered(path))?;
@@ -131,10 +132,10 @@ pub fn find(path: &Path, storage: &dyn Storage) -> Result<Found> {
         if let Some(layout) = layout.filter(|_| uploaded.is_none()) {
             return Err(no_object(path, &layout, Some(&base.path), storage));
         }
-        let file = uploaded.unwrap_or_else(|| Folder::of_file(&base.path, storage).segment(&base));
-        return Ok(Found { files: vec![file], findings: Vec::new() });
+        let file = uploaded.unwrap_or_else(|| SegmentFolder::of_file(&base.path, storage).segment(&base));
+        return Ok(DiscoveredSegments { files: vec![file], findings: Vec::new() });
     }
-    let mut found = Found::default();
+    let mut found = DiscoveredSegments::default();
     // Without `.` and repeated slashes a directory has one text.
     let directory = if storage.is_stored(&base.path) { base.path } else { base.path.components().collect() };
     let mut tree = Tree::of(&directory, is_skipped, storage)?;
@@ -148,7 +149,7 @@ pub fn find(path: &Path, storage: &dyn Storage) -> Result<Found> {
             segments_of(&directory, &listing, keys_of, storage, &mut found)?;
         }
     }
-    let Found { mut files, findings } = found;
+    let DiscoveredSegments { mut files, findings } = found;
     if files.is_empty() {
         let no_object = |layout: String| no_object(path, &layout, example.as_deref(), storage);
         return Err(layout.map_or_else(|| no_segments(path, &findings, storage), no_object));
@@ -156,7 +157,7 @@ pub fn find(path: &Path, storage: &dyn Storage) -> Result<Found> {
     in_reading_order(&mut files, storage);
     files.iter_mut().for_each(|file| file.is_listed = true);
     ensure_single_uploads(&files, storage)?;
-    Ok(Found { files: with_offsets(files, storage), findings })
+    Ok(DiscoveredSegments { files: with_offsets(files, storage), findings })
 }
 
 /// Group segments by partition, each group in the order of the offsets. A file of two paths is in it once, as the one that was found in a
@@ -194,7 +195,7 @@ pub fn by_partition(files: &[SegmentFile], storage: &dyn Storage) -> Vec<(String
     groups.into_iter().map(|(name, group)| (name, ordered(group))).collect()
 }
 
-impl Selection {
+impl PartitionSelection {
     fn is_all(&self) -> bool {
         self.topics.is_none() && self.partition.is_none()
     }
@@ -295,50 +296,21 @@ fn once(findings: Vec<Finding>) -> Vec<Finding> {
     unique
 }
 
-/// The directory of segments, and the partition that its name has.
-pub(super) struct Folder {
-    pub(super) path: PathBuf,
-    is_stored: bool,
-    of_broker: Option<(String, i32)>,
-    of_uploads: Option<(String, i32)>,
-}
-
-impl Folder {
-    /// A directory by its path.
-    pub(super) fn of(directory: &Path, storage: &dyn Storage) -> Self {
-        let above = storage.absolute(directory);
-        let text = above.to_string_lossy();
-        let owned = |(topic, partition): (&str, i32)| (topic.to_owned(), partition);
-        let of_broker = text.rsplit('/').next().and_then(partition_of).map(owned);
-        let (is_stored, of_uploads) = (storage.is_stored(directory), uploaded_partition_of(&text).map(owned));
-        Self { path: directory.to_owned(), is_stored, of_broker, of_uploads }
-    }
-
-    /// The directory of a file.
-    pub(super) fn of_file(path: &Path, storage: &dyn Storage) -> Self {
-        Self::of(path.parent().unwrap_or_else(|| Path::new("")), storage)
-    }
-
-    /// A file of a listing as a segment. The size of a file of this machine may change, and is asked for when it is needed.
-    pub(super) fn segment(&self, entry: &Entry) -> SegmentFile {
-        let name = entry.path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-        let parsed = SegmentName::parse(&name);
-        let of_uploads = self.of_uploads.as_ref().filter(|_| parsed.is_some_and(|parsed| parsed.id.is_some()));
-        let (topic, partition) = of_uploads.or(self.of_broker.as_ref()).cloned().unzip();
-        let (base_offset, known_size) = (parsed.map(|parsed| parsed.base_offset), entry.size.filter(|_| self.is_stored));
-        SegmentFile { path: entry.path.clone(), topic, partition, base_offset, known_size, ..SegmentFile::default() }
-    }
-}
-
 /// A file as a segment, whatever its name. The file is not read.
 pub fn segment_at(path: &Path, storage: &dyn Storage) -> SegmentFile {
-    Folder::of_file(path, storage).segment(&Entry { path: path.to_owned(), ..Entry::default() })
+    SegmentFolder::of_file(path, storage).segment(&DirectoryEntry { path: path.to_owned(), ..DirectoryEntry::default() })
 }
 
 /// Adds the segments of one directory, and the findings of its interrupted work and of its uploads.
-fn segments_of(directory: &Path, listing: &Listing, keys_of: Option<&Path>, storage: &dyn Storage, found: &mut Found) -> Result<()> {
-    let folder = Folder::of(directory, storage);
-    let is_plain = |entry: &&Entry| is_segment(&entry.name) && !is_upload(&entry.name);
+fn segments_of(
+    directory: &Path,
+    listing: &Listing,
+    keys_of: Option<&Path>,
+    storage: &dyn Storage,
+    found: &mut DiscoveredSegments,
+) -> Result<()> {
+    let folder = SegmentFolder::of(directory, storage);
+    let is_plain = |entry: &&DirectoryEntry| is_segment(&entry.name) && !is_upload(&entry.name);
     let plain = |listing: &Listing| listing.files.iter().filter(is_plain).map(|entry| folder.segment(entry)).collect();
     let mut files = with_swaps(&folder, listing, &plain, storage, Some(&mut found.findings))?;
     if listing.files.iter().any(|file| file.name == WATERMARK) {
@@ -354,16 +326,17 @@ fn segments_of(directory: &Path, listing: &Listing, keys_of: Option<&Path>, stor
 }
 
 /// Adds the uploads with their objects among the files of a directory.
-fn uploads_of(directory: &Path, files: &[Entry], keys_of: Option<&Path>, storage: &dyn Storage, found: &mut Found) -> Result<()> {
+fn uploads_of(
+    directory: &Path,
+    files: &[DirectoryEntry],
+    keys_of: Option<&Path>,
+    storage: &dyn Storage,
+    found: &mut DiscoveredSegments,
+) -> Result<()> {
     let (uploads, findings) = storage.uploads(directory, keys_of, files)?;
     found.files.extend(uploads.into_iter().map(SegmentFile::from));
     found.findings.extend(findings);
     Ok(())
-}
-
-/// True for a name that a segment has, but not for the file of a swap.
-pub(super) fn is_segment(name: &str) -> bool {
-    SegmentName::parse(name).is_some_and(|name| !name.is_swap)
 }
 
 /// The upload with its log at a path; `None` for any other file.
@@ -384,8 +357,8 @@ impl From<super::Uploaded> for SegmentFile {
 
 /// Findings of the entries that are named as a segment and cannot be read, and of the links that may lead to one.
 fn skipped_entries(listing: &Listing, storage: &dyn Storage) -> Vec<Finding> {
-    let base_offset = |entry: &Entry| SegmentName::parse(&entry.name).filter(|name| !name.is_swap).map(|name| name.base_offset);
-    let skipped = |entry: &Entry, reason: String| {
+    let base_offset = |entry: &DirectoryEntry| SegmentName::parse(&entry.name).filter(|name| !name.is_swap).map(|name| name.base_offset);
+    let skipped = |entry: &DirectoryEntry, reason: String| {
         let finding = Finding::of_files("SEG-15", Severity::Warning, format!("skipped, {reason}"), 0, 0);
         Finding { base_offset: base_offset(entry), ..finding.in_file(&storage.shown(&entry.path).into()) }
     };
@@ -439,29 +412,4 @@ fn is_whole_upload(segment: &SegmentFile, storage: &dyn Storage) -> bool {
     let has_id = SegmentName::parse(&name).is_some_and(|name| !name.is_swap && name.id.is_some());
     let before = storage.cut_of(&segment.path);
     (has_id || storage.layout_of(&segment.path).is_some()) && (before.is_none() || before != segment.base_offset)
-}
-
-/// Sorts segments: partitions of a topic by number.
-pub(super) fn in_reading_order(files: &mut [SegmentFile], storage: &dyn Storage) {
-    let mut known: HashMap<PathBuf, (String, String)> = HashMap::new();
-    files.sort_by_cached_key(|file| {
-        let directory = file.directory();
-        let (above, name) = known.entry(directory).or_insert_with_key(|directory| {
-            let objects = storage.untiered(directory);
-            let text = objects.to_string_lossy();
-            let (above, name) = text.rsplit_once('/').unwrap_or(("", &text));
-            (above.to_owned(), name.to_owned())
-        });
-        let topic = file.topic.clone().unwrap_or_else(|| name.clone());
-        // The names of a layout need not sort by offset.
-        (above.clone(), topic, file.partition.unwrap_or(-1), file.directory(), file.base(), file.path.as_os_str().to_owned())
-    });
-}
-
-/// `a, b, c`, or of more than `most` the first: `a, b and 7 more`.
-pub(super) fn listed(names: impl Iterator<Item = String>, most: usize) -> String {
-    let names: Vec<_> = names.collect();
-    let left = names.len().saturating_sub(most);
-    let more = if left > 0 { format!(" and {} more", grouped(u64::try_from(left).unwrap_or(u64::MAX))) } else { String::new() };
-    format!("{}{more}", names.get(..most).unwrap_or(&names).join(", "))
 }

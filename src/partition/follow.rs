@@ -7,12 +7,12 @@ use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::arrange::{arranged, lower_bounded};
+use super::arrange::{lower_bounded, order_by_offsets};
 use super::growing::EndOptions;
 use super::growing_log::{GrowingPartition, reader_of};
-use super::piece::PartitionPiece;
+use super::piece::SegmentRange;
 use super::storage::{AtDamage, Storage};
-use super::wanted::Wanted;
+use super::wanted::WantedRange;
 use super::{SegmentFile, SegmentLookup};
 use crate::decode::torn_offsets;
 use crate::error::{Error, Result, grouped};
@@ -34,19 +34,19 @@ pub enum Followed {
         /// The number of the segment in the order of the look.
         segment: usize,
         /// The bytes that hold them.
-        piece: Box<PartitionPiece>,
+        piece: Box<SegmentRange>,
         /// The last byte whose findings are for this look; `None` if all are.
         known: Option<u64>,
     },
     /// Records that are gone.
     Gone(String),
     /// The damage that ends a read which does not skip damage, after the records before it.
-    Damaged(usize, Box<Damage>),
+    Damaged(usize, Box<EndDamage>),
 }
 
 /// Damage at the end of a segment.
 #[derive(Clone, Debug)]
-pub enum Damage {
+pub enum EndDamage {
     /// By its error.
     Error(Error),
     /// By its finding.
@@ -55,56 +55,56 @@ pub enum Damage {
 
 /// A batch that was the last one when it was shown.
 #[derive(Clone, Debug, PartialEq)]
-struct Shown {
+struct ShownBatch {
     path: PathBuf,
     last: LastBatch,
 }
 
 /// A file in a listing: another size is another upload.
-type Name = (PathBuf, Option<u64>);
+type ListedFile = (PathBuf, Option<u64>);
 
 /// Follows one partition.
 #[derive(Debug)]
 pub struct Follower {
     /// The first offset that was not shown; `None` before the first look if only new records are wanted.
     next: Option<i64>,
-    wanted: Wanted,
+    wanted: WantedRange,
     ends: GrowingPartition,
-    shown: VecDeque<Shown>,
+    shown: VecDeque<ShownBatch>,
     /// Closed segments that were shown to their end.
-    done: HashSet<Name>,
-    listed: Vec<Name>,
+    done: HashSet<ListedFile>,
+    listed: Vec<ListedFile>,
     /// How long a segment that is gone, or shorter than it was, may come back unchanged. A copy that replaces a file looks like that.
     wait: Duration,
     /// Since when the newest batch is missing.
     missing_since: Option<Instant>,
-    look: Look,
+    look: OpenLook,
 }
 
 /// A look that is going on.
 #[derive(Debug, Default)]
-struct Look {
+struct OpenLook {
     segments: Vec<SegmentFile>,
     notes: VecDeque<String>,
     /// The number of the segment that is looked at next.
     at: usize,
     /// What counts once the records that were given are shown: the last batch of a segment.
-    given: Option<Given>,
+    given: Option<ShownRecords>,
 }
 
 /// Records that were given.
 #[derive(Debug)]
-struct Given {
+struct ShownRecords {
     last: Option<LastBatch>,
-    damage: Option<Damage>,
+    damage: Option<EndDamage>,
 }
 
 impl Follower {
     /// Follow a partition from an offset on; `None` for records that are appended from now on.
-    pub fn new(start: Option<i64>, wanted: Wanted, ends: EndOptions, wait: Duration) -> Self {
+    pub fn new(start: Option<i64>, wanted: WantedRange, ends: EndOptions, wait: Duration) -> Self {
         let ends = GrowingPartition::new(EndOptions { skips_damage: wanted.skips_damage, is_checked: true, ..ends });
         let (shown, done, listed) = (VecDeque::new(), HashSet::new(), Vec::new());
-        Self { next: start, wanted, ends, shown, done, listed, wait, missing_since: None, look: Look::default() }
+        Self { next: start, wanted, ends, shown, done, listed, wait, missing_since: None, look: OpenLook::default() }
     }
 
     /// The first offset that was not shown.
@@ -122,10 +122,10 @@ impl Follower {
     /// # Errors
     /// `NotFound` if a segment was deleted meanwhile: look again.
     pub fn begin(&mut self, segments: &[SegmentFile], storage: &dyn Storage) -> Result<()> {
-        self.look = Look::default();
+        self.look = OpenLook::default();
         // A cleaner may merge the next segment into one since the directory was listed, so that only first offsets count.
-        let segments: Vec<_> = arranged(segments, self.wanted.skips_damage, storage)?.into_iter().map(lower_bounded).collect();
-        let listed: Vec<Name> = segments.iter().map(name_of).collect();
+        let segments: Vec<_> = order_by_offsets(segments, self.wanted.skips_damage, storage)?.into_iter().map(lower_bounded).collect();
+        let listed: Vec<ListedFile> = segments.iter().map(name_of).collect();
         if listed == self.listed || self.is_waiting(&segments, storage)? {
             return Ok(());
         }
@@ -140,7 +140,7 @@ impl Follower {
         let mut notes = VecDeque::new();
         notes.extend(self.cut(&segments, storage)?);
         notes.extend(self.deleted(&segments));
-        self.look = Look { segments, notes, at: 0, given: None };
+        self.look = OpenLook { segments, notes, at: 0, given: None };
         Ok(())
     }
 
@@ -191,7 +191,7 @@ impl Follower {
         self.next = Some(found.next_offset());
         self.ends.go_on_from(segment, &found);
         if let Some(last) = found.end.last {
-            self.remember(Shown { path: segment.path.clone(), last });
+            self.remember(ShownBatch { path: segment.path.clone(), last });
         }
         Ok(())
     }
@@ -216,7 +216,7 @@ impl Follower {
         let end = self.end_of(segment, known, is_closed, storage)?;
         let is_new = end.last.is_some_and(|last| self.next.is_none_or(|next| last.last_offset >= next));
         let counted = end.last.filter(|_| is_new);
-        let given = Given { last: counted, damage: end.damage };
+        let given = ShownRecords { last: counted, damage: end.damage };
         let number = self.look.at;
         if end.is_rest_shown {
             let piece = Box::new(self.piece(segment, known, None, None, storage)?);
@@ -236,7 +236,7 @@ impl Follower {
     fn end_of(&mut self, segment: &SegmentFile, known: Option<LastBatch>, is_closed: bool, storage: &dyn Storage) -> Result<EndNow> {
         let found = match self.ends.end(segment, true, storage) {
             Err(error) if error.is_about_data() => {
-                return Ok(EndNow { last: known, stop: None, damage: Some(Damage::Error(error)), is_rest_shown: true });
+                return Ok(EndNow { last: known, stop: None, damage: Some(EndDamage::Error(error)), is_rest_shown: true });
             }
             found => found?,
         };
@@ -249,7 +249,7 @@ impl Follower {
         let is_whole = tail == Tail::Complete && !self.wanted.skips_damage;
         let is_rest_shown = finding.is_some() || (is_closed && !is_whole);
         let stop = Some(zeros.start).filter(|_| !zeros.is_empty());
-        Ok(EndNow { last, stop, damage: finding.map(Damage::Finding), is_rest_shown })
+        Ok(EndNow { last, stop, damage: finding.map(EndDamage::Finding), is_rest_shown })
     }
 
     /// The new records of a segment, up to the offset `end` and to the byte `stop`.
@@ -260,7 +260,7 @@ impl Follower {
         stop: Option<u64>,
         end: Option<i64>,
         storage: &dyn Storage,
-    ) -> Result<PartitionPiece> {
+    ) -> Result<SegmentRange> {
         let is_first = known.is_none() && self.next.is_none_or(|next| next <= segment.base());
         let begin = known.map(|known| known.position).or(is_first.then_some(0));
         let reader = reader_of(segment, self.wanted.sharing(self.next, end));
@@ -272,7 +272,7 @@ impl Follower {
         if let (Some(last), Some(segment)) = (last, self.look.segments.get(self.look.at)) {
             self.next = Some(last.last_offset.saturating_add(1));
             let path = segment.path.clone();
-            self.remember(Shown { path, last });
+            self.remember(ShownBatch { path, last });
         }
     }
 
@@ -287,7 +287,7 @@ impl Follower {
         self.look.at = at.saturating_add(1);
     }
 
-    fn remember(&mut self, shown: Shown) {
+    fn remember(&mut self, shown: ShownBatch) {
         self.shown.push_back(shown);
         if self.shown.len() > REMEMBERED {
             self.shown.pop_front();
@@ -306,7 +306,7 @@ impl Follower {
     }
 
     /// True if bytes of a batch are gone and no other bytes are in their place.
-    fn is_missing(&self, newest: &Shown, segments: &[SegmentFile], storage: &dyn Storage) -> Result<bool> {
+    fn is_missing(&self, newest: &ShownBatch, segments: &[SegmentFile], storage: &dyn Storage) -> Result<bool> {
         let LastBatch { position, last_offset, .. } = newest.last;
         let Some(own) = segments.iter().find(|segment| segment.path == newest.path) else {
             // Retention deletes from the oldest segment on: what is missing after others was moved or cut.
@@ -359,7 +359,7 @@ impl Follower {
     }
 
     /// A batch with its place now: the same, or another segment that has its offsets. `None` if it is gone.
-    fn found(&self, shown: &Shown, segments: &[SegmentFile], storage: &dyn Storage) -> Result<Option<Shown>> {
+    fn found(&self, shown: &ShownBatch, segments: &[SegmentFile], storage: &dyn Storage) -> Result<Option<ShownBatch>> {
         let last_offset = shown.last.last_offset;
         let Some(holder) = segments.iter().rev().find(|segment| segment.base() <= last_offset) else { return Ok(None) };
         if holder.path == shown.path && self.ends.has(holder, &shown.last, storage)? {
@@ -369,17 +369,17 @@ impl Follower {
         let Some(place) = place.filter(|place| place.header.is_some()) else { return Ok(None) };
         let last = LastBatch { position: place.position, ..shown.last };
         let is_there = self.ends.has(holder, &last, storage)?;
-        Ok(is_there.then(|| Shown { path: holder.path.clone(), last }))
+        Ok(is_there.then(|| ShownBatch { path: holder.path.clone(), last }))
     }
 
     /// The end of the part of an upload that is still read, if another leader has replaced its last batches.
-    fn kept(&self, gone: &Shown, segments: &[SegmentFile], storage: &dyn Storage) -> Result<Option<Shown>> {
+    fn kept(&self, gone: &ShownBatch, segments: &[SegmentFile], storage: &dyn Storage) -> Result<Option<ShownBatch>> {
         let object = storage.untiered(&gone.path);
         for segment in segments {
             let before = storage.cut_of(&segment.path);
             if before.is_some_and(|before| before <= gone.last.last_offset) && storage.untiered(&segment.path) == object {
                 let last = self.ends.last_valid(segment, storage)?.end.last;
-                return Ok(last.map(|last| Shown { path: segment.path.clone(), last }));
+                return Ok(last.map(|last| ShownBatch { path: segment.path.clone(), last }));
             }
         }
         Ok(None)
@@ -393,12 +393,12 @@ struct EndNow {
     /// Where only zeros follow, if that is known.
     stop: Option<u64>,
     /// What ends the read.
-    damage: Option<Damage>,
+    damage: Option<EndDamage>,
     /// The bytes after the batch are read too, so that their findings are shown.
     is_rest_shown: bool,
 }
 
-fn name_of(segment: &SegmentFile) -> Name {
+fn name_of(segment: &SegmentFile) -> ListedFile {
     (segment.path.clone(), segment.known_size)
 }
 

@@ -24,7 +24,7 @@ pub struct EndOptions {
 
 /// The end of a segment, and whether it was cut since an earlier look.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SegmentEnd {
+pub struct GrowingEnd {
     /// The end.
     pub end: LogEnd,
     /// The first offset of the segment.
@@ -33,7 +33,7 @@ pub struct SegmentEnd {
     pub is_cut: bool,
 }
 
-impl SegmentEnd {
+impl GrowingEnd {
     /// The offset after the last batch; the first offset of the segment if there is none.
     pub fn next_offset(&self) -> i64 {
         self.end.last.map_or(self.base_offset, |last| last.last_offset.saturating_add(1))
@@ -44,7 +44,7 @@ impl SegmentEnd {
 ///
 /// # Errors
 /// If a header is damaged, unless damage is skipped; if the file cannot be read.
-pub fn segment_end(file: &SegmentFile, options: EndOptions, since: Option<&LogEnd>, storage: &dyn Storage) -> Result<SegmentEnd> {
+pub fn segment_end(file: &SegmentFile, options: EndOptions, since: Option<&LogEnd>, storage: &dyn Storage) -> Result<GrowingEnd> {
     let zeros = since.map_or(0..0, |since| since.zeros.clone());
     let last = since.and_then(|since| since.last);
     look(file, options, storage, |growing| {
@@ -53,7 +53,7 @@ pub fn segment_end(file: &SegmentFile, options: EndOptions, since: Option<&LogEn
         let since = last.filter(|_| !is_cut);
         let start = since.map_or_else(|| near_end(&growing, file, storage), |last| Ok(last.position))?;
         let end = growing.end(since, start, &|from, to| storage.source(&file.path, from, to, AtDamage::GoOn))?;
-        Ok(SegmentEnd { end, base_offset: file.base(), is_cut })
+        Ok(GrowingEnd { end, base_offset: file.base(), is_cut })
     })
 }
 

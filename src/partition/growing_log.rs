@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use super::growing::{EndOptions, SegmentEnd, has_batch, segment_end};
+use super::growing::{EndOptions, GrowingEnd, has_batch, segment_end};
 use super::storage::Storage;
 use super::transactions::MarkedSegment;
 use super::{PartitionReader, SegmentFile};
@@ -36,7 +36,7 @@ impl GrowingPartition {
     ///
     /// # Errors
     /// If a header is damaged, unless damage is skipped; if the file cannot be read.
-    pub fn end(&mut self, file: &SegmentFile, is_checked: bool, storage: &dyn Storage) -> Result<SegmentEnd> {
+    pub fn end(&mut self, file: &SegmentFile, is_checked: bool, storage: &dyn Storage) -> Result<GrowingEnd> {
         let options = EndOptions { is_checked, ..self.options };
         let found = segment_end(file, options, self.ends.get(&file.path), storage)?;
         self.go_on_from(file, &found);
@@ -47,12 +47,12 @@ impl GrowingPartition {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn last_valid(&self, file: &SegmentFile, storage: &dyn Storage) -> Result<SegmentEnd> {
+    pub fn last_valid(&self, file: &SegmentFile, storage: &dyn Storage) -> Result<GrowingEnd> {
         segment_end(file, EndOptions { skips_damage: true, is_checked: true, ..self.options }, None, storage)
     }
 
     /// Begin the next look at a segment at a known end, whatever is damaged before it.
-    pub fn go_on_from(&mut self, file: &SegmentFile, found: &SegmentEnd) {
+    pub fn go_on_from(&mut self, file: &SegmentFile, found: &GrowingEnd) {
         self.ends.insert(file.path.clone(), found.end.clone());
     }
 
@@ -85,6 +85,6 @@ impl GrowingPartition {
 }
 
 /// The reader of one segment.
-pub(super) fn reader_of(file: &SegmentFile, wanted: super::Wanted) -> PartitionReader {
+pub(super) fn reader_of(file: &SegmentFile, wanted: super::WantedRange) -> PartitionReader {
     PartitionReader::new(vec![std::sync::Arc::new(super::SegmentLookup::new(file.clone()))], wanted, None)
 }

@@ -10,14 +10,14 @@ use std::path::Path;
 
 use super::checkpoints::{LOG_STARTS, parsed};
 use super::counts::valid_batches;
-use super::discovery::Folder;
 use super::ends::{end_by_headers, first_offset, last_valid, next_offset};
+use super::folder::SegmentFolder;
 use super::{Listing, SegmentFile, Storage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::validate::{Finding, Severity};
 
 /// First and last offset.
-type Span = (i64, i64);
+type OffsetPair = (i64, i64);
 
 const RULE: &str = "SEG-17";
 /// Begins the message of a file of a swap that is read.
@@ -29,7 +29,7 @@ const OFFSET_LEN: usize = 20;
 
 /// What a file of interrupted work is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum InterruptedKind {
     Swap,
     Cleaned,
     Deleted,
@@ -37,7 +37,7 @@ enum Kind {
     Log,
 }
 
-impl Kind {
+impl InterruptedKind {
     /// The kind and the first offset of a file, by its name.
     fn of(name: &str) -> Option<(Self, i64)> {
         let (offset, mark) = name.split_at_checked(OFFSET_LEN)?;
@@ -75,7 +75,7 @@ fn cleaned_offset(name: &str) -> Option<i64> {
 /// # Errors
 /// If the directory or a file of a swap cannot be read.
 pub(super) fn with_swaps(
-    folder: &Folder,
+    folder: &SegmentFolder,
     listing: &Listing,
     segments_in: &dyn Fn(&Listing) -> Vec<SegmentFile>,
     storage: &dyn Storage,
@@ -86,10 +86,10 @@ pub(super) fn with_swaps(
     loop {
         let listing = again.as_ref().unwrap_or(listing);
         let segments = segments_in(listing);
-        if !listing.files.iter().any(|file| Kind::of(&file.name).is_some()) {
+        if !listing.files.iter().any(|file| InterruptedKind::of(&file.name).is_some()) {
             return Ok(segments);
         }
-        let work = match Work::of(folder, listing, &segments, storage) {
+        let work = match InterruptedWork::of(folder, listing, &segments, storage) {
             // A broker has renamed a file since it was listed.
             Err(error) if error.is_not_found() && attempt < ATTEMPTS => {
                 attempt += 1;
@@ -106,7 +106,7 @@ pub(super) fn with_swaps(
 }
 
 /// The interrupted work in one directory.
-struct Work<'a> {
+struct InterruptedWork<'a> {
     storage: &'a dyn Storage,
     directory: &'a Path,
     /// Those that are read, in the order of their offsets.
@@ -114,7 +114,7 @@ struct Work<'a> {
     /// The files of swaps among them.
     taken: Vec<SegmentFile>,
     /// The files that are not read.
-    left: Vec<(Kind, SegmentFile)>,
+    left: Vec<(InterruptedKind, SegmentFile)>,
     /// The first offsets of deleted files.
     deleted: HashSet<i64>,
     /// The offset after each file of a swap that is read.
@@ -122,18 +122,18 @@ struct Work<'a> {
     log_start: OnceCell<i64>,
 }
 
-impl<'a> Work<'a> {
-    fn of(folder: &'a Folder, listing: &Listing, segments: &[SegmentFile], storage: &'a dyn Storage) -> Result<Self> {
+impl<'a> InterruptedWork<'a> {
+    fn of(folder: &'a SegmentFolder, listing: &Listing, segments: &[SegmentFile], storage: &'a dyn Storage) -> Result<Self> {
         let cleaned = listing.files.iter().filter_map(|file| cleaned_offset(&file.name)).min().unwrap_or(i64::MAX);
         let (mut taken, mut left) = (Vec::new(), Vec::new());
         for entry in &listing.files {
-            let Some((kind, base)) = Kind::of(&entry.name) else { continue };
+            let Some((kind, base)) = InterruptedKind::of(&entry.name) else { continue };
             // Only the file of a swap has the name of a segment that is read.
             let file = SegmentFile { base_offset: Some(base), ..folder.segment(entry) };
             // The files of a swap get their names from the last one to the first one: an earlier one without its name ends it.
-            if kind == Kind::Swap && base < cleaned { taken.push(file) } else { left.push((kind, file)) }
+            if kind == InterruptedKind::Swap && base < cleaned { taken.push(file) } else { left.push((kind, file)) }
         }
-        let deleted = left.iter().filter(|(kind, _)| *kind == Kind::Deleted).map(|(_, file)| file.base()).collect();
+        let deleted = left.iter().filter(|(kind, _)| *kind == InterruptedKind::Deleted).map(|(_, file)| file.base()).collect();
         let mut ends = HashMap::new();
         for file in &taken {
             ends.insert(file.base(), next_of_swap(file, storage)?);
@@ -142,7 +142,7 @@ impl<'a> Work<'a> {
         let (first, end) = (ends.keys().min().copied().unwrap_or(i64::MAX), ends.values().max().copied().unwrap_or(-1));
         let is_replaced = |file: &SegmentFile| (first..end).contains(&file.base()) || ends.contains_key(&file.base());
         let (replaced, mut kept): (Vec<_>, Vec<_>) = segments.iter().cloned().partition(is_replaced);
-        left.extend(replaced.into_iter().map(|file| (Kind::Log, file)));
+        left.extend(replaced.into_iter().map(|file| (InterruptedKind::Log, file)));
         kept.extend(taken.iter().cloned());
         kept.sort_by_key(SegmentFile::base);
         let (directory, log_start) = (folder.path.as_path(), OnceCell::new());
@@ -183,7 +183,7 @@ impl<'a> Work<'a> {
     }
 
     /// The finding of a file that is not read; `None` if it has no valid batch.
-    fn finding_of(&self, kind: Kind, file: &SegmentFile) -> Result<Option<Finding>> {
+    fn finding_of(&self, kind: InterruptedKind, file: &SegmentFile) -> Result<Option<Finding>> {
         let Some(span) = no_data(span_of(file, self.storage))?.flatten() else { return Ok(None) };
         let why = kind.why();
         if let Some((first, last)) = self.missing(kind, file, span)? {
@@ -199,14 +199,14 @@ impl<'a> Work<'a> {
         Ok(Some(self.finding(file, Severity::Info, format!("not read: {why}; {text}"), Some(span))))
     }
 
-    fn finding(&self, file: &SegmentFile, severity: Severity, text: String, span: Option<Span>) -> Finding {
+    fn finding(&self, file: &SegmentFile, severity: Severity, text: String, span: Option<OffsetPair>) -> Finding {
         let (base_offset, last_offset) = span.unzip();
         let finding = Finding::of_files(RULE, severity, text, 0, 0).in_file(&self.storage.shown(&file.path).into());
         Finding { base_offset, last_offset, ..finding }
     }
 
     /// The first and the last offset of valid batches of a file that no segment has; `None` if there are none.
-    fn missing(&self, kind: Kind, file: &SegmentFile, span: Span) -> Result<Option<Span>> {
+    fn missing(&self, kind: InterruptedKind, file: &SegmentFile, span: OffsetPair) -> Result<Option<OffsetPair>> {
         let holes = self.holes(kind, file, span)?;
         if holes.is_empty() {
             return Ok(None);
@@ -219,7 +219,7 @@ impl<'a> Work<'a> {
     }
 
     /// The offsets between the first and the last one of a file that no segment has, but those before the first segment.
-    fn holes(&self, kind: Kind, file: &SegmentFile, span: Span) -> Result<Vec<Span>> {
+    fn holes(&self, kind: InterruptedKind, file: &SegmentFile, span: OffsetPair) -> Result<Vec<OffsetPair>> {
         let bases: Vec<i64> = self.segments.iter().map(SegmentFile::base).collect();
         let begins_after = |offset: i64| bases.partition_point(|base| *base <= offset);
         let mut holes = if bases.is_empty() { vec![span] } else { Vec::new() };
@@ -230,7 +230,7 @@ impl<'a> Work<'a> {
                 continue;
             }
             // Only a file that is no copy of the segment may have offsets that the segment lacks.
-            let may_lack = matches!(kind, Kind::Swap | Kind::Deleted) && !is_cleaned && file.base() != segment.base();
+            let may_lack = matches!(kind, InterruptedKind::Swap | InterruptedKind::Deleted) && !is_cleaned && file.base() != segment.base();
             let held = if may_lack {
                 let mut held = valid_batches(segment, self.storage)?;
                 held.sort_unstable();
@@ -245,12 +245,12 @@ impl<'a> Work<'a> {
     }
 
     /// True if a file was cleaned into a segment, so that offsets which the segment lacks are no longer needed.
-    fn is_cleaned(&self, kind: Kind, file: &SegmentFile, segment: &SegmentFile) -> bool {
+    fn is_cleaned(&self, kind: InterruptedKind, file: &SegmentFile, segment: &SegmentFile) -> bool {
         let is_taken = self.taken.iter().any(|taken| taken.path == segment.path);
         match kind {
-            Kind::Deleted => is_taken || self.deleted.contains(&segment.base()),
-            Kind::Log => is_taken && file.base() < self.end_of(segment).max(segment.base().saturating_add(1)),
-            Kind::Swap | Kind::Cleaned => false,
+            InterruptedKind::Deleted => is_taken || self.deleted.contains(&segment.base()),
+            InterruptedKind::Log => is_taken && file.base() < self.end_of(segment).max(segment.base().saturating_add(1)),
+            InterruptedKind::Swap | InterruptedKind::Cleaned => false,
         }
     }
 
@@ -288,13 +288,13 @@ fn last_offset(file: &SegmentFile, storage: &dyn Storage) -> Result<i64> {
 }
 
 /// The first and the last offset of the valid batches; `None` if there are none.
-fn span_of(file: &SegmentFile, storage: &dyn Storage) -> Result<Option<Span>> {
+fn span_of(file: &SegmentFile, storage: &dyn Storage) -> Result<Option<OffsetPair>> {
     let Some(last) = last_valid(file, storage)? else { return Ok(None) };
     Ok(first_offset(file, storage)?.map(|first| (first, last.last_offset.max(first))))
 }
 
 /// The ranges of offsets from `start` to before `end` that are in none of the ranges, which are in order.
-fn between(held: &[Span], mut start: i64, end: i64) -> Vec<Span> {
+fn between(held: &[OffsetPair], mut start: i64, end: i64) -> Vec<OffsetPair> {
     let mut found = Vec::new();
     for (first, last) in held {
         if start < (*first).min(end) {
@@ -323,13 +323,15 @@ mod tests {
     #[test]
     fn files_of_interrupted_work_are_known_by_their_names() {
         let name = |mark: &str| format!("00000000000000000042.{mark}");
-        for (mark, kind) in [("log.swap", Kind::Swap), ("log.cleaned", Kind::Cleaned), ("log.deleted", Kind::Deleted)] {
-            assert_eq!(Kind::of(&name(mark)), Some((kind, 42)));
+        for (mark, kind) in
+            [("log.swap", InterruptedKind::Swap), ("log.cleaned", InterruptedKind::Cleaned), ("log.deleted", InterruptedKind::Deleted)]
+        {
+            assert_eq!(InterruptedKind::of(&name(mark)), Some((kind, 42)));
         }
         for other in ["log", "index.swap", "log.swap.swap"] {
-            assert_eq!(Kind::of(&name(other)), None, "{other}");
+            assert_eq!(InterruptedKind::of(&name(other)), None, "{other}");
         }
-        assert_eq!(Kind::of("+0000000000000000042.log.swap"), None);
+        assert_eq!(InterruptedKind::of("+0000000000000000042.log.swap"), None);
         assert_eq!((cleaned_offset("5.index.cleaned"), cleaned_offset("7..cleaned")), (Some(5), Some(7)));
         assert_eq!((cleaned_offset("5.cleaned"), cleaned_offset("x.log.cleaned")), (None, None));
         assert_eq!(cleaned_offset(&format!("{}.log.cleaned", "9".repeat(20))), Some(i64::MAX));

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::checkpoints::{Checkpoints, LOG_STARTS, OffsetCheckpoint};
 use super::counts::{highest_end, records_before};
 use super::ends::{end_by_headers, next_offset};
-use super::names::{is_upload, partition_of};
+use super::names::{PartitionKey, is_upload, partition_of};
 use super::neighbours::segments_of_directory;
 use super::storage::is_io;
 use super::{SegmentFile, Storage};
@@ -24,9 +24,6 @@ const ABOVE_END: &str = "SEG-20";
 /// A file of a log directory or partition that cannot be read.
 const UNREADABLE: &str = "SEG-21";
 
-/// Topic and number of a partition.
-type Name = (String, i32);
-
 /// Return the log start offset of the partition of each segment.
 ///
 /// The segments of a directory that was searched have the log start offset of its partition, a file that was named has none. Returns also
@@ -38,7 +35,7 @@ pub fn log_starts(files: &[SegmentFile], storage: &dyn Storage) -> Result<(Vec<O
     let names = named_partitions(files, storage);
     let has_log_start = |file: &SegmentFile| has_log_start(file, storage).then(|| names.get(&file.directory())).flatten();
     let mut at: HashMap<PathBuf, usize> = HashMap::new();
-    let mut groups: Vec<(PathBuf, &Name, Vec<SegmentFile>)> = Vec::new();
+    let mut groups: Vec<(PathBuf, &PartitionKey, Vec<SegmentFile>)> = Vec::new();
     for file in files {
         let Some(name) = has_log_start(file) else { continue };
         let directory = file.directory();
@@ -50,7 +47,7 @@ pub fn log_starts(files: &[SegmentFile], storage: &dyn Storage) -> Result<(Vec<O
             }
         }
     }
-    let (mut starts, mut findings) = (HashMap::new(), Findings::default());
+    let (mut starts, mut findings) = (HashMap::new(), LogStartFindings::default());
     let mut checkpoints = Checkpoints::of(storage);
     for (directory, name, own) in groups {
         let Some(first) = own.first() else { continue };
@@ -93,12 +90,12 @@ pub fn deleted_records(files: &[SegmentFile], start_offset: Option<i64>, storage
 
 /// Findings by what they are about, the last of each.
 #[derive(Default)]
-struct Findings {
+struct LogStartFindings {
     at: HashMap<PathBuf, usize>,
     found: Vec<Finding>,
 }
 
-impl Findings {
+impl LogStartFindings {
     fn put(&mut self, about: &Path, finding: Finding) {
         match self.at.get(about).and_then(|at| self.found.get_mut(*at)) {
             Some(known) => *known = finding,
@@ -111,7 +108,7 @@ impl Findings {
 }
 
 /// The partitions of the directories of segments.
-fn named_partitions(files: &[SegmentFile], storage: &dyn Storage) -> HashMap<PathBuf, Name> {
+fn named_partitions(files: &[SegmentFile], storage: &dyn Storage) -> HashMap<PathBuf, PartitionKey> {
     let mut names = HashMap::new();
     let mut last: Option<PathBuf> = None;
     for directory in files.iter().map(SegmentFile::directory) {
@@ -137,7 +134,7 @@ fn has_log_start(file: &SegmentFile, storage: &dyn Storage) -> bool {
 /// The log start offset that counts in a partition, and the finding of one that does not count.
 fn log_start(
     files: &[SegmentFile],
-    name: &Name,
+    name: &PartitionKey,
     checkpoint: &OffsetCheckpoint,
     storage: &dyn Storage,
 ) -> Result<(Option<i64>, Option<Finding>)> {

@@ -3,16 +3,16 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::storage::{AtDamage, Kept, Storage, in_file, sidecar};
-use super::wanted::Wanted;
+use super::storage::{AtDamage, LogCache, Storage, in_file, sidecar};
+use super::wanted::WantedRange;
 use super::{SegmentFile, growing};
 use crate::decode::{Checksums, OffsetRange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Ending;
 use crate::limits::Limits;
-use crate::log::{BatchTrust, Batches, Lookup, Place, Split, no_data_error, sidecar_check};
+use crate::log::{BatchLookup, BatchTrust, Batches, Lookup, SegmentSplit, no_data_error, sidecar_check};
 use crate::model::{BatchHeader, Formats, RecordFormat};
-use crate::sidecar::{OffsetEntry, Parsed, SidecarFinding, SidecarProblem, TimeEntry, offset_index, time_index};
+use crate::sidecar::{OffsetEntry, ParsedSidecar, SidecarFinding, SidecarProblem, TimeEntry, offset_index, time_index};
 use crate::validate::Finding;
 use crate::wire::as_u64;
 
@@ -24,26 +24,26 @@ const INDEX_TAIL: u64 = 4 << 10;
 pub struct SegmentLookup {
     /// The segment.
     pub file: SegmentFile,
-    indexes: Arc<Indexes>,
+    indexes: Arc<SegmentIndexes>,
     /// Bytes of which every header was read, because no index led past them.
     bytes_walked: AtomicU64,
     /// The finding of an `.index` that is valid by itself: its entries led a look-up to no batch.
     misleading: Mutex<Option<Finding>>,
     /// The last offset that was looked up, for a search that asks for it more than once.
-    remembered: Option<Mutex<Option<(i64, Place)>>>,
+    remembered: Option<Mutex<Option<(i64, BatchLookup)>>>,
     /// Where the headers end after which no batch of a wanted time was found.
     end_of_times: Mutex<Option<u64>>,
 }
 
 /// The index files of a segment, each read when it is first needed, and what its storage knows of the log.
 #[derive(Default)]
-struct Indexes {
-    offsets: OnceLock<Parsed<OffsetEntry>>,
-    times: OnceLock<Parsed<TimeEntry>>,
-    log: Kept,
+struct SegmentIndexes {
+    offsets: OnceLock<ParsedSidecar<OffsetEntry>>,
+    times: OnceLock<ParsedSidecar<TimeEntry>>,
+    log: LogCache,
 }
 
-impl std::fmt::Debug for Indexes {
+impl std::fmt::Debug for SegmentIndexes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Indexes").finish_non_exhaustive()
     }
@@ -96,7 +96,7 @@ impl SegmentLookup {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn offset_index(&self, storage: &dyn Storage) -> Result<&Parsed<OffsetEntry>> {
+    pub fn offset_index(&self, storage: &dyn Storage) -> Result<&ParsedSidecar<OffsetEntry>> {
         let parse = |bytes: &[u8]| offset_index::parse(bytes, self.file.base());
         read_index(&self.indexes.offsets, &self.file, "index", storage, parse)
     }
@@ -105,7 +105,7 @@ impl SegmentLookup {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn time_index(&self, storage: &dyn Storage) -> Result<&Parsed<TimeEntry>> {
+    pub fn time_index(&self, storage: &dyn Storage) -> Result<&ParsedSidecar<TimeEntry>> {
         let parse = |bytes: &[u8]| time_index::parse(bytes, self.file.base());
         read_index(&self.indexes.times, &self.file, "timeindex", storage, parse)
     }
@@ -133,7 +133,7 @@ impl SegmentLookup {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn range_to_read(&self, wanted: &Wanted, storage: &dyn Storage) -> Result<(u64, Option<u64>)> {
+    pub fn range_to_read(&self, wanted: &WantedRange, storage: &dyn Storage) -> Result<(u64, Option<u64>)> {
         let (start, end) = wanted.bounds();
         match () {
             () if wanted.has_positions || (start.is_none() && end.is_none()) => Ok((0, None)),
@@ -199,7 +199,7 @@ impl SegmentLookup {
     ///
     /// # Errors
     /// If headers on the way cannot be read, or the file cannot be read.
-    pub fn find_offset(&self, offset: i64, storage: &dyn Storage) -> Result<Place> {
+    pub fn find_offset(&self, offset: i64, storage: &dyn Storage) -> Result<BatchLookup> {
         let Some(remembered) = &self.remembered else { return self.look_up_offset(offset, storage) };
         let known = *remembered.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, place)) = known.filter(|(known, _)| *known == offset) {
@@ -228,7 +228,7 @@ impl SegmentLookup {
         Ok(Some((found.position.min(first), found.header.map(|_| found.position))))
     }
 
-    fn look_up_offset(&self, offset: i64, storage: &dyn Storage) -> Result<Place> {
+    fn look_up_offset(&self, offset: i64, storage: &dyn Storage) -> Result<BatchLookup> {
         let found = self.ask(storage, |lookup| lookup.offset(offset))?;
         if !found.by_index {
             self.bytes_walked.fetch_add(found.position, Ordering::Relaxed);
@@ -246,7 +246,7 @@ impl SegmentLookup {
     ///
     /// # Errors
     /// `NotASegment`; if headers on the way cannot be read, or the file cannot be read.
-    pub fn find_timestamp(&self, timestamp: i64, storage: &dyn Storage) -> Result<Place> {
+    pub fn find_timestamp(&self, timestamp: i64, storage: &dyn Storage) -> Result<BatchLookup> {
         storage.ensure_segment(&self.file.path)?;
         match self.ask(storage, |lookup| lookup.timestamp(timestamp)) {
             Ok(found) => {
@@ -261,7 +261,7 @@ impl SegmentLookup {
                 if !latest.is_some_and(|latest| (0..timestamp).contains(&latest)) {
                     return Err(error);
                 }
-                Ok(Place { header: None, position: self.size(storage)?, by_index: false })
+                Ok(BatchLookup { header: None, position: self.size(storage)?, by_index: false })
             }
             Err(error) => Err(error),
         }
@@ -363,7 +363,7 @@ impl SegmentLookup {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn offset_cuts(&self, step: i64, start: i64, end: Option<i64>, storage: &dyn Storage) -> Result<Vec<Split>> {
+    pub fn offset_cuts(&self, step: i64, start: i64, end: Option<i64>, storage: &dyn Storage) -> Result<Vec<SegmentSplit>> {
         if self.file.is_of_0_7() {
             return Ok(Vec::new());
         }
@@ -438,12 +438,12 @@ impl SegmentLookup {
 }
 
 fn read_index<'a, T>(
-    known: &'a OnceLock<Parsed<T>>,
+    known: &'a OnceLock<ParsedSidecar<T>>,
     file: &SegmentFile,
     suffix: &str,
     storage: &dyn Storage,
-    parse: impl FnOnce(&[u8]) -> Parsed<T>,
-) -> Result<&'a Parsed<T>> {
+    parse: impl FnOnce(&[u8]) -> ParsedSidecar<T>,
+) -> Result<&'a ParsedSidecar<T>> {
     if let Some(parsed) = known.get() {
         return Ok(parsed);
     }
@@ -451,10 +451,10 @@ fn read_index<'a, T>(
     Ok(known.get_or_init(|| bytes.map_or_else(missing, |bytes| parse(&bytes))))
 }
 
-fn valid_entries<T>(parsed: &Parsed<T>) -> &[T] {
+fn valid_entries<T>(parsed: &ParsedSidecar<T>) -> &[T] {
     if parsed.is_valid() { &parsed.entries } else { &[] }
 }
 
-fn missing<T>() -> Parsed<T> {
-    Parsed { entries: Vec::new(), findings: vec![SidecarFinding { problem: SidecarProblem::Missing, position: 0, length: 0 }] }
+fn missing<T>() -> ParsedSidecar<T> {
+    ParsedSidecar { entries: Vec::new(), findings: vec![SidecarFinding { problem: SidecarProblem::Missing, position: 0, length: 0 }] }
 }

@@ -1,5 +1,10 @@
 //! Names of segments and of the directories of partitions, as Kafka gives them (`LogFileUtils`, `LocalLog.parseTopicPartitionName`).
 
+use crate::error::grouped;
+
+/// Topic and number of a partition.
+pub type PartitionKey = (String, i32);
+
 /// Digits of an offset in a name.
 const OFFSET_LEN: usize = 20;
 /// Letters of the id of an upload.
@@ -107,6 +112,14 @@ fn is_of_id(byte: u8) -> bool {
 
 fn digits(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// `a, b, c`, or of more than `most` the first: `a, b and 7 more`.
+pub(super) fn listed(names: impl Iterator<Item = String>, most: usize) -> String {
+    let names: Vec<_> = names.collect();
+    let left = names.len().saturating_sub(most);
+    let more = if left > 0 { format!(" and {} more", grouped(u64::try_from(left).unwrap_or(u64::MAX))) } else { String::new() };
+    format!("{}{more}", names.get(..most).unwrap_or(&names).join(", "))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::discovery::{Folder, in_reading_order, is_segment};
+use super::folder::{SegmentFolder, in_reading_order, is_segment};
 use super::interrupted::with_swaps;
 use super::names::SegmentName;
 use super::storage::is_io;
@@ -42,7 +42,7 @@ pub fn segments_of_directory(segment: &SegmentFile, storage: &dyn Storage) -> Re
     if storage.layout_of(&segment.path).is_some() {
         return uploads_of_directory(segment, &directory, storage);
     }
-    let folder = Folder::of(&directory, storage);
+    let folder = SegmentFolder::of(&directory, storage);
     let named = |listing: &Listing| {
         // A link without a target is a segment: whoever opens it raises the error.
         let entries = listing.files.iter().chain(listing.broken.iter().map(|(entry, _)| entry));

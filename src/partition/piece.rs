@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use super::storage::Storage;
-use super::wanted::{Wanted, least, touch};
+use super::wanted::{WantedRange, least, touch};
 use super::{SegmentFile, SegmentLookup};
 use crate::error::Result;
 
 /// Bytes of a segment with wanted records.
 #[derive(Clone, Debug)]
-pub struct PartitionPiece {
+pub struct SegmentRange {
     /// The segment.
     pub segment: Arc<SegmentLookup>,
     /// What the read wants of the piece.
-    pub wanted: Wanted,
+    pub wanted: WantedRange,
     /// Position of the first byte.
     pub begin: u64,
     /// Position after the last byte; `None` for the end of the file at the time of the read.
@@ -39,12 +39,12 @@ pub struct PieceBytes {
     /// Another entry begins at the end.
     pub is_inner: bool,
     /// What is wanted of them.
-    pub wanted: Wanted,
+    pub wanted: WantedRange,
 }
 
-impl PartitionPiece {
+impl SegmentRange {
     /// The wanted bytes of a segment.
-    pub fn new(segment: Arc<SegmentLookup>, wanted: Wanted, begin: u64, stop: Option<u64>) -> Self {
+    pub fn new(segment: Arc<SegmentLookup>, wanted: WantedRange, begin: u64, stop: Option<u64>) -> Self {
         Self { segment, wanted, begin, stop, follower: None, has_finding: true, resumes: false, least: None, is_inner: true }
     }
 
@@ -95,7 +95,7 @@ impl PartitionPiece {
     pub fn bytes(&self, storage: &dyn Storage) -> Result<PieceBytes> {
         let start_offset = self.wanted.start_offset.or(self.least);
         let is_inner = self.is_inner && self.stop.is_some() && !self.ends_segment(storage)?;
-        Ok(PieceBytes { bytes: (self.begin, self.stop), is_inner, wanted: Wanted { start_offset, ..self.wanted } })
+        Ok(PieceBytes { bytes: (self.begin, self.stop), is_inner, wanted: WantedRange { start_offset, ..self.wanted } })
     }
 
     /// Pieces of about `step` bytes; each batch is in one of them.
@@ -187,7 +187,7 @@ pub(super) fn known<T>(result: Result<T>) -> Result<Option<T>> {
 }
 
 /// The segments of a partition that may hold wanted offsets, each by its number, with the first offset after it; `None` for the last one.
-pub(super) fn segments_with(wanted: &Wanted, segments: &[Arc<SegmentLookup>]) -> Vec<(usize, Option<i64>)> {
+pub(super) fn segments_with(wanted: &WantedRange, segments: &[Arc<SegmentLookup>]) -> Vec<(usize, Option<i64>)> {
     let bounds = wanted.bounds();
     if bounds.0.zip(bounds.1).is_some_and(|(start, end)| start >= end) {
         return Vec::new();
@@ -204,7 +204,7 @@ pub(super) fn segments_with(wanted: &Wanted, segments: &[Arc<SegmentLookup>]) ->
 }
 
 /// The first offset after those of a name that the segment contradicts; `None` if none of them is wanted.
-pub(super) fn end_of_name(file: &SegmentFile, wanted: &Wanted) -> Option<i64> {
+pub(super) fn end_of_name(file: &SegmentFile, wanted: &WantedRange) -> Option<i64> {
     let named = file.named?;
     touch(wanted.bounds(), super::wanted::bounds_of(named)).then(|| named.end.unwrap_or(LAST))
 }
@@ -214,7 +214,7 @@ fn followers(segments: &[Arc<SegmentLookup>]) -> Vec<Option<i64>> {
     let mut found = Vec::with_capacity(segments.len());
     let mut follower = None;
     for segment in segments.iter().rev() {
-        match segment.file.held {
+        match segment.file.actual_offsets {
             Some((_, last)) => found.push(Some(last.saturating_add(1))),
             None => {
                 found.push(follower);

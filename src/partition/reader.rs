@@ -8,9 +8,9 @@
 
 use std::sync::Arc;
 
-use super::piece::{PartitionPiece, end_of_name, segments_with};
-use super::storage::{Ends, Storage, newly_near};
-use super::wanted::Wanted;
+use super::piece::{SegmentRange, end_of_name, segments_with};
+use super::storage::{Storage, WantedEnds, newly_near};
+use super::wanted::WantedRange;
 use super::{SegmentFile, SegmentLookup};
 use crate::error::{ErrorKind, Result};
 
@@ -20,14 +20,14 @@ pub struct PartitionReader {
     /// All segments that may be read, in the order of their offsets.
     pub segments: Vec<Arc<SegmentLookup>>,
     /// What is wanted. Records below the log start offset of the partition never are.
-    pub wanted: Wanted,
+    pub wanted: WantedRange,
     /// ms; batches whose headers say that all of their records are earlier may be left out.
     pub timestamp: Option<i64>,
 }
 
 impl PartitionReader {
     /// The reader of segments in the order of their offsets.
-    pub fn new(segments: Vec<Arc<SegmentLookup>>, wanted: Wanted, timestamp: Option<i64>) -> Self {
+    pub fn new(segments: Vec<Arc<SegmentLookup>>, wanted: WantedRange, timestamp: Option<i64>) -> Self {
         let wanted = wanted.from_log_start(log_start(&segments));
         Self { segments, wanted, timestamp }
     }
@@ -42,7 +42,7 @@ impl PartitionReader {
     ///
     /// # Errors
     /// If a file cannot be read.
-    pub fn pieces(&self, storage: &dyn Storage) -> Result<Vec<(usize, PartitionPiece)>> {
+    pub fn pieces(&self, storage: &dyn Storage) -> Result<Vec<(usize, SegmentRange)>> {
         let (wanted, mut found) = (self.wanted_segments(), Vec::new());
         for (at, (number, follower)) in wanted.iter().enumerate() {
             newly_near(&wanted, at).iter().for_each(|next| self.expect_end(*next, storage));
@@ -58,7 +58,7 @@ impl PartitionReader {
         let (_, end) = self.wanted.bounds();
         let is_last_wanted = end.zip(follower).is_some_and(|(end, follower)| follower <= end);
         if is_last_wanted && !self.wanted.has_positions && end_of_name(&segment.file, &self.wanted).is_none() {
-            storage.expect(&segment.file.path, Ends { has_front: false, size: segment.file.known_size });
+            storage.expect(&segment.file.path, WantedEnds { has_front: false, size: segment.file.known_size });
         }
     }
 
@@ -66,15 +66,15 @@ impl PartitionReader {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn piece_of(&self, segment: &Arc<SegmentLookup>, follower: Option<i64>, storage: &dyn Storage) -> Result<Option<PartitionPiece>> {
+    pub fn piece_of(&self, segment: &Arc<SegmentLookup>, follower: Option<i64>, storage: &dyn Storage) -> Result<Option<SegmentRange>> {
         let wanted = self.wanted_of(&segment.file);
-        let piece = PartitionPiece::new(Arc::clone(segment), wanted, 0, None);
-        let piece = PartitionPiece { follower, least: self.wanted.start_offset, ..piece };
+        let piece = SegmentRange::new(Arc::clone(segment), wanted, 0, None);
+        let piece = SegmentRange { follower, least: self.wanted.start_offset, ..piece };
         if end_of_name(&segment.file, &self.wanted).is_some() {
             return Ok(Some(piece));
         }
         match self.range_of(segment, &wanted, storage) {
-            Ok(range) => Ok(range.map(|(begin, stop)| PartitionPiece { begin, stop, ..piece })),
+            Ok(range) => Ok(range.map(|(begin, stop)| SegmentRange { begin, stop, ..piece })),
             // The read raises the error of a file that is gone. A look-up has the default limits, and the read may have others.
             Err(error) if error.is_not_found() || matches!(error.kind(), ErrorKind::Limit { .. }) => Ok(Some(piece)),
             Err(error) => Err(error),
@@ -91,16 +91,16 @@ impl PartitionReader {
         begin: Option<u64>,
         stop: Option<u64>,
         storage: &dyn Storage,
-    ) -> Result<PartitionPiece> {
-        let open_end = Wanted { end_offset: None, share: (self.wanted.share.0, None), ..self.wanted };
+    ) -> Result<SegmentRange> {
+        let open_end = WantedRange { end_offset: None, share: (self.wanted.share.0, None), ..self.wanted };
         let first = match begin {
             Some(begin) => begin,
             None => segment.range_to_read(&open_end, storage)?.0,
         };
-        Ok(PartitionPiece { is_inner: false, ..PartitionPiece::new(Arc::clone(segment), self.wanted, first, stop) })
+        Ok(SegmentRange { is_inner: false, ..SegmentRange::new(Arc::clone(segment), self.wanted, first, stop) })
     }
 
-    fn range_of(&self, segment: &Arc<SegmentLookup>, wanted: &Wanted, storage: &dyn Storage) -> Result<Option<(u64, Option<u64>)>> {
+    fn range_of(&self, segment: &Arc<SegmentLookup>, wanted: &WantedRange, storage: &dyn Storage) -> Result<Option<(u64, Option<u64>)>> {
         let (mut begin, stop) = segment.range_to_read(wanted, storage)?;
         // A damaged header must not lead a read past valid batches that it shall return.
         if let Some(timestamp) = self.timestamp.filter(|_| !wanted.skips_damage) {
@@ -112,10 +112,10 @@ impl PartitionReader {
     }
 
     /// What is wanted of a segment. Its name may show that all of its batches are wanted; uploads may overlap.
-    fn wanted_of(&self, file: &SegmentFile) -> Wanted {
+    fn wanted_of(&self, file: &SegmentFile) -> WantedRange {
         let (start, _) = self.wanted.bounds();
         let begins_later = start.zip(file.offsets).is_some_and(|(start, offsets)| offsets.start >= start);
-        if begins_later { Wanted { start_offset: None, share: (None, self.wanted.share.1), ..self.wanted } } else { self.wanted }
+        if begins_later { WantedRange { start_offset: None, share: (None, self.wanted.share.1), ..self.wanted } } else { self.wanted }
     }
 }
 

@@ -7,15 +7,13 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use super::discovery::listed;
 use super::ends::end_of_replica;
 use super::links::identity_of;
+use super::names::{PartitionKey, listed};
 use super::{SegmentFile, Storage};
 use crate::error::{Error, ErrorKind, Result, grouped};
 use crate::validate::{Finding, Severity};
 
-/// Topic and number of a partition.
-type Name = (String, i32);
 /// The segments of a partition by directory, in the order of the segments.
 type Directories<'a> = Vec<(OsString, Vec<&'a SegmentFile>)>;
 
@@ -41,7 +39,7 @@ pub enum Replica {
 #[derive(Clone, Debug, Default)]
 pub struct ReplicaChoice {
     replica: Replica,
-    chosen: HashMap<Name, OsString>,
+    chosen: HashMap<PartitionKey, OsString>,
 }
 
 impl ReplicaChoice {
@@ -95,7 +93,7 @@ impl ReplicaChoice {
     }
 
     /// The directory of a partition that is read.
-    fn chosen_of<'a>(&self, name: &Name, directories: &'a Directories<'_>, storage: &dyn Storage) -> Result<&'a OsString> {
+    fn chosen_of<'a>(&self, name: &PartitionKey, directories: &'a Directories<'_>, storage: &dyn Storage) -> Result<&'a OsString> {
         let places = || directories.iter().map(|(place, _)| place);
         let have =
             |text: String, is_asked| refused(format!("{}{text}", where_is(name, places().map(OsString::as_os_str), storage)), is_asked);
@@ -116,7 +114,7 @@ impl ReplicaChoice {
                 let inside: Vec<_> = places().filter(|place| is_in(place, path, storage)).collect();
                 let number = if inside.is_empty() { "no directory" } else { "several directories" };
                 let text = || format!(", and {} has {number} of them", storage.shown(path));
-                if let [one] = inside.as_slice() { Ok(one) } else { Err(have(text(), true)) }
+                if let [directory] = inside.as_slice() { Ok(directory) } else { Err(have(text(), true)) }
             }
         }
     }
@@ -148,15 +146,15 @@ fn above(places: &[String]) -> String {
     directory.and_then(|end| first.get(..end)).filter(|above| !above.is_empty()).unwrap_or("/").to_owned()
 }
 
-fn name_of(file: &SegmentFile) -> Option<Name> {
+fn name_of(file: &SegmentFile) -> Option<PartitionKey> {
     file.topic.clone().zip(file.partition)
 }
 
 /// The segments of the partitions that are in several directories, in the order of the first segment of each.
-fn directories_of<'a>(files: &'a [SegmentFile], storage: &dyn Storage) -> Vec<(Name, Directories<'a>)> {
-    let mut at: HashMap<Name, usize> = HashMap::new();
-    let mut place_at: HashMap<(Name, OsString), usize> = HashMap::new();
-    let mut found: Vec<(Name, Directories<'a>)> = Vec::new();
+fn directories_of<'a>(files: &'a [SegmentFile], storage: &dyn Storage) -> Vec<(PartitionKey, Directories<'a>)> {
+    let mut at: HashMap<PartitionKey, usize> = HashMap::new();
+    let mut place_at: HashMap<(PartitionKey, OsString), usize> = HashMap::new();
+    let mut found: Vec<(PartitionKey, Directories<'a>)> = Vec::new();
     for file in files {
         let Some(name) = name_of(file) else { continue };
         let number = *at.entry(name.clone()).or_insert_with(|| {
@@ -199,7 +197,7 @@ fn is_in(place: &OsStr, path: &Path, storage: &dyn Storage) -> bool {
     }
 }
 
-fn where_is<'a>(name: &Name, places: impl IntoIterator<Item = &'a OsStr>, storage: &dyn Storage) -> String {
+fn where_is<'a>(name: &PartitionKey, places: impl IntoIterator<Item = &'a OsStr>, storage: &dyn Storage) -> String {
     let places: Vec<_> = places.into_iter().map(|place| storage.shown(Path::new(place))).collect();
     let number = grouped(u64::try_from(places.len()).unwrap_or(u64::MAX));
     format!("{}-{} is in {number} directories: {}", name.0, name.1, listed(places.into_iter(), NAMED))

@@ -15,7 +15,7 @@ pub struct SegmentFile {
     pub topic: Option<String>,
     /// As `topic`.
     pub partition: Option<i32>,
-    /// From its own name; `None` if that is not a segment's name. See `held`.
+    /// From its own name; `None` if that is not a segment's name. See `actual_offsets`.
     pub base_offset: Option<i64>,
     /// Bytes, from the listing of a store.
     pub known_size: Option<u64>,
@@ -23,7 +23,7 @@ pub struct SegmentFile {
     /// not say: uploads of tiered storage may overlap after a change of leaders, and Kafka 0.7 has positions instead of offsets.
     pub offsets: Option<OffsetRange>,
     /// The first and last offset of its batches, if they contradict its name. `base_offset` is the first one then.
-    pub held: Option<(i64, i64)>,
+    pub actual_offsets: Option<(i64, i64)>,
     /// The offsets that its name allows, if they contradict it.
     pub named: Option<OffsetRange>,
     /// A finding that each read of the file reports.
@@ -58,7 +58,7 @@ impl SegmentFile {
 
     /// The first offset of its name. `base_offset` differs if a segment of the partition contradicts its name.
     pub fn named_offset(&self) -> Option<i64> {
-        if self.offsets.is_none() && self.held.is_none() {
+        if self.offsets.is_none() && self.actual_offsets.is_none() {
             self.base_offset
         } else {
             SegmentName::parse(&self.name()).map(|name| name.base_offset)

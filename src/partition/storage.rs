@@ -14,7 +14,7 @@ use crate::validate::Finding;
 
 /// A file or directory of a listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirectoryEntry {
     /// Its whole path or URI.
     pub path: PathBuf,
     /// The last part of it.
@@ -33,13 +33,13 @@ pub struct Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
     /// Regular files.
-    pub files: Vec<Entry>,
+    pub files: Vec<DirectoryEntry>,
     /// Directories.
-    pub directories: Vec<Entry>,
+    pub directories: Vec<DirectoryEntry>,
     /// FIFOs, sockets and devices: a read of one may wait forever.
-    pub special: Vec<Entry>,
+    pub special: Vec<DirectoryEntry>,
     /// Links that cannot be followed, each with the reason.
-    pub broken: Vec<(Entry, String)>,
+    pub broken: Vec<(DirectoryEntry, String)>,
 }
 
 /// An upload that is read as a segment.
@@ -71,7 +71,7 @@ const MOST_AHEAD: usize = 16;
 
 /// The ends of a log that look-ups ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ends {
+pub struct WantedEnds {
     /// The first bytes are asked for.
     pub has_front: bool,
     /// Bytes of the log, if the last ones are asked for, and the `.index`.
@@ -79,7 +79,7 @@ pub struct Ends {
 }
 
 /// A log that is asked several questions: what its storage knows of it since the first one.
-pub type Kept = OnceLock<Box<dyn Any + Send + Sync>>;
+pub type LogCache = OnceLock<Box<dyn Any + Send + Sync>>;
 
 /// Files by path or URI. Who asks one question has one storage; it may also be asked from other threads.
 ///
@@ -96,14 +96,14 @@ pub trait Storage: Send + Sync {
     ///
     /// # Errors
     /// As `open`.
-    fn open_again(&self, path: &Path, at_damage: AtDamage, kept: &Kept) -> Result<(Box<dyn ReadAt>, u64)> {
+    fn open_again(&self, path: &Path, at_damage: AtDamage, kept: &LogCache) -> Result<(Box<dyn ReadAt>, u64)> {
         let _ = kept;
         self.open(path, at_damage)
     }
 
     /// Begin to fetch what look-ups in a log ask for. An error is that of the question that follows. Only a storage where each question costs a
     /// request does so.
-    fn expect(&self, path: &Path, ends: Ends) {
+    fn expect(&self, path: &Path, ends: WantedEnds) {
         let _ = (path, ends);
     }
 
@@ -129,7 +129,7 @@ pub trait Storage: Send + Sync {
     ///
     /// # Errors
     /// `NotFound` if there is nothing.
-    fn entry(&self, path: &Path) -> Result<Entry>;
+    fn entry(&self, path: &Path) -> Result<DirectoryEntry>;
 
     /// The entries of a directory.
     ///
@@ -209,7 +209,7 @@ pub trait Storage: Send + Sync {
     ///
     /// # Errors
     /// If two uploads overlap and have different records, and those of the store.
-    fn uploads(&self, directory: &Path, keys_of: Option<&Path>, files: &[Entry]) -> Result<(Vec<Uploaded>, Vec<Finding>)>;
+    fn uploads(&self, directory: &Path, keys_of: Option<&Path>, files: &[DirectoryEntry]) -> Result<(Vec<Uploaded>, Vec<Finding>)>;
 
     /// The upload with its log at a path; `None` for any other file. `keys_of` is a URI with keys, and perhaps with the offset before which
     /// the upload is read.

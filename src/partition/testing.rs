@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
-use super::storage::Kept;
-use super::{AtDamage, Entry, Listing, Storage, Uploaded};
+use super::storage::LogCache;
+use super::{AtDamage, DirectoryEntry, Listing, Storage, Uploaded};
 use crate::error::{Error, Result};
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
@@ -17,7 +17,7 @@ use crate::wire::{as_u64, checksum};
 
 /// Files by their paths.
 #[derive(Clone, Debug, Default)]
-pub struct Files {
+pub struct FilesInMemory {
     files: BTreeMap<PathBuf, Vec<u8>>,
     /// Links to directories.
     links: BTreeMap<PathBuf, PathBuf>,
@@ -25,7 +25,7 @@ pub struct Files {
     broken: BTreeSet<PathBuf>,
 }
 
-impl Files {
+impl FilesInMemory {
     /// Files with these batches: each has offsets from the first to the last one.
     pub fn of(files: &[(&str, &[(i64, i64)])]) -> Self {
         let batches = |spans: &[(i64, i64)]| spans.iter().flat_map(|(first, last)| batch(*first, *last)).collect();
@@ -94,14 +94,14 @@ fn batch(first: i64, last: i64) -> Vec<u8> {
     batch
 }
 
-impl Storage for Files {
+impl Storage for FilesInMemory {
     fn open(&self, path: &Path, _: AtDamage) -> Result<(Box<dyn ReadAt>, u64)> {
         let bytes = self.bytes(path)?.clone();
         let len = as_u64(bytes.len());
         Ok((Box::new(Log(bytes)), len))
     }
 
-    fn open_again(&self, path: &Path, at_damage: AtDamage, _: &Kept) -> Result<(Box<dyn ReadAt>, u64)> {
+    fn open_again(&self, path: &Path, at_damage: AtDamage, _: &LogCache) -> Result<(Box<dyn ReadAt>, u64)> {
         self.open(path, at_damage)
     }
 
@@ -120,13 +120,13 @@ impl Storage for Files {
         Ok(self.read(path)?.unwrap_or_default())
     }
 
-    fn entry(&self, path: &Path) -> Result<Entry> {
+    fn entry(&self, path: &Path) -> Result<DirectoryEntry> {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let entry = Entry { path: path.to_owned(), name, ..Entry::default() };
+        let entry = DirectoryEntry { path: path.to_owned(), name, ..DirectoryEntry::default() };
         if self.is_directory(path) {
-            return Ok(Entry { is_directory: true, ..entry });
+            return Ok(DirectoryEntry { is_directory: true, ..entry });
         }
-        Ok(Entry { size: Some(as_u64(self.bytes(path)?.len())), ..entry })
+        Ok(DirectoryEntry { size: Some(as_u64(self.bytes(path)?.len())), ..entry })
     }
 
     fn list(&self, directory: &Path) -> Result<Listing> {
@@ -137,11 +137,11 @@ impl Storage for Files {
         let mut listing = Listing::default();
         for name in names {
             let path = directory.join(&name);
-            let entry = Entry { path: path.clone(), name: name.to_string_lossy().into_owned(), ..Entry::default() };
+            let entry = DirectoryEntry { path: path.clone(), name: name.to_string_lossy().into_owned(), ..DirectoryEntry::default() };
             match self.entry(&path) {
                 _ if self.special.contains(&real.join(&name)) => listing.special.push(entry),
                 _ if self.broken.contains(&real.join(&name)) => listing.broken.push((entry, "No such file or directory".to_owned())),
-                Ok(found) if found.is_directory => listing.directories.push(Entry { is_directory: true, ..entry }),
+                Ok(found) if found.is_directory => listing.directories.push(DirectoryEntry { is_directory: true, ..entry }),
                 _ => listing.files.push(entry),
             }
         }
@@ -220,7 +220,7 @@ impl Storage for Files {
         Ok(None)
     }
 
-    fn uploads(&self, _: &Path, _: Option<&Path>, _: &[Entry]) -> Result<(Vec<Uploaded>, Vec<Finding>)> {
+    fn uploads(&self, _: &Path, _: Option<&Path>, _: &[DirectoryEntry]) -> Result<(Vec<Uploaded>, Vec<Finding>)> {
         Ok((Vec::new(), Vec::new()))
     }
 

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
-use super::testing::Files;
-use super::{Found, Replica, ReplicaChoice, Search, SegmentFile, Selection};
+use super::testing::FilesInMemory;
+use super::{DiscoveredSegments, PartitionSelection, Replica, ReplicaChoice, SegmentFile, SegmentSearch};
 use super::{by_partition, deleted_records, discovery, log_starts, patterns, replica_findings, segments_of_directory, with_neighbours};
 use crate::decode::OffsetRange;
 use crate::error::{ErrorKind, Result};
@@ -14,18 +14,18 @@ fn name(offset: i64) -> String {
     format!("{offset:020}.log")
 }
 
-fn files(paths: &[String]) -> Files {
-    Files::of(&paths.iter().map(|path| (path.as_str(), NONE)).collect::<Vec<_>>())
+fn files(paths: &[String]) -> FilesInMemory {
+    FilesInMemory::of(&paths.iter().map(|path| (path.as_str(), NONE)).collect::<Vec<_>>())
 }
 
 fn paths(found: &[SegmentFile]) -> Vec<String> {
     found.iter().map(|file| file.path.to_string_lossy().into_owned()).collect()
 }
 
-fn search(paths: &[&str], selection: &Selection, replica: Option<Replica>, storage: &Files) -> Result<Found> {
+fn search(paths: &[&str], selection: &PartitionSelection, replica: Option<Replica>, storage: &FilesInMemory) -> Result<DiscoveredSegments> {
     let replicas = replica.map(ReplicaChoice::new);
     let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
-    Search { has_patterns: true, selection, replicas }.run(&paths, storage, &mut Err)
+    SegmentSearch { has_patterns: true, selection, replicas }.run(&paths, storage, &mut Err)
 }
 
 #[test]
@@ -73,13 +73,15 @@ fn entries_that_cannot_be_read_have_findings_and_no_segment_is_an_error() {
 #[test]
 fn a_partition_is_chosen_by_its_names_or_named_by_the_caller() {
     let storage = files(&["/l/a-0/", "/l/a-1/", "/l/b-0/"].map(|directory| format!("{directory}{}", name(0))));
-    let selection =
-        |topics: &[&str], partition| Selection { topics: Some(topics.iter().map(|topic| (*topic).to_owned()).collect()), partition };
-    let found = |selection: &Selection| search(&["/l"], selection, None, &storage).map(|found| found.files.len());
-    assert_eq!(found(&Selection::default()), Ok(3));
+    let selection = |topics: &[&str], partition| PartitionSelection {
+        topics: Some(topics.iter().map(|topic| (*topic).to_owned()).collect()),
+        partition,
+    };
+    let found = |selection: &PartitionSelection| search(&["/l"], selection, None, &storage).map(|found| found.files.len());
+    assert_eq!(found(&PartitionSelection::default()), Ok(3));
     assert_eq!(found(&selection(&["a"], Some(1))), Ok(1));
     assert_eq!(found(&selection(&["b", "a", "b"], None)), Ok(3));
-    assert_eq!(found(&Selection { topics: None, partition: Some(0) }), Ok(2));
+    assert_eq!(found(&PartitionSelection { topics: None, partition: Some(0) }), Ok(2));
     assert_eq!(found(&selection(&["c"], None)).unwrap_err().message(), "no such topic: c; there are a, b");
     assert_eq!(found(&selection(&["a"], Some(7))).unwrap_err().message(), "no such partition: 7; there are 0, 1");
     let unnamed = files(&[format!("/l/x/{}", name(0))]);
@@ -91,7 +93,7 @@ fn a_partition_is_chosen_by_its_names_or_named_by_the_caller() {
 fn several_paths_name_each_file_once() {
     let (first, second) = (format!("/l/a-0/{}", name(0)), format!("/l/a-0/{}", name(10)));
     let storage = files(&[first.clone(), second.clone()]).linked("/current", "/l");
-    let all = Selection::default();
+    let all = PartitionSelection::default();
     for arguments in [&[second.as_str(), "/l"][..], &["/l", "/current"], &["/l/a-*", "/l", &first]] {
         let found = search(arguments, &all, Some(Replica::Unknown), &storage).unwrap().files;
         assert_eq!(paths(&found), [first.clone(), second.clone()], "{arguments:?}");
@@ -108,7 +110,7 @@ fn several_paths_name_each_file_once() {
 fn errors_of_single_paths_are_collected() {
     let storage = files(&[format!("/l/a-0/{}", name(0))]);
     let mut failed = Vec::new();
-    let search = Search { has_patterns: true, selection: &Selection::default(), replicas: None };
+    let search = SegmentSearch { has_patterns: true, selection: &PartitionSelection::default(), replicas: None };
     let paths = ["/none", "/l/x*", "/l"].map(PathBuf::from);
     let found = search.run(&paths, &storage, &mut |error| {
         failed.push(error);
@@ -130,15 +132,16 @@ fn patterns_match_paths_that_are_there() {
 }
 
 /// `sale-0` on two disks, the longer one on the second.
-fn disks() -> Files {
+fn disks() -> FilesInMemory {
     let path = |disk: &str, offset| format!("/jbod/{disk}/sale-0/{}", name(offset));
-    Files::of(&[(&path("d1", 0), &[(0, 4)]), (&path("d2", 0), &[(0, 4)]), (&path("d2", 5), &[(5, 8)])])
+    FilesInMemory::of(&[(&path("d1", 0), &[(0, 4)]), (&path("d2", 0), &[(0, 4)]), (&path("d2", 5), &[(5, 8)])])
 }
 
 #[test]
 fn a_partition_in_several_directories_needs_a_choice() {
     let storage = disks();
-    let chosen = |replica| search(&["/jbod"], &Selection::default(), Some(replica), &storage).map(|found| paths(&found.files).len());
+    let chosen =
+        |replica| search(&["/jbod"], &PartitionSelection::default(), Some(replica), &storage).map(|found| paths(&found.files).len());
     let ErrorKind::Replicas { problem, is_asked: false } = chosen(Replica::Unknown).unwrap_err().kind().clone() else { panic!() };
     assert_eq!(problem, "sale-0 is in 2 directories: /jbod/d1/sale-0, /jbod/d2/sale-0");
     assert_eq!((chosen(Replica::First), chosen(Replica::Longest)), (Ok(1), Ok(2)));
@@ -168,7 +171,7 @@ fn a_choice_stays_the_same() {
 type Noted = (String, Severity, Option<i64>, Option<i64>);
 
 /// The segments that are read, and the findings.
-fn work(storage: &Files) -> (Vec<String>, Vec<Noted>) {
+fn work(storage: &FilesInMemory) -> (Vec<String>, Vec<Noted>) {
     let found = discovery::find(Path::new("/l/cart-0"), storage).unwrap();
     let name = |finding: &crate::validate::Finding| finding.file.as_deref().unwrap().rsplit_once('/').unwrap().1.to_owned();
     let findings = found.findings.iter().map(|finding| (name(finding), finding.severity, finding.base_offset, finding.last_offset));
@@ -182,7 +185,7 @@ fn in_cart(name: &str) -> String {
 #[test]
 fn a_swap_is_completed_as_a_broker_does() {
     let (swap, deleted) = (format!("{}.swap", name(0)), format!("{}.deleted", name(10)));
-    let storage = Files::of(&[
+    let storage = FilesInMemory::of(&[
         (&in_cart(&swap), &[(1, 9), (12, 18)]),
         (&in_cart(&deleted), &[(10, 19)]),
         (&in_cart(&name(10)), &[(10, 19)]),
@@ -207,7 +210,8 @@ fn a_swap_is_completed_as_a_broker_does() {
 #[test]
 fn records_that_nothing_else_has_are_a_warning() {
     let deleted = format!("{}.deleted", name(10));
-    let storage = Files::of(&[(&in_cart(&name(0)), &[(0, 9)]), (&in_cart(&deleted), &[(10, 19)]), (&in_cart(&name(20)), &[(20, 24)])]);
+    let storage =
+        FilesInMemory::of(&[(&in_cart(&name(0)), &[(0, 9)]), (&in_cart(&deleted), &[(10, 19)]), (&in_cart(&name(20)), &[(20, 24)])]);
     assert_eq!(work(&storage).1, [(deleted.clone(), Severity::Warning, Some(10), Some(19))]);
     let below = |start| storage.clone().with("/l/log-start-offset-checkpoint", format!("0\n1\ncart 0 {start}\n").as_bytes());
     assert_eq!(work(&below(15)).1, [(deleted.clone(), Severity::Warning, Some(15), Some(19))]);
@@ -216,7 +220,8 @@ fn records_that_nothing_else_has_are_a_warning() {
 
 #[test]
 fn a_log_start_offset_counts_unless_it_is_above_the_end() {
-    let storage = Files::of(&[("/l/t-0/00000000000000000000.log", &[(0, 4), (5, 9)]), ("/l/t-0/00000000000000000010.log", &[(10, 14)])]);
+    let storage =
+        FilesInMemory::of(&[("/l/t-0/00000000000000000000.log", &[(0, 4), (5, 9)]), ("/l/t-0/00000000000000000010.log", &[(10, 14)])]);
     let started = |text: &str| {
         let storage = storage.clone().with("/l/log-start-offset-checkpoint", text.as_bytes());
         let files = discovery::find(Path::new("/l"), &storage).unwrap().files;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::reader::log_start;
 use super::storage::{AtDamage, Storage, in_file};
-use super::wanted::Wanted;
+use super::wanted::WantedRange;
 use super::{SegmentFile, SegmentLookup};
-use crate::decode::{Checksums, DecodeOptions, Decoder, OffsetRange, Opened, Unreadable, sniff};
+use crate::decode::{Checksums, DecodeOptions, DecodedBatch, Decoder, OffsetRange, Unreadable, sniff};
 use crate::error::Result;
 use crate::framing::{Ending, Frame, Source};
 use crate::log::{Batch, BatchTrust, Batches, hides_times, no_data_error};
@@ -14,7 +14,7 @@ use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{BatchHeader, CompressionType, HeaderRef, RecordFormat, RecordRef, RecordSink};
 
 /// A first time (ms) that is wanted, and the first one that is too late.
-pub type Times = (Option<i64>, Option<i64>);
+pub type WantedTimes = (Option<i64>, Option<i64>);
 
 /// How the records are decoded by which a time is looked up.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct TimeSearch {
     pub segments: Vec<Arc<SegmentLookup>>,
     /// What the read wants that begins or ends at the time. If it skips damage, only batches whose checksums match are trusted, and all bytes
     /// before the record are read; otherwise indexes and headers lead to it, and damage on the way is an error.
-    pub wanted: Wanted,
+    pub wanted: WantedRange,
     /// Formats, limits and codecs of the read.
     pub decode: DecodeOptions,
     /// Control records count for a time.
@@ -84,9 +84,9 @@ impl TimeSearch {
     ///
     /// # Errors
     /// As `first_at`.
-    pub fn within(&self, (since, until): Times, storage: &dyn Storage) -> Result<Wanted> {
+    pub fn within(&self, (since, until): WantedTimes, storage: &dyn Storage) -> Result<WantedRange> {
         let mut wanted = self.wanted;
-        let anywhere = Wanted { start_offset: None, end_offset: None, ..wanted }.from_log_start(log_start(&self.segments));
+        let anywhere = WantedRange { start_offset: None, end_offset: None, ..wanted }.from_log_start(log_start(&self.segments));
         let anywhere = Self { wanted: anywhere, ..self.clone() };
         let (mut start, mut end) = (None, None);
         if let Some(since) = since {
@@ -150,7 +150,7 @@ impl TimeSearch {
         }
         let found = self.search(segment, position, timestamp, storage);
         let mut found = found.map_err(|error| in_file(error, &segment.file.path, storage))?;
-        let is_placed = segment.file.held.is_none_or(|held| Some(held.0) == segment.file.named_offset());
+        let is_placed = segment.file.actual_offsets.is_none_or(|held| Some(held.0) == segment.file.named_offset());
         if let Some(next) = segment.file.next_offset.filter(|_| is_placed) {
             // A damaged base offset may claim any offset, and nothing after it may be skipped.
             let most = next.saturating_sub(1);
@@ -165,7 +165,7 @@ impl TimeSearch {
         let compares = self.decode.check_crc || !skips;
         let checksums = if compares { Checksums::All } else { Checksums::None };
         let mut batches = self.batches(&segment.file, position, checksums, storage)?;
-        let mut records = Records::new(self, &batches);
+        let mut records = TimedRecords::new(self, &batches);
         let mut found: Option<(i64, i64)> = None;
         loop {
             // The read itself returns an error after the record.
@@ -230,12 +230,12 @@ fn ending(file: &SegmentFile, storage: &dyn Storage) -> Ending {
 }
 
 /// The offsets and times of the wanted records of one batch.
-struct Records {
+struct TimedRecords {
     decoder: Decoder,
     found: Vec<(i64, i64)>,
 }
 
-impl Records {
+impl TimedRecords {
     fn new(search: &TimeSearch, batches: &Batches) -> Self {
         let skips = search.wanted.skips_damage;
         let start = search.wanted.start_offset.unwrap_or(i64::MIN);
@@ -271,7 +271,7 @@ impl Records {
 }
 
 struct Collected<'a> {
-    opened: Opened,
+    opened: DecodedBatch,
     found: &'a mut Vec<(i64, i64)>,
 }
 

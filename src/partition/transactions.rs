@@ -1,12 +1,12 @@
 //! The transactions of a partition, from the markers in its segments.
 
 use super::SegmentFile;
-use super::arrange::arranged;
+use super::arrange::order_by_offsets;
 use super::storage::{AtDamage, Storage, in_file};
 use crate::decode::{ChecksumVerifier, OffsetRange, Transactions};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Source;
-use crate::log::{Committed, Entries, ReadAt, committed, sidecar_rebuild};
+use crate::log::{Committed, EntrySource, ReadAt, committed, sidecar_rebuild};
 use crate::sidecar::{ProducerEntry, producer_snapshot};
 
 /// How the transactions of a read are found.
@@ -44,7 +44,7 @@ impl<'a> MarkedSegment<'a> {
     }
 }
 
-impl Entries for MarkedSegment<'_> {
+impl EntrySource for MarkedSegment<'_> {
     fn source(&self, start: u64) -> Result<Source> {
         self.storage.source(&self.file.path, start, None, AtDamage::GoOn)
     }
@@ -54,7 +54,7 @@ impl Entries for MarkedSegment<'_> {
     }
 }
 
-impl committed::Segment for MarkedSegment<'_> {
+impl committed::SegmentSource for MarkedSegment<'_> {
     fn base_offset(&self) -> i64 {
         self.file.base()
     }
@@ -75,7 +75,7 @@ impl committed::Segment for MarkedSegment<'_> {
 /// # Errors
 /// If a file cannot be read, and as `Committed::transactions`.
 pub fn committed_transactions(files: &[SegmentFile], options: CommittedOptions, storage: &dyn Storage) -> Result<Transactions> {
-    let files = arranged(files, true, storage)?;
+    let files = order_by_offsets(files, true, storage)?;
     let segments = MarkedSegment::all(&files, options.skips_damage, storage)?;
     let (wanted, interrupt) = (OffsetRange { end: options.end, ..OffsetRange::default() }, storage.interrupt());
     let CommittedOptions { verifier, skips_unreadable, .. } = options;

@@ -2,7 +2,7 @@ use crate::decode::OffsetRange;
 
 /// The offsets and times that a read wants, and how it treats damage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedRange {
     /// First offset wanted (inclusive).
     pub start_offset: Option<i64>,
     /// First offset not wanted (exclusive).
@@ -17,7 +17,7 @@ pub struct Wanted {
     pub has_positions: bool,
 }
 
-impl Wanted {
+impl WantedRange {
     /// The first offset of the batches that the read may need, and the first one after them; `None` for no bound.
     pub fn bounds(&self) -> (Option<i64>, Option<i64>) {
         (most(self.start_offset, self.share.0), least(self.end_offset, self.share.1))

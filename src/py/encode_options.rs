@@ -7,7 +7,7 @@ use crate::codec::{Compression, Plugins};
 use crate::encode::{BatchSettings, RecordWriter};
 use crate::model::{Producer, TimestampType};
 use crate::py::errors;
-use crate::py::options::{checksum_form, option, options, positive, record_format, timestamp_type};
+use crate::py::option_values::{checksum_form, option, options, positive, record_format, timestamp_type};
 use crate::py::plugins;
 use crate::py::writer_pool;
 
@@ -31,7 +31,7 @@ options! {
         /// For one value of an Arrow column.
         pub on_error: String,
         /// Codecs that are not built in.
-        pub plugins: Plugins = |options| plugins::of_registry(option!(options, "codecs"))?,
+        pub plugins: Plugins = |options| plugins::of_clients(option!(options, "codecs"))?,
     }
 }
 

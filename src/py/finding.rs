@@ -2,10 +2,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::columns::findings::FindingRow;
-use crate::py::interrupt::Fetches;
+use crate::py::fetches::Fetches;
 use crate::py::package;
 use crate::validate as core;
-use crate::validate::lost_ranges::Note;
+use crate::validate::lost_ranges::NamedFinding;
 
 /// Describe one problem of the bytes: rule, severity, position.
 ///
@@ -22,9 +22,9 @@ use crate::validate::lost_ranges::Note;
 ///     >>> import logsegment as ls
 ///     >>> ls.validate(bytes(20)).findings
 ///     [Finding(info FND-17 at byte 0: the input ends in 20 zero bytes, as a preallocated segment does)]
-#[pyclass(frozen, eq, get_all, module = "logsegment")]
+#[pyclass(name = "Finding", frozen, eq, get_all, module = "logsegment")]
 #[derive(Clone, PartialEq)]
-pub struct Finding {
+pub struct PyFinding {
     rule: String,
     severity: String,
     message: String,
@@ -37,7 +37,7 @@ pub struct Finding {
     field: Option<String>,
 }
 
-impl From<&core::Finding> for Finding {
+impl From<&core::Finding> for PyFinding {
     fn from(finding: &core::Finding) -> Self {
         Self {
             rule: finding.rule().to_owned(),
@@ -54,7 +54,7 @@ impl From<&core::Finding> for Finding {
     }
 }
 
-impl Note for Finding {
+impl NamedFinding for PyFinding {
     fn rule(&self) -> &str {
         &self.rule
     }
@@ -75,7 +75,7 @@ impl Note for Finding {
     }
 }
 
-impl Finding {
+impl PyFinding {
     /// The row of a table that it is.
     pub fn row(&self) -> FindingRow<'_> {
         FindingRow {
@@ -94,7 +94,7 @@ impl Finding {
 }
 
 #[pymethods]
-impl Finding {
+impl PyFinding {
     #[new]
     #[pyo3(signature = (rule, severity, message, path, position, length, base_offset=None, last_offset=None, record_index=None, field=None))]
     #[expect(clippy::too_many_arguments, reason = "the columns of findings")]
@@ -140,8 +140,8 @@ impl Finding {
 }
 
 /// Findings as Python objects.
-pub fn to_py(findings: &[core::Finding]) -> Vec<Finding> {
-    findings.iter().map(Finding::from).collect()
+pub fn to_py(findings: &[core::Finding]) -> Vec<PyFinding> {
+    findings.iter().map(PyFinding::from).collect()
 }
 
 /// Counters as a dict with attribute access.

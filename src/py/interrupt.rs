@@ -9,7 +9,8 @@ use pyo3::prelude::*;
 use crate::error::{Error, ErrorKind};
 use crate::interrupt::Interrupt;
 use crate::py::errors;
-use crate::py::finding::Finding;
+use crate::py::fetches::Fetches;
+use crate::py::finding::PyFinding;
 use crate::py::source::upcoming::UpcomingFiles;
 
 /// Looks at Python's signals, keeps what Python code raised, and counts what it fetched.
@@ -22,27 +23,13 @@ pub struct Signals {
     fetched: AtomicU64,
     /// The reader continues after damaged bytes of a store, and reports them as findings.
     skips_damage: AtomicBool,
-    notes: Mutex<Vec<Finding>>,
+    notes: Mutex<Vec<PyFinding>>,
     /// Some of the bytes come from a file object or a store, so that a read may wait for them.
     may_wait: AtomicBool,
     /// The one file that is read, as people may see its name.
     file: OnceLock<Arc<str>>,
     /// The files of stores that are read next.
     upcoming: UpcomingFiles,
-}
-
-/// Counters of requests to stores.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Fetches {
-    requests: u64,
-    bytes: u64,
-}
-
-impl Fetches {
-    /// Names and numbers.
-    pub fn to_pairs(self) -> [(&'static str, u64); 2] {
-        [("range_requests", self.requests), ("bytes_fetched", self.bytes)]
-    }
 }
 
 /// Ctrl-C is noticed well within 100 ms, and the interpreter is asked for only that often.
@@ -117,7 +104,7 @@ impl Signals {
     }
 
     /// Keeps what a store found out about its own files, each once.
-    pub fn note(&self, findings: Vec<Finding>) {
+    pub fn note(&self, findings: Vec<PyFinding>) {
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         for finding in findings {
             if !notes.contains(&finding) {
@@ -127,7 +114,7 @@ impl Signals {
     }
 
     /// Findings of stores about their own files.
-    pub fn notes(&self) -> Vec<Finding> {
+    pub fn notes(&self) -> Vec<PyFinding> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

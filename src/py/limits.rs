@@ -21,9 +21,9 @@ use crate::limits as core;
 ///     >>> import logsegment as ls
 ///     >>> ls.Limits(max_records=1000).max_records
 ///     1000
-#[pyclass(frozen, eq, get_all, from_py_object, module = "logsegment")]
+#[pyclass(name = "Limits", frozen, eq, get_all, from_py_object, module = "logsegment")]
 #[derive(Clone, Copy, PartialEq)]
-pub struct Limits {
+pub struct PyLimits {
     max_batch_bytes: Limit,
     max_decompressed_bytes: Limit,
     max_ratio: Limit,
@@ -32,7 +32,7 @@ pub struct Limits {
     max_nesting: Limit,
 }
 
-impl Limits {
+impl PyLimits {
     /// The core's limits; its default ones for None.
     pub fn or_default(given: Option<&Self>) -> core::Limits {
         given.map_or_else(core::Limits::default, |limits| core::Limits {
@@ -58,7 +58,7 @@ impl Limits {
 }
 
 #[pymethods]
-impl Limits {
+impl PyLimits {
     #[new]
     #[pyo3(signature = (*, max_batch_bytes=Limit(268_435_456), max_decompressed_bytes=Limit(1_073_741_824), max_ratio=Limit(40_000),
         max_records=Limit(16_777_216), max_headers=Limit(100_000), max_nesting=Limit(8)),

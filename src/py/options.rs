@@ -1,61 +1,24 @@
 //! What Python's verbs are given, as the core's options. The Python layer fills in every key; defaults and docs stand there.
 
-use std::sync::Arc;
-
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::codec::Plugins;
 use crate::codec::zstd::Dictionaries;
-use crate::codec::{ChecksumForm, Plugins};
 use crate::columns::{BinaryKind, OnError, Projection, StreamOptions};
-use crate::decode::{ChecksumVerifier, Checksums, CodecOptions, DecodeOptions, Isolation, OffsetRange, Unreadable, sniff};
+use crate::decode::{ChecksumVerifier, Checksums, CodecOptions, DecodeOptions, OffsetRange, Unreadable, sniff};
 use crate::interrupt::Interrupt;
 use crate::model::timestamp::TimeRange;
-use crate::model::{Formats, RecordFormat, TimestampType, UploadOffsets};
-use crate::partition::{CommittedOptions, Wanted};
-use crate::py::limits::Limits;
+use crate::model::{Formats, RecordFormat, UploadOffsets};
+use crate::partition::{CommittedOptions, WantedRange};
+use crate::py::limits::PyLimits;
+use crate::py::option_values::{choice, on_error, option, options, positive};
 use crate::py::plugins;
 use crate::py::source::OpenedSource;
-use crate::py::value_schemas::{self, ValueSchemas};
-use crate::py::verbs::transactions::Transactions;
-use crate::validate::Depth;
+use crate::py::transactions::PyTransactions;
+use crate::py::value_schemas::{self, PyValueSchemas};
 use crate::values::TypedOptions;
-use crate::values::outputs::{Output, Part};
-
-/// One option; a wrong type is a TypeError that begins with its name.
-macro_rules! option {
-    ($options:expr, $name:expr) => {
-        match $options.getattr($name)?.extract() {
-            Ok(value) => value,
-            Err(error) => return Err($crate::py::options::named($options.py(), $name, PyErr::from(error))),
-        }
-    };
-}
-
-pub(crate) use option;
-
-/// A struct of options, and how a Python object gives it: each field is the attribute of its name, or what is said about it.
-macro_rules! options {
-    ($(#[$doc:meta])* pub struct $name:ident { $($(#[$field_doc:meta])* $vis:vis $field:ident: $type:ty $(= |$of:ident| $value:expr)?,)* }) => {
-        $(#[$doc])*
-        pub struct $name { $($(#[$field_doc])* $vis $field: $type,)* }
-
-        impl<'py> FromPyObject<'_, 'py> for $name {
-            type Error = PyErr;
-
-            fn extract(options: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-                Ok(Self { $($field: $crate::py::options::options!(@value options, $field $(, $of, $value)?),)* })
-            }
-        }
-    };
-    (@value $options:ident, $field:ident) => { $crate::py::options::option!($options, stringify!($field)) };
-    (@value $options:ident, $field:ident, $of:ident, $value:expr) => {{
-        let $of = &$options;
-        $value
-    }};
-}
-
-pub(crate) use options;
+use crate::values::outputs::{OutputColumn, RecordPart};
 
 options! {
     /// `logsegment._options.ReadOptions`, which the Python layer builds once for a call; defaults and docs are there.
@@ -78,13 +41,13 @@ options! {
         threads: usize,
         pub resolves: bool = |options| option!(options, "resolve"),
         pub reading: Reading = |options| options.extract()?,
-        limits: Option<Limits>,
+        limits: Option<PyLimits>,
         unreadable: String,
         null_headers: bool,
         key: Option<Vec<Vec<u8>>>,
-        pub transactions: Option<Transactions>,
-        value_schemas: Option<ValueSchemas>,
-        key_schemas: Option<ValueSchemas>,
+        pub transactions: Option<PyTransactions>,
+        value_schemas: Option<PyValueSchemas>,
+        key_schemas: Option<PyValueSchemas>,
     }
 }
 
@@ -104,13 +67,8 @@ options! {
             upload.map(|(start, end)| UploadOffsets { start, end })
         },
         /// Codecs that are not built in.
-        pub plugins: Plugins = |options| plugins::of_registry(option!(options, "codecs"))?,
+        pub plugins: Plugins = |options| plugins::of_clients(option!(options, "codecs"))?,
     }
-}
-
-/// The error of an option, with its name before it.
-pub fn named(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
-    PyTypeError::new_err(format!("{name}: {}", error.value(py)))
 }
 
 fn dictionaries(given: Option<Vec<Vec<u8>>>) -> PyResult<Dictionaries> {
@@ -144,7 +102,7 @@ impl Reading {
         }
     }
 
-    fn to_decode(&self, check_crc: bool, limits: Option<&Limits>) -> PyResult<DecodeOptions> {
+    fn to_decode(&self, check_crc: bool, limits: Option<&PyLimits>) -> PyResult<DecodeOptions> {
         Ok(DecodeOptions {
             formats: self.formats()?,
             reports_experimental: self.reports_experimental(),
@@ -152,7 +110,7 @@ impl Reading {
             base_position: self.base_position.unwrap_or(0),
             codecs: self.codecs(),
             check_crc,
-            limits: Limits::or_default(limits),
+            limits: PyLimits::or_default(limits),
             ..DecodeOptions::default()
         })
     }
@@ -213,11 +171,11 @@ impl ReadOptions {
     fn raw_columns(&self) -> Option<Vec<String>> {
         let names = self.columns.clone()?;
         let has = |part| match part {
-            Some(Part::Value) => self.value_schemas.is_some(),
-            Some(Part::Key) => self.key_schemas.is_some(),
+            Some(RecordPart::Value) => self.value_schemas.is_some(),
+            Some(RecordPart::Key) => self.key_schemas.is_some(),
             None => false,
         };
-        Some(names.into_iter().filter(|name| !has(Output::named(name).part())).collect())
+        Some(names.into_iter().filter(|name| !has(OutputColumn::named(name).part())).collect())
     }
 
     /// The first offset that the read does not want.
@@ -297,7 +255,7 @@ impl ReadOptions {
     /// The verifier of a walk over batches for this read, whatever the format of each batch is.
     pub fn verifier(&self, checksums: Checksums) -> ChecksumVerifier {
         let formats = Formats::later(self.reading.experimental || self.reading.format == "v3");
-        ChecksumVerifier { formats, limits: Limits::or_default(self.limits.as_ref()), checksums }
+        ChecksumVerifier { formats, limits: PyLimits::or_default(self.limits.as_ref()), checksums }
     }
 }
 
@@ -315,66 +273,10 @@ options! {
 
 impl PartitionRead {
     /// Return the offsets and times that are wanted of a partition, and how the read treats damage.
-    pub fn wanted(&self) -> PyResult<Wanted> {
+    pub fn wanted(&self) -> PyResult<WantedRange> {
         let (start_offset, end_offset, share, times) = (self.start_offset, self.end_offset, self.share, self.times);
         let skips_damage = on_error(&self.on_error)? == OnError::Skip;
         let has_positions = self.format == RecordFormat::V07.name() || self.format == "sniff";
-        Ok(Wanted { start_offset, end_offset, share, times, skips_damage, has_positions })
+        Ok(WantedRange { start_offset, end_offset, share, times, skips_damage, has_positions })
     }
-}
-
-/// read_committed by these transactions.
-pub fn committed(transactions: crate::decode::Transactions) -> Isolation {
-    Isolation::ReadCommitted(Arc::new(transactions))
-}
-
-/// The depth of a validation by its name.
-pub fn depth(name: &str) -> PyResult<Depth> {
-    choice("depth", name, [("headers", Depth::Headers), ("metadata", Depth::Metadata), ("full", Depth::Full)])
-}
-
-/// Parses the reaction to damage.
-pub fn on_error(name: &str) -> PyResult<OnError> {
-    choice("on_error", name, [("raise", OnError::Raise), ("skip", OnError::Skip)])
-}
-
-/// A record format by its name.
-pub fn record_format(argument: &str, name: &str) -> PyResult<RecordFormat> {
-    choice(argument, name, RecordFormat::ALL.map(|format| (format.name(), format)))
-}
-
-/// A record format that a release of Kafka writes, by its name.
-pub fn released_format(argument: &str, name: &str) -> PyResult<RecordFormat> {
-    let released = RecordFormat::ALL.into_iter().filter(|format| *format != RecordFormat::V3);
-    choice(argument, name, released.map(|format| (format.name(), format)))
-}
-
-/// The timestamp type of a batch by its name.
-pub fn timestamp_type(name: &str) -> PyResult<TimestampType> {
-    choice("timestamp_type", name, [TimestampType::CreateTime, TimestampType::LogAppendTime].map(|kind| (kind.name(), kind)))
-}
-
-/// A form of the LZ4 header checksum by its name.
-pub fn checksum_form(argument: &str, name: &str) -> PyResult<ChecksumForm> {
-    choice(argument, name, [("correct", ChecksumForm::Correct), ("broken", ChecksumForm::Broken)])
-}
-
-/// Return the value with a name, of those that an argument may have.
-///
-/// # Errors
-/// ValueError for another name.
-pub fn choice<T>(argument: &str, name: &str, known: impl IntoIterator<Item = (&'static str, T)>) -> PyResult<T> {
-    let mut names = Vec::new();
-    for (known, value) in known {
-        if known == name {
-            return Ok(value);
-        }
-        names.push(format!("{known:?}"));
-    }
-    let last = names.pop().unwrap_or_default();
-    Err(PyValueError::new_err(format!("{argument} must be {} or {last}, not {name:?}", names.join(", "))))
-}
-
-pub fn positive(argument: &str, value: usize) -> PyResult<usize> {
-    if value > 0 { Ok(value) } else { Err(PyValueError::new_err(format!("{argument} must be at least 1"))) }
 }

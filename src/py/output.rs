@@ -14,17 +14,17 @@ use crate::error::{Error, Result, plural};
 use crate::io::Writeback;
 use crate::py::errors;
 use crate::py::interrupt::Signals;
-use crate::py::lent_bytes::Chunk;
+use crate::py::shared_bytes::SharedChunk;
 use crate::wire::{Sink, as_u64};
 
 /// Takes bytes as they come.
-pub enum Output {
+pub enum PyOutput {
     /// Kept by the verb, which gives them all at the end.
     Memory,
     /// A file that `logsegment._output` created, and puts in place when the verb has returned.
     File(StagedFile),
     /// An object with `write`.
-    Object(FileObject),
+    Object(OutputFileObject),
 }
 
 /// A file that is written front to back.
@@ -35,7 +35,7 @@ pub struct StagedFile {
 }
 
 /// Calls `write(bytes)` of a Python object. What it raises is kept aside and raised again by the verb.
-pub struct FileObject {
+pub struct OutputFileObject {
     object: Py<PyAny>,
     signals: Arc<Signals>,
 }
@@ -43,12 +43,12 @@ pub struct FileObject {
 /// Bytes are collected up to here: a call for every batch would cost more than encoding it, and more bytes leave the caches.
 const ENOUGH: usize = 64 << 10;
 
-impl Output {
+impl PyOutput {
     /// Memory for None, else the path of an existing file or a binary file object.
     pub fn of(out: Option<&Bound<'_, PyAny>>, signals: &Arc<Signals>) -> PyResult<Self> {
         let Some(out) = out else { return Ok(Self::Memory) };
         if out.hasattr("write")? {
-            return Ok(Self::Object(FileObject { object: out.clone().unbind(), signals: Arc::clone(signals) }));
+            return Ok(Self::Object(OutputFileObject { object: out.clone().unbind(), signals: Arc::clone(signals) }));
         }
         let Ok(path) = out.extract::<PathBuf>() else {
             return Err(PyTypeError::new_err("out must be a path or a binary file object"));
@@ -99,7 +99,7 @@ impl StagedFile {
     }
 }
 
-impl FileObject {
+impl OutputFileObject {
     /// The object sees the storage itself, which comes back unless it keeps what it sees.
     fn write(&self, pending: &mut Sink) -> Result<()> {
         Python::attach(|py| self.write_all(py, pending).map_err(|error| self.signals.kept(error)))
@@ -107,7 +107,7 @@ impl FileObject {
 
     /// A raw file may take less than it is given; objects that say nothing took all.
     fn write_all(&self, py: Python<'_>, pending: &mut Sink) -> PyResult<()> {
-        let chunk = Bound::new(py, Chunk::new(std::mem::take(pending)))?;
+        let chunk = Bound::new(py, SharedChunk::new(std::mem::take(pending)))?;
         let mut bytes = PyMemoryView::from(&chunk)?.into_any();
         let mut left = bytes.len()?;
         while left > 0 {

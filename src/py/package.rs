@@ -24,7 +24,7 @@ static PACKAGE: OnceLock<Package> = OnceLock::new();
 ///     io_stats: the class of counters.
 ///     registry_error: gets a text, and returns the error of a plugin registry.
 ///     data_key: gets the text of a key ring, the id of a key, the wrapped key and the name of the segment, and returns the data key.
-///     resolver: gets a plugin registry, and returns what finds its codecs.
+///     resolver: gets a plugin registry, and True for the work of a broker, and returns the look-ups of its codecs.
 #[pyfunction]
 pub fn register_package(store_uri: Py<PyAny>, io_stats: Py<PyAny>, registry_error: Py<PyAny>, data_key: Py<PyAny>, resolver: Py<PyAny>) {
     drop(PACKAGE.set(Package { store_uri, io_stats, registry_error, data_key, resolver }));
@@ -60,12 +60,12 @@ pub fn data_key(py: Python<'_>, ring: &str, key_id: &str, wrapped: &[u8], name: 
     package()?.data_key.call1(py, (ring, key_id, PyBytes::new(py, wrapped), name))?.extract(py)
 }
 
-/// The resolver of a plugin registry, which finds its codecs.
+/// Returns the resolver of a plugin registry, which finds its codecs, or the option for a registry that was not given.
 ///
 /// # Errors
 /// As `store_uri`, and those of the registry.
-pub fn resolver(registry: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    package()?.resolver.call1(registry.py(), (registry,))
+pub fn resolver(registry: &Bound<'_, PyAny>, is_of_brokers: bool) -> PyResult<Py<PyAny>> {
+    package()?.resolver.call1(registry.py(), (registry, is_of_brokers))
 }
 
 fn package() -> PyResult<&'static Package> {

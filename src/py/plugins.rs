@@ -1,6 +1,6 @@
 //! Plugins that are Python objects. The interpreter is taken for the call of a codec and given back; bytes are lent, not copied, both ways.
 //!
-//! What is called here is `logsegment.plugins.registry.Resolver`, which looks into a registry and makes codecs.
+//! What is called here is `logsegment.plugins.resolver.Resolver`, which looks into a registry and makes codecs.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,53 +11,57 @@ use pyo3::types::PyMemoryView;
 
 use crate::codec::{NativeCodec, PluginCodecs, Plugins};
 use crate::error::{Error, ErrorKind, Result, escaped};
-use crate::py::lent_bytes::{Chunk, Lent};
 use crate::py::native_codec;
 use crate::py::package;
+use crate::py::shared_bytes::{SharedBytes, SharedChunk};
 use crate::py::source::buffer;
 use crate::wire::Sink;
 
-/// The codecs that a `Resolver` finds.
-struct Resolver {
+/// The codecs that a `PluginResolver` finds.
+struct PluginResolver {
     object: Py<PyAny>,
     /// Known entries by id.
-    known: [OnceLock<Known>; 16],
+    known: [OnceLock<KnownPlugin>; 16],
 }
 
-enum Known {
+enum KnownPlugin {
     Unregistered,
     Missing { alias: String, class: String, version: String, reason: String },
     Found { alias: String, class: String, compress: Py<PyAny>, decompress: Py<PyAny>, native: Option<NativeCodec> },
 }
 
 /// Alias, class, version, the codec or nothing, and why there is none.
-type Row = (String, String, String, Option<Py<PyAny>>, String);
+type PluginRow = (String, String, String, Option<Py<PyAny>>, String);
 /// `compress`, `decompress`, and functions of C where there are some.
 type CodecMethods = (Py<PyAny>, Py<PyAny>, Option<NativeCodec>);
 
 const NO_BUFFER: &str = "its result is not a buffer of bytes:";
 
-/// The plugins that a registry names; none for None.
-pub fn of_registry(registry: Option<Bound<'_, PyAny>>) -> PyResult<Plugins> {
+/// Returns the plugins that a registry names to clients; none without a registry.
+pub fn of_clients(registry: Option<Bound<'_, PyAny>>) -> PyResult<Plugins> {
+    of_registry(registry, false)
+}
+
+/// Returns the plugins that a registry names to brokers, by the entries of Java; none without a registry.
+pub fn of_brokers(registry: Option<Bound<'_, PyAny>>) -> PyResult<Plugins> {
+    of_registry(registry, true)
+}
+
+fn of_registry(registry: Option<Bound<'_, PyAny>>, is_of_brokers: bool) -> PyResult<Plugins> {
     let Some(registry) = registry else { return Ok(Plugins::default()) };
-    Ok(of(Some(package::resolver(&registry)?)))
+    let object = package::resolver(&registry, is_of_brokers)?;
+    // A text is the option for a registry, which errors name.
+    Ok(match object.extract::<String>(registry.py()) {
+        Ok(option) => Plugins::absent(&option),
+        Err(_) => Plugins::new(Arc::new(PluginResolver { object, known: Default::default() })),
+    })
 }
 
-/// The plugins of a `Resolver`; none for None, and for a text, which names the option for a registry.
-pub fn of(resolver: Option<Py<PyAny>>) -> Plugins {
-    let Some(object) = resolver else { return Plugins::default() };
-    let wanted = Python::try_attach(|py| object.extract::<String>(py).ok()).flatten();
-    match wanted {
-        Some(wanted) => Plugins::absent(&wanted),
-        None => Plugins::new(Arc::new(Resolver { object, known: Default::default() })),
-    }
-}
-
-impl PluginCodecs for Resolver {
+impl PluginCodecs for PluginResolver {
     fn alias(&self, id: u8) -> Option<String> {
         match attached(|py| self.known(py, id)) {
-            Ok(Known::Missing { alias, .. } | Known::Found { alias, .. }) => Some(alias.clone()),
-            Ok(Known::Unregistered) | Err(_) => None,
+            Ok(KnownPlugin::Missing { alias, .. } | KnownPlugin::Found { alias, .. }) => Some(alias.clone()),
+            Ok(KnownPlugin::Unregistered) | Err(_) => None,
         }
     }
 
@@ -79,11 +83,11 @@ impl PluginCodecs for Resolver {
     fn native(&self, id: u8) -> Result<Option<&NativeCodec>> {
         let known = self.known.get(usize::from(id)).and_then(OnceLock::get);
         match known {
-            Some(Known::Found { native, .. }) => Ok(native.as_ref()),
+            Some(KnownPlugin::Found { native, .. }) => Ok(native.as_ref()),
             _ => {
                 self.ensure(id)?;
                 match self.known.get(usize::from(id)).and_then(OnceLock::get) {
-                    Some(Known::Found { native, .. }) => Ok(native.as_ref()),
+                    Some(KnownPlugin::Found { native, .. }) => Ok(native.as_ref()),
                     _ => Ok(None),
                 }
             }
@@ -95,7 +99,7 @@ impl PluginCodecs for Resolver {
             *given = Bytes::new();
             let (_, decompress) = self.found(py, id)?;
             let failed = |error: PyErr| self.failed(py, id, "it raised", &error);
-            let view = PyMemoryView::from(Bound::new(py, Lent(compressed)).map_err(failed)?.as_any()).map_err(failed)?;
+            let view = PyMemoryView::from(Bound::new(py, SharedBytes(compressed)).map_err(failed)?.as_any()).map_err(failed)?;
             let decompressed = decompress.bind(py).call1((view, most)).map_err(failed)?;
             *given = buffer::bytes_of(&decompressed).map_err(|error| self.failed(py, id, NO_BUFFER, &error))?;
             Ok(())
@@ -106,7 +110,7 @@ impl PluginCodecs for Resolver {
         attached(|py| {
             let (compress, _) = self.found(py, id)?;
             let failed = |error: PyErr| self.failed(py, id, "it raised", &error);
-            let shown = Bound::new(py, Chunk::new(std::mem::take(input))).map_err(failed)?;
+            let shown = Bound::new(py, SharedChunk::new(std::mem::take(input))).map_err(failed)?;
             let compressed = {
                 let view = PyMemoryView::from(shown.as_any()).map_err(failed)?;
                 let given = compress.bind(py).call1((view, level)).map_err(failed)?;
@@ -121,7 +125,7 @@ impl PluginCodecs for Resolver {
 
     fn describe(&self, id: u8) -> String {
         match self.known.get(usize::from(id)).and_then(OnceLock::get) {
-            Some(Known::Found { alias, class, .. } | Known::Missing { alias, class, .. }) => {
+            Some(KnownPlugin::Found { alias, class, .. } | KnownPlugin::Missing { alias, class, .. }) => {
                 format!("plugin {alias:?} (id {id}, class {class})")
             }
             _ => format!("plugin {id}"),
@@ -129,9 +133,9 @@ impl PluginCodecs for Resolver {
     }
 }
 
-impl Resolver {
+impl PluginResolver {
     /// Returns the registry's entry of an id, which is requested once.
-    fn known(&self, py: Python<'_>, id: u8) -> Result<&Known> {
+    fn known(&self, py: Python<'_>, id: u8) -> Result<&KnownPlugin> {
         let unknown = || Error::from(ErrorKind::UnknownPlugin { id, wanted: None });
         let slot = self.known.get(usize::from(id)).ok_or_else(unknown)?;
         if let Some(known) = slot.get() {
@@ -143,15 +147,15 @@ impl Resolver {
         slot.get().ok_or_else(unknown)
     }
 
-    fn look_up(&self, py: Python<'_>, id: u8) -> PyResult<Known> {
-        let found: Option<Row> = self.object.call_method1(py, "by_id", (id,))?.extract(py)?;
-        let Some((alias, class, version, codec, reason)) = found else { return Ok(Known::Unregistered) };
+    fn look_up(&self, py: Python<'_>, id: u8) -> PyResult<KnownPlugin> {
+        let found: Option<PluginRow> = self.object.call_method1(py, "by_id", (id,))?.extract(py)?;
+        let Some((alias, class, version, codec, reason)) = found else { return Ok(KnownPlugin::Unregistered) };
         // What others wrote into a registry, or raised, is shown in errors.
         let (class, version) = (escaped(&class), escaped(&version));
-        let missing = |reason: &str| Known::Missing { alias: alias.clone(), class: class.clone(), version, reason: escaped(reason) };
+        let missing = |reason: &str| KnownPlugin::Missing { alias: alias.clone(), class: class.clone(), version, reason: escaped(reason) };
         let Some(codec) = codec else { return Ok(missing(&reason)) };
         match self.methods(py, codec.bind(py))? {
-            Ok((compress, decompress, native)) => Ok(Known::Found { alias, class, compress, decompress, native }),
+            Ok((compress, decompress, native)) => Ok(KnownPlugin::Found { alias, class, compress, decompress, native }),
             Err(reason) => Ok(missing(&reason)),
         }
     }
@@ -177,9 +181,9 @@ impl Resolver {
     /// `compress` and `decompress` of a plugin that can be called.
     fn found(&self, py: Python<'_>, id: u8) -> Result<(&Py<PyAny>, &Py<PyAny>)> {
         let kind = match self.known(py, id)? {
-            Known::Found { compress, decompress, .. } => return Ok((compress, decompress)),
-            Known::Unregistered => ErrorKind::UnknownPlugin { id, wanted: None },
-            Known::Missing { alias, class, version, reason } => {
+            KnownPlugin::Found { compress, decompress, .. } => return Ok((compress, decompress)),
+            KnownPlugin::Unregistered => ErrorKind::UnknownPlugin { id, wanted: None },
+            KnownPlugin::Missing { alias, class, version, reason } => {
                 let (alias, class, version, reason) = (alias.clone(), class.clone(), version.clone(), reason.clone());
                 ErrorKind::PluginMissing { id, alias, class, version, reason }
             }
@@ -188,7 +192,7 @@ impl Resolver {
     }
 }
 
-impl Resolver {
+impl PluginResolver {
     /// Converts an exception of a codec. A signal that interrupted the codec is not an error of the codec.
     #[cold]
     fn failed(&self, py: Python<'_>, id: u8, what: &str, error: &PyErr) -> Error {

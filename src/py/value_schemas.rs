@@ -10,13 +10,10 @@ use crate::columns::{BatchSource, StreamOptions, stream};
 use crate::error::Result;
 use crate::framing::Source;
 use crate::py::arrow::import::data_type_of;
-use crate::py::interrupt::Signals;
-use crate::py::options::{ReadOptions, choice};
-use crate::py::source;
+use crate::py::option_values::choice;
 use crate::values::json::{Integers, schema_of};
-use crate::values::outputs::{Part, planned};
-use crate::values::scan::{Met, scan};
-use crate::values::{self, AnySchema, Entry, Expected, Framing, ReaderSchema, Schemas, TypedOptions, ValueFormat, ValuePlan};
+use crate::values::outputs::{RecordPart, planned};
+use crate::values::{self, AnySchema, Expected, Framing, ReaderSchema, SchemaEntry, Schemas, TypedOptions, ValueFormat, ValuePlan};
 
 /// A schema: id, GUID (16 bytes), type, text, name and text of each schema that it needs, and its global ids.
 type EntryParts = (Option<i64>, Option<Vec<u8>>, String, String, Vec<(String, String)>, Vec<i64>);
@@ -24,10 +21,10 @@ type EntryParts = (Option<i64>, Option<Vec<u8>>, String, String, Vec<(String, St
 type ReaderParts = (String, String, Vec<(String, String)>);
 
 /// The schemas that keys or values of a read may have, and what is known of them. It can be pickled.
-#[pyclass(frozen, from_py_object, module = "logsegment._core")]
+#[pyclass(name = "ValueSchemas", frozen, from_py_object, module = "logsegment._core")]
 #[derive(Clone)]
-pub struct ValueSchemas {
-    schemas: Arc<Schemas>,
+pub struct PyValueSchemas {
+    pub(super) schemas: Arc<Schemas>,
     entries: Arc<Vec<EntryParts>>,
     framing: Framing,
     format: ValueFormat,
@@ -37,7 +34,7 @@ pub struct ValueSchemas {
 }
 
 #[pymethods]
-impl ValueSchemas {
+impl PyValueSchemas {
     #[new]
     #[pyo3(signature = (
         entries, framing, format, present=Vec::new(), newest=None, reader=None, messages=Vec::new(), main=None, integers="int64"
@@ -89,9 +86,9 @@ impl ValueSchemas {
     }
 }
 
-impl ValueSchemas {
+impl PyValueSchemas {
     /// Plans the column of the wanted fields.
-    pub fn plan(&self, names: &[String], part: Part) -> PyResult<Option<Arc<ValuePlan>>> {
+    pub fn plan(&self, names: &[String], part: RecordPart) -> PyResult<Option<Arc<ValuePlan>>> {
         let plan = planned(names, part, &self.schemas, &self.expected);
         plan.map_err(|problem| PyValueError::new_err(format!("schemas: {problem}")))
     }
@@ -102,16 +99,23 @@ fn expected(present: Vec<usize>, newest: Option<usize>, reader: Option<ReaderPar
     Expected { present, newest, reader, messages: Vec::new() }
 }
 
-fn entry((id, guid, kind, text, referenced, global_ids): &EntryParts) -> PyResult<Entry> {
+fn entry((id, guid, kind, text, referenced, global_ids): &EntryParts) -> PyResult<SchemaEntry> {
     let guid = guid.as_ref().map(|guid| guid.as_slice().try_into()).transpose();
     let guid = guid.map_err(|_| PyValueError::new_err("a GUID has 16 bytes"))?;
-    Ok(Entry { id: *id, global_ids: global_ids.clone(), guid, kind: kind.clone(), text: text.clone(), referenced: referenced.clone() })
+    Ok(SchemaEntry {
+        id: *id,
+        global_ids: global_ids.clone(),
+        guid,
+        kind: kind.clone(),
+        text: text.clone(),
+        referenced: referenced.clone(),
+    })
 }
 
 /// How keys and values are decoded, if columns need it.
-pub fn typed_options(names: &[String], value: Option<&ValueSchemas>, key: Option<&ValueSchemas>) -> PyResult<Option<TypedOptions>> {
-    let plan = |schemas: Option<&ValueSchemas>, part| schemas.map_or(Ok(None), |schemas| schemas.plan(names, part));
-    Ok(TypedOptions::of(names, plan(value, Part::Value)?, plan(key, Part::Key)?))
+pub fn typed_options(names: &[String], value: Option<&PyValueSchemas>, key: Option<&PyValueSchemas>) -> PyResult<Option<TypedOptions>> {
+    let plan = |schemas: Option<&PyValueSchemas>, part| schemas.map_or(Ok(None), |schemas| schemas.plan(names, part));
+    Ok(TypedOptions::of(names, plan(value, RecordPart::Value)?, plan(key, RecordPart::Key)?))
 }
 
 /// Opens a stream of records, with typed values or without.
@@ -123,37 +127,7 @@ pub fn open(source: Source, stream: StreamOptions, typed: Option<&TypedOptions>)
 }
 
 /// The number of a schema of Protobuf, and the path of a message in it.
-type MessageParts = (usize, Vec<i32>);
-/// The numbers of the schemas that keys or values name, the JSON Schema of JSON ones, the messages of Protobuf, the texts of Avro
-/// schemas that are in values, and the names of schemas that are not known.
-type PartMet = (Vec<usize>, Option<String>, Vec<MessageParts>, Vec<String>, Vec<String>);
-
-/// Return what keys and what values of sources name, with the JSON Schemas of JSON keys and values if `infers`. Damage is skipped.
-#[pyfunction]
-#[pyo3(signature = (sources, options, schemas, infers=false))]
-pub fn met_schemas(
-    py: Python<'_>,
-    sources: Vec<Bound<'_, PyAny>>,
-    options: ReadOptions,
-    schemas: &ValueSchemas,
-    infers: bool,
-) -> PyResult<(PartMet, PartMet)> {
-    let mut met = Met { inferred: infers.then(Default::default), ..Met::default() };
-    for one in sources {
-        let (signals, interrupt) = Signals::new();
-        let mut stream = options.to_record_stream(interrupt)?;
-        let mut opened = source::open_alone(&one, &signals)?;
-        options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
-        let schemas = &schemas.schemas;
-        py.detach(|| scan(opened.source, stream, schemas, &mut met)).map_err(|error| signals.raised(py, &error))?;
-    }
-    let [key, value] = met.inferred.map_or([None, None], |parts| parts.map(|part| Some(part.schema())));
-    let [key_messages, value_messages] = met.messages.map(|met| met.into_iter().collect());
-    let [key_texts, value_texts] = met.texts.map(|texts| texts.into_iter().collect());
-    let (keys, values) = (met.keys.into_iter().collect(), met.values.into_iter().collect());
-    let [key_unknown, value_unknown] = met.unknown.map(|notes| notes.unknown.into_iter().collect());
-    Ok(((keys, key, key_messages, key_texts, key_unknown), (values, value, value_messages, value_texts, value_unknown)))
-}
+pub type MessageParts = (usize, Vec<i32>);
 
 /// Raise a ValueError if a text is not a schema of a type.
 #[pyfunction]

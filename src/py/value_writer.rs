@@ -3,8 +3,8 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::py::options::choice;
-use crate::values::{Entry, Framing, TypedWriters, ValueWriter};
+use crate::py::option_values::choice;
+use crate::values::{Framing, SchemaEntry, TypedWriters, ValueWriter};
 
 /// The schema that keys or values are written with: type, text, and name and text of each schema that it needs.
 type SchemaParts = (String, String, Vec<(String, String)>);
@@ -23,7 +23,7 @@ impl PyValueWriter {
     fn new(schema: SchemaParts, framing: &str, id: Option<i64>, message: Option<&str>) -> PyResult<Self> {
         let framing = choice("framing", framing, Framing::NAMES)?;
         let (kind, text, referenced) = schema;
-        let entry = Entry { id, global_ids: Vec::new(), guid: None, kind, text, referenced };
+        let entry = SchemaEntry { id, global_ids: Vec::new(), guid: None, kind, text, referenced };
         let writer = ValueWriter::new(&entry, framing, message);
         Ok(Self { writer: writer.map_err(|problem| PyValueError::new_err(format!("schema: {problem}")))? })
     }

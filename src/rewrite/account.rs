@@ -4,7 +4,7 @@ use std::ops;
 
 /// What became of input bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum RangeAction {
     /// Their entries stay byte for byte.
     Copied,
     /// Their entries were written anew, with fewer records or with other values.
@@ -17,7 +17,7 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
     /// Their fate.
-    pub action: Action,
+    pub action: RangeAction,
     /// Their bytes in the input.
     pub bytes: ops::Range<u64>,
     /// What they became in the output; empty for dropped ones.
@@ -27,12 +27,12 @@ pub struct Range {
     /// How many entries.
     pub entries: u64,
     /// What became of their records.
-    pub records: Counts,
+    pub records: RecordCounts,
 }
 
 /// Records of entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct RecordCounts {
     /// In the input.
     pub read: u64,
     /// Not in the output.
@@ -45,13 +45,13 @@ pub struct Counts {
 
 /// All ranges, which together are the input, and their totals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Account {
+pub struct RewriteAccount {
     /// In the order of the input.
     pub ranges: Vec<Range>,
     /// There were too many ranges to list them apart: those at the end are one, whose action is `Rewritten`.
     pub is_cut: bool,
     /// Records of all ranges.
-    pub records: Counts,
+    pub records: RecordCounts,
     /// Entries that lost all records and stay without any.
     pub emptied: u64,
     /// Records below the log start offset, which are among the dropped ones.
@@ -61,7 +61,7 @@ pub struct Account {
 /// Ranges that are listed, about 100 MB of them.
 const MOST: usize = 1 << 20;
 
-impl Counts {
+impl RecordCounts {
     fn add(&mut self, other: Self) {
         self.read = self.read.saturating_add(other.read);
         self.dropped = self.dropped.saturating_add(other.dropped);
@@ -75,7 +75,7 @@ impl Counts {
     }
 }
 
-impl Account {
+impl RewriteAccount {
     /// Goes on with the next range of the input.
     pub fn add(&mut self, next: Range) {
         self.records.add(next.records);
@@ -83,7 +83,7 @@ impl Account {
         match self.ranges.last_mut() {
             Some(last) if last.takes(&next) || is_full => {
                 if last.action != next.action {
-                    (last.action, self.is_cut) = (Action::Rewritten, true);
+                    (last.action, self.is_cut) = (RangeAction::Rewritten, true);
                 }
                 last.bytes.end = next.bytes.end;
                 last.output.end = next.output.end;

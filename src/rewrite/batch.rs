@@ -1,10 +1,10 @@
 //! A batch of magic 2 or 3 without some of its records, or with other values (`MemoryRecords.buildRetainedRecordsInto`).
 
 use super::digest::Mask;
-use super::plan::Fate;
+use super::plan::RecordAction;
 use crate::codec::{Compression, Compressor};
 use crate::convert::recompress;
-use crate::decode::Opened;
+use crate::decode::DecodedBatch;
 use crate::encode::put_batch;
 use crate::error::Result;
 use crate::format::v2::encode::Deltas;
@@ -15,9 +15,9 @@ use crate::wire::Sink;
 
 /// What becomes of the records of an entry.
 #[derive(Clone, Copy)]
-pub struct Kept<'a> {
+pub struct RecordActions<'a> {
     /// One for each record.
-    pub fates: &'a [Fate],
+    pub fates: &'a [RecordAction],
     /// What takes the place of values that are masked.
     pub mask: &'a Mask,
     /// How the records are compressed.
@@ -36,20 +36,20 @@ pub struct BatchWriter {
 
 /// What the header says of records that were written.
 #[derive(Clone, Copy)]
-struct Written {
+struct RewrittenBatch {
     count: i32,
     base_timestamp: Option<i64>,
     max_timestamp: i64,
 }
 
-impl Kept<'_> {
+impl RecordActions<'_> {
     /// The record as it is written; `None` for one that goes.
     pub fn record<'r>(&self, index: usize, record: NewRecord<'r>, hash: &'r mut Vec<u8>) -> Option<NewRecord<'r>> {
-        let value = match self.fates.get(index).copied().unwrap_or(Fate::Keep) {
-            Fate::Keep => record.value,
-            Fate::Drop => return None,
-            Fate::Tombstone => None,
-            Fate::Mask => self.mask.mask(record.value, hash),
+        let value = match self.fates.get(index).copied().unwrap_or(RecordAction::Keep) {
+            RecordAction::Keep => record.value,
+            RecordAction::Drop => return None,
+            RecordAction::Tombstone => None,
+            RecordAction::Mask => self.mask.mask(record.value, hash),
         };
         Some(NewRecord { value, ..record })
     }
@@ -63,13 +63,13 @@ impl BatchWriter {
     /// What is wrong with a record, `Limit` for a batch that is larger than its length can say.
     pub fn write(
         &mut self,
-        (opened, section): (&Opened, &Section<'_>),
-        kept: Kept<'_>,
+        (opened, section): (&DecodedBatch, &Section<'_>),
+        kept: RecordActions<'_>,
         (compressor, out): (&mut Compressor, &mut Sink),
     ) -> Result<()> {
         let header = opened.header;
         let horizon = header.delete_horizon_ms().or(kept.delete_horizon_ms);
-        let mut written = Written { count: 0, base_timestamp: horizon, max_timestamp: NO_TIMESTAMP };
+        let mut written = RewrittenBatch { count: 0, base_timestamp: horizon, max_timestamp: NO_TIMESTAMP };
         self.records.clear();
         self.payloads.clear();
         opened.rewrite::<true>(section, |record, new| {

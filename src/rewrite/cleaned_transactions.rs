@@ -19,7 +19,7 @@ impl CleanedTransactions {
     /// Of a log with these aborted transactions.
     pub fn new(aborted: &[AbortedTxn]) -> Self {
         let mut aborted = aborted.to_vec();
-        aborted.sort_unstable_by_key(|one| one.first_offset);
+        aborted.sort_unstable_by_key(|aborted| aborted.first_offset);
         Self { aborted: aborted.into(), ..Self::default() }
     }
 
@@ -53,9 +53,9 @@ impl CleanedTransactions {
     }
 
     fn begin_until(&mut self, offset: i64) {
-        while self.aborted.front().is_some_and(|one| one.first_offset <= offset) {
-            if let Some(one) = self.aborted.pop_front() {
-                self.ongoing_aborted.entry(one.producer_id).or_insert(false);
+        while self.aborted.front().is_some_and(|aborted| aborted.first_offset <= offset) {
+            if let Some(aborted) = self.aborted.pop_front() {
+                self.ongoing_aborted.entry(aborted.producer_id).or_insert(false);
             }
         }
     }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::cleaned_transactions::CleanedTransactions;
 use super::offset_map::OffsetMap;
-use super::plan::{Fate, Filter, WholeFate};
+use super::plan::{BatchAction, Filter, RecordAction};
 use crate::decode::transactions::marker;
 use crate::decode::{ChecksumVerifier, DecodeOptions, Decoder, UploadCheck, parse_header};
 use crate::error::{ErrorKind, Result};
-use crate::framing::{Frame, Piece, Run, Runs, Source, Step, step};
+use crate::framing::{Frame, FrameEvent, Run, Runs, Source, Step, step};
 use crate::interrupt::Interrupt;
 use crate::model::{BatchHeader, NewRecord};
 use crate::sidecar::AbortedTxn;
@@ -68,8 +68,8 @@ impl MapBuilder {
         while !self.is_full {
             interrupt.ensure_wanted()?;
             match runs.next_piece()? {
-                Some(Piece::Run(run)) => self.visit_run(&run, &mut decoder)?,
-                Some(Piece::Damage(damage)) => return Err(damage.error),
+                Some(FrameEvent::Run(run)) => self.visit_run(&run, &mut decoder)?,
+                Some(FrameEvent::Damage(damage)) => return Err(damage.error),
                 Some(_) => {}
                 None => break,
             }
@@ -137,39 +137,39 @@ impl Filter for Compaction {
         false
     }
 
-    fn of_batch(&mut self, header: &BatchHeader, entry: &[u8]) -> Result<WholeFate> {
+    fn of_batch(&mut self, header: &BatchHeader, entry: &[u8]) -> Result<BatchAction> {
         self.is_marker_of_nothing = false;
         if self.latest.is_none_or(|latest| header.last_offset > latest) {
-            return Ok(WholeFate::Keep);
+            return Ok(BatchAction::Keep);
         }
         if !header.is_control() {
             let is_dropped = self.transactions.is_aborted(header) || header.count == Some(0);
-            return Ok(if is_dropped { WholeFate::Drop } else { WholeFate::Look });
+            return Ok(if is_dropped { BatchAction::Drop } else { BatchAction::Look });
         }
         let is_of_nothing = self.transactions.is_of_nothing(header, marker(header, entry)?);
         if !is_of_nothing {
-            return Ok(if header.count == Some(0) { WholeFate::Drop } else { WholeFate::Keep });
+            return Ok(if header.count == Some(0) { BatchAction::Drop } else { BatchAction::Keep });
         }
         match header.delete_horizon_ms() {
-            Some(horizon) if horizon <= self.deletion.now => Ok(WholeFate::Drop),
-            Some(_) => Ok(WholeFate::Keep),
-            None if header.count == Some(0) => Ok(WholeFate::Drop),
+            Some(horizon) if horizon <= self.deletion.now => Ok(BatchAction::Drop),
+            Some(_) => Ok(BatchAction::Keep),
+            None if header.count == Some(0) => Ok(BatchAction::Drop),
             None => {
                 self.is_marker_of_nothing = true;
-                Ok(WholeFate::Look)
+                Ok(BatchAction::Look)
             }
         }
     }
 
-    fn of_record(&mut self, header: &BatchHeader, record: &NewRecord<'_>) -> Fate {
+    fn of_record(&mut self, header: &BatchHeader, record: &NewRecord<'_>) -> RecordAction {
         if header.is_control() {
-            return Fate::Keep;
+            return RecordAction::Keep;
         }
         // A record without a key says nothing in a compacted log.
-        let Some(key) = record.key else { return Fate::Drop };
+        let Some(key) = record.key else { return RecordAction::Drop };
         let is_latest = self.map.get(key).is_none_or(|latest| record.offset >= latest);
         let is_due = record.value.is_none() && header.delete_horizon_ms().is_some_and(|horizon| horizon <= self.deletion.now);
-        if is_latest && !is_due { Fate::Keep } else { Fate::Drop }
+        if is_latest && !is_due { RecordAction::Keep } else { RecordAction::Drop }
     }
 
     fn delete_horizon_ms(&self, header: &BatchHeader, keeps_tombstone: bool) -> Option<i64> {

@@ -1,8 +1,8 @@
 //! Messages of Kafka 0.7, magic 0 and 1: uncompressed ones, and wrappers without some of their inner messages.
 
-use super::batch::Kept;
+use super::batch::RecordActions;
 use crate::codec::Compressor;
-use crate::decode::Opened;
+use crate::decode::DecodedBatch;
 use crate::encode::{BatchBuilder, BatchSettings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{CompressionType, RecordFormat, Section, TimestampType};
@@ -29,8 +29,8 @@ impl MessageWriter {
     /// What is wrong with a message, `Unwritable` for a value that the format does not have.
     pub fn write(
         &mut self,
-        (opened, section): (&Opened, &Section<'_>),
-        kept: Kept<'_>,
+        (opened, section): (&DecodedBatch, &Section<'_>),
+        kept: RecordActions<'_>,
         (compressor, out): (&mut Compressor, &mut Sink),
     ) -> Result<()> {
         let header = opened.header;

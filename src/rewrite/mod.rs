@@ -18,14 +18,14 @@ mod retention;
 mod rewriter;
 mod selection;
 
-pub use account::{Account, Action, Counts, Range};
+pub use account::{Range, RangeAction, RecordCounts, RewriteAccount};
 pub use compaction::{Compaction, Deletion, MapBuilder};
 pub use digest::{Digest, Mask};
 pub use key_set::KeySet;
 pub use offset_map::OffsetMap;
-pub use offsets::Offsets;
+pub use offsets::OffsetSet;
 pub use output::RunOutput;
-pub use plan::{Fate, Filter, Plan, WholeFate};
+pub use plan::{BatchAction, Filter, Plan, RecordAction};
 pub use retention::Retention;
 pub use rewriter::{RewriteOptions, Rewriter};
-pub use selection::{HeaderMatch, Selection};
+pub use selection::{HeaderMatch, RecordSelection};

@@ -4,11 +4,11 @@ use crate::decode::OffsetRange;
 
 /// Ranges of offsets in their order, which neither overlap nor touch: 32 bytes for each.
 #[derive(Clone, Debug, Default)]
-pub struct Offsets {
+pub struct OffsetSet {
     ranges: Vec<OffsetRange>,
 }
 
-impl Offsets {
+impl OffsetSet {
     /// The offsets of these ranges.
     pub fn new(mut ranges: Vec<OffsetRange>) -> Self {
         ranges.retain(|range| range.end.is_none_or(|end| end > range.start));
@@ -51,7 +51,7 @@ impl Offsets {
     }
 }
 
-impl FromIterator<i64> for Offsets {
+impl FromIterator<i64> for OffsetSet {
     /// Offsets of the same range that follow each other take the space of one.
     fn from_iter<I: IntoIterator<Item = i64>>(offsets: I) -> Self {
         let mut runs: Vec<OffsetRange> = Vec::new();
@@ -72,17 +72,17 @@ mod tests {
     #[test]
     fn ranges_in_any_order_are_a_set() {
         let range = |start, end| OffsetRange { start, end };
-        let set = Offsets::new(vec![range(20, Some(30)), range(3, Some(5)), range(5, Some(7)), range(22, Some(25)), range(9, Some(9))]);
+        let set = OffsetSet::new(vec![range(20, Some(30)), range(3, Some(5)), range(5, Some(7)), range(22, Some(25)), range(9, Some(9))]);
         assert_eq!(set.len(), 2);
         let expected: Vec<i64> = (3..7).chain(20..30).collect();
         assert_eq!((-5..40).filter(|offset| set.contains(*offset)).collect::<Vec<_>>(), expected);
-        let open = Offsets::new(vec![range(50, None), range(3, Some(4)), range(60, Some(70))]);
+        let open = OffsetSet::new(vec![range(50, None), range(3, Some(4)), range(60, Some(70))]);
         assert!(open.len() == 2 && open.contains(i64::MAX) && !open.contains(49));
     }
 
     #[test]
     fn single_offsets_are_the_set_of_them() {
-        let set: Offsets = [1, 2, 3, 9, 8, i64::MAX, i64::MIN].into_iter().collect();
+        let set: OffsetSet = [1, 2, 3, 9, 8, i64::MAX, i64::MIN].into_iter().collect();
         assert!([1, 2, 3, 8, 9, i64::MAX, i64::MIN].into_iter().all(|offset| set.contains(offset)));
         assert!(!set.contains(4) && !set.contains(0) && set.len() == 4);
     }

@@ -1,12 +1,12 @@
 //! What becomes of each record.
 
-use super::selection::{Matches, Selection};
+use super::selection::{Matches, RecordSelection};
 use crate::error::Result;
 use crate::model::{BatchHeader, NewRecord};
 
 /// What becomes of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum RecordAction {
     /// It stays.
     Keep,
     /// It goes.
@@ -19,7 +19,7 @@ pub enum Fate {
 
 /// What becomes of a batch before its records are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WholeFate {
+pub enum BatchAction {
     /// All records stay.
     Keep,
     /// All records go.
@@ -37,10 +37,10 @@ pub trait Filter: Send {
     ///
     /// # Errors
     /// What is wrong with a marker.
-    fn of_batch(&mut self, header: &BatchHeader, entry: &[u8]) -> Result<WholeFate>;
+    fn of_batch(&mut self, header: &BatchHeader, entry: &[u8]) -> Result<BatchAction>;
 
     /// Decides about a record of the batch that was asked for last.
-    fn of_record(&mut self, header: &BatchHeader, record: &NewRecord<'_>) -> Fate;
+    fn of_record(&mut self, header: &BatchHeader, record: &NewRecord<'_>) -> RecordAction;
 
     /// The delete horizon that the batch gets which was asked for last, unless it has one (CMP-5).
     fn delete_horizon_ms(&self, _header: &BatchHeader, _keeps_tombstone: bool) -> Option<i64> {
@@ -60,64 +60,64 @@ pub trait Filter: Send {
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// All other records go.
-    pub keep: Option<Selection>,
+    pub keep: Option<RecordSelection>,
     /// These records go.
-    pub drop: Option<Selection>,
+    pub drop: Option<RecordSelection>,
     /// The values of these become null.
-    pub tombstone: Option<Selection>,
+    pub tombstone: Option<RecordSelection>,
     /// The values of these are masked.
-    pub mask: Option<Selection>,
+    pub mask: Option<RecordSelection>,
     /// Records that were looked at, without control records.
     pub place: i64,
 }
 
 impl Plan {
-    fn selections(&self) -> impl Iterator<Item = &Selection> {
+    fn selections(&self) -> impl Iterator<Item = &RecordSelection> {
         [&self.keep, &self.drop, &self.tombstone, &self.mask].into_iter().flatten()
     }
 }
 
 impl Filter for Plan {
     fn reads_headers(&self) -> bool {
-        self.selections().any(Selection::reads_headers)
+        self.selections().any(RecordSelection::reads_headers)
     }
 
     /// Control batches stay: markers end transactions, and the rest is no one's data (CMP-6).
-    fn of_batch(&mut self, header: &BatchHeader, _entry: &[u8]) -> Result<WholeFate> {
+    fn of_batch(&mut self, header: &BatchHeader, _entry: &[u8]) -> Result<BatchAction> {
         if header.is_control() {
-            return Ok(WholeFate::Keep);
+            return Ok(BatchAction::Keep);
         }
         if self.selections().any(|selection| selection.places.is_some()) {
             // Places count every record.
-            return Ok(WholeFate::Look);
+            return Ok(BatchAction::Look);
         }
-        let of = |selection: &Option<Selection>, none| selection.as_ref().map_or(none, |selection| selection.of_batch(header));
+        let of = |selection: &Option<RecordSelection>, none| selection.as_ref().map_or(none, |selection| selection.of_batch(header));
         Ok(match (of(&self.keep, Matches::All), of(&self.drop, Matches::None)) {
-            (Matches::None, _) | (_, Matches::All) => WholeFate::Drop,
+            (Matches::None, _) | (_, Matches::All) => BatchAction::Drop,
             (Matches::All, Matches::None) => {
                 let is_changed = |selection| of(selection, Matches::None) != Matches::None;
-                if is_changed(&self.tombstone) || is_changed(&self.mask) { WholeFate::Look } else { WholeFate::Keep }
+                if is_changed(&self.tombstone) || is_changed(&self.mask) { BatchAction::Look } else { BatchAction::Keep }
             }
-            _ => WholeFate::Look,
+            _ => BatchAction::Look,
         })
     }
 
     #[inline]
-    fn of_record(&mut self, _header: &BatchHeader, record: &NewRecord<'_>) -> Fate {
+    fn of_record(&mut self, _header: &BatchHeader, record: &NewRecord<'_>) -> RecordAction {
         let place = self.place;
         self.place += 1;
-        let is_in = |selection: &Option<Selection>| selection.as_ref().is_some_and(|selection| selection.matches(place, record));
+        let is_in = |selection: &Option<RecordSelection>| selection.as_ref().is_some_and(|selection| selection.matches(place, record));
         if self.keep.as_ref().is_some_and(|keep| !keep.matches(place, record)) || is_in(&self.drop) {
-            Fate::Drop
+            RecordAction::Drop
         } else if record.value.is_none() {
             // Null stays null.
-            Fate::Keep
+            RecordAction::Keep
         } else if is_in(&self.tombstone) {
-            Fate::Tombstone
+            RecordAction::Tombstone
         } else if is_in(&self.mask) {
-            Fate::Mask
+            RecordAction::Mask
         } else {
-            Fate::Keep
+            RecordAction::Keep
         }
     }
 }

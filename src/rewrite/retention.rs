@@ -12,11 +12,11 @@ use crate::sidecar::ProducerEntry;
 #[derive(Clone, Debug, Default)]
 pub struct Retention {
     last_offset: Option<i64>,
-    producers: HashMap<i64, Latest>,
+    producers: HashMap<i64, LatestOfProducer>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Latest {
+struct LatestOfProducer {
     last_data_offset: i64,
     open_since: i64,
     epoch: i16,
@@ -25,7 +25,7 @@ struct Latest {
 impl Retention {
     /// Of a partition whose last batch ends at `last_offset`, with these producers at its end.
     pub fn new(last_offset: Option<i64>, producers: &[ProducerEntry]) -> Self {
-        let latest = |entry: &ProducerEntry| Latest {
+        let latest = |entry: &ProducerEntry| LatestOfProducer {
             last_data_offset: entry.last_offset,
             open_since: entry.current_txn_first_offset,
             epoch: entry.producer_epoch,
@@ -44,7 +44,7 @@ impl Retention {
     }
 }
 
-impl Latest {
+impl LatestOfProducer {
     fn needs(&self, header: &BatchHeader) -> bool {
         if self.last_data_offset < 0 {
             // The last entry of the producer is a marker, which has its epoch.

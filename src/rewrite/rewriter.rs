@@ -1,16 +1,16 @@
 //! Drives a rewrite: entry after entry, in bounded memory.
 
-use super::account::{Account, Action, Counts, Range};
-use super::batch::{BatchWriter, Kept, put_empty};
+use super::account::{Range, RangeAction, RecordCounts, RewriteAccount};
+use super::batch::{BatchWriter, RecordActions, put_empty};
 use super::digest::Mask;
 use super::message_set::MessageWriter;
 use super::output::RunOutput;
-use super::plan::{Fate, Filter, WholeFate};
+use super::plan::{BatchAction, Filter, RecordAction};
 use super::retention::Retention;
 use crate::codec::{Compression, Compressor};
-use crate::decode::{ChecksumVerifier, DecodeOptions, Decoder, Opened, UploadCheck, parse_header, verify};
+use crate::decode::{ChecksumVerifier, DecodeOptions, DecodedBatch, Decoder, UploadCheck, parse_header, verify};
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
+use crate::framing::{Frame, FrameEvent, Run, Runs, Source, Step, Tail, step};
 use crate::model::{BatchHeader, CompressionType, NewRecord, RecordFormat};
 use crate::wire::as_u64;
 
@@ -41,8 +41,8 @@ pub struct Rewriter<F> {
     compressor: Compressor,
     batches: BatchWriter,
     messages: MessageWriter,
-    fates: Vec<Fate>,
-    account: Account,
+    fates: Vec<RecordAction>,
+    account: RewriteAccount,
     /// The log start offset until the first entry that ends at or after it was read.
     start: Option<i64>,
     /// Bytes of the output so far.
@@ -52,9 +52,9 @@ pub struct Rewriter<F> {
 
 /// What became of one entry, whose header is resolved if its records were looked at.
 struct Done {
-    action: Action,
+    action: RangeAction,
     header: BatchHeader,
-    records: Counts,
+    records: RecordCounts,
 }
 
 /// Bytes of entries that are cut off a source at a time.
@@ -84,7 +84,7 @@ impl<F: Filter> Rewriter<F> {
             batches: BatchWriter::default(),
             messages: MessageWriter::new()?,
             fates: Vec::new(),
-            account: Account::default(),
+            account: RewriteAccount::default(),
             written: 0,
             tail_bytes: 0,
         })
@@ -96,13 +96,13 @@ impl<F: Filter> Rewriter<F> {
     /// What framing and decoding meet; `Loss` where something would be lost that may not; with the position of the entry.
     pub fn advance(&mut self, out: &mut RunOutput) -> Result<Option<Run>> {
         match self.runs.next_piece()? {
-            Some(Piece::Run(run)) => {
+            Some(FrameEvent::Run(run)) => {
                 out.enter(run.bytes.clone());
                 self.rewrite_run(&run, out)?;
                 self.written = self.written.saturating_add(as_u64(out.len()));
                 Ok(Some(run))
             }
-            Some(Piece::Damage(damage)) => Err(damage.error),
+            Some(FrameEvent::Damage(damage)) => Err(damage.error),
             // Only a recovering walk gives other pieces.
             Some(_) => Err(ErrorKind::Internal { what: "a piece of damage in a walk that stops there".to_owned() }.into()),
             None => {
@@ -126,7 +126,7 @@ impl<F: Filter> Rewriter<F> {
     }
 
     /// Where every byte went, and the filter. Call it at the end.
-    pub fn finish(self) -> (Account, F) {
+    pub fn finish(self) -> (RewriteAccount, F) {
         (self.account, self.filter)
     }
 
@@ -140,7 +140,7 @@ impl<F: Filter> Rewriter<F> {
             let frame = Frame { position: run.position.saturating_add(as_u64(at)), magic, bytes };
             let start = out.len();
             let mut range = self.rewrite_entry(frame, out)?;
-            if range.action == Action::Copied {
+            if range.action == RangeAction::Copied {
                 out.keep(at..at + len);
             }
             let written = |len: usize| self.written.saturating_add(as_u64(len));
@@ -159,9 +159,9 @@ impl<F: Filter> Rewriter<F> {
         let done = fate.and_then(|fate| match (self.start, fate) {
             (Some(start), _) if header.last_offset < start => self.drop_deleted(frame, &header),
             (Some(_), fate) => self.look(frame, fate, out),
-            (None, WholeFate::Keep) => self.copy_unseen(frame, &header),
-            (None, WholeFate::Drop) => self.drop_unseen(frame, &header, out),
-            (None, WholeFate::Look) => self.look(frame, WholeFate::Look, out),
+            (None, BatchAction::Keep) => self.copy_unseen(frame, &header),
+            (None, BatchAction::Drop) => self.drop_unseen(frame, &header, out),
+            (None, BatchAction::Look) => self.look(frame, BatchAction::Look, out),
         });
         self.start = self.start.filter(|start| header.last_offset < *start);
         let Done { action, header, records } = done.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))?;
@@ -172,7 +172,7 @@ impl<F: Filter> Rewriter<F> {
 
     fn copy_unseen(&self, frame: Frame<'_>, header: &BatchHeader) -> Result<Done> {
         self.ensure_valid(frame, header)?;
-        Ok(Done { action: Action::Copied, header: *header, records: counts_of(header) })
+        Ok(Done { action: RangeAction::Copied, header: *header, records: counts_of(header) })
     }
 
     fn drop_unseen(&mut self, frame: Frame<'_>, header: &BatchHeader, out: &mut RunOutput) -> Result<Done> {
@@ -180,7 +180,7 @@ impl<F: Filter> Rewriter<F> {
         self.ensure_valid(frame, header)?;
         let action = self.empty(header, out)?;
         let records = counts_of(header);
-        Ok(Done { action, header: *header, records: Counts { dropped: records.read, ..records } })
+        Ok(Done { action, header: *header, records: RecordCounts { dropped: records.read, ..records } })
     }
 
     /// Drops an entry below the log start offset: nothing of it stays, as if a broker had deleted its segment.
@@ -189,12 +189,12 @@ impl<F: Filter> Rewriter<F> {
             self.ensure_valid(frame, header)?;
             let records = counts_of(header);
             self.account.below_start += if header.is_control() { 0 } else { records.read };
-            Counts { dropped: records.read, ..records }
+            RecordCounts { dropped: records.read, ..records }
         } else {
             let Some(opened) = self.decoder.open(frame)? else { return Err(unwanted()) };
-            self.decide(&opened, frame, WholeFate::Drop)?.0
+            self.decide(&opened, frame, BatchAction::Drop)?.0
         };
-        Ok(Done { action: Action::Dropped, header: *header, records })
+        Ok(Done { action: RangeAction::Dropped, header: *header, records })
     }
 
     fn ensure_valid(&self, frame: Frame<'_>, header: &BatchHeader) -> Result<()> {
@@ -205,14 +205,14 @@ impl<F: Filter> Rewriter<F> {
     }
 
     /// Looks at the records of an entry. `fate` is that of the records from the log start offset on.
-    fn look(&mut self, frame: Frame<'_>, fate: WholeFate, out: &mut RunOutput) -> Result<Done> {
+    fn look(&mut self, frame: Frame<'_>, fate: BatchAction, out: &mut RunOutput) -> Result<Done> {
         let Some(opened) = self.decoder.open(frame)? else { return Err(unwanted()) };
         let header = opened.header;
         let (records, keeps_tombstone) = self.decide(&opened, frame, fate)?;
-        let has_horizon = header.delete_horizon_ms().is_some() || fate != WholeFate::Look;
+        let has_horizon = header.delete_horizon_ms().is_some() || fate != BatchAction::Look;
         let horizon = if has_horizon { None } else { self.filter.delete_horizon_ms(&header, keeps_tombstone) };
         if records.is_unchanged() && horizon.is_none() {
-            return Ok(Done { action: Action::Copied, header, records });
+            return Ok(Done { action: RangeAction::Copied, header, records });
         }
         if header.format == RecordFormat::V07 && !self.options.allows_loss {
             let losses = "the offsets of all later messages, which are byte positions in Kafka 0.7; pass allow_loss=True to accept that";
@@ -222,33 +222,33 @@ impl<F: Filter> Rewriter<F> {
             return Ok(Done { action: self.empty(&header, out)?, header, records });
         }
         self.write(&opened, horizon, (frame, out))?;
-        Ok(Done { action: Action::Rewritten, header, records })
+        Ok(Done { action: RangeAction::Rewritten, header, records })
     }
 
     /// Asks the filter about every record, unless `whole` decides; true when a record that stays is a tombstone.
-    fn decide(&mut self, opened: &Opened, frame: Frame<'_>, whole: WholeFate) -> Result<(Counts, bool)> {
+    fn decide(&mut self, opened: &DecodedBatch, frame: Frame<'_>, whole: BatchAction) -> Result<(RecordCounts, bool)> {
         let Self { filter, fates, decoder, options, account, start, .. } = self;
         let section = decoder.section(opened, frame.bytes, frame.bytes);
-        let (mut counts, mut keeps_tombstone) = (Counts::default(), false);
+        let (mut counts, mut keeps_tombstone) = (RecordCounts::default(), false);
         fates.clear();
         let reads_headers = filter.reads_headers();
         let mut decide = |record: &NewRecord<'_>| {
             let is_below = start.is_some_and(|start| record.offset < start);
             account.below_start += u64::from(is_below);
             let mut fate = match whole {
-                _ if is_below => Fate::Drop,
-                WholeFate::Keep => Fate::Keep,
-                WholeFate::Drop => Fate::Drop,
-                WholeFate::Look => filter.of_record(&opened.header, record),
+                _ if is_below => RecordAction::Drop,
+                BatchAction::Keep => RecordAction::Keep,
+                BatchAction::Drop => RecordAction::Drop,
+                BatchAction::Look => filter.of_record(&opened.header, record),
             };
-            if fate == Fate::Mask && matches!(options.mask, Mask::Empty) && record.value.is_some_and(<[u8]>::is_empty) {
-                fate = Fate::Keep;
+            if fate == RecordAction::Mask && matches!(options.mask, Mask::Empty) && record.value.is_some_and(<[u8]>::is_empty) {
+                fate = RecordAction::Keep;
             }
             counts.read += 1;
-            counts.dropped += u64::from(fate == Fate::Drop);
-            counts.tombstoned += u64::from(fate == Fate::Tombstone);
-            counts.masked += u64::from(fate == Fate::Mask);
-            keeps_tombstone |= fate == Fate::Tombstone || fate == Fate::Keep && record.value.is_none();
+            counts.dropped += u64::from(fate == RecordAction::Drop);
+            counts.tombstoned += u64::from(fate == RecordAction::Tombstone);
+            counts.masked += u64::from(fate == RecordAction::Mask);
+            keeps_tombstone |= fate == RecordAction::Tombstone || fate == RecordAction::Keep && record.value.is_none();
             fates.push(fate);
         };
         let walked = if reads_headers {
@@ -266,9 +266,9 @@ impl<F: Filter> Rewriter<F> {
         Ok((counts, keeps_tombstone))
     }
 
-    fn write(&mut self, opened: &Opened, delete_horizon_ms: Option<i64>, (frame, out): (Frame<'_>, &mut RunOutput)) -> Result<()> {
+    fn write(&mut self, opened: &DecodedBatch, delete_horizon_ms: Option<i64>, (frame, out): (Frame<'_>, &mut RunOutput)) -> Result<()> {
         let found = opened.header.compression();
-        let kept = Kept {
+        let kept = RecordActions {
             fates: &self.fates,
             mask: &self.options.mask,
             compression: Compression::new(self.options.compression.unwrap_or(found), None)?,
@@ -284,20 +284,20 @@ impl<F: Filter> Rewriter<F> {
     }
 
     /// Decides about an entry that lost all its records.
-    fn empty(&mut self, header: &BatchHeader, out: &mut RunOutput) -> Result<Action> {
+    fn empty(&mut self, header: &BatchHeader, out: &mut RunOutput) -> Result<RangeAction> {
         if header.format.is_batch() {
             if !self.retention.retains(header) {
-                return Ok(Action::Dropped);
+                return Ok(RangeAction::Dropped);
             }
             self.account.emptied += 1;
-            return put_empty(header, out.sink()).map(|()| Action::Rewritten);
+            return put_empty(header, out.sink()).map(|()| RangeAction::Rewritten);
         }
         if self.retention.is_last(header) && !self.options.allows_lower_end {
             let losses = "the log end offset: the last entry of the partition loses all its records, and its format has no empty \
                           entries; pass allow_lower_end=True to accept that";
             return Err(ErrorKind::Loss { rule: "CMP-10", work: "rewrite", losses: losses.to_owned() }.into());
         }
-        Ok(Action::Dropped)
+        Ok(RangeAction::Dropped)
     }
 
     /// What comes after the last whole entry is left out.
@@ -308,12 +308,12 @@ impl<F: Filter> Rewriter<F> {
         }
         self.tail_bytes = bytes;
         self.account.add(Range {
-            action: Action::Dropped,
+            action: RangeAction::Dropped,
             bytes: position..position.saturating_add(bytes),
             output: self.written..self.written,
             offsets: None,
             entries: 0,
-            records: Counts::default(),
+            records: RecordCounts::default(),
         });
     }
 }
@@ -331,6 +331,6 @@ fn unwanted() -> Error {
 }
 
 /// The records that a header counts.
-fn counts_of(header: &BatchHeader) -> Counts {
-    Counts { read: header.count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0), ..Counts::default() }
+fn counts_of(header: &BatchHeader) -> RecordCounts {
+    RecordCounts { read: header.count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0), ..RecordCounts::default() }
 }

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use super::{KeySet, Offsets};
+use super::{KeySet, OffsetSet};
 use crate::model::timestamp::TimeRange;
 use crate::model::{BatchHeader, NewRecord};
 
 /// Records that fulfil all conditions that are given; of the values of one condition, one is enough.
 #[derive(Clone, Debug, Default)]
-pub struct Selection {
+pub struct RecordSelection {
     /// Keys.
     pub keys: Option<Arc<KeySet>>,
     /// Headers.
     pub headers: Option<Vec<HeaderMatch>>,
     /// Offsets.
-    pub offsets: Option<Arc<Offsets>>,
+    pub offsets: Option<Arc<OffsetSet>>,
     /// Places of records among the records of the file that are not control records, from 0: what an expression selected.
-    pub places: Option<Arc<Offsets>>,
+    pub places: Option<Arc<OffsetSet>>,
     /// Timestamps, as consumers get them.
     pub times: Option<Vec<TimeRange>>,
 }
@@ -41,7 +41,7 @@ pub enum Matches {
     Some,
 }
 
-impl Selection {
+impl RecordSelection {
     /// True when headers of records are looked at.
     pub fn reads_headers(&self) -> bool {
         self.headers.is_some()
@@ -89,13 +89,16 @@ mod tests {
     fn only_an_append_time_decides_about_a_batch() {
         let created = BatchHeader { last_offset: 9, max_timestamp: 100, ..BatchHeader::new(RecordFormat::V2) };
         let appended = BatchHeader { attributes: Attributes(0x08), ..created };
-        let of = |start, end| Selection { offsets: Some(Arc::new(Offsets::new(vec![OffsetRange { start, end }]))), ..Selection::default() };
+        let of = |start, end| RecordSelection {
+            offsets: Some(Arc::new(OffsetSet::new(vec![OffsetRange { start, end }]))),
+            ..RecordSelection::default()
+        };
         assert_eq!([of(0, Some(10)), of(10, None)].map(|selection| selection.of_batch(&created)), [Matches::Some; 2]);
-        let times = |start| Selection { times: Some(vec![TimeRange { start, end: None }]), ..Selection::default() };
+        let times = |start| RecordSelection { times: Some(vec![TimeRange { start, end: None }]), ..RecordSelection::default() };
         assert_eq!([100, 101].map(|start| times(start).of_batch(&created)), [Matches::Some; 2]);
         assert_eq!([100, 101].map(|start| times(start).of_batch(&appended)), [Matches::All, Matches::None]);
         assert_eq!(times(100).of_batch(&BatchHeader { format: RecordFormat::V1, ..appended }), Matches::Some);
-        assert_eq!(Selection::default().of_batch(&created), Matches::All);
+        assert_eq!(RecordSelection::default().of_batch(&created), Matches::All);
     }
 
     #[test]
@@ -103,7 +106,7 @@ mod tests {
         let mut keys = KeySet::default();
         keys.insert(Some(b"a"));
         let wanted = HeaderMatch { key: b"tenant".to_vec(), values: Some(vec![Some(b"x".to_vec()), None]) };
-        let selection = Selection { keys: Some(Arc::new(keys)), headers: Some(vec![wanted]), ..Selection::default() };
+        let selection = RecordSelection { keys: Some(Arc::new(keys)), headers: Some(vec![wanted]), ..RecordSelection::default() };
         let record = |key, value| {
             let headers = [NewHeader { key: b"tenant", value }];
             selection.matches(0, &NewRecord { key: Some(key), headers: &headers, ..NewRecord::default() })
@@ -115,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_record_without_a_timestamp_is_in_no_range_of_times() {
-        let selection = Selection { times: Some(vec![TimeRange { start: i64::MIN, end: None }]), ..Selection::default() };
+        let selection = RecordSelection { times: Some(vec![TimeRange { start: i64::MIN, end: None }]), ..RecordSelection::default() };
         assert!(!selection.matches(0, &NewRecord::default()));
         assert!(selection.matches(0, &NewRecord { timestamp: 0, ..NewRecord::default() }));
     }

@@ -32,7 +32,7 @@ pub struct LostRange {
 
 /// What was kept and what was lost: the ranges of both together are the input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Account {
+pub struct SalvageAccount {
     /// What was kept, in the order of the output.
     pub kept: Vec<KeptRange>,
     /// What was lost, in the order of the input.
@@ -57,7 +57,7 @@ const MOST: usize = 1 << 18;
 /// Rules of bytes with which nothing is lost: zeros after the log, copies of entries.
 const HARMLESS: [&str; 2] = ["FND-17", "SAL-1"];
 
-impl Account {
+impl SalvageAccount {
     /// An entry was kept.
     pub fn keep(&mut self, bytes: Range<u64>, first_offset: i64, last_offset: i64) {
         self.kept_bytes = self.kept_bytes.saturating_add(bytes.end.saturating_sub(bytes.start));
@@ -124,7 +124,7 @@ impl Account {
 
 /// Takes back what was said of the offsets before and after each lost place, where other entries hold offsets in between: they may be
 /// elsewhere in the input. Every lost place gets the offsets of the entries that were kept on both sides of it.
-pub(super) fn bound_lost_offsets(account: &mut Account) {
+pub(super) fn bound_lost_offsets(account: &mut SalvageAccount) {
     let mut by_offset: Vec<(i64, i64)> = account.kept.iter().map(|kept| (kept.first_offset, kept.last_offset)).collect();
     by_offset.sort_unstable();
     let mut most = i64::MIN;

@@ -9,12 +9,14 @@ mod cut;
 mod opening;
 mod order;
 mod ordered_log;
+mod place;
 mod records;
 mod runs;
 mod salvager;
 
-pub use account::{Account, KeptRange, LostRange};
+pub use account::{KeptRange, LostRange, SalvageAccount};
 pub use cut::changed;
-pub use order::{Fit, Place};
+pub use order::AllowedOffsets;
 pub use ordered_log::{OrderedLog, Passes};
-pub use salvager::{Found, SalvageOptions, Salvager};
+pub use place::EntryPosition;
+pub use salvager::{SalvageOptions, Salvaged, Salvager};

@@ -8,12 +8,12 @@ use crate::framing::Frame;
 use crate::model::Discard;
 
 /// Opens entries, and keeps nothing of their records.
-pub(super) struct Opener {
+pub(super) struct RecordChecker {
     decoder: Decoder,
 }
 
 /// What came of it.
-pub(super) enum Opening {
+pub(super) enum Readability {
     /// All records can be read.
     Readable,
     /// A plugin or a dictionary is missing, or a limit is too low: nothing is known of the records.
@@ -22,7 +22,7 @@ pub(super) enum Opening {
     Undecodable(Error),
 }
 
-impl Opener {
+impl RecordChecker {
     /// Checksums of whole entries were compared before.
     pub(super) fn new(decode: &DecodeOptions) -> Self {
         let decode = DecodeOptions { is_control_wanted: true, segment: OffsetRange::default(), ..decode.clone() };
@@ -38,11 +38,11 @@ impl Opener {
     ///
     /// # Errors
     /// What neither the entry nor the options are to blame for.
-    pub(super) fn open(&mut self, frame: Frame<'_>) -> Result<Opening> {
+    pub(super) fn open(&mut self, frame: Frame<'_>) -> Result<Readability> {
         match self.read(frame) {
-            Ok(()) => Ok(Opening::Readable),
-            Err(error) if error.kind().is_of_reader() || matches!(error.kind(), ErrorKind::Plugin { .. }) => Ok(Opening::NotOpened),
-            Err(error) if error.is_about_data() => Ok(Opening::Undecodable(error)),
+            Ok(()) => Ok(Readability::Readable),
+            Err(error) if error.kind().is_of_reader() || matches!(error.kind(), ErrorKind::Plugin { .. }) => Ok(Readability::NotOpened),
+            Err(error) if error.is_about_data() => Ok(Readability::Undecodable(error)),
             Err(error) => Err(error),
         }
     }

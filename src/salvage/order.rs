@@ -1,29 +1,14 @@
 //! Which valid entries make a log, and in which order. No checksum covers a base offset, and blocks of a disk come back swapped or twice.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
+use super::place::EntryPosition;
 use super::runs::EntryRuns;
-use crate::model::{BatchHeader, UploadOffsets};
-
-/// A valid entry: where it is and what its header says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Position in the input.
-    pub position: u64,
-    /// Bytes.
-    pub size: u64,
-    /// First offset.
-    pub base_offset: i64,
-    /// Last offset.
-    pub last_offset: i64,
-    /// Checksum.
-    pub crc: u32,
-}
+use crate::model::UploadOffsets;
 
 /// The offsets that entries of a segment may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fit {
+pub struct AllowedOffsets {
     /// The first one, which the segment is named after.
     pub start: Option<i64>,
     /// The first one of the next segment.
@@ -43,7 +28,7 @@ pub enum Why {
 
 /// Entries of a log.
 #[derive(Debug, Default)]
-pub struct Order {
+pub struct EntryOrder {
     /// Indexes of the entries in the order of their offsets, and whether each is elsewhere in the input.
     pub entries: Vec<(usize, bool)>,
     /// Indexes of those that are left out.
@@ -53,24 +38,7 @@ pub struct Order {
 /// Of entries that are moved so many bytes at most, which are held in memory.
 const MOST_MOVED: u64 = 256 << 20;
 
-impl Place {
-    /// Where the entry with this header is.
-    pub fn of(header: &BatchHeader) -> Self {
-        let BatchHeader { position, size, base_offset, last_offset, crc, .. } = *header;
-        Self { position, size, base_offset, last_offset, crc }
-    }
-
-    /// Its bytes in the input.
-    pub fn bytes(&self) -> Range<u64> {
-        self.position..self.position.saturating_add(self.size)
-    }
-
-    fn is_copy_of(&self, other: &Self) -> bool {
-        Self { position: other.position, ..*self } == *other
-    }
-}
-
-impl Fit {
+impl AllowedOffsets {
     /// The offsets that are inside of an upload too.
     #[must_use]
     pub fn within(self, upload: UploadOffsets) -> Self {
@@ -83,7 +51,7 @@ impl Fit {
     }
 
     /// Whether the log may have the entry. Offsets that are too far from the name for an index begin another segment (SEG-22).
-    pub fn allows(&self, place: &Place) -> bool {
+    pub fn allows(&self, place: &EntryPosition) -> bool {
         let is_after = self.start.is_none_or(|start| place.base_offset >= start);
         place.base_offset >= 0 && place.last_offset >= place.base_offset && is_after && self.end.is_none_or(|end| place.last_offset < end)
     }
@@ -94,7 +62,7 @@ impl Fit {
 /// Of entries that overlap those are taken that leave most entries, and whose offsets follow without a gap. Entries that are out of
 /// order are sorted in when they fit there without a gap, as those of a swapped block do; a damaged offset rarely does.
 /// Entries that were searched for need the support of those around them.
-pub fn order_entries(places: &[Place], fit: Fit, runs: &EntryRuns) -> Order {
+pub fn order_entries(places: &[EntryPosition], fit: AllowedOffsets, runs: &EntryRuns) -> EntryOrder {
     let mut left_out = Vec::new();
     let fits = |index: &usize| places.get(*index).is_some_and(|place| fit.allows(place));
     let settle = |indexes: Vec<usize>| {
@@ -132,17 +100,17 @@ pub fn order_entries(places: &[Place], fit: Fit, runs: &EntryRuns) -> Order {
         entries.push((*index, is_moved));
     }
     left_out.sort_unstable_by_key(|(index, _)| *index);
-    Order { entries, left_out }
+    EntryOrder { entries, left_out }
 }
 
 /// Entries that do not overlap, in the order of their offsets.
-fn chain_of(places: &[Place], indexes: Vec<usize>, left_out: &mut Vec<(usize, Why)>) -> Vec<usize> {
+fn chain_of(places: &[EntryPosition], indexes: Vec<usize>, left_out: &mut Vec<(usize, Why)>) -> Vec<usize> {
     let single = without_copies(places, indexes, left_out);
     without_overlaps(places, single, left_out)
 }
 
 /// Sorts by offsets, and leaves the first of equal entries.
-fn without_copies(places: &[Place], mut indexes: Vec<usize>, left_out: &mut Vec<(usize, Why)>) -> Vec<usize> {
+fn without_copies(places: &[EntryPosition], mut indexes: Vec<usize>, left_out: &mut Vec<(usize, Why)>) -> Vec<usize> {
     let key = |index: &usize| places.get(*index).map(|place| (place.last_offset, place.base_offset, place.size, place.crc, place.position));
     indexes.sort_unstable_by_key(key);
     let mut kept: Vec<usize> = Vec::with_capacity(indexes.len());
@@ -158,7 +126,7 @@ fn without_copies(places: &[Place], mut indexes: Vec<usize>, left_out: &mut Vec<
 }
 
 /// The entries of greatest weight of which none overlap, out of entries in the order of their last offsets.
-fn without_overlaps(places: &[Place], sorted: Vec<usize>, left_out: &mut Vec<(usize, Why)>) -> Vec<usize> {
+fn without_overlaps(places: &[EntryPosition], sorted: Vec<usize>, left_out: &mut Vec<(usize, Why)>) -> Vec<usize> {
     let of = |index: usize| places.get(index).copied();
     let lasts: Vec<i64> = sorted.iter().filter_map(|index| of(*index)).map(|place| place.last_offset).collect();
     // The greatest weight of the first so many, and for each how many of the first may come before it.
@@ -190,14 +158,14 @@ fn without_overlaps(places: &[Place], sorted: Vec<usize>, left_out: &mut Vec<(us
 }
 
 /// An entry counts more when its offsets go on those of its neighbours in the input.
-fn weight(places: &[Place], index: usize) -> u64 {
+fn weight(places: &[EntryPosition], index: usize) -> u64 {
     let Some(place) = places.get(index) else { return 0 };
     let before = index.checked_sub(1).and_then(|before| places.get(before));
     let next = places.get(index + 1);
     4 + u64::from(before.is_some_and(|before| follows(before, place))) + u64::from(next.is_some_and(|next| follows(place, next)))
 }
 
-fn follows(before: &Place, place: &Place) -> bool {
+fn follows(before: &EntryPosition, place: &EntryPosition) -> bool {
     before.last_offset.checked_add(1) == Some(place.base_offset)
 }
 
@@ -228,8 +196,8 @@ mod tests {
     use super::*;
 
     /// Entries of 10 offsets in the order of the input, by base offset.
-    fn places(bases: &[i64]) -> Vec<Place> {
-        let place = |(index, base): (usize, &i64)| Place {
+    fn places(bases: &[i64]) -> Vec<EntryPosition> {
+        let place = |(index, base): (usize, &i64)| EntryPosition {
             position: index as u64 * 100,
             size: 100,
             base_offset: *base,
@@ -240,7 +208,7 @@ mod tests {
     }
 
     fn ordered(bases: &[i64]) -> (Vec<i64>, Vec<(i64, Why)>) {
-        let order = order_entries(&places(bases), Fit::default(), &EntryRuns::default());
+        let order = order_entries(&places(bases), AllowedOffsets::default(), &EntryRuns::default());
         let left_out = order.left_out.iter().map(|(index, why)| (bases[*index], *why)).collect();
         (order.entries.iter().map(|(index, _)| bases[*index]).collect(), left_out)
     }
@@ -270,8 +238,11 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_the_segment_is_left_out() {
-        let order =
-            order_entries(&places(&[0, 10, 20, 30]), Fit { start: Some(10), end: Some(30), ..Fit::default() }, &EntryRuns::default());
+        let order = order_entries(
+            &places(&[0, 10, 20, 30]),
+            AllowedOffsets { start: Some(10), end: Some(30), ..AllowedOffsets::default() },
+            &EntryRuns::default(),
+        );
         assert_eq!(order.entries, [(1, false), (2, false)]);
         assert_eq!(order.left_out, [(0, Why::UnfitOffsets), (3, Why::UnfitOffsets)]);
     }

@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::account::{Account, bound_lost_offsets};
+use super::account::{SalvageAccount, bound_lost_offsets};
 use super::cut::{RangeCopier, changed};
-use super::order::{Order, Place, Why, order_entries};
-use super::salvager::{Found, SalvageOptions};
+use super::order::{EntryOrder, Why, order_entries};
+use super::place::EntryPosition;
+use super::salvager::{SalvageOptions, Salvaged};
 use crate::decode::{ChecksumVerifier, DecodeOptions, parse_header};
 use crate::error::Result;
 use crate::framing::{Frame, Source, Step, Verifier, step};
@@ -15,8 +16,8 @@ use crate::wire::Sink;
 
 /// A settled order of entries.
 pub struct OrderedLog {
-    places: Vec<Place>,
-    order: Order,
+    places: Vec<EntryPosition>,
+    order: EntryOrder,
     decode: DecodeOptions,
     verifier: ChecksumVerifier,
 }
@@ -34,10 +35,10 @@ pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
 
 impl OrderedLog {
     /// Fixes the order of the entries; the account and the findings then list the dropped ones.
-    pub fn new(found: &mut Found, options: &SalvageOptions) -> Self {
+    pub fn new(found: &mut Salvaged, options: &SalvageOptions) -> Self {
         let places = std::mem::take(&mut found.places);
         let order = order_entries(&places, options.fit, &found.runs);
-        let mut account = Account::default();
+        let mut account = SalvageAccount::default();
         for place in order.entries.iter().filter_map(|(index, _)| places.get(*index)) {
             account.keep(place.bytes(), place.base_offset, place.last_offset);
         }
@@ -110,12 +111,12 @@ impl OrderedLog {
     }
 
     /// The entries of the log in its order, and whether each is elsewhere in the input.
-    fn entries(&self) -> impl Iterator<Item = (&Place, bool)> {
+    fn entries(&self) -> impl Iterator<Item = (&EntryPosition, bool)> {
         self.order.entries.iter().filter_map(|(index, is_moved)| Some((self.places.get(*index)?, *is_moved)))
     }
 
     /// Takes the bytes of an entry, which is still what it was when it was read first.
-    fn take(&self, place: &Place, copier: &mut RangeCopier, entry: &mut Sink) -> Result<()> {
+    fn take(&self, place: &EntryPosition, copier: &mut RangeCopier, entry: &mut Sink) -> Result<()> {
         entry.clear();
         copier.cut(&place.bytes(), |bytes| {
             entry.put(bytes);
@@ -124,11 +125,11 @@ impl OrderedLog {
         if self.is_same(place, entry.bytes()) { Ok(()) } else { Err(changed()) }
     }
 
-    fn is_same(&self, place: &Place, bytes: &[u8]) -> bool {
+    fn is_same(&self, place: &EntryPosition, bytes: &[u8]) -> bool {
         let Step::Entry { len, magic } = step(bytes, self.decode.formats, &self.decode.limits) else { return false };
         let frame = Frame { position: place.position, magic, bytes };
         len == bytes.len()
             && self.verifier.damage_of(bytes, magic).is_none()
-            && parse_header(frame, self.decode.formats, self.decode.base_position).is_ok_and(|header| Place::of(&header) == *place)
+            && parse_header(frame, self.decode.formats, self.decode.base_position).is_ok_and(|header| EntryPosition::of(&header) == *place)
     }
 }

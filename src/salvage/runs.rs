@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::order::Place;
+use super::place::EntryPosition;
 
 /// Entries that follow each other, up to bytes without a trusted length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl EntryRuns {
     }
 
     /// An entry; `is_unread` if a reader that skips damage does not read it.
-    pub fn add(&mut self, place: &Place, is_message: bool, is_unread: bool) {
+    pub fn add(&mut self, place: &EntryPosition, is_message: bool, is_unread: bool) {
         if is_unread {
             self.unread.push(self.runs.last().map_or(0, |run| run.indexes().end));
         }
@@ -120,7 +120,7 @@ impl EntryRuns {
     }
 
     /// Indexes of the entries that are not read, or whose offsets nothing supports. `settle` gives those of some entries that make a log.
-    pub fn doubtful(&self, places: &[Place], settle: impl Fn(Vec<usize>) -> Vec<usize>) -> BTreeSet<usize> {
+    pub fn doubtful(&self, places: &[EntryPosition], settle: impl Fn(Vec<usize>) -> Vec<usize>) -> BTreeSet<usize> {
         let mut found: BTreeSet<usize> = self.unread.iter().copied().collect();
         if self.runs.len() > 1 {
             found.extend(self.unsupported(places, |indexes| settle(indexes.into_iter().filter(|index| !found.contains(index)).collect())));
@@ -128,7 +128,7 @@ impl EntryRuns {
         found
     }
 
-    fn unsupported(&self, places: &[Place], settle: impl Fn(Vec<usize>) -> Vec<usize>) -> Vec<usize> {
+    fn unsupported(&self, places: &[EntryPosition], settle: impl Fn(Vec<usize>) -> Vec<usize>) -> Vec<usize> {
         let anchors = self.anchors();
         let runs_at = |at: &usize| self.runs.get(*at);
         let settled = settle(anchors.iter().filter_map(runs_at).flat_map(EntryRun::indexes).collect());
@@ -138,7 +138,7 @@ impl EntryRuns {
         let mut after = first;
         for (at, run) in self.runs.iter().enumerate().take(first.at).rev() {
             let is_supported = is_near(run.last_offset, after.first_offset, after.position.saturating_sub(run.end));
-            if run.judge((None, Some(after)), places, is_supported, &mut doubtful) {
+            if run.check_offsets((None, Some(after)), places, is_supported, &mut doubtful) {
                 after = Trusted::whole(run, at);
             }
         }
@@ -148,10 +148,10 @@ impl EntryRuns {
             if last.is_some_and(|last| at == last.at) {
                 before = last.unwrap_or(before);
             } else if next.is_some() {
-                run.judge((Some(before), next), places, true, &mut doubtful);
+                run.check_offsets((Some(before), next), places, true, &mut doubtful);
             } else {
                 let is_supported = run.may_follow(before.last_offset, run.position.saturating_sub(before.end));
-                if run.judge((Some(before), None), places, is_supported, &mut doubtful) {
+                if run.check_offsets((Some(before), None), places, is_supported, &mut doubtful) {
                     before = Trusted::whole(run, at);
                 }
             }
@@ -182,7 +182,7 @@ struct Trusted {
 
 impl Trusted {
     /// A run of which only these entries make a log; `None` if there are none.
-    fn of(run: &EntryRun, at: usize, places: &[Place], settled: &[usize]) -> Option<Self> {
+    fn of(run: &EntryRun, at: usize, places: &[EntryPosition], settled: &[usize]) -> Option<Self> {
         let own = || settled.iter().filter(|index| run.indexes().contains(*index)).filter_map(|index| places.get(*index));
         let first_offset = own().map(|place| place.base_offset).min()?;
         let last_offset = own().map(|place| place.last_offset).max()?;
@@ -201,10 +201,10 @@ impl EntryRun {
     }
 
     /// Adds the entries that do not fit between trusted offsets, or all of a run without support. True if all fit.
-    fn judge(
+    fn check_offsets(
         &self,
         (before, after): (Option<Trusted>, Option<Trusted>),
-        places: &[Place],
+        places: &[EntryPosition],
         is_supported: bool,
         doubtful: &mut Vec<usize>,
     ) -> bool {

@@ -1,13 +1,14 @@
 //! Drives a salvage: piece after piece, in bounded memory, past every damage.
 
-use super::account::{Account, bound_lost_offsets};
-use super::opening::{Opener, Opening};
-use super::order::{Fit, Place};
+use super::account::{SalvageAccount, bound_lost_offsets};
+use super::opening::{Readability, RecordChecker};
+use super::order::AllowedOffsets;
+use super::place::EntryPosition;
 use super::records::Rescue;
 use super::runs::EntryRuns;
 use crate::decode::{ChecksumVerifier, DecodeOptions, parse_header};
 use crate::error::Result;
-use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, Verifier, step};
+use crate::framing::{Frame, FrameEvent, Run, Runs, Source, Step, Tail, Verifier, step};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::model::{CompressionType, Formats, RecordFormat};
@@ -20,7 +21,7 @@ pub struct SalvageOptions {
     /// What the entries are and what they may claim. Checksums are always compared.
     pub decode: DecodeOptions,
     /// The offsets that an entry of the log may have.
-    pub fit: Fit,
+    pub fit: AllowedOffsets,
     /// List the place of every entry, so that they can be settled.
     pub lists_places: bool,
     /// Read what can be read of the records of damaged batches.
@@ -36,20 +37,20 @@ pub struct Salvager {
     formats: Formats,
     options: SalvageOptions,
     rescue: Option<Rescue>,
-    opener: Option<Opener>,
+    opener: Option<RecordChecker>,
     neighbours: Neighbours,
-    found: Found,
+    found: Salvaged,
 }
 
 /// What came of it.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct Salvaged {
     /// Where every byte went.
-    pub account: Account,
+    pub account: SalvageAccount,
     /// What is wrong with the input.
     pub findings: Findings,
     /// Where the valid entries are, when that was asked for.
-    pub places: Vec<Place>,
+    pub places: Vec<EntryPosition>,
     /// There were too many entries to list their places.
     pub has_too_many: bool,
     /// Entries do not follow each other in the order of their offsets, or do not fit into the log.
@@ -59,7 +60,7 @@ pub struct Found {
     /// Kept entries whose records cannot be read, as far as they are listed.
     pub undecodable: Vec<Finding>,
     /// Kept entries that cannot be opened here, without known damage.
-    pub unopened: u64,
+    pub undecompressed: u64,
     /// The entries, by the damage between them.
     pub runs: EntryRuns,
 }
@@ -80,7 +81,7 @@ impl Salvager {
         let decode = DecodeOptions { check_crc: true, ..options.decode.clone() };
         let verifier = ChecksumVerifier::of(&decode);
         let rescue = options.wants_records.then(|| Rescue::new(decode.clone())).transpose()?;
-        let opener = options.opens_entries.then(|| Opener::new(&decode));
+        let opener = options.opens_entries.then(|| RecordChecker::new(&decode));
         let runs = Runs::new(source, decode.limits, RUN_LEN)
             .of(decode.formats)
             .with_recovery(Box::new(verifier))
@@ -97,7 +98,7 @@ impl Salvager {
             rescue,
             opener,
             neighbours: Neighbours::default(),
-            found: Found::default(),
+            found: Salvaged::default(),
         })
     }
 
@@ -116,13 +117,13 @@ impl Salvager {
     pub fn advance(&mut self, out: &mut Sink, aside: &mut Sink) -> Result<bool> {
         match self.runs.next_piece()? {
             // A limit is not damage: what is too large to be opened here is kept.
-            Some(Piece::Run(run) | Piece::Oversized(run)) => {
+            Some(FrameEvent::Run(run) | FrameEvent::Oversized(run)) => {
                 out.put(run.bytes.get(..run.len).unwrap_or_default());
                 self.keep(&run)?;
             }
-            Some(Piece::Broken(run)) => self.visit_broken(&run, aside),
+            Some(FrameEvent::Broken(run)) => self.visit_broken(&run, aside),
             // Whole, and not to be thrown away for want of a word.
-            Some(Piece::Damage(damage)) if damage.error.is_refused_format() => return Err(damage.error),
+            Some(FrameEvent::Damage(damage)) if damage.error.is_refused_format() => return Err(damage.error),
             Some(piece) => self.lose(&piece),
             None => {
                 self.end();
@@ -133,7 +134,7 @@ impl Salvager {
     }
 
     /// What came of it. Call it at the end.
-    pub fn finish(mut self) -> Found {
+    pub fn finish(mut self) -> Salvaged {
         self.found.is_disordered |= !self.formats.is_v07() && !self.found.runs.are_supported();
         if self.found.is_disordered {
             bound_lost_offsets(&mut self.found.account);
@@ -161,7 +162,7 @@ impl Salvager {
             self.found.findings.extend(fresh.drain(..));
             self.open(frame)?;
             let is_message = matches!(header.format, RecordFormat::V0 | RecordFormat::V1) && header.compression() == CompressionType::None;
-            self.place(Place::of(&header), is_message);
+            self.place(EntryPosition::of(&header), is_message);
         }
         Ok(())
     }
@@ -170,10 +171,10 @@ impl Salvager {
     fn open(&mut self, frame: Frame<'_>) -> Result<()> {
         let Some(opener) = &mut self.opener else { return Ok(()) };
         let is_too_large = self.options.decode.limits.ensure_batch_bytes(as_u64(frame.bytes.len())).is_err();
-        match if is_too_large { Opening::NotOpened } else { opener.open(frame)? } {
-            Opening::Readable => {}
-            Opening::NotOpened => self.found.unopened = self.found.unopened.saturating_add(1),
-            Opening::Undecodable(error) => {
+        match if is_too_large { Readability::NotOpened } else { opener.open(frame)? } {
+            Readability::Readable => {}
+            Readability::NotOpened => self.found.undecompressed = self.found.undecompressed.saturating_add(1),
+            Readability::Undecodable(error) => {
                 let finding = Finding::of_error(&error, frame.position, as_u64(frame.bytes.len()));
                 self.found.findings.push(finding.clone());
                 if self.found.undecodable.len() < MOST_UNDECODABLE {
@@ -184,7 +185,7 @@ impl Salvager {
         Ok(())
     }
 
-    fn place(&mut self, place: Place, is_message: bool) {
+    fn place(&mut self, place: EntryPosition, is_message: bool) {
         let found = &mut self.found;
         found.runs.add(&place, is_message, place.position < self.runs.doubtful_until());
         if !self.formats.is_v07() {
@@ -217,16 +218,16 @@ impl Salvager {
         }
     }
 
-    fn lose(&mut self, piece: &Piece) {
+    fn lose(&mut self, piece: &FrameEvent) {
         if self.runs.has_searched() {
             self.found.runs.interrupt();
         }
         let Some(finding) = Finding::of_piece(piece) else { return };
         match piece {
-            Piece::Damage(damage) => self.found.account.lose(damage.bytes.clone(), finding.rule()),
-            Piece::Swallowed(bytes) => self.found.account.lose(bytes.clone(), finding.rule()),
+            FrameEvent::Damage(damage) => self.found.account.lose(damage.bytes.clone(), finding.rule()),
+            FrameEvent::Swallowed(bytes) => self.found.account.lose(bytes.clone(), finding.rule()),
             // These bytes were left out already, by what could not be trusted without a search.
-            Piece::Run(_) | Piece::Broken(_) | Piece::Oversized(_) | Piece::Unsearched(_) => {}
+            FrameEvent::Run(_) | FrameEvent::Broken(_) | FrameEvent::Oversized(_) | FrameEvent::Unsearched(_) => {}
         }
         self.found.findings.push(finding);
     }

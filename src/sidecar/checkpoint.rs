@@ -1,4 +1,4 @@
-use super::Parsed;
+use super::ParsedSidecar;
 use super::epochs::EpochEntry;
 use super::finding::{SidecarFinding, SidecarFindings, SidecarProblem};
 use crate::wire::as_u64;
@@ -17,7 +17,7 @@ pub struct PartitionOffset {
 const RULE: &str = "SEG-9";
 
 /// Parses a `leader-epoch-checkpoint`.
-pub fn parse_epochs(bytes: &[u8]) -> Parsed<EpochEntry> {
+pub fn parse_epochs(bytes: &[u8]) -> ParsedSidecar<EpochEntry> {
     let mut last: Option<EpochEntry> = None;
     parse_lines(bytes, |fields, findings, at, len| {
         let [epoch, start_offset] = fields else { return None };
@@ -43,11 +43,11 @@ pub fn epochs_to_bytes(entries: &[EpochEntry]) -> Vec<u8> {
 
 /// Parses a file of offsets by topic and partition. A broker reads an empty file as one without entries, and leaves one only
 /// until it writes the file for the first time.
-pub fn parse_offsets(bytes: &[u8]) -> Parsed<PartitionOffset> {
+pub fn parse_offsets(bytes: &[u8]) -> ParsedSidecar<PartitionOffset> {
     if bytes.is_empty() {
         let mut findings = SidecarFindings::default();
         findings.push(SidecarProblem::Unreadable { rule: RULE, what: "the file is empty" }, 0, 0);
-        return Parsed { entries: Vec::new(), findings: findings.finish() };
+        return ParsedSidecar { entries: Vec::new(), findings: findings.finish() };
     }
     parse_lines(bytes, |fields, _, _, _| {
         let [topic, partition, offset] = fields else { return None };
@@ -85,7 +85,7 @@ pub fn check_meta_properties(bytes: &[u8]) -> Vec<SidecarFinding> {
 }
 
 /// Parses a `partition.metadata` and gives the topic id in its text form (SEG-10).
-pub fn parse_topic_id(bytes: &[u8]) -> Parsed<String> {
+pub fn parse_topic_id(bytes: &[u8]) -> ParsedSidecar<String> {
     let rule = "SEG-10";
     let mut findings = SidecarFindings::default();
     let text = String::from_utf8_lossy(bytes);
@@ -98,7 +98,7 @@ pub fn parse_topic_id(bytes: &[u8]) -> Parsed<String> {
         let what = "the second line is not \"topic_id: \" and 22 characters of URL-safe base64";
         findings.push(SidecarProblem::Unreadable { rule, what }, 0, as_u64(bytes.len()));
     }
-    Parsed { entries: id.into_iter().map(str::to_owned).collect(), findings: findings.finish() }
+    ParsedSidecar { entries: id.into_iter().map(str::to_owned).collect(), findings: findings.finish() }
 }
 
 fn is_topic_id(id: &str) -> bool {
@@ -106,7 +106,7 @@ fn is_topic_id(id: &str) -> bool {
 }
 
 /// Version, number of entries, then a line for each (`CheckpointFile`).
-fn parse_lines<T>(bytes: &[u8], mut entry: impl FnMut(&[&str], &mut SidecarFindings, u64, u64) -> Option<T>) -> Parsed<T> {
+fn parse_lines<T>(bytes: &[u8], mut entry: impl FnMut(&[&str], &mut SidecarFindings, u64, u64) -> Option<T>) -> ParsedSidecar<T> {
     let mut findings = SidecarFindings::default();
     let mut entries = Vec::new();
     let mut declared = None;
@@ -134,7 +134,7 @@ fn parse_lines<T>(bytes: &[u8], mut entry: impl FnMut(&[&str], &mut SidecarFindi
     if !bytes.is_empty() && declared != Some(as_u64(entries.len())) {
         findings.push(SidecarProblem::Unreadable { rule: RULE, what: "the number of entries is not that of the second line" }, 0, at);
     }
-    Parsed { entries, findings: findings.finish() }
+    ParsedSidecar { entries, findings: findings.finish() }
 }
 
 fn to_text(count: usize, lines: impl Iterator<Item = String>) -> Vec<u8> {

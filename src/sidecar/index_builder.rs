@@ -1,3 +1,4 @@
+use super::table::relative;
 use super::{OffsetEntry, TimeEntry};
 use crate::model::BatchHeader;
 use crate::model::timestamp::NO_TIMESTAMP;
@@ -54,9 +55,4 @@ impl IndexBuilder {
             self.times.push(self.largest);
         }
     }
-}
-
-/// The offset as an index stores it; `None` when it does not fit.
-pub fn relative(offset: i64, base_offset: i64) -> Option<i32> {
-    offset.checked_sub(base_offset).and_then(|relative| i32::try_from(relative).ok()).filter(|relative| *relative >= 0)
 }

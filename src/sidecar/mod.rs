@@ -34,14 +34,14 @@ pub use txn_index::AbortedTxn;
 
 /// What a file holds, and what is wrong with it. Entries are given as they are in the file, also those that a finding is about.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parsed<T> {
+pub struct ParsedSidecar<T> {
     /// In the order of the file.
     pub entries: Vec<T>,
     /// In the order of the file.
     pub findings: Vec<SidecarFinding>,
 }
 
-impl<T> Parsed<T> {
+impl<T> ParsedSidecar<T> {
     /// True when nothing is wrong with it (a zero tail is nothing wrong).
     pub fn is_valid(&self) -> bool {
         !self.findings.iter().any(SidecarFinding::is_harmful)

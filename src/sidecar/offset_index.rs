@@ -1,4 +1,4 @@
-use super::Parsed;
+use super::ParsedSidecar;
 use super::finding::SidecarProblem;
 use super::table;
 
@@ -15,7 +15,7 @@ pub struct OffsetEntry {
 pub const ENTRY_LEN: usize = 8;
 
 /// Parses the file of the segment that starts at `base_offset`.
-pub fn parse(bytes: &[u8], base_offset: i64) -> Parsed<OffsetEntry> {
+pub fn parse(bytes: &[u8], base_offset: i64) -> ParsedSidecar<OffsetEntry> {
     let read = |[a, b, c, d, position @ ..]: &[u8; ENTRY_LEN]| OffsetEntry {
         offset: base_offset.wrapping_add(i64::from(i32::from_be_bytes([*a, *b, *c, *d]))),
         position: i32::from_be_bytes(*position),
@@ -39,7 +39,7 @@ pub fn len_before(bytes: &[u8], base_offset: i64, before: i64) -> usize {
 
 /// Writes the file. Entries whose relative offset does not fit are left out: such a segment is one that Kafka splits (SEG-13).
 pub fn to_bytes(entries: &[OffsetEntry], base_offset: i64) -> Vec<u8> {
-    let relative = |entry: &OffsetEntry| super::index_builder::relative(entry.offset, base_offset).map(|offset| (offset, entry.position));
+    let relative = |entry: &OffsetEntry| table::relative(entry.offset, base_offset).map(|offset| (offset, entry.position));
     entries.iter().filter_map(relative).flat_map(|(offset, position)| [offset.to_be_bytes(), position.to_be_bytes()]).flatten().collect()
 }
 

@@ -1,4 +1,4 @@
-use super::Parsed;
+use super::ParsedSidecar;
 use super::finding::{SidecarFindings, SidecarProblem};
 use crate::error::Result;
 use crate::wire::{Cursor, as_u64, checksum};
@@ -31,10 +31,10 @@ const ENTRY_LEN: usize = 46;
 /// Parses the file that holds the state up to `end_offset` (exclusive), which is its name.
 ///
 /// A version other than 1 and a wrong checksum give no entries: nothing of them can be trusted.
-pub fn parse(bytes: &[u8], end_offset: i64) -> Parsed<ProducerEntry> {
+pub fn parse(bytes: &[u8], end_offset: i64) -> ParsedSidecar<ProducerEntry> {
     let mut findings = SidecarFindings::default();
     let entries = body(bytes, end_offset, &mut findings).unwrap_or_default();
-    Parsed { entries, findings: findings.finish() }
+    ParsedSidecar { entries, findings: findings.finish() }
 }
 
 /// Writes the file, the entries in the given order.

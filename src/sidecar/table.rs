@@ -1,4 +1,4 @@
-use super::Parsed;
+use super::ParsedSidecar;
 use super::finding::{SidecarFindings, SidecarProblem};
 use crate::wire::as_u64;
 
@@ -7,7 +7,7 @@ pub fn parse<T: Copy, const N: usize>(
     bytes: &[u8],
     read: impl Fn(&[u8; N]) -> T,
     contradiction: impl Fn(T, Option<&T>) -> Option<SidecarProblem>,
-) -> Parsed<T> {
+) -> ParsedSidecar<T> {
     let mut findings = SidecarFindings::default();
     let mut parsed: Vec<T> = Vec::new();
     for (at, bytes) in entries(bytes, &mut findings) {
@@ -17,7 +17,7 @@ pub fn parse<T: Copy, const N: usize>(
         }
         parsed.push(entry);
     }
-    Parsed { entries: parsed, findings: findings.finish() }
+    ParsedSidecar { entries: parsed, findings: findings.finish() }
 }
 
 /// Cuts the bytes of an index into entries of `N` bytes and leaves out a tail of zeros and a piece of an entry (SEG-5).
@@ -40,4 +40,9 @@ fn entries<'a, const N: usize>(bytes: &'a [u8], findings: &mut SidecarFindings) 
 /// The bytes of the leading entries of `N` bytes that a condition keeps.
 pub fn len_while<const N: usize>(bytes: &[u8], keep: impl FnMut(&&[u8; N]) -> bool) -> usize {
     bytes.as_chunks::<N>().0.iter().take_while(keep).count() * N
+}
+
+/// The offset as an index stores it; `None` when it does not fit.
+pub fn relative(offset: i64, base_offset: i64) -> Option<i32> {
+    offset.checked_sub(base_offset).and_then(|relative| i32::try_from(relative).ok()).filter(|relative| *relative >= 0)
 }

@@ -1,4 +1,4 @@
-use super::Parsed;
+use super::ParsedSidecar;
 use super::finding::SidecarProblem;
 use super::table;
 
@@ -15,7 +15,7 @@ pub struct TimeEntry {
 pub const ENTRY_LEN: usize = 12;
 
 /// Parses the file of the segment that starts at `base_offset`.
-pub fn parse(bytes: &[u8], base_offset: i64) -> Parsed<TimeEntry> {
+pub fn parse(bytes: &[u8], base_offset: i64) -> ParsedSidecar<TimeEntry> {
     let read = |[timestamp @ .., a, b, c, d]: &[u8; ENTRY_LEN]| TimeEntry {
         timestamp: i64::from_be_bytes(*timestamp),
         offset: base_offset.wrapping_add(i64::from(i32::from_be_bytes([*a, *b, *c, *d]))),
@@ -34,7 +34,7 @@ pub fn len_before(bytes: &[u8], base_offset: i64, before: i64) -> usize {
 pub fn to_bytes(entries: &[TimeEntry], base_offset: i64) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(entries.len() * ENTRY_LEN);
     for entry in entries {
-        if let Some(relative) = super::index_builder::relative(entry.offset, base_offset) {
+        if let Some(relative) = table::relative(entry.offset, base_offset) {
             bytes.extend_from_slice(&entry.timestamp.to_be_bytes());
             bytes.extend_from_slice(&relative.to_be_bytes());
         }

@@ -1,4 +1,4 @@
-use super::Parsed;
+use super::ParsedSidecar;
 use super::finding::{SidecarFindings, SidecarProblem};
 use super::table;
 use crate::error::Result;
@@ -21,7 +21,7 @@ pub struct AbortedTxn {
 pub const ENTRY_LEN: usize = 34;
 
 /// Parses the file. Entries of an unknown version are left out.
-pub fn parse(bytes: &[u8]) -> Parsed<AbortedTxn> {
+pub fn parse(bytes: &[u8]) -> ParsedSidecar<AbortedTxn> {
     let mut findings = SidecarFindings::default();
     let mut entries: Vec<AbortedTxn> = Vec::new();
     let (whole, rest) = bytes.as_chunks::<ENTRY_LEN>();
@@ -38,7 +38,7 @@ pub fn parse(bytes: &[u8]) -> Parsed<AbortedTxn> {
     if !rest.is_empty() {
         findings.push(SidecarProblem::CutEntry { bytes: as_u64(rest.len()) }, as_u64(whole.len() * ENTRY_LEN), as_u64(rest.len()));
     }
-    Parsed { entries, findings: findings.finish() }
+    ParsedSidecar { entries, findings: findings.finish() }
 }
 
 /// The bytes of the leading entries of transactions that ended before an offset.

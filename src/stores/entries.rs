@@ -4,6 +4,7 @@ use futures_util::TryStreamExt;
 use object_store::path::Path;
 use object_store::{Error as ObjectError, ObjectMeta, ObjectStoreExt};
 
+use super::entry::StoreEntry;
 use super::error::{StoreError, StoreErrorKind};
 use super::location::Location;
 use super::open::{Store, open, path_of};
@@ -11,43 +12,11 @@ use super::process::wait;
 use super::stats::count_listing;
 use crate::interrupt::Interrupt;
 
-/// A file or directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Its key in the store.
-    pub key: String,
-    /// A directory, or a prefix of keys.
-    pub is_directory: bool,
-    /// Bytes of a file; 0 of a directory.
-    pub size: u64,
-    /// Time of the last write of a file, ms since the epoch.
-    pub modified_ms: Option<i64>,
-    /// The tag of its version, where the store has one.
-    pub tag: Option<String>,
-}
-
-impl Entry {
-    /// The last part of the key.
-    pub fn name(&self) -> &str {
-        self.key.rsplit('/').next().unwrap_or_default()
-    }
-
-    fn file(meta: &ObjectMeta) -> Self {
-        let modified_ms = Some(meta.last_modified.timestamp_millis());
-        let (key, tag) = (meta.location.to_string(), meta.e_tag.clone());
-        Self { key, is_directory: false, size: meta.size, modified_ms, tag }
-    }
-
-    fn directory(path: &Path) -> Self {
-        Self { key: path.to_string(), is_directory: true, size: 0, modified_ms: None, tag: None }
-    }
-}
-
 /// Return the files and directories in a directory, by name.
 ///
 /// # Errors
 /// `NotFound` if there is neither a file nor a directory below it, and those of the store.
-pub fn entries(directory: &Location, interrupt: &Interrupt) -> Result<Vec<Entry>, StoreError> {
+pub fn entries(directory: &Location, interrupt: &Interrupt) -> Result<Vec<StoreEntry>, StoreError> {
     listed(directory, interrupt, false)
 }
 
@@ -55,7 +24,7 @@ pub fn entries(directory: &Location, interrupt: &Interrupt) -> Result<Vec<Entry>
 ///
 /// # Errors
 /// As `entries`.
-pub fn tree(directory: &Location, interrupt: &Interrupt) -> Result<Vec<Entry>, StoreError> {
+pub fn tree(directory: &Location, interrupt: &Interrupt) -> Result<Vec<StoreEntry>, StoreError> {
     listed(directory, interrupt, true)
 }
 
@@ -63,14 +32,14 @@ pub fn tree(directory: &Location, interrupt: &Interrupt) -> Result<Vec<Entry>, S
 ///
 /// # Errors
 /// `NotFound`, and those of the store.
-pub fn entry_of(location: &Location, interrupt: &Interrupt) -> Result<Entry, StoreError> {
+pub fn entry_of(location: &Location, interrupt: &Interrupt) -> Result<StoreEntry, StoreError> {
     let store = open(location, interrupt)?;
     let (place, path) = (location.clone(), path_of(location)?);
     count_listing();
     wait(&location.to_string(), interrupt, async move { store.entry_of(&place, path).await })
 }
 
-fn listed(directory: &Location, interrupt: &Interrupt, is_deep: bool) -> Result<Vec<Entry>, StoreError> {
+fn listed(directory: &Location, interrupt: &Interrupt, is_deep: bool) -> Result<Vec<StoreEntry>, StoreError> {
     let store = open(directory, interrupt)?;
     let (place, path) = (directory.clone(), path_of(directory)?);
     count_listing();
@@ -95,34 +64,34 @@ fn listed(directory: &Location, interrupt: &Interrupt, is_deep: bool) -> Result<
 }
 
 impl Store {
-    async fn entries_in(&self, path: &Path) -> Result<Vec<Entry>, ObjectError> {
+    async fn entries_in(&self, path: &Path) -> Result<Vec<StoreEntry>, ObjectError> {
         let prefix = Some(path).filter(|path| !path.is_root());
         let listing = self.client.list_with_delimiter(prefix).await?;
-        let files = listing.objects.iter().filter(|meta| is_file(meta, path)).map(Entry::file);
-        Ok(listing.common_prefixes.iter().map(Entry::directory).chain(files).collect())
+        let files = listing.objects.iter().filter(|meta| is_file(meta, path)).map(StoreEntry::file);
+        Ok(listing.common_prefixes.iter().map(StoreEntry::directory).chain(files).collect())
     }
 
-    async fn files_below(&self, path: &Path) -> Result<Vec<Entry>, ObjectError> {
+    async fn files_below(&self, path: &Path) -> Result<Vec<StoreEntry>, ObjectError> {
         let prefix = Some(path).filter(|path| !path.is_root());
         let found: Vec<ObjectMeta> = self.client.list(prefix).try_collect().await?;
-        Ok(found.iter().filter(|meta| is_file(meta, path)).map(Entry::file).collect())
+        Ok(found.iter().filter(|meta| is_file(meta, path)).map(StoreEntry::file).collect())
     }
 
-    async fn entry_of(&self, place: &Location, path: Path) -> Result<Entry, StoreError> {
+    async fn entry_of(&self, place: &Location, path: Path) -> Result<StoreEntry, StoreError> {
         if let Some(hdfs) = &self.hdfs {
             return hdfs.entry_of(place).await;
         }
         if path.is_root() {
             self.entries_in(&path).await.map_err(|error| self.error(&error, place))?;
-            return Ok(Entry::directory(&path));
+            return Ok(StoreEntry::directory(&path));
         }
         match self.client.head(&path).await {
-            Ok(meta) => return Ok(Entry::file(&meta)),
+            Ok(meta) => return Ok(StoreEntry::file(&meta)),
             Err(ObjectError::NotFound { .. }) => {}
             Err(error) => return Err(self.error(&error, place)),
         }
         match self.entries_in(&path).await {
-            Ok(found) if !found.is_empty() => Ok(Entry::directory(&path)),
+            Ok(found) if !found.is_empty() => Ok(StoreEntry::directory(&path)),
             Ok(_) | Err(ObjectError::NotFound { .. }) => {
                 Err(StoreError::new(StoreErrorKind::NotFound, place.to_string(), "no such file or directory"))
             }

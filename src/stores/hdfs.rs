@@ -1,11 +1,10 @@
 //! What HDFS has and object stores do not: directories, names that change, and errors of its own.
 
-use std::error::Error;
-
 use hdfs_native::client::FileStatus;
 use hdfs_native::{Client, HdfsError};
 
-use super::entries::Entry;
+use super::client_error::kind_of_hdfs;
+use super::entry::StoreEntry;
 use super::error::{StoreError, StoreErrorKind};
 use super::location::Location;
 
@@ -15,13 +14,13 @@ pub(super) struct Hdfs(pub Client);
 
 impl Hdfs {
     /// The entry of a location.
-    pub(super) async fn entry_of(&self, location: &Location) -> Result<Entry, StoreError> {
+    pub(super) async fn entry_of(&self, location: &Location) -> Result<StoreEntry, StoreError> {
         let status = self.0.get_file_info(&path_of(location)).await.map_err(|error| error_of(&error, location))?;
         Ok(entry(&status))
     }
 
     /// The entries in a directory, or with `is_deep` all files below it.
-    pub(super) async fn entries_in(&self, location: &Location, is_deep: bool) -> Result<Vec<Entry>, StoreError> {
+    pub(super) async fn entries_in(&self, location: &Location, is_deep: bool) -> Result<Vec<StoreEntry>, StoreError> {
         let own = path_of(location);
         let found = self.0.list_status(&own, is_deep).await.map_err(|error| error_of(&error, location))?;
         let is_wanted = |status: &&FileStatus| status.path != own && !(is_deep && status.isdir);
@@ -55,14 +54,14 @@ fn path_of(location: &Location) -> String {
     format!("/{}", location.key)
 }
 
-fn entry(status: &FileStatus) -> Entry {
+fn entry(status: &FileStatus) -> StoreEntry {
     let modified_ms = i64::try_from(status.modification_time).ok().filter(|_| !status.isdir);
     let size = if status.isdir { 0 } else { crate::wire::as_u64(status.length) };
-    Entry { key: status.path.trim_matches('/').to_owned(), is_directory: status.isdir, size, modified_ms, tag: None }
+    StoreEntry { key: status.path.trim_matches('/').to_owned(), is_directory: status.isdir, size, modified_ms, tag: None }
 }
 
 fn error_of(error: &HdfsError, location: &Location) -> StoreError {
-    let kind = kind_of(error).unwrap_or(StoreErrorKind::Other);
+    let kind = kind_of_hdfs(error).unwrap_or(StoreErrorKind::Other);
     let text = match kind {
         StoreErrorKind::NotFound => "no such file or directory".to_owned(),
         StoreErrorKind::PermissionDenied => format!("the store refused the request: {}", first_line(error)),
@@ -70,24 +69,6 @@ fn error_of(error: &HdfsError, location: &Location) -> StoreError {
         _ => first_line(error),
     };
     StoreError::new(kind, location.to_string(), text)
-}
-
-/// The kind of an error of HDFS that is among the causes of another one.
-pub(super) fn kind_of(error: &(dyn Error + 'static)) -> Option<StoreErrorKind> {
-    let error = error.downcast_ref::<HdfsError>()?;
-    Some(match error {
-        HdfsError::FileNotFound(_) => StoreErrorKind::NotFound,
-        HdfsError::RPCError(class, _) | HdfsError::FatalRPCError(class, _) if class.ends_with("FileNotFoundException") => {
-            StoreErrorKind::NotFound
-        }
-        HdfsError::RPCError(class, _) | HdfsError::FatalRPCError(class, _) if class.ends_with("AccessControlException") => {
-            StoreErrorKind::PermissionDenied
-        }
-        HdfsError::SASLError(_) | HdfsError::NoSASLMechanism => StoreErrorKind::PermissionDenied,
-        HdfsError::IOError(_) => StoreErrorKind::Unavailable,
-        HdfsError::InvalidPath(_) | HdfsError::InvalidArgument(_) | HdfsError::UrlParseError(_) => StoreErrorKind::Invalid,
-        _ => StoreErrorKind::Other,
-    })
 }
 
 /// The error without the stack trace of the name node.

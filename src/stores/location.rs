@@ -1,13 +1,9 @@
 //! Where a file is: scheme, bucket or host, and key, with the options of the store.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use super::error::{StoreError, StoreErrorKind};
-use super::uri::UriParts;
-
-/// Options of a store by the names of `object_store`, such as `aws_region`.
-pub type StorageOptions = BTreeMap<String, String>;
+use super::uri::{StorageOptions, UriParts};
 
 /// A protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -114,20 +110,6 @@ fn scheme_of(name: &str) -> Option<(Scheme, &'static str)> {
         "viewfs" => (Scheme::Hdfs, "viewfs"),
         _ => return None,
     })
-}
-
-/// Percent-decoded text; what is not UTF-8 then stays as it is written.
-pub fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let pair = after.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
-        let is_hex = |pair: &&str| byte == b'%' && pair.bytes().all(|digit| digit.is_ascii_hexdigit());
-        let code = pair.filter(is_hex).and_then(|pair| u8::from_str_radix(pair, 16).ok());
-        bytes.push(code.unwrap_or(byte));
-        rest = if code.is_some() { after.get(2..).unwrap_or_default() } else { after };
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 #[cfg(test)]

@@ -4,9 +4,12 @@
 //! and `hdfs-native-object-store` that of HDFS. A process has one runtime for all of them, which it starts when it opens its first store.
 
 mod aws;
+mod client_error;
 mod ends;
 mod entries;
+mod entry;
 mod error;
+mod escapes;
 mod file;
 mod hdfs;
 mod location;
@@ -20,18 +23,20 @@ mod window;
 mod write;
 
 pub use ends::FileEnds;
-pub use entries::{Entry, entries, entry_of, tree};
+pub use entries::{entries, entry_of, tree};
+pub use entry::StoreEntry;
 pub use error::{StoreError, StoreErrorKind};
+pub use escapes::{decoded, escaped};
 pub use file::StoredFile;
-pub use location::{Location, Scheme, StorageOptions, decoded};
+pub use location::{Location, Scheme};
 pub use open::{Store, open};
-pub use place::{LocalFile, Place, PlaceEntry, PlacedFile, escaped, system_text};
+pub use place::{LocalFile, PlaceEntry, PlacedFile, StoragePlace, system_text};
 pub use process::{Pending, in_background};
 pub use range::StoredRange;
-pub use stats::{Counts, counts};
-pub use uri::{UriParts, joined_text, placed, scheme_of_uri, shown};
-pub use window::Window;
+pub use stats::{RequestCounts, counts};
+pub use uri::{StorageOptions, UriParts, joined_text, redacted_uri, scheme_of_uri, to_internal_uri};
+pub use window::ReadWindow;
 pub use write::{put_file, settle, sync_directory, unsettle};
 
 /// What the functions of this module return.
-pub type Result<T> = std::result::Result<T, StoreError>;
+pub type StoreResult<T> = std::result::Result<T, StoreError>;

@@ -20,8 +20,9 @@ use object_store::{BackoffConfig, ClientOptions, Error as ObjectError, ObjectSto
 use super::aws::{PLACES, Profile, profile};
 use super::error::{StoreError, StoreErrorKind};
 use super::hdfs::Hdfs;
-use super::location::{Location, Scheme, StorageOptions};
+use super::location::{Location, Scheme};
 use super::process::{handle, wait};
+use super::uri::StorageOptions;
 use crate::interrupt::Interrupt;
 
 /// An open store.
@@ -47,7 +48,7 @@ const SILENT_FOR: Duration = Duration::from_secs(30);
 const CREDENTIALS_WITHIN: Duration = Duration::from_secs(4);
 
 /// The process, the root of the store, its options, and the environment.
-type Key = (u32, String, StorageOptions, StorageOptions);
+type StoreKey = (u32, String, StorageOptions, StorageOptions);
 /// Words in the names of variables whose values no message may have.
 const SECRET_WORDS: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
 /// Beginnings of the names of variables that clients read.
@@ -72,7 +73,7 @@ const GOOGLE_PLACES: &str = "storage options, GOOGLE_SERVICE_ACCOUNT, GOOGLE_SER
     gcloud, the machine's metadata";
 const AZURE_PLACES: &str = "storage options, AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN, AZURE_CLIENT_ID with AZURE_CLIENT_SECRET or \
     AZURE_FEDERATED_TOKEN_FILE, the managed identity";
-static KEPT: Mutex<Option<HashMap<Key, Store>>> = Mutex::new(None);
+static KEPT: Mutex<Option<HashMap<StoreKey, Store>>> = Mutex::new(None);
 
 /// Open the store of a location; the same one again while this process runs.
 ///
@@ -85,7 +86,7 @@ pub fn open(location: &Location, interrupt: &Interrupt) -> Result<Store, StoreEr
     }
     handle(&location.to_string())?;
     let (opened, uri) = (location.clone(), location.to_string());
-    let store = wait(&uri, interrupt, async move { Opening(&opened).open().await })?;
+    let store = wait(&uri, interrupt, async move { StoreOpening(&opened).open().await })?;
     kept(|stores| {
         if stores.len() >= MOST_KEPT {
             stores.clear();
@@ -100,7 +101,7 @@ fn environment() -> StorageOptions {
     variables.filter(|(name, _)| VARIABLES.iter().any(|front| name.starts_with(front))).collect()
 }
 
-fn kept<T>(look: impl FnOnce(&mut HashMap<Key, Store>) -> T) -> T {
+fn kept<T>(look: impl FnOnce(&mut HashMap<StoreKey, Store>) -> T) -> T {
     look(KEPT.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
 }
 
@@ -132,9 +133,9 @@ pub(super) fn path_of(location: &Location) -> Result<Path, StoreError> {
     Path::parse(&location.key).map_err(|error| StoreError::new(StoreErrorKind::Invalid, location.to_string(), error.to_string()))
 }
 
-struct Opening<'a>(&'a Location);
+struct StoreOpening<'a>(&'a Location);
 
-impl Opening<'_> {
+impl StoreOpening<'_> {
     async fn open(&self) -> Result<Store, StoreError> {
         let client: Arc<dyn ObjectStore> = match self.0.scheme {
             Scheme::S3 => Arc::new(self.s3().await?),

@@ -10,8 +10,10 @@ use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 
-use super::entries::{Entry, entries, entry_of, tree};
+use super::entries::{entries, entry_of, tree};
+use super::entry::StoreEntry;
 use super::error::{StoreError, StoreErrorKind};
+use super::escapes::escaped;
 use super::file::StoredFile;
 use super::location::Location;
 use crate::error::plural;
@@ -21,7 +23,7 @@ use crate::log::ReadAt;
 
 /// A path of this machine, or a location of a store.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub enum StoragePlace {
     /// Of this machine.
     Local(PathBuf),
     /// Of a store.
@@ -43,7 +45,7 @@ pub struct PlaceEntry {
     pub tag: Option<String>,
 }
 
-impl Place {
+impl StoragePlace {
     /// A file or directory in this directory.
     #[must_use]
     pub fn join(&self, name: &str) -> Self {
@@ -171,7 +173,7 @@ impl Place {
 }
 
 /// As people may see it: a URI without options; a byte of a path that is not UTF-8 is `\xNN`.
-impl fmt::Display for Place {
+impl fmt::Display for StoragePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Local(path) => f.write_str(&escaped(path)),
@@ -181,7 +183,7 @@ impl fmt::Display for Place {
 }
 
 /// The same, in quotes.
-impl fmt::Debug for Place {
+impl fmt::Debug for StoragePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.to_string())
     }
@@ -189,7 +191,7 @@ impl fmt::Debug for Place {
 
 impl PlaceEntry {
     /// An entry of a store.
-    pub fn of(entry: &Entry) -> Self {
+    pub fn of(entry: &StoreEntry) -> Self {
         let modified_ns = entry.modified_ms.map(|ms| ms.saturating_mul(1_000_000));
         let (name, tag) = (entry.name().to_owned(), entry.tag.clone());
         Self { name, is_directory: entry.is_directory, size: entry.size, modified_ns, tag }
@@ -205,18 +207,6 @@ impl PlaceEntry {
         let time = || self.modified_ns.map(|time| time.to_string());
         (self.size, self.tag.clone().or_else(time).unwrap_or_default())
     }
-}
-
-/// A path as text; a byte that is not UTF-8 is `\xNN`.
-pub fn escaped(path: &Path) -> String {
-    let mut text = String::new();
-    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
-        text.push_str(chunk.valid());
-        for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02x}"));
-        }
-    }
-    text
 }
 
 /// What the system says of an error, without its number.
@@ -243,7 +233,7 @@ pub(super) fn system_error(error: &io::Error, path: &Path) -> StoreError {
 fn walk_local(
     path: &Path,
     above: &mut Vec<PathBuf>,
-    found: &mut Vec<(Place, Vec<PlaceEntry>)>,
+    found: &mut Vec<(StoragePlace, Vec<PlaceEntry>)>,
     interrupt: &Interrupt,
 ) -> Result<(), StoreError> {
     interrupt.ensure_wanted().map_err(|_| StoreError::new(StoreErrorKind::Interrupted, escaped(path), "interrupted"))?;
@@ -253,7 +243,7 @@ fn walk_local(
     }
     let (paths, entries): (Vec<PathBuf>, Vec<PlaceEntry>) = local_entries(path)?.into_iter().unzip();
     let below: Vec<PathBuf> = paths.into_iter().zip(&entries).filter(|(_, entry)| entry.is_directory).map(|(path, _)| path).collect();
-    found.push((Place::Local(path.to_owned()), entries));
+    found.push((StoragePlace::Local(path.to_owned()), entries));
     above.push(here);
     for path in below {
         walk_local(&path, above, found, interrupt)?;
@@ -385,37 +375,38 @@ impl PlacedFile {
 
 #[cfg(test)]
 mod tests {
-    use super::super::location::StorageOptions;
+    use super::super::uri::StorageOptions;
     use super::*;
 
     #[test]
     fn places_of_both_kinds_are_joined_and_split() {
-        let stored = Place::Stored(Location::parse("s3://bucket/logs/orders-0", &StorageOptions::new()).unwrap());
-        for (place, file) in [(Place::Local("/logs/orders-0".into()), "/logs/orders-0/0.log"), (stored, "s3://bucket/logs/orders-0/0.log")]
+        let stored = StoragePlace::Stored(Location::parse("s3://bucket/logs/orders-0", &StorageOptions::new()).unwrap());
+        for (place, file) in
+            [(StoragePlace::Local("/logs/orders-0".into()), "/logs/orders-0/0.log"), (stored, "s3://bucket/logs/orders-0/0.log")]
         {
             let joined = place.join("0.log");
             assert_eq!((joined.to_string().as_str(), joined.name().as_str()), (file, "0.log"));
             assert_eq!(joined.parent(), place);
         }
-        assert_eq!(Place::Local("0.log".into()).parent().to_string(), ".");
+        assert_eq!(StoragePlace::Local("0.log".into()).parent().to_string(), ".");
     }
 
     #[test]
     fn a_local_file_that_was_replaced_is_noticed() {
         let directory = std::env::temp_dir().join(format!("logsegment-place-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
-        let place = Place::Local(directory.clone()).join("0.log");
+        let place = StoragePlace::Local(directory.clone()).join("0.log");
         fs::write(directory.join("0.log"), b"0123456789").unwrap();
         let never = Interrupt::default();
         let file = place.open(&never).unwrap();
         assert_eq!((file.size(), file.read(2..50, &never).unwrap()), (10, Bytes::from_static(b"23456789")));
         let names: Vec<_> =
-            Place::Local(directory.clone()).entries(&never).unwrap().into_iter().map(|entry| (entry.name, entry.size)).collect();
+            StoragePlace::Local(directory.clone()).entries(&never).unwrap().into_iter().map(|entry| (entry.name, entry.size)).collect();
         assert_eq!(names, [("0.log".to_owned(), 10)]);
         fs::write(directory.join("0.log"), b"0123").unwrap();
         assert_eq!(file.read(2..50, &never).unwrap_err().kind, StoreErrorKind::Changed);
-        assert_eq!(Place::Local(directory.clone()).open(&never).unwrap_err().kind, StoreErrorKind::System(EISDIR));
-        assert_eq!(Place::Local(directory.clone()).read(9, &never), Ok(None));
+        assert_eq!(StoragePlace::Local(directory.clone()).open(&never).unwrap_err().kind, StoreErrorKind::System(EISDIR));
+        assert_eq!(StoragePlace::Local(directory.clone()).read(9, &never), Ok(None));
         assert_eq!(place.join("missing").read(9, &never).unwrap_err().kind, StoreErrorKind::System(20));
         fs::remove_dir_all(&directory).unwrap();
         assert_eq!(place.read(9, &never), Ok(None));

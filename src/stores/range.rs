@@ -144,9 +144,9 @@ mod tests {
     use object_store::path::Path;
     use object_store::{ObjectStoreExt, PutPayload};
 
-    use super::super::location::StorageOptions;
     use super::super::open::Store;
     use super::super::process::wait;
+    use super::super::uri::StorageOptions;
     use super::super::{StoreErrorKind, counts};
     use super::*;
 

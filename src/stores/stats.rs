@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Requests to stores that this process has made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct RequestCounts {
     /// Requests for bytes.
     pub range_requests: u64,
     /// Bytes that they returned.
@@ -19,9 +19,9 @@ static FILES_OPENED: AtomicU64 = AtomicU64::new(0);
 static LISTINGS: AtomicU64 = AtomicU64::new(0);
 
 /// Return the requests so far.
-pub fn counts() -> Counts {
+pub fn counts() -> RequestCounts {
     let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-    Counts {
+    RequestCounts {
         range_requests: value(&RANGE_REQUESTS),
         bytes_fetched: value(&BYTES_FETCHED),
         files_opened: value(&FILES_OPENED),

@@ -3,11 +3,11 @@
 //! The second form has the options before the host, each quoted: `s3://!aws_region=eu@bucket/dir/file.log`. So they travel with the URI,
 //! and code that splits and joins paths works on it. Everything here takes both forms, and shows no option.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::error::{StoreError, StoreErrorKind};
-use super::location::{StorageOptions, decoded};
-use super::place::escaped;
+use super::escapes::{decoded, escaped};
 
 /// Hadoop's and Google's other names of the same stores.
 const ALIASES: [(&str, &str); 4] = [("s3a", "s3"), ("s3n", "s3"), ("gcs", "gs"), ("azure", "az")];
@@ -19,6 +19,9 @@ const AZURE: [&str; 2] = ["abfs", "abfss"];
 const OPTION_OF: [(&str, &str); 3] = [("endpoint_override", "aws_endpoint"), ("scheme", "aws_endpoint"), ("region", "aws_region")];
 /// Signs that are not quoted in the path of a URI.
 const SAFE_IN_PATH: &str = " ~!$'()*+,;=:/";
+
+/// Options of a store by the names of `object_store`, such as `aws_region`.
+pub type StorageOptions = BTreeMap<String, String>;
 
 /// The parts of a URI. User and query are as they are written, and the path is decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,7 +52,7 @@ pub fn scheme_of_uri(path: &Path) -> Option<&str> {
 ///
 /// # Errors
 /// `Invalid` if a `file:` URI names another machine, and for a URI of a store with a key, a password or settings.
-pub fn placed(path: &Path) -> Result<PathBuf, StoreError> {
+pub fn to_internal_uri(path: &Path) -> Result<PathBuf, StoreError> {
     if scheme_of_uri(path).is_some() {
         let text = path.to_string_lossy();
         let parts = UriParts::parse(&text);
@@ -153,7 +156,7 @@ impl UriParts {
 }
 
 /// A path or URI as people may see it. A byte of a path that is not UTF-8 is `\xNN`.
-pub fn shown(path: &Path) -> String {
+pub fn redacted_uri(path: &Path) -> String {
     if scheme_of_uri(path).is_some() { UriParts::parse(&path.to_string_lossy()).shown() } else { escaped(path) }
 }
 
@@ -219,7 +222,7 @@ mod tests {
     use super::*;
 
     fn placed_text(text: &str) -> Result<String, String> {
-        placed(Path::new(text)).map(|path| path.to_str().unwrap().to_owned()).map_err(|error| error.to_string())
+        to_internal_uri(Path::new(text)).map(|path| path.to_str().unwrap().to_owned()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -260,7 +263,7 @@ mod tests {
         ] {
             let error = placed_text(uri).unwrap_err();
             assert!(error.contains(said), "{error}");
-            for text in [error, shown(Path::new(uri))] {
+            for text in [error, redacted_uri(Path::new(uri))] {
                 assert!(!["hushed", "hus?", "hed@", "AKIAKEY"].iter().any(|secret| text.contains(secret)), "{text}");
             }
         }
@@ -271,7 +274,7 @@ mod tests {
         let options = [("aws_region", "eu"), ("aws_secret_access_key", "a&b@c/d")].map(|(name, value)| (name.to_owned(), value.to_owned()));
         let uri = UriParts::parse("s3://bucket/a b").with_options(&options.clone().into()).to_uri();
         assert_eq!(UriParts::parse(&uri).options(), options.into());
-        assert_eq!((shown(Path::new(&uri)).as_str(), UriParts::parse(&uri).path.as_str()), ("s3://bucket/a b", "a b"));
+        assert_eq!((redacted_uri(Path::new(&uri)).as_str(), UriParts::parse(&uri).path.as_str()), ("s3://bucket/a b", "a b"));
         assert_eq!(UriParts::parse("abfss://box!timeout=5s@one.host/x").shown(), "abfss://box@one.host/x");
         assert_eq!(joined_text("s3://bucket/x/", "a%.log"), "s3://bucket/x/a%25.log");
     }

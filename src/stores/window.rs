@@ -14,14 +14,14 @@ const MOST: u64 = 8 << 20;
 
 /// The bytes that were fetched last, and those that were fetched ahead. Any thread may read them.
 #[derive(Debug)]
-pub struct Window {
-    inner: Mutex<Inner>,
+pub struct ReadWindow {
+    inner: Mutex<WindowBytes>,
     /// Bytes with their positions.
     ahead: Vec<(u64, Bytes)>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct WindowBytes {
     position: u64,
     bytes: Bytes,
     /// Size of the next request.
@@ -30,16 +30,16 @@ struct Inner {
     is_damaged: bool,
 }
 
-impl Default for Window {
+impl Default for ReadWindow {
     fn default() -> Self {
         Self::with(Vec::new())
     }
 }
 
-impl Window {
+impl ReadWindow {
     /// A window of a file of which some bytes are there already, each piece with its position.
     pub fn with(ahead: Vec<(u64, Bytes)>) -> Self {
-        Self { inner: Mutex::new(Inner { position: 0, bytes: Bytes::new(), size: LEAST / 2, is_damaged: false }), ahead }
+        Self { inner: Mutex::new(WindowBytes { position: 0, bytes: Bytes::new(), size: LEAST / 2, is_damaged: false }), ahead }
     }
 
     /// Makes the next request a large one: what is wanted is known.
@@ -71,17 +71,17 @@ impl Window {
             let size = window.next_size(position).max(as_u64(to.len()).min(MOST));
             let stop = aligned(position, size).min(end);
             let (bytes, is_damaged) = fetch(position, stop.saturating_sub(position))?;
-            *window = Inner { position, bytes, size, is_damaged };
+            *window = WindowBytes { position, bytes, size, is_damaged };
         }
         Ok(copied(window.from(position), to))
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, WindowBytes> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inner {
+impl WindowBytes {
     /// Returns the fetched bytes from a position on.
     fn from(&self, position: u64) -> &[u8] {
         bytes_from(&self.bytes, self.position, position)
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn bytes_that_were_fetched_ahead_are_not_requested() {
         let data: Vec<u8> = (0..200).collect();
-        let window = Window::with(vec![(0, Bytes::copy_from_slice(&data[..50])), (150, Bytes::copy_from_slice(&data[150..]))]);
+        let window = ReadWindow::with(vec![(0, Bytes::copy_from_slice(&data[..50])), (150, Bytes::copy_from_slice(&data[150..]))]);
         let mut requested = Vec::new();
         let mut read = |position: u64, len: usize| {
             let mut to = vec![0; len];

@@ -12,7 +12,7 @@ use object_store::{Error as ObjectError, ObjectStoreExt, PutPayload, WriteMultip
 use super::error::{StoreError, StoreErrorKind};
 use super::location::Location;
 use super::open::{Store, open, path_of};
-use super::place::{Place, system_error};
+use super::place::{StoragePlace, system_error};
 use super::process::wait;
 use crate::interrupt::Interrupt;
 
@@ -139,7 +139,7 @@ fn remove_directory(location: &Location, interrupt: &Interrupt) -> Result<(), St
     })
 }
 
-impl Place {
+impl StoragePlace {
     /// Write a small file; replace an older one. On this machine it is on disk afterwards.
     ///
     /// # Errors

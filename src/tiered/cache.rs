@@ -9,10 +9,10 @@ pub(super) struct Cache<K, V> {
     /// Most of what the values count together. One value is always kept.
     capacity: u64,
     cost: fn(&V) -> u64,
-    kept: Mutex<Kept<K, V>>,
+    kept: Mutex<CachedValues<K, V>>,
 }
 
-struct Kept<K, V> {
+struct CachedValues<K, V> {
     /// With the time of the last use, by count.
     values: Option<HashMap<K, (u64, V)>>,
     by_use: BTreeMap<u64, K>,
@@ -23,7 +23,7 @@ struct Kept<K, V> {
 impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
     /// `cost` is what a value counts of the capacity.
     pub(super) const fn new(capacity: u64, cost: fn(&V) -> u64) -> Self {
-        Self { capacity, cost, kept: Mutex::new(Kept { values: None, by_use: BTreeMap::new(), used: 0, now: 0 }) }
+        Self { capacity, cost, kept: Mutex::new(CachedValues { values: None, by_use: BTreeMap::new(), used: 0, now: 0 }) }
     }
 
     pub(super) fn get(&self, key: &K) -> Option<V> {
@@ -58,14 +58,14 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
 
     /// Removes all values.
     pub(super) fn clear(&self) {
-        *self.kept() = Kept { values: None, by_use: BTreeMap::new(), used: 0, now: 0 };
+        *self.kept() = CachedValues { values: None, by_use: BTreeMap::new(), used: 0, now: 0 };
     }
 
     pub(super) fn len(&self) -> usize {
         self.kept().values.as_ref().map_or(0, HashMap::len)
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept<K, V>> {
+    fn kept(&self) -> MutexGuard<'_, CachedValues<K, V>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

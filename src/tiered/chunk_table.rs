@@ -6,8 +6,8 @@ use std::ops::Range;
 use base64::Engine;
 use serde_json::Value;
 
-use super::error::{Result, TieredError, counted};
-use super::manifest::{BASE64, number};
+use super::error::{TieredError, TieredResult, counted};
+use super::members::{BASE64, number};
 use crate::codec::{Codec, Decompressed, Decompressor};
 use crate::error::grouped;
 use crate::limits::{Budget, Limits};
@@ -57,7 +57,7 @@ impl ChunkTable {
     /// Parse a `chunkIndex`.
     ///
     /// Source: `AbstractChunkIndex`, `FixedSizeChunkIndex` and `VariableSizeChunkIndex` of Aiven's plug-in.
-    pub(super) fn parse(index: &Value) -> Result<Self> {
+    pub(super) fn parse(index: &Value) -> TieredResult<Self> {
         let Some(members) = index.as_object() else { return Err(TieredError::manifest("TS-11", "chunkIndex must be an object")) };
         let chunk_size = number(members, "originalChunkSize", 1, MOST_SIZE, "TS-14")?;
         let file_size = number(members, "originalFileSize", 0, MOST_SIZE, "TS-14")?;
@@ -130,7 +130,7 @@ impl ChunkTable {
 
     /// Checks that each chunk has a byte in the object: a count of chunks is a claim. `seal` are bytes of each stored chunk that hold none of
     /// the segment.
-    pub(super) fn ensure_stored(&self, seal: u64) -> Result<()> {
+    pub(super) fn ensure_stored(&self, seal: u64) -> TieredResult<()> {
         let least = match &self.ends {
             _ if self.len() == 0 => return Ok(()),
             None if self.len() == 1 => self.last_stored_size,
@@ -169,7 +169,7 @@ impl ChunkTable {
 /// Parse a list of sizes of chunks (TS-19).
 ///
 /// Source: `ChunkSizesBinaryCodec` of Aiven's plug-in.
-fn parse_sizes(data: &[u8]) -> Result<Vec<u64>> {
+fn parse_sizes(data: &[u8]) -> TieredResult<Vec<u64>> {
     let count = integer(data, 0)?;
     let unreadable = || {
         let text = format!("a list of {} of chunks cannot be read: it has {}", sizes(count), counted(as_u64(data.len()), "byte"));
@@ -198,13 +198,13 @@ fn sizes(count: usize) -> String {
 }
 
 /// A number of four bytes that is not negative.
-fn integer(data: &[u8], at: usize) -> Result<usize> {
+fn integer(data: &[u8], at: usize) -> TieredResult<usize> {
     let field = data.get(at..).and_then(|rest| rest.first_chunk::<4>());
     let number = field.and_then(|field| usize::try_from(i32::from_be_bytes(*field)).ok());
     number.ok_or_else(|| TieredError::manifest("TS-19", "a list of sizes of chunks ends early, or has a negative number"))
 }
 
-fn decompressed(text: Option<&Value>) -> Result<Vec<u8>> {
+fn decompressed(text: Option<&Value>) -> TieredResult<Vec<u8>> {
     let wrong = |reason: String| TieredError::manifest("TS-17", format!("transformedChunks must be a zstd frame in base64: {reason}"));
     let frame = BASE64.decode(text.and_then(Value::as_str).unwrap_or("!")).map_err(|error| wrong(error.to_string()))?;
     let limits = Limits { max_decompressed_bytes: MOST_SIZES, max_ratio: u64::MAX, ..Limits::default() };
@@ -223,7 +223,7 @@ mod tests {
         (0..text.len() / 2).map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap()).collect()
     }
 
-    fn rule_and_text<T: std::fmt::Debug>(result: Result<T>) -> (&'static str, String) {
+    fn rule_and_text<T: std::fmt::Debug>(result: TieredResult<T>) -> (&'static str, String) {
         let TieredError::Manifest(error) = result.unwrap_err() else { panic!("another error") };
         (error.rule, error.text)
     }

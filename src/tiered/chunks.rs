@@ -9,11 +9,9 @@ use bytes::{Bytes, BytesMut};
 
 use super::cache::Cache;
 use super::chunk_table::{Chunk, ChunkTable};
-use super::cipher::{Opener, other_size};
-use super::error::{ChunkError, Result, TieredError, counted};
-use super::file::Part;
-use super::lost::lost_chunk;
-use super::objects::SegmentObjects;
+use super::cipher::{ChunkOpener, other_size};
+use super::error::{ChunkError, TieredError, TieredResult, counted};
+use super::part::FetchedBytes;
 use crate::error::grouped;
 use crate::interrupt::Interrupt;
 use crate::stores::PlacedFile;
@@ -30,8 +28,8 @@ const FILLER: u8 = 0xff;
 const MOST_CACHED: u64 = 64 << 20;
 
 /// A segment, its version, and the number of a chunk.
-type Key = (Arc<str>, u64);
-static CHUNKS: Cache<Key, Bytes> = Cache::new(MOST_CACHED, |bytes| as_u64(bytes.len()) + CHUNK_COST);
+type ChunkKey = (Arc<str>, u64);
+static CHUNKS: Cache<ChunkKey, Bytes> = Cache::new(MOST_CACHED, |bytes| as_u64(bytes.len()) + CHUNK_COST);
 /// Bytes that a kept chunk takes beside its own.
 const CHUNK_COST: u64 = 256;
 
@@ -52,9 +50,8 @@ pub(super) struct ChunkedFile {
     pub(super) stored: PlacedFile,
     pub(super) table: ChunkTable,
     /// `None` if the object holds the bytes as they are.
-    opener: Option<Opener>,
-    /// What helps to report the offsets of a damaged chunk.
-    pub(super) objects: Option<SegmentObjects>,
+    opener: Option<ChunkOpener>,
+    losses: Box<dyn DescribeLoss>,
     version: String,
     /// Names the segment in the cache.
     key: Arc<str>,
@@ -63,6 +60,22 @@ pub(super) struct ChunkedFile {
     /// Up to here the bytes are those of the object, whatever chunks they are in.
     pub(super) stored_end: u64,
     damaged: Mutex<BTreeMap<u64, Damaged>>,
+}
+
+/// Finds the offsets that are lost with a damaged chunk.
+pub(super) trait DescribeLoss: Send + Sync {
+    /// Returns the error of a damaged chunk, or of several: `chunk` is the first, with the bytes of all, and `last` the number of the last.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn lost_chunk(
+        &self,
+        file: &Arc<ChunkedFile>,
+        chunk: &Chunk,
+        reason: &str,
+        last: u64,
+        interrupt: &Interrupt,
+    ) -> TieredResult<ChunkError>;
 }
 
 /// What is wrong with a chunk, first as the object shows it, and then with the offsets that are lost.
@@ -85,9 +98,9 @@ impl ChunkedFile {
         name: String,
         stored: PlacedFile,
         table: ChunkTable,
-        opener: Option<Opener>,
-        objects: Option<SegmentObjects>,
-    ) -> Result<Self> {
+        opener: Option<ChunkOpener>,
+        losses: Box<dyn DescribeLoss>,
+    ) -> TieredResult<Self> {
         let size = stored.size();
         if size > table.object_size() {
             let (found, claimed) = (counted(size, "byte"), grouped(table.object_size()));
@@ -99,7 +112,7 @@ impl ChunkedFile {
         let whole = table.whole_in(size);
         let is_plain = opener.is_none() && (table.is_identity() || size == table.file_size);
         let stored_end = if is_plain { size } else { 0 };
-        Ok(Self { name, stored, table, opener, objects, version, key, whole, stored_end, damaged: Mutex::default() })
+        Ok(Self { name, stored, table, opener, losses, version, key, whole, stored_end, damaged: Mutex::default() })
     }
 
     pub(super) fn size(&self) -> u64 {
@@ -110,7 +123,7 @@ impl ChunkedFile {
         &self.version
     }
 
-    pub(super) fn ensure_same(&self, interrupt: &Interrupt) -> Result<()> {
+    pub(super) fn ensure_same(&self, interrupt: &Interrupt) -> TieredResult<()> {
         Ok(self.stored.ensure_same(interrupt)?)
     }
 
@@ -118,8 +131,8 @@ impl ChunkedFile {
     ///
     /// # Errors
     /// `Chunk` if the first of them is in a damaged chunk; those of the store.
-    pub(super) fn read(self: &Arc<Self>, wanted: Range<u64>, skips_damage: bool, interrupt: &Interrupt) -> Result<Part> {
-        let (mut part, mut pieces, mut at) = (Part::default(), Vec::new(), wanted.start);
+    pub(super) fn read(self: &Arc<Self>, wanted: Range<u64>, skips_damage: bool, interrupt: &Interrupt) -> TieredResult<FetchedBytes> {
+        let (mut part, mut pieces, mut at) = (FetchedBytes::default(), Vec::new(), wanted.start);
         if at < self.stored_end {
             let stop = wanted.end.min(self.stored_end);
             let bytes = self.stored.read(at..stop, interrupt)?;
@@ -155,13 +168,13 @@ impl ChunkedFile {
     }
 
     /// Returns bytes from `position` on, at most to the end of its chunk; no bytes if that is damaged.
-    pub(super) fn valid_bytes(&self, position: u64, len: u64, interrupt: &Interrupt) -> Result<Bytes> {
+    pub(super) fn valid_bytes(&self, position: u64, len: u64, interrupt: &Interrupt) -> TieredResult<Bytes> {
         let end = position.saturating_add(len).min(self.size());
         if position < self.stored_end {
             return Ok(self.stored.read(position..end.min(self.stored_end), interrupt)?);
         }
         let Some(chunk) = self.chunk_at(position) else { return Ok(Bytes::new()) };
-        let found = self.fetched(&[chunk], &mut Part::default(), interrupt)?.pop().flatten();
+        let found = self.fetched(&[chunk], &mut FetchedBytes::default(), interrupt)?.pop().flatten();
         let within = |position: u64| usize::try_from(position - chunk.position).unwrap_or(usize::MAX);
         Ok(found.map_or_else(Bytes::new, |data| data.slice(within(position)..within(end.min(chunk.bytes().end)))))
     }
@@ -206,7 +219,7 @@ impl ChunkedFile {
     }
 
     /// Returns the bytes of neighbouring chunks, `None` for a damaged one. Fetches those that are missing in the cache with one request.
-    fn fetched(&self, run: &[Chunk], part: &mut Part, interrupt: &Interrupt) -> Result<Vec<Option<Bytes>>> {
+    fn fetched(&self, run: &[Chunk], part: &mut FetchedBytes, interrupt: &Interrupt) -> TieredResult<Vec<Option<Bytes>>> {
         let mut found: Vec<Option<Bytes>> = run.iter().map(|chunk| self.cached(chunk)).collect();
         let is_missing: Vec<bool> = run.iter().zip(&found).map(|(chunk, found)| found.is_none() && !self.is_lost(chunk)).collect();
         let mut missing = run.iter().zip(&is_missing).filter(|(_, is_missing)| **is_missing).map(|(chunk, _)| chunk);
@@ -263,7 +276,7 @@ impl ChunkedFile {
     }
 
     /// The error of a damaged chunk, with its offsets.
-    fn lost(self: &Arc<Self>, chunk: &Chunk, interrupt: &Interrupt) -> Result<Box<ChunkError>> {
+    fn lost(self: &Arc<Self>, chunk: &Chunk, interrupt: &Interrupt) -> TieredResult<Box<ChunkError>> {
         // All chunks after the end of a cut object are one error, and the first of them is its number.
         let is_cut_off = self.is_cut_off(chunk);
         let number = if is_cut_off { self.whole } else { chunk.number };
@@ -278,7 +291,7 @@ impl ChunkedFile {
             Some(Damaged::Reason(reason)) => (*chunk, chunk.number, reason.clone()),
             None => (*chunk, chunk.number, "it is damaged".to_owned()),
         };
-        let error = Box::new(lost_chunk(self, &chunk, &reason, last, interrupt)?);
+        let error = Box::new(self.losses.lost_chunk(self, &chunk, &reason, last, interrupt)?);
         self.damaged().insert(number, Damaged::Error(error.clone()));
         Ok(error)
     }

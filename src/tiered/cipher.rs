@@ -18,12 +18,12 @@ pub(super) const SEAL_LEN: u64 = 28;
 const MOST_RATIO: u64 = (128 << 10) / 4;
 
 /// Decrypts and decompresses the chunks of one segment. Any thread may use it.
-pub(super) struct Opener {
+pub(super) struct ChunkOpener {
     cipher: Option<(LessSafeKey, Vec<u8>)>,
     is_compressed: bool,
 }
 
-impl Opener {
+impl ChunkOpener {
     /// `encryption` is the data key of an encrypted segment and the associated data of its chunks.
     pub(super) fn new(encryption: Option<(&DataKey, &[u8])>, is_compressed: bool) -> Self {
         // A data key has the 32 bytes of AES-256.
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_size_that_is_only_claimed_takes_no_memory() {
-        let opener = Opener::new(None, true);
+        let opener = ChunkOpener::new(None, true);
         assert_eq!(opener.opened(&[0; 13], 0x7fff_ffff).unwrap_err(), "its zstd frame of 13 bytes cannot have 2,147,483,647");
         let bomb = vec![0; 2_000 << 10];
         assert!(opener.opened(&bomb, 2_000 << 20).unwrap_err().contains("over the limit max_decompressed_bytes 1,073,741,824"));
@@ -97,17 +97,17 @@ mod tests {
         let data = b"a segment".repeat(100);
         let frame = zstd::bulk::compress(&data, 3).unwrap();
         let size = as_u64(data.len());
-        assert_eq!(Opener::new(None, false).opened(&data, size).unwrap(), data);
-        assert_eq!(Opener::new(None, true).opened(&frame, size).unwrap(), data);
-        assert_eq!(Opener::new(None, false).opened(&data, 7).unwrap_err(), "it has 900 bytes instead of 7");
-        assert!(Opener::new(None, true).opened(&frame[1..], size).unwrap_err().starts_with("its zstd frame is bad: "));
+        assert_eq!(ChunkOpener::new(None, false).opened(&data, size).unwrap(), data);
+        assert_eq!(ChunkOpener::new(None, true).opened(&frame, size).unwrap(), data);
+        assert_eq!(ChunkOpener::new(None, false).opened(&data, 7).unwrap_err(), "it has 900 bytes instead of 7");
+        assert!(ChunkOpener::new(None, true).opened(&frame[1..], size).unwrap_err().starts_with("its zstd frame is bad: "));
         let (key, aad) = (DataKey::new(&[7; 32]).unwrap(), b"aad".to_vec());
         let sealer = LessSafeKey::new(UnboundKey::new(&AES_256_GCM, key.bytes()).unwrap());
         let mut sealed = frame.clone();
         sealer.seal_in_place_append_tag(Nonce::assume_unique_for_key([3; IV_LEN]), Aad::from(&aad), &mut sealed).unwrap();
         let mut stored = [&[3; IV_LEN][..], &sealed].concat();
         assert_eq!(as_u64(stored.len()), as_u64(frame.len()) + SEAL_LEN);
-        let opener = Opener::new(Some((&key, &aad)), true);
+        let opener = ChunkOpener::new(Some((&key, &aad)), true);
         assert_eq!(opener.opened(&stored, size).unwrap(), data);
         stored[20] ^= 1;
         assert_eq!(opener.opened(&stored, size).unwrap_err(), "its AES-GCM tag does not fit its bytes");

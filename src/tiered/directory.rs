@@ -8,37 +8,27 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::cache::Cache;
-use super::error::{ManifestError, Result, TieredError};
-use super::file::{Content, LostFile, TieredFile};
+use super::error::{TieredError, TieredResult};
+use super::file::{Content, TieredFile};
 use super::manifest::Index;
-use super::names::{CHECKPOINT, EPOCH_SUFFIXES, LOG, MANIFEST, ObjectName, PartitionName, SNAPSHOT_SUFFIXES, cut_name, snapshot_offset};
-use super::objects::{MOST_INDEX, SegmentObjects, without_ring};
-use super::sidecars::{KnownManifest, Sidecars};
-use super::upload::{FoundUpload, offsets_in};
+use super::names::{CHECKPOINT, EPOCH_SUFFIXES, LOG, ObjectName, PartitionName, cut_name};
+use super::objects::{SegmentObjects, without_ring};
+use super::sidecars::Sidecars;
+use super::upload::FoundUpload;
 use super::uri::Uri;
-use super::valid_batches::first_reaching;
 use super::view::{UploadedSegment, View};
+use super::virtual_file::File;
 use crate::interrupt::Interrupt;
 use crate::model::UploadOffsets;
-use crate::sidecar::{offset_index, time_index, txn_index};
-use crate::stores::{Pending, Place, PlaceEntry, StoreError, StoreErrorKind, in_background};
+use crate::stores::{Pending, PlaceEntry, StoreError, StoreErrorKind, in_background};
 use crate::validate::Finding;
 use crate::wire::as_u64;
-
-/// Cuts that are kept.
-const MOST_KEPT: u64 = 4096;
-
-/// The object, its version, and the offset of a cut.
-type Key = (Place, String, Option<i64>);
-/// Bytes of a log before a cut; `None` if it is not cut.
-static CUTS: Cache<Key, Option<u64>> = Cache::new(MOST_KEPT, |_| 1);
 
 /// Open a file, to read it by position: a segment, with the offsets that its batches must have, or an index of it.
 ///
 /// # Errors
 /// `Key` if a key is missing or wrong, `Undecided`; `NotFound` and others of the store.
-pub fn open(uri: &Uri, interrupt: &Interrupt) -> Result<TieredFile> {
+pub fn open(uri: &Uri, interrupt: &Interrupt) -> TieredResult<TieredFile> {
     let file = File::of(uri);
     if file.is_log() {
         return file.log(interrupt);
@@ -63,7 +53,7 @@ pub fn open(uri: &Uri, interrupt: &Interrupt) -> Result<TieredFile> {
 ///
 /// # Errors
 /// As `open`, and `Key` for a segment with a damaged manifest.
-pub(super) fn open_ahead(uri: &Uri, interrupt: &Interrupt) -> Result<TieredFile> {
+pub(super) fn open_ahead(uri: &Uri, interrupt: &Interrupt) -> TieredResult<TieredFile> {
     let file = open(uri, interrupt)?;
     if matches!(file.content(), Content::Lost(_)) { Err(TieredError::Key(uri.place.to_string())) } else { Ok(file) }
 }
@@ -72,7 +62,7 @@ pub(super) fn open_ahead(uri: &Uri, interrupt: &Interrupt) -> Result<TieredFile>
 ///
 /// # Errors
 /// Those of the key ring. An error of the answer may be one of a key that only the caller has.
-pub fn begin_end(uri: &Uri) -> Result<Pending<Result<TieredFile>>> {
+pub fn begin_end(uri: &Uri) -> TieredResult<Pending<TieredResult<TieredFile>>> {
     let uri = without_ring(uri)?;
     let pending = in_background(&uri.place.to_string(), move |interrupt| {
         let file = open_ahead(&uri, interrupt)?;
@@ -87,7 +77,7 @@ pub fn begin_end(uri: &Uri) -> Result<Pending<Result<TieredFile>>> {
 ///
 /// # Errors
 /// As `begin_end`.
-pub fn begin_read(uri: &Uri, most: u64) -> Result<Pending<Result<Option<Bytes>>>> {
+pub fn begin_read(uri: &Uri, most: u64) -> TieredResult<Pending<TieredResult<Option<Bytes>>>> {
     let uri = without_ring(uri)?;
     Ok(in_background(&uri.place.to_string(), move |interrupt| read(&uri, most, interrupt))?)
 }
@@ -97,12 +87,12 @@ pub fn begin_read(uri: &Uri, most: u64) -> Result<Pending<Result<Option<Bytes>>>
 ///
 /// # Errors
 /// As `open`.
-pub fn read(uri: &Uri, most: u64, interrupt: &Interrupt) -> Result<Option<Bytes>> {
+pub fn read(uri: &Uri, most: u64, interrupt: &Interrupt) -> TieredResult<Option<Bytes>> {
     read_within(&File::of(uri), most, interrupt)
 }
 
 /// Reads a small file; see `read`.
-pub(super) fn read_within(file: &File<'_>, most: u64, interrupt: &Interrupt) -> Result<Option<Bytes>> {
+fn read_within(file: &File<'_>, most: u64, interrupt: &Interrupt) -> TieredResult<Option<Bytes>> {
     let uri = file.uri;
     if file.is_log() {
         return file.log(interrupt)?.read(0, most, false, interrupt).map(|part| Some(part.bytes));
@@ -117,16 +107,45 @@ pub(super) fn read_within(file: &File<'_>, most: u64, interrupt: &Interrupt) -> 
     }
 }
 
+impl Sidecars {
+    /// Return the files and directories, by name.
+    ///
+    /// # Errors
+    /// As `entries`.
+    pub fn entries(&self, interrupt: &Interrupt) -> TieredResult<Vec<PlaceEntry>> {
+        entries_of(&self.view, &self.directory, interrupt)
+    }
+
+    /// Return the bytes of a small file of the directory, at most `most` of them; see `read`.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub fn read(&self, file: &Uri, most: u64, interrupt: &Interrupt) -> TieredResult<Option<Bytes>> {
+        read_within(&File::known(file, self), most, interrupt)
+    }
+
+    /// Begin to read a small file; see `read`.
+    ///
+    /// # Errors
+    /// Those of the key ring. An error of the answer may be one of a key that only the caller has.
+    pub fn begin(self: &Arc<Self>, file: &Uri, most: u64) -> TieredResult<Pending<TieredResult<Option<Bytes>>>> {
+        let manifest = self.manifest_behind(&file.place.name())?;
+        let keys = file.keys.without_ring(manifest.and_then(|manifest| manifest.encryption.as_ref()), &file.place.to_string())?;
+        let (own, file) = (Arc::clone(self), Uri { keys, ..file.clone() });
+        Ok(in_background(&file.place.to_string(), move |interrupt| own.read(&file, most, interrupt))?)
+    }
+}
+
 /// Return the content of a directory, by name.
 ///
 /// # Errors
 /// `Undecided` if two uploads overlap and have different records; those of the store.
-pub fn entries(uri: &Uri, interrupt: &Interrupt) -> Result<Vec<PlaceEntry>> {
+pub fn entries(uri: &Uri, interrupt: &Interrupt) -> TieredResult<Vec<PlaceEntry>> {
     entries_of(&*View::of(uri, None, false, interrupt)?, uri, interrupt)
 }
 
 /// Returns the content of a directory by its view; see `entries`.
-pub(super) fn entries_of(view: &View, uri: &Uri, interrupt: &Interrupt) -> Result<Vec<PlaceEntry>> {
+fn entries_of(view: &View, uri: &Uri, interrupt: &Interrupt) -> TieredResult<Vec<PlaceEntry>> {
     if let Some(known) = view.entries.get() {
         return Ok(known.clone());
     }
@@ -155,7 +174,7 @@ pub(super) fn entries_of(view: &View, uri: &Uri, interrupt: &Interrupt) -> Resul
 ///
 /// # Errors
 /// `NotFound`, and as `open`.
-pub fn entry(uri: &Uri, interrupt: &Interrupt) -> Result<PlaceEntry> {
+pub fn entry(uri: &Uri, interrupt: &Interrupt) -> TieredResult<PlaceEntry> {
     let file = File::of(uri);
     if file.is_log() {
         let entry = uri.place.entry(interrupt)?;
@@ -178,7 +197,7 @@ pub fn segments_in(
     directory: &Uri,
     listed: Option<Vec<PlaceEntry>>,
     interrupt: &Interrupt,
-) -> Result<(Vec<UploadedSegment>, Vec<Finding>)> {
+) -> TieredResult<(Vec<UploadedSegment>, Vec<Finding>)> {
     let view = View::of(directory, listed, true, interrupt)?;
     let segment = |candidate: &FoundUpload| {
         let PartitionName { topic, partition, .. } = candidate.upload.partition.clone();
@@ -202,7 +221,7 @@ pub fn local_name(file: &Uri) -> Option<(String, Option<String>)> {
 ///
 /// # Errors
 /// Those of the store.
-pub fn absent_indexes(log: &Uri, interrupt: &Interrupt) -> Result<Vec<String>> {
+pub fn absent_indexes(log: &Uri, interrupt: &Interrupt) -> TieredResult<Vec<String>> {
     let file = File::of(log);
     let path = |stem: &str, index: Index| file.directory.join(&format!("{stem}.{}", index.suffix())).to_string();
     let Some(parts) = &file.parts else {
@@ -222,7 +241,7 @@ pub fn absent_indexes(log: &Uri, interrupt: &Interrupt) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// Those of the store.
-pub fn segment_at(log: &Uri, interrupt: &Interrupt) -> Result<Option<UploadedSegment>> {
+pub fn segment_at(log: &Uri, interrupt: &Interrupt) -> TieredResult<Option<UploadedSegment>> {
     let file = File::of(log);
     let Some(parts) = file.parts.clone().filter(|parts| parts.suffix == LOG) else { return Ok(None) };
     let (name, base_offset, whole) = (cut_name(&file.name, log.before), parts.base_offset, log.before.is_none());
@@ -246,202 +265,8 @@ pub fn segment_at(log: &Uri, interrupt: &Interrupt) -> Result<Option<UploadedSeg
     }
 }
 
-/// A file of a log directory, and the object that it is read from.
-pub(super) struct File<'a> {
-    uri: &'a Uri,
-    directory: Place,
-    name: String,
-    parts: Option<ObjectName>,
-    /// What was read of the directory, if it is not looked at again.
-    known: Option<&'a Sidecars>,
-}
-
-impl<'a> File<'a> {
-    fn of(uri: &'a Uri) -> Self {
-        let name = uri.place.name();
-        let directory = uri.place.parent();
-        Self { uri, parts: uri.layouts.object_in(&directory, &name), directory, name, known: None }
-    }
-
-    /// The file of a directory of which the listing and the manifests were read.
-    pub(super) fn known(uri: &'a Uri, sidecars: &'a Sidecars) -> Self {
-        Self { known: Some(sidecars), ..Self::of(uri) }
-    }
-
-    fn is_log(&self) -> bool {
-        self.parts.as_ref().is_some_and(|parts| parts.suffix == LOG)
-    }
-
-    /// The objects of the upload of this file; `None` if it belongs to none, or to one without a manifest.
-    fn objects(&self, interrupt: &Interrupt) -> Result<Option<SegmentObjects>> {
-        let is_of_segment = |parts: &&ObjectName| parts.suffix == LOG || Index::of_suffix(&parts.suffix).is_some();
-        let parts = self.parts.as_ref().filter(is_of_segment).filter(|_| self.uri.layouts.has_manifests());
-        let Some(parts) = parts else { return Ok(None) };
-        let manifest = match self.known.map(|known| known.manifest_of(parts)) {
-            Some(KnownManifest::Missing) => return Ok(None),
-            Some(KnownManifest::Valid(manifest)) => Some(manifest),
-            Some(KnownManifest::Unread) | None => None,
-        };
-        match SegmentObjects::open(&self.directory, parts, &self.uri.keys, manifest, interrupt) {
-            Err(error) if error.is_missing() => Ok(None),
-            found => found.map(Some),
-        }
-    }
-
-    fn view(&self, interrupt: &Interrupt) -> Result<Arc<View>> {
-        match self.known {
-            Some(known) => Ok(Arc::clone(&known.view)),
-            None => View::of(&self.uri.at(self.directory.clone()), None, false, interrupt),
-        }
-    }
-
-    /// Opens a log, up to its cut.
-    fn log(&self, interrupt: &Interrupt) -> Result<TieredFile> {
-        let base_offset = self.parts.as_ref().map_or(0, |parts| parts.base_offset);
-        if self.uri.before == Some(base_offset) {
-            return Err(self.closed(interrupt)?);
-        }
-        let opened = self.objects(interrupt).and_then(|objects| {
-            let content = match &objects {
-                Some(objects) => Content::Chunks(Arc::new(objects.log(interrupt)?)),
-                None => Content::Plain(self.uri.place.open(interrupt)?),
-            };
-            Ok((objects, TieredFile::new(content)))
-        });
-        let (objects, file) = match opened {
-            Err(TieredError::Manifest(error)) => return self.lost(*error, base_offset, interrupt),
-            opened => opened?,
-        };
-        let position = self.cut_position(&file, objects.as_ref(), base_offset, interrupt)?;
-        let file = position.map_or(file.clone(), |position| file.up_to(position));
-        // No checksum covers a base offset.
-        let by_name = UploadOffsets { start: base_offset, end: None };
-        Ok(file.with_offsets(objects.map_or(by_name, |objects| objects.manifest.offsets(base_offset))))
-    }
-
-    /// Returns the position of the first valid batch that reaches the offset of the cut; `None` if there is none.
-    ///
-    /// Segments and leader epochs begin with a batch. The offsets of a damaged batch are not trusted, so damage before the cut stays in the
-    /// segment, and reading reports it.
-    fn cut_position(
-        &self,
-        log: &TieredFile,
-        objects: Option<&SegmentObjects>,
-        base_offset: i64,
-        interrupt: &Interrupt,
-    ) -> Result<Option<u64>> {
-        let Some(before) = self.uri.before else { return Ok(None) };
-        let (size, version) = log.version();
-        let key = (self.uri.place.clone(), format!("{size} {version}"), Some(before));
-        if let Some(known) = CUTS.get(&key) {
-            return Ok(known);
-        }
-        let index = match objects {
-            Some(objects) => objects.index(Index::Offset, interrupt),
-            None => self.sidecar(Index::Offset).read(MOST_INDEX, interrupt).map_err(TieredError::from),
-        };
-        let index = match index {
-            Err(TieredError::Chunk(_)) => None,
-            index => index?,
-        };
-        let by_name = UploadOffsets { start: base_offset, end: None };
-        let allowed = objects.map_or(by_name, |objects| objects.manifest.offsets(base_offset));
-        let found = first_reaching(log, &offsets_in(&index.unwrap_or_default(), base_offset), (allowed, before), interrupt)?;
-        Ok(CUTS.put(key, found.map(|batch| batch.position)))
-    }
-
-    /// The error of an upload of which nothing is read, since a key is missing.
-    fn closed(&self, interrupt: &Interrupt) -> Result<TieredError> {
-        let view = self.view(interrupt)?;
-        let closed = view.found.iter().find(|candidate| candidate.is_closed && format!("{}.{LOG}", candidate.stem()) == self.name);
-        Ok(closed.map_or_else(
-            // An upload was added or removed.
-            || {
-                let text = "the folder has changed; list it again";
-                TieredError::Store(StoreError::new(StoreErrorKind::NotFound, self.uri.place.to_string(), text))
-            },
-            |candidate| TieredError::Key(candidate.upload.reason.clone()),
-        ))
-    }
-
-    fn lost(&self, error: ManifestError, first: i64, interrupt: &Interrupt) -> Result<TieredFile> {
-        let view = self.view(interrupt)?;
-        let starts = view.found.iter().filter(|candidate| candidate.is_read()).map(|candidate| candidate.upload.base_offset);
-        let following = starts.filter(|start| *start > first).min();
-        let manifest = self.sidecar_named(MANIFEST).to_string();
-        let size = self.uri.place.entry(interrupt)?.size;
-        let lost = LostFile::new(error, manifest, size, first, following.map(|start| start.saturating_sub(1)));
-        Ok(TieredFile::new(Content::Lost(Arc::new(lost))))
-    }
-
-    /// Returns the bytes of a file that is not an object itself, or that is cut; `None` for any other name.
-    fn bytes(&self, objects: Option<&SegmentObjects>, interrupt: &Interrupt) -> Result<Option<Bytes>> {
-        let of_segment = self.parts.as_ref().and_then(|parts| Some((parts, Index::of_suffix(&parts.suffix)?)));
-        if let Some((parts, index)) = of_segment.filter(|_| objects.is_some() || self.uri.before.is_some()) {
-            let data = match objects {
-                Some(objects) => objects.index(index, interrupt)?,
-                None => self.uri.place.read(MOST_INDEX, interrupt)?,
-            };
-            return Ok(match (data, self.uri.before) {
-                (Some(data), Some(before)) => Some(data.slice(..len_before(index, &data, parts.base_offset, before).min(data.len()))),
-                (data, _) => data,
-            });
-        }
-        let offset = snapshot_offset(&self.name);
-        if offset.is_none() && self.name != CHECKPOINT {
-            return Ok(None);
-        }
-        let view = match self.view(interrupt) {
-            Err(error) if error.is_missing() => return Ok(None),
-            view => view?,
-        };
-        if view.listed.contains_key(&self.name) || view.found.is_empty() {
-            return Ok(None);
-        }
-        match offset {
-            None => match view.newest()? {
-                Some(newest) => self.index_of(newest, Index::LeaderEpoch, &EPOCH_SUFFIXES, interrupt),
-                None => Ok(None),
-            },
-            Some(offset) => match view.snapshots()?.get(&offset) {
-                Some(candidate) => self.index_of(candidate, Index::ProducerSnapshot, &SNAPSHOT_SUFFIXES, interrupt),
-                None => Ok(None),
-            },
-        }
-    }
-
-    /// An index of another upload of the directory.
-    fn index_of(&self, candidate: &FoundUpload, index: Index, suffixes: &[&str], interrupt: &Interrupt) -> Result<Option<Bytes>> {
-        if candidate.manifest.is_some() {
-            let objects = SegmentObjects::open(&self.directory, &candidate.name, &self.uri.keys, candidate.manifest.clone(), interrupt)?;
-            return objects.index(index, interrupt);
-        }
-        let own = suffixes.iter().find(|suffix| candidate.suffixes.contains(**suffix));
-        let place = own.map(|suffix| self.directory.join(&format!("{}.{suffix}", candidate.stem())));
-        Ok(place.map(|place| place.read(MOST_INDEX, interrupt)).transpose()?.flatten())
-    }
-
-    fn sidecar(&self, index: Index) -> Place {
-        self.sidecar_named(index.suffix())
-    }
-
-    fn sidecar_named(&self, suffix: &str) -> Place {
-        let stem = self.parts.as_ref().map_or("", |parts| parts.stem.as_str());
-        self.directory.join(&format!("{stem}.{suffix}"))
-    }
-}
-
-/// How many bytes of an index have entries before an offset.
-fn len_before(index: Index, data: &[u8], base_offset: i64, before: i64) -> usize {
-    match index {
-        Index::Offset => offset_index::len_before(data, base_offset, before),
-        Index::Timestamp => time_index::len_before(data, base_offset, before),
-        _ => txn_index::len_before(data, before),
-    }
-}
-
 /// Returns the names and sizes of the files of an upload.
-fn sizes(uri: &Uri, candidate: &FoundUpload, view: &View, interrupt: &Interrupt) -> Result<Vec<(String, u64)>> {
+fn sizes(uri: &Uri, candidate: &FoundUpload, view: &View, interrupt: &Interrupt) -> TieredResult<Vec<(String, u64)>> {
     let stem = candidate.stem();
     let (log, size) = (format!("{stem}.{LOG}"), candidate.upload.size.unwrap_or(0));
     let listed = |name: &String| view.listed.get(name).map(|entry| entry.size);
@@ -468,7 +293,7 @@ fn sizes(uri: &Uri, candidate: &FoundUpload, view: &View, interrupt: &Interrupt)
     Ok(sizes)
 }
 
-fn cut_sizes(uri: &Uri, before: i64, names: impl Iterator<Item = String>, interrupt: &Interrupt) -> Result<Vec<(String, u64)>> {
+fn cut_sizes(uri: &Uri, before: i64, names: impl Iterator<Item = String>, interrupt: &Interrupt) -> TieredResult<Vec<(String, u64)>> {
     let mut sizes = Vec::new();
     for name in names {
         let size = match open(&uri.at(uri.place.join(&name)).cut_before(Some(before)), interrupt) {

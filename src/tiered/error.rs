@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, grouped};
 use crate::stores::{StoreError, StoreErrorKind};
 
 /// What the functions of this module return.
-pub type Result<T> = std::result::Result<T, TieredError>;
+pub type TieredResult<T> = std::result::Result<T, TieredError>;
 
 /// An error of uploaded segments.
 #[derive(Clone, Debug)]

@@ -1,13 +1,13 @@
 //! A file of a log directory that an upload is read as.
 
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
 use super::chunks::ChunkedFile;
-use super::error::{LostSegment, ManifestError, Result, TieredError};
+use super::error::{LostSegment, ManifestError, TieredError, TieredResult};
+use super::part::{FetchedBytes, shown};
 use crate::error::{Error, ErrorKind};
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
@@ -15,30 +15,9 @@ use crate::limits::Limits;
 use crate::log::ReadAt;
 use crate::log::bounds::first_valid_entry;
 use crate::model::UploadOffsets;
-use crate::stores::{PlacedFile, Window};
+use crate::stores::{PlacedFile, ReadWindow};
 use crate::validate::{Finding, Severity};
 use crate::wire::as_u64;
-
-/// Some bytes of a file, and what fetching them took.
-#[derive(Clone, Debug, Default)]
-pub struct Part {
-    /// The bytes. Those of a damaged chunk are 0xff, which begin no entry, for a reader that skips damage.
-    pub bytes: Bytes,
-    /// The damage among them.
-    pub findings: Vec<Finding>,
-    /// Requests for objects.
-    pub requests: u64,
-    /// Bytes of objects that they returned.
-    pub fetched: u64,
-}
-
-impl Part {
-    /// Counts bytes that were fetched.
-    pub(super) fn count(&mut self, fetched: &Bytes) {
-        self.requests += 1;
-        self.fetched += as_u64(fetched.len());
-    }
-}
 
 /// An open file. Any thread may read it.
 #[derive(Clone, Debug)]
@@ -106,23 +85,23 @@ impl TieredFile {
     ///
     /// # Errors
     /// `Chunk` if the first byte is in a damaged chunk, `Manifest` if that of the segment is damaged; those of the store.
-    pub fn read(&self, position: u64, len: u64, skips_damage: bool, interrupt: &Interrupt) -> Result<Part> {
+    pub fn read(&self, position: u64, len: u64, skips_damage: bool, interrupt: &Interrupt) -> TieredResult<FetchedBytes> {
         let wanted = position..position.saturating_add(len).min(self.size);
         if wanted.is_empty() && !matches!(self.content, Content::Lost(_)) {
-            return Ok(Part::default());
+            return Ok(FetchedBytes::default());
         }
         match &self.content {
             Content::Chunks(file) => file.read(wanted, skips_damage, interrupt),
             Content::Plain(file) => {
-                let (mut part, bytes) = (Part::default(), file.read(wanted, interrupt)?);
+                let (mut part, bytes) = (FetchedBytes::default(), file.read(wanted, interrupt)?);
                 part.count(&bytes);
-                Ok(Part { bytes, ..part })
+                Ok(FetchedBytes { bytes, ..part })
             }
             Content::Memory(bytes) => {
                 let at = |position: u64| usize::try_from(position).unwrap_or(usize::MAX).min(bytes.len());
-                Ok(Part { bytes: bytes.slice(at(wanted.start)..at(wanted.end)), ..Part::default() })
+                Ok(FetchedBytes { bytes: bytes.slice(at(wanted.start)..at(wanted.end)), ..FetchedBytes::default() })
             }
-            Content::Lost(file) if skips_damage => Ok(Part { findings: vec![file.finding()], ..Part::default() }),
+            Content::Lost(file) if skips_damage => Ok(FetchedBytes { findings: vec![file.finding()], ..FetchedBytes::default() }),
             Content::Lost(file) => Err(TieredError::Manifest(Box::new(file.error.clone()))),
         }
     }
@@ -140,7 +119,7 @@ impl TieredFile {
     ///
     /// # Errors
     /// `Store` of the kind `Changed`, and those of the store.
-    pub fn ensure_same(&self, interrupt: &Interrupt) -> Result<()> {
+    pub fn ensure_same(&self, interrupt: &Interrupt) -> TieredResult<()> {
         match &self.content {
             Content::Chunks(file) => file.ensure_same(interrupt),
             Content::Plain(file) => Ok(file.ensure_same(interrupt)?),
@@ -181,25 +160,20 @@ impl LostFile {
     }
 }
 
-/// An offset, or `?`.
-pub(super) fn shown(offset: Option<i64>) -> String {
-    offset.map_or_else(|| "?".to_owned(), |offset| offset.to_string())
-}
-
 /// A log for look-ups, which fail at damage.
 pub(super) struct LogReader<'a> {
     file: &'a TieredFile,
-    window: Window,
+    window: ReadWindow,
     interrupt: &'a Interrupt,
-    failed: Failed,
+    failed: LastError,
 }
 
 /// The last error of a file.
-type Failed = Arc<Mutex<Option<TieredError>>>;
+type LastError = Arc<Mutex<Option<TieredError>>>;
 
 impl<'a> LogReader<'a> {
     pub(super) fn new(file: &'a TieredFile, interrupt: &'a Interrupt) -> Self {
-        Self { file, window: Window::default(), interrupt, failed: Failed::default() }
+        Self { file, window: ReadWindow::default(), interrupt, failed: LastError::default() }
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -248,7 +222,7 @@ struct LogBytes {
     file: TieredFile,
     at: u64,
     interrupt: Interrupt,
-    failed: Failed,
+    failed: LastError,
 }
 
 impl Read for LogBytes {
@@ -262,19 +236,5 @@ impl Read for LogBytes {
         }
         self.at = self.at.saturating_add(as_u64(len));
         Ok(len)
-    }
-}
-
-/// A shared count of how far a reader has come.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Progress(Arc<AtomicU64>);
-
-impl Progress {
-    pub(super) fn set(&self, position: u64) {
-        self.0.store(position, Ordering::Relaxed);
-    }
-
-    pub(super) fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::error::{Result, TieredError};
-use super::manifest::Encryption;
+use super::encryption::Encryption;
+use super::error::{TieredError, TieredResult};
 
 /// The AES-256 key of one segment.
 #[derive(Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub trait UnwrapKey: Send + Sync {
     ///
     /// # Errors
     /// `Key` if there is no key of that id, or it is the wrong one; `KeyRing` for another failure.
-    fn unwrap_key(&self, encryption: &Encryption, name: &str) -> Result<DataKey>;
+    fn unwrap_key(&self, encryption: &Encryption, name: &str) -> TieredResult<DataKey>;
 }
 
 /// The keys of a reader, as a text that URIs carry, which no message may have.
@@ -73,7 +73,7 @@ impl Keys {
     ///
     /// # Errors
     /// Those of the ring.
-    pub(super) fn without_ring(&self, encryption: Option<&Encryption>, name: &str) -> Result<Self> {
+    pub(super) fn without_ring(&self, encryption: Option<&Encryption>, name: &str) -> TieredResult<Self> {
         if self.text.starts_with(DATA) {
             return Ok(self.clone());
         }
@@ -84,7 +84,7 @@ impl Keys {
     }
 
     /// The data key of a segment with this name.
-    pub(super) fn data_key(&self, encryption: &Encryption, name: &str) -> Result<DataKey> {
+    pub(super) fn data_key(&self, encryption: &Encryption, name: &str) -> TieredResult<DataKey> {
         self.ring.unwrap_key(encryption, name)
     }
 }
@@ -112,7 +112,7 @@ impl DataKeys {
 }
 
 impl UnwrapKey for DataKeys {
-    fn unwrap_key(&self, encryption: &Encryption, name: &str) -> Result<DataKey> {
+    fn unwrap_key(&self, encryption: &Encryption, name: &str) -> TieredResult<DataKey> {
         self.0.get(&encryption.wrapped_key).cloned().ok_or_else(|| {
             TieredError::Key(format!("{name} is encrypted under the key '{}': the task has keys of other segments only", encryption.key_id))
         })
@@ -127,7 +127,7 @@ pub(super) mod tests {
     pub(in crate::tiered) struct NoKeys;
 
     impl UnwrapKey for NoKeys {
-        fn unwrap_key(&self, encryption: &Encryption, name: &str) -> Result<DataKey> {
+        fn unwrap_key(&self, encryption: &Encryption, name: &str) -> TieredResult<DataKey> {
             Err(TieredError::Key(format!("{name} is encrypted under the key '{}': no keys were given", encryption.key_id)))
         }
     }

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::error::{Result, TieredError};
+use super::error::{TieredError, TieredResult};
 use super::names::{LOG, MANIFEST, ObjectName, PartitionName, WATERMARK, broker_partition, is_of_aiven};
 use super::template::Template;
-use crate::stores::{Place, PlaceEntry};
+use crate::stores::{PlaceEntry, StoragePlace};
 
 /// Where the last offset of an upload is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Offsets {
+pub(super) enum LastOffsetSource {
     /// In its manifest.
     Manifest,
     /// In its last valid batch. Uploads may overlap.
@@ -26,9 +26,9 @@ pub(super) enum Offsets {
 }
 
 /// How a remote storage manager names and stores segments.
-pub(super) trait Layout: fmt::Debug + Send + Sync {
+pub(super) trait UploadLayout: fmt::Debug + Send + Sync {
     /// True for a directory with these files that may have objects of this layout.
-    fn is_in(&self, directory: &Place, files: &[PlaceEntry]) -> bool {
+    fn is_in(&self, directory: &StoragePlace, files: &[PlaceEntry]) -> bool {
         let _ = (directory, files);
         true
     }
@@ -37,10 +37,10 @@ pub(super) trait Layout: fmt::Debug + Send + Sync {
     fn object(&self, name: &str) -> Option<ObjectName>;
 
     /// Topic, topic id and partition in the names of a directory.
-    fn partition(&self, directory: &Place) -> PartitionName;
+    fn partition(&self, directory: &StoragePlace) -> PartitionName;
 
     /// True for an upload of this layout, complete or not. `has` is true for the suffixes of its objects.
-    fn is_upload(&self, directory: &Place, has: &dyn Fn(&str) -> bool) -> bool {
+    fn is_upload(&self, directory: &StoragePlace, has: &dyn Fn(&str) -> bool) -> bool {
         let _ = directory;
         has(LOG)
     }
@@ -51,26 +51,26 @@ pub(super) trait Layout: fmt::Debug + Send + Sync {
     }
 
     /// Where the last offset of an upload is found.
-    fn offsets(&self) -> Offsets;
+    fn offsets(&self) -> LastOffsetSource;
 }
 
 /// The known layouts. The first that has an upload counts.
-static KNOWN: [&dyn Layout; 3] = [&Aiven, &LocalTieredStorage, &Pinterest];
+static KNOWN: [&dyn UploadLayout; 3] = [&Aiven, &LocalTieredStorage, &Pinterest];
 
 /// Aiven's remote storage manager (TS-1 to TS-5, TS-7, TS-8).
 #[derive(Debug)]
 struct Aiven;
 
-impl Layout for Aiven {
+impl UploadLayout for Aiven {
     fn object(&self, name: &str) -> Option<ObjectName> {
         ObjectName::parse(name)
     }
 
-    fn partition(&self, directory: &Place) -> PartitionName {
+    fn partition(&self, directory: &StoragePlace) -> PartitionName {
         PartitionName::of(directory)
     }
 
-    fn is_upload(&self, directory: &Place, has: &dyn Fn(&str) -> bool) -> bool {
+    fn is_upload(&self, directory: &StoragePlace, has: &dyn Fn(&str) -> bool) -> bool {
         has(MANIFEST) || is_of_aiven(directory)
     }
 
@@ -78,8 +78,8 @@ impl Layout for Aiven {
         &[LOG, MANIFEST]
     }
 
-    fn offsets(&self) -> Offsets {
-        Offsets::Manifest
+    fn offsets(&self) -> LastOffsetSource {
+        LastOffsetSource::Manifest
     }
 }
 
@@ -87,17 +87,17 @@ impl Layout for Aiven {
 #[derive(Debug)]
 struct LocalTieredStorage;
 
-impl Layout for LocalTieredStorage {
+impl UploadLayout for LocalTieredStorage {
     fn object(&self, name: &str) -> Option<ObjectName> {
         ObjectName::parse(name)
     }
 
-    fn partition(&self, directory: &Place) -> PartitionName {
+    fn partition(&self, directory: &StoragePlace) -> PartitionName {
         PartitionName::of(directory)
     }
 
-    fn offsets(&self) -> Offsets {
-        Offsets::Batches
+    fn offsets(&self) -> LastOffsetSource {
+        LastOffsetSource::Batches
     }
 }
 
@@ -105,8 +105,8 @@ impl Layout for LocalTieredStorage {
 #[derive(Debug)]
 struct Pinterest;
 
-impl Layout for Pinterest {
-    fn is_in(&self, _: &Place, files: &[PlaceEntry]) -> bool {
+impl UploadLayout for Pinterest {
+    fn is_in(&self, _: &StoragePlace, files: &[PlaceEntry]) -> bool {
         files.iter().any(|file| file.name == WATERMARK)
     }
 
@@ -114,19 +114,19 @@ impl Layout for Pinterest {
         ObjectName::of_broker(name)
     }
 
-    fn partition(&self, directory: &Place) -> PartitionName {
+    fn partition(&self, directory: &StoragePlace) -> PartitionName {
         let (topic, partition) = broker_partition(&directory.name()).unzip();
         PartitionName { topic, topic_id: None, partition }
     }
 
-    fn offsets(&self) -> Offsets {
-        Offsets::Name
+    fn offsets(&self) -> LastOffsetSource {
+        LastOffsetSource::Name
     }
 }
 
 /// The layout of a template: plain segments, and uploads that may overlap.
-impl Layout for Template {
-    fn is_in(&self, directory: &Place, _: &[PlaceEntry]) -> bool {
+impl UploadLayout for Template {
+    fn is_in(&self, directory: &StoragePlace, _: &[PlaceEntry]) -> bool {
         self.fields_of(directory).is_some()
     }
 
@@ -134,7 +134,7 @@ impl Layout for Template {
         Self::object(self, name)
     }
 
-    fn partition(&self, directory: &Place) -> PartitionName {
+    fn partition(&self, directory: &StoragePlace) -> PartitionName {
         let own = self.fields_of(directory).unwrap_or_default();
         let known = PartitionName::of(directory);
         let known = if known.topic.is_some() { known } else { Pinterest.partition(directory) };
@@ -145,8 +145,8 @@ impl Layout for Template {
         }
     }
 
-    fn offsets(&self) -> Offsets {
-        Offsets::Batches
+    fn offsets(&self) -> LastOffsetSource {
+        LastOffsetSource::Batches
     }
 }
 
@@ -162,8 +162,8 @@ impl Layouts {
     /// The layout of a template.
     ///
     /// # Errors
-    /// `Layout` if it is invalid.
-    pub fn of_template(template: &str) -> Result<Self> {
+    /// `UploadLayout` if it is invalid.
+    pub fn of_template(template: &str) -> TieredResult<Self> {
         let text = URL_SAFE_NO_PAD.encode(template).into();
         Ok(Self { template: Some(Arc::new(Template::parse(template)?)), text })
     }
@@ -171,8 +171,8 @@ impl Layouts {
     /// The layouts by the text that a URI carries; the known ones without a text.
     ///
     /// # Errors
-    /// `Layout` if it is invalid.
-    pub fn of_text(text: &str) -> Result<Self> {
+    /// `UploadLayout` if it is invalid.
+    pub fn of_text(text: &str) -> TieredResult<Self> {
         if text.is_empty() {
             return Ok(Self::default());
         }
@@ -192,16 +192,16 @@ impl Layouts {
 
     /// True if objects may have a manifest next to them.
     pub(super) fn has_manifests(&self) -> bool {
-        self.all().any(|layout| layout.offsets() == Offsets::Manifest)
+        self.all().any(|layout| layout.offsets() == LastOffsetSource::Manifest)
     }
 
     /// Parse the name of an object of an upload; `None` for any other name. Its directory is not looked at.
     pub(super) fn object(&self, name: &str) -> Option<ObjectName> {
-        self.all().filter(|layout| layout.offsets() != Offsets::Name).find_map(|layout| layout.object(name))
+        self.all().filter(|layout| layout.offsets() != LastOffsetSource::Name).find_map(|layout| layout.object(name))
     }
 
     /// Parse the name of an object in a directory with objects of uploads.
-    pub(super) fn object_in(&self, directory: &Place, name: &str) -> Option<ObjectName> {
+    pub(super) fn object_in(&self, directory: &StoragePlace, name: &str) -> Option<ObjectName> {
         self.object(name).filter(|_| self.template.as_ref().is_none_or(|template| template.is_in(directory, &[])))
     }
 
@@ -211,23 +211,23 @@ impl Layouts {
     }
 
     /// The layouts of segments that are uploaded once.
-    pub(super) fn uploaded_once(&self) -> impl Iterator<Item = &dyn Layout> {
-        self.all().filter(|layout| layout.offsets() == Offsets::Name)
+    pub(super) fn uploaded_once(&self) -> impl Iterator<Item = &dyn UploadLayout> {
+        self.all().filter(|layout| layout.offsets() == LastOffsetSource::Name)
     }
 
     /// The layout of an upload; `None` if it is not one. `has` is true for the suffixes of its objects.
-    pub(super) fn of_upload(&self, directory: &Place, has: &dyn Fn(&str) -> bool) -> Option<&dyn Layout> {
-        self.all().find(|layout| layout.offsets() != Offsets::Name && layout.is_upload(directory, has))
+    pub(super) fn of_upload(&self, directory: &StoragePlace, has: &dyn Fn(&str) -> bool) -> Option<&dyn UploadLayout> {
+        self.all().find(|layout| layout.offsets() != LastOffsetSource::Name && layout.is_upload(directory, has))
     }
 
     /// Topic, topic id and partition in the names of a directory of uploads.
-    pub(super) fn partition(&self, directory: &Place) -> PartitionName {
+    pub(super) fn partition(&self, directory: &StoragePlace) -> PartitionName {
         self.all().next().map(|layout| layout.partition(directory)).unwrap_or_default()
     }
 
-    fn all(&self) -> impl Iterator<Item = &dyn Layout> {
-        let template = self.template.as_deref().map(|template| -> &dyn Layout { template });
-        let known: &[&dyn Layout] = if template.is_some() { &[] } else { &KNOWN };
+    fn all(&self) -> impl Iterator<Item = &dyn UploadLayout> {
+        let template = self.template.as_deref().map(|template| -> &dyn UploadLayout { template });
+        let known: &[&dyn UploadLayout] = if template.is_some() { &[] } else { &KNOWN };
         template.into_iter().chain(known.iter().copied())
     }
 }

@@ -4,9 +4,10 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use super::chunk_table::Chunk;
-use super::chunks::ChunkedFile;
-use super::error::{ChunkError, Result};
-use super::file::{Progress, shown};
+use super::chunks::{ChunkedFile, DescribeLoss};
+use super::error::{ChunkError, TieredResult};
+use super::objects::SegmentObjects;
+use super::part::{Progress, shown};
 use super::valid_batches::each_valid;
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
@@ -16,27 +17,32 @@ use crate::wire::as_u64;
 /// Most damaged chunks that are skipped in a row for the offsets of one; with more, the reported offsets are a wider range.
 const MOST_DAMAGED: usize = 64;
 
-/// Returns the error of a damaged chunk, or of several: `chunk` is the first, with the bytes of all, and `last` the number of the last.
-///
-/// # Errors
-/// Those of the store.
-pub(super) fn lost_chunk(file: &Arc<ChunkedFile>, chunk: &Chunk, reason: &str, last: u64, interrupt: &Interrupt) -> Result<ChunkError> {
-    let hints = file.objects.as_ref().map(|objects| objects.hints(interrupt));
-    let (index, first_offset, last_offset) = hints.unwrap_or_default();
-    let begin = first_lost(file, chunk, &index, interrupt)?.or(first_offset);
-    let end = last_lost(file, chunk, interrupt)?.or(last_offset);
-    let end = begin.zip(end).map_or(end, |(begin, end)| Some(begin.max(end)));
-    let bytes = chunk.bytes();
-    let place =
-        format!("bytes {} to {} of the segment, offsets {} to {}", bytes.start, bytes.end.saturating_sub(1), shown(begin), shown(end));
-    let number = chunk.number;
-    let chunks = if last == number { format!("chunk {number} ({place}) is") } else { format!("chunks {number} to {last} ({place}) are") };
-    let text = format!("{}: {chunks} lost: {reason}", file.name);
-    Ok(ChunkError { text, chunk: Some(number), bytes, first_offset: begin, last_offset: end })
+impl DescribeLoss for SegmentObjects {
+    fn lost_chunk(
+        &self,
+        file: &Arc<ChunkedFile>,
+        chunk: &Chunk,
+        reason: &str,
+        last: u64,
+        interrupt: &Interrupt,
+    ) -> TieredResult<ChunkError> {
+        let (index, first_offset, last_offset) = self.hints(interrupt);
+        let begin = first_lost(file, chunk, &index, interrupt)?.or(first_offset);
+        let end = last_lost(file, chunk, interrupt)?.or(last_offset);
+        let end = begin.zip(end).map_or(end, |(begin, end)| Some(begin.max(end)));
+        let bytes = chunk.bytes();
+        let place =
+            format!("bytes {} to {} of the segment, offsets {} to {}", bytes.start, bytes.end.saturating_sub(1), shown(begin), shown(end));
+        let number = chunk.number;
+        let chunks =
+            if last == number { format!("chunk {number} ({place}) is") } else { format!("chunks {number} to {last} ({place}) are") };
+        let text = format!("{}: {chunks} lost: {reason}", file.name);
+        Ok(ChunkError { text, chunk: Some(number), bytes, first_offset: begin, last_offset: end })
+    }
 }
 
 /// Returns the offset after the last valid batch that ends before a chunk, and before damaged chunks directly before it.
-fn first_lost(file: &Arc<ChunkedFile>, chunk: &Chunk, index: &[u8], interrupt: &Interrupt) -> Result<Option<i64>> {
+fn first_lost(file: &Arc<ChunkedFile>, chunk: &Chunk, index: &[u8], interrupt: &Interrupt) -> TieredResult<Option<i64>> {
     let mut end = chunk.position;
     for _ in 0..MOST_DAMAGED {
         let begin = indexed_position(index, end);
@@ -57,7 +63,7 @@ fn first_lost(file: &Arc<ChunkedFile>, chunk: &Chunk, index: &[u8], interrupt: &
 }
 
 /// Returns the offset before the first valid batch that begins after a chunk, and after damaged chunks directly after it.
-fn last_lost(file: &Arc<ChunkedFile>, chunk: &Chunk, interrupt: &Interrupt) -> Result<Option<i64>> {
+fn last_lost(file: &Arc<ChunkedFile>, chunk: &Chunk, interrupt: &Interrupt) -> TieredResult<Option<i64>> {
     let mut first = None;
     each_undamaged(file, chunk.bytes().end, file.size(), |source| {
         let walked = each_valid(source, true, interrupt, |batch| {
@@ -75,7 +81,7 @@ fn each_undamaged(
     mut start: u64,
     end: u64,
     mut look: impl FnMut(Source) -> crate::error::Result<bool>,
-) -> Result<()> {
+) -> TieredResult<()> {
     for _ in 0..MOST_DAMAGED {
         let progress = Progress::default();
         progress.set(start);

@@ -3,18 +3,15 @@
 use std::collections::BTreeMap;
 
 use base64::Engine;
-use base64::alphabet::STANDARD;
-use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Map, Value};
 
 use super::chunk_table::ChunkTable;
 use super::cipher::SEAL_LEN;
-use super::error::{Result, TieredError};
+use super::encryption::Encryption;
+use super::error::{TieredError, TieredResult};
+use super::members::{BASE64, number, shown};
 use super::names::is_topic;
 use crate::model::UploadOffsets;
-
-/// Base64 with padding, as Java writes it.
-pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
 
 /// An index of a segment, in the order of the object that holds all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,17 +61,6 @@ pub(super) struct IndexRange {
     pub(super) size: u64,
 }
 
-/// The encryption of a segment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Encryption {
-    /// The id of a key pair.
-    pub key_id: String,
-    /// The data key of the segment, encrypted under that key pair.
-    pub wrapped_key: Vec<u8>,
-    /// The associated data of the chunks.
-    pub aad: Vec<u8>,
-}
-
 /// The manifest of an upload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
@@ -113,7 +99,7 @@ impl Manifest {
     /// `Manifest` if it is invalid, of another version, or its parts contradict each other.
     ///
     /// Source: `SegmentManifestV1` of Aiven's plug-in.
-    pub fn parse(data: &[u8]) -> Result<Self> {
+    pub fn parse(data: &[u8]) -> TieredResult<Self> {
         let members: Value =
             serde_json::from_slice(data).map_err(|error| TieredError::manifest("TS-10", format!("the manifest is not JSON: {error}")))?;
         let Some(members) = members.as_object().filter(|members| members.get("version").and_then(Value::as_str) == Some("1")) else {
@@ -147,7 +133,7 @@ impl Manifest {
 }
 
 impl Encryption {
-    fn parse(members: &Value) -> Result<Self> {
+    fn parse(members: &Value) -> TieredResult<Self> {
         let Some(members) = members.as_object() else { return Err(TieredError::manifest("TS-21", "encryption must be an object")) };
         let aad = members.get("aad").and_then(Value::as_str).and_then(|text| BASE64.decode(text).ok()).filter(|aad| !aad.is_empty());
         let aad = aad.ok_or_else(|| TieredError::manifest("TS-21", "encryption.aad must be base64"))?;
@@ -159,7 +145,7 @@ impl Encryption {
 /// Splits the id of a key pair and a data key (TS-29).
 ///
 /// Source: `EncryptedDataKey` of Aiven's plug-in.
-fn parse_data_key(text: Option<&Value>) -> Result<(String, Vec<u8>)> {
+fn parse_data_key(text: Option<&Value>) -> TieredResult<(String, Vec<u8>)> {
     let split = || {
         let (key_id, wrapped) = text?.as_str()?.split_once(':')?;
         let wrapped = BASE64.decode(wrapped).ok().filter(|wrapped| !wrapped.is_empty() && !key_id.trim().is_empty())?;
@@ -169,7 +155,7 @@ fn parse_data_key(text: Option<&Value>) -> Result<(String, Vec<u8>)> {
     split().ok_or_else(|| TieredError::manifest("TS-29", text))
 }
 
-fn parts(members: &Value) -> Result<BTreeMap<Index, IndexRange>> {
+fn parts(members: &Value) -> TieredResult<BTreeMap<Index, IndexRange>> {
     let Some(members) = members.as_object() else { return Err(TieredError::manifest("TS-35", "segmentIndexes must be an object")) };
     let mut parts = BTreeMap::new();
     for index in Index::ALL {
@@ -189,7 +175,7 @@ fn parts(members: &Value) -> Result<BTreeMap<Index, IndexRange>> {
 const MOST_INT: u64 = 0x7fff_ffff;
 const MOST_LONG: u64 = 0x7fff_ffff_ffff_ffff;
 
-fn segment_metadata(members: Option<&Value>) -> Result<Option<SegmentMetadata>> {
+fn segment_metadata(members: Option<&Value>) -> TieredResult<Option<SegmentMetadata>> {
     const RULE: &str = "TS-23";
     let Some(members) = members.and_then(Value::as_object) else { return Ok(None) };
     let lacks = |name: &str| TieredError::manifest(RULE, format!("remoteLogSegmentMetadata lacks {name}"));
@@ -227,25 +213,9 @@ fn segment_metadata(members: Option<&Value>) -> Result<Option<SegmentMetadata>> 
     }))
 }
 
-/// A whole number of a JSON object.
-pub(super) fn number(members: &Map<String, Value>, name: &str, least: u64, most: u64, rule: &'static str) -> Result<u64> {
-    let value = members.get(name);
-    value
-        .and_then(Value::as_u64)
-        .filter(|number| (least..=most).contains(number))
-        .ok_or_else(|| TieredError::manifest(rule, format!("{name} must be a whole number from {least} to {most}, not {}", shown(value))))
-}
-
 /// A member that is there and not null.
 fn given<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     members.get(name).filter(|value| !value.is_null())
-}
-
-/// Letters of a value that an error shows.
-const MOST_LETTERS: usize = 40;
-
-fn shown(value: Option<&Value>) -> String {
-    value.map_or_else(|| "null".to_owned(), |value| value.to_string().chars().take(MOST_LETTERS).collect())
 }
 
 #[cfg(test)]
@@ -274,7 +244,7 @@ mod tests {
         })
     }
 
-    fn parsed(manifest: &Value) -> Result<Manifest> {
+    fn parsed(manifest: &Value) -> TieredResult<Manifest> {
         Manifest::parse(manifest.to_string().as_bytes())
     }
 

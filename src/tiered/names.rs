@@ -1,6 +1,6 @@
 //! Names of objects and of their directories (TS-1 to TS-5, TS-60, TS-61).
 
-use crate::stores::Place;
+use crate::stores::StoragePlace;
 
 /// Letters of an id: 16 bytes as base64url without padding. They may contain a `-`, so a name is split by length, never at a `-` (TS-4).
 pub(super) const ID_LEN: usize = 22;
@@ -114,7 +114,7 @@ pub struct PartitionName {
 
 impl PartitionName {
     /// The parts of the last one or two names of a directory.
-    pub fn of(directory: &Place) -> Self {
+    pub fn of(directory: &StoragePlace) -> Self {
         let (name, above) = (directory.name(), directory.parent().name());
         if let (Some((topic, id)), Some(partition)) = (topic_and_id(&above), partition(&name)) {
             return Self { topic: Some(topic.to_owned()), topic_id: Some(id.to_owned()), partition: Some(partition) };
@@ -132,7 +132,7 @@ impl PartitionName {
 }
 
 /// True for a partition's directory of Aiven's plug-in, where a segment without a manifest is unfinished (TS-8).
-pub(super) fn is_of_aiven(directory: &Place) -> bool {
+pub(super) fn is_of_aiven(directory: &StoragePlace) -> bool {
     digits(&directory.name()).is_some() && topic_and_id(&directory.parent().name()).is_some()
 }
 
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     fn named(directory: &str) -> (Option<String>, Option<String>, Option<i32>) {
-        let name = PartitionName::of(&Place::Local(directory.into()));
+        let name = PartitionName::of(&StoragePlace::Local(directory.into()));
         (name.topic, name.topic_id, name.partition)
     }
 
@@ -182,8 +182,8 @@ mod tests {
         assert_eq!(named("x/a-b--AAAAAAAAAAAAAAAAAAA-Q/0"), known("a-b", "-AAAAAAAAAAAAAAAAAAA-Q", 0));
         assert_eq!(named("kafka-tiered-storage/a-1-3-AAAAAAAAAAAAAAAAAAAAAQ"), known("a-1", "AAAAAAAAAAAAAAAAAAAAAQ", 3));
         assert_eq!(named("cluster/orders-7"), (None, None, None));
-        assert!(is_of_aiven(&Place::Local("x/a-b--AAAAAAAAAAAAAAAAAAA-Q/0".into())));
-        assert!(!is_of_aiven(&Place::Local("a-1-3-AAAAAAAAAAAAAAAAAAAAAQ".into())));
+        assert!(is_of_aiven(&StoragePlace::Local("x/a-b--AAAAAAAAAAAAAAAAAAA-Q/0".into())));
+        assert!(!is_of_aiven(&StoragePlace::Local("a-1-3-AAAAAAAAAAAAAAAAAAAAAQ".into())));
         for other in
             ["00000000000000001234.log", "0000000000000000123-AAAAAAAAAAAAAAAAAAAAAA.log", "00000000000000001234-AAA.log", ".log", ""]
         {

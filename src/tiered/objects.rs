@@ -6,15 +6,15 @@ use bytes::Bytes;
 
 use super::cache::Cache;
 use super::chunks::ChunkedFile;
-use super::cipher::{Opener, SEAL_LEN};
-use super::error::{ManifestError, Result, TieredError};
+use super::cipher::{ChunkOpener, SEAL_LEN};
+use super::error::{ManifestError, TieredError, TieredResult};
 use super::keys::{DataKey, Keys};
 use super::manifest::{Index, IndexRange, Manifest};
 use super::names::{INDEXES, LOG, MANIFEST, ObjectName};
 use super::several::asked;
 use super::uri::Uri;
 use crate::interrupt::Interrupt;
-use crate::stores::{Place, PlaceEntry, StoreError, StoreErrorKind};
+use crate::stores::{PlaceEntry, StoragePlace, StoreError, StoreErrorKind};
 use crate::validate::{Finding, Severity};
 use crate::wire::as_u64;
 
@@ -27,16 +27,16 @@ const ADVICE: &str = "reads continue without it, and `restore` rebuilds it from 
 const MOST_KEPT: u64 = 4096;
 
 /// The object, and its version.
-type Version = (Place, (u64, String));
-static MANIFESTS: Cache<Version, Arc<Manifest>> = Cache::new(MOST_KEPT, |_| 1);
+type ObjectVersion = (StoragePlace, (u64, String));
+static MANIFESTS: Cache<ObjectVersion, Arc<Manifest>> = Cache::new(MOST_KEPT, |_| 1);
 /// The manifest of each place that was read last, for its data key.
-static LATEST: Cache<Place, Arc<Manifest>> = Cache::new(MOST_KEPT, |_| 1);
+static LATEST: Cache<StoragePlace, Arc<Manifest>> = Cache::new(MOST_KEPT, |_| 1);
 
 /// Reads and parses the manifest of an entry of a directory.
 ///
 /// # Errors
 /// `Manifest`, of which the text begins with its path; those of the store.
-pub(super) fn read_manifest(place: &Place, entry: &PlaceEntry, interrupt: &Interrupt) -> Result<Arc<Manifest>> {
+pub(super) fn read_manifest(place: &StoragePlace, entry: &PlaceEntry, interrupt: &Interrupt) -> TieredResult<Arc<Manifest>> {
     let version = (place.clone(), entry.version());
     if let Some(known) = MANIFESTS.get(&version) {
         return Ok(LATEST.put(place.clone(), known));
@@ -56,7 +56,7 @@ pub(super) fn read_manifest(place: &Place, entry: &PlaceEntry, interrupt: &Inter
 /// The objects of one segment.
 #[derive(Clone, Debug)]
 pub struct SegmentObjects {
-    directory: Place,
+    directory: StoragePlace,
     /// The common beginning of their names.
     stem: String,
     base_offset: i64,
@@ -71,12 +71,12 @@ impl SegmentObjects {
     /// # Errors
     /// `Manifest` if it is invalid; those of the store.
     pub(super) fn open(
-        directory: &Place,
+        directory: &StoragePlace,
         name: &ObjectName,
         keys: &Keys,
         manifest: Option<Arc<Manifest>>,
         interrupt: &Interrupt,
-    ) -> Result<Self> {
+    ) -> TieredResult<Self> {
         let stem = name.stem.clone();
         let manifest = match manifest {
             Some(manifest) => manifest,
@@ -92,11 +92,11 @@ impl SegmentObjects {
     ///
     /// # Errors
     /// `Key` if its key is missing or wrong, `Manifest` if the object does not belong to it; those of the store.
-    pub(super) fn log(&self, interrupt: &Interrupt) -> Result<ChunkedFile> {
+    pub(super) fn log(&self, interrupt: &Interrupt) -> TieredResult<ChunkedFile> {
         let place = self.place(LOG);
         let opener = if self.manifest.is_untransformed() { None } else { Some(self.opener(self.manifest.is_compressed)?) };
         let (name, table) = (place.to_string(), self.manifest.chunks.clone());
-        ChunkedFile::new(name, place.open(interrupt)?, table, opener, Some(self.clone()))
+        ChunkedFile::new(name, place.open(interrupt)?, table, opener, Box::new(self.clone()))
     }
 
     /// Returns the bytes of an index; `None` if there is no such index, or the manifest has no sizes.
@@ -109,7 +109,7 @@ impl SegmentObjects {
     ///
     /// # Errors
     /// `Chunk` if its bytes cannot be restored, `Key` as `log`; those of the store.
-    pub(super) fn index(&self, index: Index, interrupt: &Interrupt) -> Result<Option<Bytes>> {
+    pub(super) fn index(&self, index: Index, interrupt: &Interrupt) -> TieredResult<Option<Bytes>> {
         let (place, stored) = self.stored_index(index, interrupt)?;
         let stored = match stored {
             Some(stored) if !stored.is_empty() && self.manifest.encryption.is_some() => stored,
@@ -120,7 +120,7 @@ impl SegmentObjects {
     }
 
     /// The place of the object with a suffix.
-    pub(super) fn place(&self, suffix: &str) -> Place {
+    pub(super) fn place(&self, suffix: &str) -> StoragePlace {
         self.directory.join(&format!("{}.{suffix}", self.stem))
     }
 
@@ -131,7 +131,7 @@ impl SegmentObjects {
         (index, Some(offsets.start), offsets.end)
     }
 
-    fn stored_index(&self, index: Index, interrupt: &Interrupt) -> Result<(Place, Option<Bytes>)> {
+    fn stored_index(&self, index: Index, interrupt: &Interrupt) -> TieredResult<(StoragePlace, Option<Bytes>)> {
         let Some(parts) = &self.manifest.parts else {
             let place = self.place(index.suffix());
             let stored = place.read(MOST_INDEX, interrupt)?;
@@ -150,19 +150,19 @@ impl SegmentObjects {
         Ok((place, Some(stored)))
     }
 
-    fn opener(&self, is_compressed: bool) -> Result<Opener> {
+    fn opener(&self, is_compressed: bool) -> TieredResult<ChunkOpener> {
         let key = self.data_key()?;
         let encryption = self.manifest.encryption.as_ref().zip(key.as_ref());
-        Ok(Opener::new(encryption.map(|(encryption, key)| (key, encryption.aad.as_slice())), is_compressed))
+        Ok(ChunkOpener::new(encryption.map(|(encryption, key)| (key, encryption.aad.as_slice())), is_compressed))
     }
 
-    fn data_key(&self) -> Result<Option<DataKey>> {
+    fn data_key(&self) -> TieredResult<Option<DataKey>> {
         let name = self.place(LOG).to_string();
         self.manifest.encryption.as_ref().map(|encryption| self.keys.data_key(encryption, &name)).transpose()
     }
 
     /// The finding of an index that cannot be read (TS-37).
-    fn lost_index(&self, index: Index, interrupt: &Interrupt) -> Result<Option<Finding>> {
+    fn lost_index(&self, index: Index, interrupt: &Interrupt) -> TieredResult<Option<Finding>> {
         let lost = match self.index(index, interrupt) {
             Err(TieredError::Chunk(lost)) => lost,
             found => return found.map(|_| None),
@@ -180,7 +180,7 @@ impl SegmentObjects {
 ///
 /// # Errors
 /// Those of the key ring.
-pub(super) fn without_ring(file: &Uri) -> Result<Uri> {
+pub(super) fn without_ring(file: &Uri) -> TieredResult<Uri> {
     let manifest = ObjectName::parse(&file.place.name()).and_then(|name| {
         let place = file.place.parent().join(&format!("{}.{MANIFEST}", name.stem));
         LATEST.get(&place)
@@ -191,7 +191,7 @@ pub(super) fn without_ring(file: &Uri) -> Result<Uri> {
 }
 
 /// The objects of the upload of a log; `None` if there is no valid manifest, or the name is not that of an upload.
-fn objects_of(log: &Uri, interrupt: &Interrupt) -> Result<Option<SegmentObjects>> {
+fn objects_of(log: &Uri, interrupt: &Interrupt) -> TieredResult<Option<SegmentObjects>> {
     let name = log.layouts.object(&log.place.name()).filter(|_| log.layouts.has_manifests());
     let Some(name) = name else { return Ok(None) };
     match SegmentObjects::open(&log.place.parent(), &name, &log.keys, None, interrupt) {
@@ -206,15 +206,15 @@ fn objects_of(log: &Uri, interrupt: &Interrupt) -> Result<Option<SegmentObjects>
 ///
 /// # Errors
 /// Those of the store.
-pub fn lost_indexes(logs: &[Uri], interrupt: &Interrupt) -> Result<Vec<(String, Finding)>> {
+pub fn lost_indexes(logs: &[Uri], interrupt: &Interrupt) -> TieredResult<Vec<(String, Finding)>> {
     let is_stored = logs.iter().any(|log| log.place.is_stored());
     // The error of the first upload counts, whichever comes first.
     let found = asked(is_stored, logs, interrupt, |log, interrupt| Ok(lost_indexes_of(log, interrupt)))?;
-    let found: Result<Vec<_>> = found.into_iter().collect();
+    let found: TieredResult<Vec<_>> = found.into_iter().collect();
     Ok(found?.into_iter().flatten().collect())
 }
 
-fn lost_indexes_of(log: &Uri, interrupt: &Interrupt) -> Result<Vec<(String, Finding)>> {
+fn lost_indexes_of(log: &Uri, interrupt: &Interrupt) -> TieredResult<Vec<(String, Finding)>> {
     let Some(objects) = objects_of(log, interrupt)? else { return Ok(Vec::new()) };
     let mut lost = Vec::new();
     for index in Index::ALL {
@@ -231,7 +231,7 @@ fn lost_indexes_of(log: &Uri, interrupt: &Interrupt) -> Result<Vec<(String, Find
 ///
 /// # Errors
 /// Those of the store.
-pub fn max_timestamp(log: &Uri, interrupt: &Interrupt) -> Result<Option<i64>> {
+pub fn max_timestamp(log: &Uri, interrupt: &Interrupt) -> TieredResult<Option<i64>> {
     let objects = objects_of(log, interrupt)?;
     Ok(objects.and_then(|objects| objects.manifest.segment.as_ref()?.max_timestamp))
 }
@@ -240,7 +240,7 @@ pub fn max_timestamp(log: &Uri, interrupt: &Interrupt) -> Result<Option<i64>> {
 ///
 /// # Errors
 /// `Key` if its key is missing or wrong; those of the store.
-pub fn data_key_of(log: &Uri, interrupt: &Interrupt) -> Result<Option<String>> {
+pub fn data_key_of(log: &Uri, interrupt: &Interrupt) -> TieredResult<Option<String>> {
     let Some(objects) = objects_of(log, interrupt)? else { return Ok(None) };
     let key = objects.data_key()?;
     Ok(objects.manifest.encryption.as_ref().zip(key.as_ref()).map(|(encryption, key)| Keys::text_of(encryption, key)))

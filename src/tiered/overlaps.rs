@@ -8,19 +8,19 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::error::{Result, TieredError};
+use super::error::{TieredError, TieredResult};
 use super::keys::Keys;
 use super::manifest::Index;
 use super::names::{LOG, MANIFEST, PartitionName};
 use super::objects::SegmentObjects;
-use super::upload::{FoundUpload, Span, UploadState, epochs_in, local_epochs};
+use super::upload::{FoundUpload, UploadSpan, UploadState, epochs_in, local_epochs};
 use crate::interrupt::Interrupt;
-use crate::stores::Place;
+use crate::stores::StoragePlace;
 use crate::validate::{Finding, Severity};
 
 /// Why an upload, or a part of it, is not read, and which other upload is read for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct LeftOut {
+struct SkippedUpload {
     state: UploadState,
     other: String,
 }
@@ -29,15 +29,15 @@ struct LeftOut {
 #[derive(Debug, Default)]
 struct Choice {
     /// Whole uploads.
-    left_out: BTreeMap<String, LeftOut>,
+    left_out: BTreeMap<String, SkippedUpload>,
     /// The offsets from which uploads are not read.
-    cuts: BTreeMap<String, (i64, LeftOut)>,
+    cuts: BTreeMap<String, (i64, SkippedUpload)>,
     /// Overlapping uploads, each with the other upload, if no metadata decides which of them counts.
     undecided: BTreeMap<String, String>,
 }
 
 /// All finished uploads with known offsets, by name.
-type Spans = BTreeMap<String, Span>;
+type Spans = BTreeMap<String, UploadSpan>;
 
 /// Returns the uploads of a directory with their states, and with a finding for each that is not read, or not read whole.
 ///
@@ -45,9 +45,14 @@ type Spans = BTreeMap<String, Span>;
 ///
 /// # Errors
 /// Those of the store.
-pub(super) fn with_states(directory: &Place, found: Vec<FoundUpload>, keys: &Keys, interrupt: &Interrupt) -> Result<Vec<FoundUpload>> {
+pub(super) fn with_states(
+    directory: &StoragePlace,
+    found: Vec<FoundUpload>,
+    keys: &Keys,
+    interrupt: &Interrupt,
+) -> TieredResult<Vec<FoundUpload>> {
     let by_stem: BTreeMap<String, FoundUpload> = found.iter().map(|candidate| (candidate.stem(), candidate.clone())).collect();
-    let epochs_of = |stem: &str| -> Result<Vec<(i32, i64)>> {
+    let epochs_of = |stem: &str| -> TieredResult<Vec<(i32, i64)>> {
         let Some(candidate) = by_stem.get(stem) else { return Ok(Vec::new()) };
         if candidate.manifest.is_none() {
             return local_epochs(directory, candidate, interrupt);
@@ -85,7 +90,7 @@ pub(super) fn with_states(directory: &Place, found: Vec<FoundUpload>, keys: &Key
 ///
 /// # Errors
 /// `Undecided` if two uploads overlap and no metadata decides which of them counts.
-pub(super) fn ensure_decided(found: &[FoundUpload]) -> Result<Vec<&FoundUpload>> {
+pub(super) fn ensure_decided(found: &[FoundUpload]) -> TieredResult<Vec<&FoundUpload>> {
     let wanted: Vec<&FoundUpload> = found.iter().filter(|candidate| candidate.is_read()).collect();
     for candidate in &wanted {
         if let Some(rival) = &candidate.rival {
@@ -100,8 +105,8 @@ pub(super) fn ensure_decided(found: &[FoundUpload]) -> Result<Vec<&FoundUpload>>
 
 /// Chooses among the uploads of a partition. `epochs_of` returns epochs and first offsets of the checkpoint of an upload. It is called only if
 /// the leaders of uploads differ.
-fn chosen(spans: &Spans, epochs_of: impl Fn(&str) -> Result<Vec<(i32, i64)>>) -> Result<Choice> {
-    let mut order: Vec<(&str, &Span)> = spans.iter().map(|(name, span)| (name.as_str(), span)).collect();
+fn chosen(spans: &Spans, epochs_of: impl Fn(&str) -> TieredResult<Vec<(i32, i64)>>) -> TieredResult<Choice> {
+    let mut order: Vec<(&str, &UploadSpan)> = spans.iter().map(|(name, span)| (name.as_str(), span)).collect();
     order.sort_by_key(|(name, span)| (span.start, Reverse(span.end), Reverse(span.written), *name));
     let names: Vec<&str> = order.iter().map(|(name, _)| *name).collect();
     let overlaps = overlapping(&names, spans);
@@ -133,7 +138,7 @@ fn chosen(spans: &Spans, epochs_of: impl Fn(&str) -> Result<Vec<(i32, i64)>>) ->
 
 /// A lagging leader may have written further than the next leader: the epoch counts before the offset.
 fn newest(spans: &Spans) -> Option<&str> {
-    let rank = |span: &Span| (span.epochs.iter().map(|(_, epoch)| *epoch).max().unwrap_or(-1), span.end, span.written);
+    let rank = |span: &UploadSpan| (span.epochs.iter().map(|(_, epoch)| *epoch).max().unwrap_or(-1), span.end, span.written);
     // Of equal ones the first.
     spans.iter().rev().max_by_key(|(_, span)| rank(span)).map(|(name, _)| name.as_str())
 }
@@ -156,9 +161,9 @@ fn start(spans: &Spans, name: &str) -> i64 {
 
 impl Choice {
     /// Cuts off the records of an upload that are not in the log of the latest leader.
-    fn cut_superseded(&mut self, name: &str, span: &Span, chain: &[(i64, i32)], newest: &str) {
+    fn cut_superseded(&mut self, name: &str, span: &UploadSpan, chain: &[(i64, i32)], newest: &str) {
         let Some(offset) = first_foreign(span, chain) else { return };
-        let why = LeftOut { state: UploadState::Superseded, other: newest.to_owned() };
+        let why = SkippedUpload { state: UploadState::Superseded, other: newest.to_owned() };
         if offset <= span.start {
             self.left_out.insert(name.to_owned(), why);
         } else {
@@ -167,20 +172,20 @@ impl Choice {
     }
 
     /// Leaves out uploads that another one contains, and ends each upload where the next one begins.
-    fn cut_repeated(&mut self, order: &[(&str, &Span)]) {
-        let mut rest: Vec<(&str, &Span)> = order.iter().filter(|(name, _)| !self.left_out.contains_key(*name)).copied().collect();
+    fn cut_repeated(&mut self, order: &[(&str, &UploadSpan)]) {
+        let mut rest: Vec<(&str, &UploadSpan)> = order.iter().filter(|(name, _)| !self.left_out.contains_key(*name)).copied().collect();
         // Of two uploads with the same end the whole one is read, not the one that goes on with superseded records.
         rest.sort_by_key(|(name, span)| {
             (span.start, Reverse(self.end(name, span)), self.cuts.contains_key(*name), Reverse(span.written), *name)
         });
-        let mut last: Option<(&str, &Span)> = None;
+        let mut last: Option<(&str, &UploadSpan)> = None;
         for (name, span) in rest {
             let Some((last_name, last_span)) = last.filter(|(name, last)| self.end(name, last) >= span.start) else {
                 last = Some((name, span));
                 continue;
             };
             let (last_end, end) = (self.end(last_name, last_span), self.end(name, span));
-            let duplicate = |other: &str| LeftOut { state: UploadState::Duplicate, other: other.to_owned() };
+            let duplicate = |other: &str| SkippedUpload { state: UploadState::Duplicate, other: other.to_owned() };
             if !are_same(last_span, span, last_end.min(end)) {
                 self.undecided.insert(name.to_owned(), last_name.to_owned());
             } else if end <= last_end {
@@ -194,13 +199,13 @@ impl Choice {
         }
     }
 
-    fn end(&self, name: &str, span: &Span) -> i64 {
+    fn end(&self, name: &str, span: &UploadSpan) -> i64 {
         self.cuts.get(name).map_or(span.end, |(offset, _)| offset.saturating_sub(1))
     }
 }
 
 /// Returns the first offset with another epoch than in the chain. Before the chain, where a log was truncated, every epoch is valid.
-fn first_foreign(span: &Span, chain: &[(i64, i32)]) -> Option<i64> {
+fn first_foreign(span: &UploadSpan, chain: &[(i64, i32)]) -> Option<i64> {
     let (known_from, _) = chain.first()?;
     let inside = span.epochs.iter().chain(chain).map(|(first, _)| *first).filter(|first| span.start < *first && *first <= span.end);
     let borders: BTreeSet<i64> = std::iter::once(span.start).chain(inside).collect();
@@ -211,14 +216,14 @@ fn first_foreign(span: &Span, chain: &[(i64, i32)]) -> Option<i64> {
 }
 
 /// Returns true if the common offsets up to `end` have the same known epochs.
-fn are_same(first: &Span, second: &Span, end: i64) -> bool {
+fn are_same(first: &UploadSpan, second: &UploadSpan, end: i64) -> bool {
     let both = (first.start.max(second.start), end);
     let (own, others) = (common_epochs(first, both), common_epochs(second, both));
     own == others && own.iter().all(|(_, epoch)| epoch.is_some())
 }
 
 /// Returns the epochs of the offsets of a span that are within a range as well, each with its first offset.
-fn common_epochs(span: &Span, within: (i64, i64)) -> Vec<(i64, Option<i32>)> {
+fn common_epochs(span: &UploadSpan, within: (i64, i64)) -> Vec<(i64, Option<i32>)> {
     let (start, end) = (span.start.max(within.0), span.end.min(within.1));
     let inside = span.epochs.iter().map(|(first, _)| *first).filter(|first| start < *first && *first <= end);
     std::iter::once(start).chain(inside).map(|at| (at, epoch_at(&span.epochs, at))).collect()
@@ -231,7 +236,7 @@ fn epoch_at(epochs: &[(i64, i32)], offset: i64) -> Option<i32> {
 
 fn with_choice(mut candidate: FoundUpload, choice: &Choice, by_stem: &BTreeMap<String, FoundUpload>) -> FoundUpload {
     let stem = candidate.stem();
-    if let Some(LeftOut { state, other }) = choice.left_out.get(&stem) {
+    if let Some(SkippedUpload { state, other }) = choice.left_out.get(&stem) {
         candidate.upload.state = *state;
         candidate.upload.reason = if *state == UploadState::Superseded {
             format!("superseded: its leader epochs are not those of the checkpoint with {other}")
@@ -343,12 +348,12 @@ mod tests {
 
     use super::*;
 
-    fn span(start: i64, end: i64, epochs: &[(i32, i64)], written: i64) -> Span {
-        Span { start, end, epochs: epochs.iter().map(|(epoch, first)| (*first, *epoch)).collect(), written }
+    fn span(start: i64, end: i64, epochs: &[(i32, i64)], written: i64) -> UploadSpan {
+        UploadSpan { start, end, epochs: epochs.iter().map(|(epoch, first)| (*first, *epoch)).collect(), written }
     }
 
     /// What is done with each upload: `""`, the state of one that is left out, `?`, or the offset of its cut.
-    fn told(spans: &[Span], checkpoint: &[(i32, i64)]) -> Vec<String> {
+    fn states_of(spans: &[UploadSpan], checkpoint: &[(i32, i64)]) -> Vec<String> {
         let spans: Spans = spans.iter().enumerate().map(|(at, span)| (at.to_string(), span.clone())).collect();
         let choice = chosen(&spans, |_| Ok(checkpoint.to_vec())).unwrap();
         let told = spans.keys().map(|name| match (choice.left_out.get(name), choice.cuts.get(name)) {
@@ -408,7 +413,7 @@ mod tests {
             (vec![s(0, 99, &[(1, 0)], -1), s(50, 149, &[(2, 50)], -1)], vec![(3, 200)], vec!["", "?"]),
             (vec![s(0, 99, &[], -1), s(50, 149, &[(2, 50)], -1)], vec![(2, 0)], vec!["", "?"]),
         ] {
-            assert_eq!(told(&spans, &checkpoint), expected, "{spans:?}");
+            assert_eq!(states_of(&spans, &checkpoint), expected, "{spans:?}");
         }
     }
 

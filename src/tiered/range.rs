@@ -10,9 +10,10 @@ use bytes::{Buf, Bytes};
 use super::chunk_table::Chunk;
 use super::chunks::{ChunkedFile, MOST_CHUNKS, MOST_FETCHED};
 use super::directory::open_ahead;
-use super::error::{Result, TieredError};
-use super::file::{Content, Part, TieredFile};
+use super::error::{TieredError, TieredResult};
+use super::file::{Content, TieredFile};
 use super::objects::without_ring;
+use super::part::FetchedBytes;
 use super::uri::Uri;
 use crate::interrupt::Interrupt;
 use crate::stores::{Pending, PlacedFile, StoredFile, StoredRange, in_background};
@@ -34,12 +35,12 @@ pub struct TieredRange {
     at: u64,
     end: u64,
     current: Bytes,
-    ahead: Ahead,
+    ahead: RangeAhead,
     is_checked: bool,
 }
 
 /// How bytes are fetched before they are asked for. A directory of this machine needs it not.
-enum Ahead {
+enum RangeAhead {
     None,
     /// An object that is read as it is, up to a position, and what was counted of it.
     Plain(Box<StoredRange>, u64, (u64, u64)),
@@ -54,16 +55,16 @@ impl TieredRange {
         let end = if matches!(file.content(), Content::Lost(_)) { end } else { end.min(file.size()) };
         let plain = |stored: &StoredFile, stop: u64| {
             let range = StoredRange::new(stored.clone(), start, Some(end.min(stop)), interrupt.clone());
-            Ahead::Plain(Box::new(range), end.min(stop), (0, 0))
+            RangeAhead::Plain(Box::new(range), end.min(stop), (0, 0))
         };
         let ahead = match file.content() {
             Content::Plain(PlacedFile::Stored(stored)) => plain(stored, file.size()),
             Content::Chunks(chunks) => match &chunks.stored {
                 PlacedFile::Stored(stored) if start < chunks.stored_end => plain(stored, chunks.stored_end),
-                PlacedFile::Stored(stored) => Ahead::Chunks(Box::new(ChunksAhead::new(chunks, stored, start..end))),
-                PlacedFile::Local(_) => Ahead::None,
+                PlacedFile::Stored(stored) => RangeAhead::Chunks(Box::new(ChunksAhead::new(chunks, stored, start..end))),
+                PlacedFile::Local(_) => RangeAhead::None,
             },
-            _ => Ahead::None,
+            _ => RangeAhead::None,
         };
         Self { file, interrupt, at: start, end, current: Bytes::new(), ahead, is_checked: false }
     }
@@ -72,18 +73,18 @@ impl TieredRange {
     ///
     /// # Errors
     /// Those of the key ring. An error of the answer may be one of a key that only the caller has.
-    pub fn begin(uri: &Uri, start: u64, end: Option<u64>) -> Result<Pending<Result<Self>>> {
+    pub fn begin(uri: &Uri, start: u64, end: Option<u64>) -> TieredResult<Pending<TieredResult<Self>>> {
         let uri = without_ring(uri)?;
         let pending = in_background(&uri.place.to_string(), move |interrupt| {
             // The reader that takes the range has its own interrupt.
             let mut range = Self::new(open_ahead(&uri, interrupt)?, start, end, Interrupt::default());
             range.ahead = match range.ahead {
-                Ahead::Plain(stored, stop, counted) => Ahead::Plain(Box::new(stored.in_flight()?), stop, counted),
-                Ahead::Chunks(mut chunks) => {
+                RangeAhead::Plain(stored, stop, counted) => RangeAhead::Plain(Box::new(stored.in_flight()?), stop, counted),
+                RangeAhead::Chunks(mut chunks) => {
                     chunks.begin_all()?;
-                    Ahead::Chunks(chunks)
+                    RangeAhead::Chunks(chunks)
                 }
-                Ahead::None => Ahead::None,
+                RangeAhead::None => RangeAhead::None,
             };
             Ok(range)
         });
@@ -94,7 +95,9 @@ impl TieredRange {
     #[must_use]
     pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
         let ahead = match self.ahead {
-            Ahead::Plain(stored, stop, counted) => Ahead::Plain(Box::new(stored.with_interrupt(interrupt.clone())), stop, counted),
+            RangeAhead::Plain(stored, stop, counted) => {
+                RangeAhead::Plain(Box::new(stored.with_interrupt(interrupt.clone())), stop, counted)
+            }
             ahead => ahead,
         };
         Self { interrupt, ahead, ..self }
@@ -110,10 +113,10 @@ impl TieredRange {
     ///
     /// # Errors
     /// As `TieredFile::read`.
-    pub fn read_part(&mut self, to: &mut [u8], skips_damage: bool) -> Result<(usize, Part)> {
-        let mut part = Part::default();
+    pub fn read_part(&mut self, to: &mut [u8], skips_damage: bool) -> TieredResult<(usize, FetchedBytes)> {
+        let mut part = FetchedBytes::default();
         if self.current.is_empty() && !to.is_empty() {
-            if let Ahead::Plain(range, stop, counted) = &mut self.ahead
+            if let RangeAhead::Plain(range, stop, counted) = &mut self.ahead
                 && self.at < *stop
             {
                 let len = range.read(to).map_err(|error| stored_error(&error))?;
@@ -124,7 +127,7 @@ impl TieredRange {
                 return Ok((len, part));
             }
             let wanted = self.wanted();
-            if let Ahead::Chunks(chunks) = &mut self.ahead {
+            if let RangeAhead::Chunks(chunks) = &mut self.ahead {
                 chunks.advance(self.at, &mut part, &self.interrupt)?;
             }
             if self.at < self.end {
@@ -195,7 +198,7 @@ impl ChunksAhead {
     }
 
     /// Takes the answers up to the chunk at a position, which the file keeps then, and begins to fetch those after it.
-    fn advance(&mut self, at: u64, part: &mut Part, interrupt: &Interrupt) -> Result<()> {
+    fn advance(&mut self, at: u64, part: &mut FetchedBytes, interrupt: &Interrupt) -> TieredResult<()> {
         self.begin()?;
         while self.pending.front().is_some_and(|(bytes, ..)| bytes.start <= at) {
             let Some((_, _, answer)) = self.pending.pop_front() else { break };
@@ -211,12 +214,12 @@ impl ChunksAhead {
     }
 
     /// Begins to fetch the first chunks, all of which are wanted.
-    fn begin_all(&mut self) -> Result<()> {
+    fn begin_all(&mut self) -> TieredResult<()> {
         self.taken = FIRST_PENDING - 1;
         self.begin()
     }
 
-    fn begin(&mut self) -> Result<()> {
+    fn begin(&mut self) -> TieredResult<()> {
         let waiting = |pending: &VecDeque<(_, u64, _)>| pending.iter().map(|(_, len, _)| *len).sum::<u64>();
         while self.next < self.end && self.pending.len() <= self.taken.min(MOST_PENDING - 1) && waiting(&self.pending) < MOST_BYTES {
             let run = self.run();

@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, Builder};
 use std::time::Duration;
 
-use super::error::Result;
+use super::error::TieredResult;
 use crate::interrupt::Interrupt;
 
 /// Objects that are requested from a store at once.
@@ -22,8 +22,8 @@ pub(super) fn asked<T: Sync, U: Send>(
     is_stored: bool,
     items: &[T],
     interrupt: &Interrupt,
-    ask: impl Fn(&T, &Interrupt) -> Result<U> + Sync,
-) -> Result<Vec<U>> {
+    ask: impl Fn(&T, &Interrupt) -> TieredResult<U> + Sync,
+) -> TieredResult<Vec<U>> {
     if !is_stored || items.len() < 2 {
         return items.iter().map(|item| ask(item, interrupt)).collect();
     }

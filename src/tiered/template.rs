@@ -5,12 +5,12 @@
 
 use std::path;
 
-use super::error::{Result, TieredError};
+use super::error::{TieredError, TieredResult};
 use super::manifest::Index;
 use super::names::{
     EPOCH_SUFFIXES, ID_LEN, LOG, MOST_TOPIC, ObjectName, PartitionName, SNAPSHOT_SUFFIXES, broker_stem, digits, is_id, is_topic, split_cut,
 };
-use crate::stores::Place;
+use crate::stores::StoragePlace;
 
 /// Digits of the longest offset, and of padding.
 const MOST_WIDTH: usize = 20;
@@ -18,7 +18,7 @@ const FIELDS: &str = "the fields are {topic}, {topic_id}, {partition}, {offset} 
 
 /// A field of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Field {
+enum TemplateField {
     Topic,
     TopicId,
     Partition,
@@ -28,23 +28,23 @@ enum Field {
 
 /// A part of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Text(String),
     /// A field, and the digits to which a number is padded; 0 for any number of digits.
-    Field(Field, usize),
+    Field(TemplateField, usize),
 }
 
 /// The parts of a name of a directory or a file.
-type Name = Vec<Part>;
+type NameTemplate = Vec<TemplatePart>;
 
 /// A template, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     text: String,
     /// The names of the directories, from the top.
-    directories: Vec<Name>,
+    directories: Vec<NameTemplate>,
     /// The name of a log without its suffix.
-    stem: Name,
+    stem: NameTemplate,
 }
 
 impl Template {
@@ -52,8 +52,8 @@ impl Template {
     ///
     /// # Errors
     /// `Layout` with the position of the error.
-    pub fn parse(text: &str) -> Result<Self> {
-        Parser { text, known: Vec::new() }.template()
+    pub fn parse(text: &str) -> TieredResult<Self> {
+        TemplateParser { text, known: Vec::new() }.template()
     }
 
     /// The text of the template.
@@ -62,21 +62,21 @@ impl Template {
     }
 
     /// Returns the fields in the names of a directory; `None` if its names do not fit.
-    pub(super) fn fields_of(&self, directory: &Place) -> Option<PartitionName> {
+    pub(super) fn fields_of(&self, directory: &StoragePlace) -> Option<PartitionName> {
         let mut fields = PartitionName::default();
         let mut place = match directory {
             // A relative path has the names above it too.
-            Place::Local(path) => Place::Local(path::absolute(path).unwrap_or_else(|_| path.clone())),
-            Place::Stored(_) => directory.clone(),
+            StoragePlace::Local(path) => StoragePlace::Local(path::absolute(path).unwrap_or_else(|_| path.clone())),
+            StoragePlace::Stored(_) => directory.clone(),
         };
         for parts in self.directories.iter().rev() {
             let name = place.name();
             for (field, value) in matched(parts, &name)? {
                 match field {
-                    Field::Topic => fields.topic = Some(value.to_owned()),
-                    Field::TopicId => fields.topic_id = Some(value.to_owned()),
-                    Field::Partition => fields.partition = Some(value.parse().ok()?),
-                    Field::Offset | Field::Id => {}
+                    TemplateField::Topic => fields.topic = Some(value.to_owned()),
+                    TemplateField::TopicId => fields.topic_id = Some(value.to_owned()),
+                    TemplateField::Partition => fields.partition = Some(value.parse().ok()?),
+                    TemplateField::Offset | TemplateField::Id => {}
                 }
             }
             place = place.parent();
@@ -89,14 +89,14 @@ impl Template {
         let (stem, suffix) = suffixes().find_map(|suffix| Some((name.strip_suffix(suffix)?.strip_suffix('.')?, suffix)))?;
         let found = matched(&self.stem, stem)?;
         let value = |wanted| found.iter().find(|(field, _)| *field == wanted).map(|(_, value)| *value);
-        let base_offset = value(Field::Offset)?.parse().ok()?;
+        let base_offset = value(TemplateField::Offset)?.parse().ok()?;
         // A broker's snapshot is the state before the offset of its name, not at the end of a segment.
         let is_of_broker = suffix == "snapshot" && broker_stem(stem).is_some();
         // Such a name is that of another object, read before an offset.
         if is_of_broker || split_cut(stem).is_some() {
             return None;
         }
-        let segment_id = value(Field::Id).unwrap_or_default().to_owned();
+        let segment_id = value(TemplateField::Id).unwrap_or_default().to_owned();
         Some(ObjectName { base_offset, segment_id, suffix: suffix.to_owned(), stem: stem.to_owned() })
     }
 }
@@ -108,11 +108,11 @@ fn suffixes() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the fields of a name; `None` if it does not fit. A field takes as many letters as it can.
-fn matched<'n>(parts: &[Part], name: &'n str) -> Option<Vec<(Field, &'n str)>> {
+fn matched<'n>(parts: &[TemplatePart], name: &'n str) -> Option<Vec<(TemplateField, &'n str)>> {
     match parts.split_first() {
         None => name.is_empty().then(Vec::new),
-        Some((Part::Text(text), rest)) => matched(rest, name.strip_prefix(text.as_str())?),
-        Some((Part::Field(field, width), rest)) => (1..=field.longest(name)).rev().find_map(|len| {
+        Some((TemplatePart::Text(text), rest)) => matched(rest, name.strip_prefix(text.as_str())?),
+        Some((TemplatePart::Field(field, width), rest)) => (1..=field.longest(name)).rev().find_map(|len| {
             let (value, after) = name.split_at_checked(len).filter(|(value, _)| field.has(value, *width))?;
             let mut found = matched(rest, after)?;
             found.push((*field, value));
@@ -121,7 +121,7 @@ fn matched<'n>(parts: &[Part], name: &'n str) -> Option<Vec<(Field, &'n str)>> {
     }
 }
 
-impl Field {
+impl TemplateField {
     fn of(name: &str) -> Option<Self> {
         [Self::Topic, Self::TopicId, Self::Partition, Self::Offset, Self::Id].into_iter().find(|field| field.name() == name)
     }
@@ -169,13 +169,13 @@ impl Field {
 }
 
 /// Takes a template apart. Positions are bytes.
-struct Parser<'t> {
+struct TemplateParser<'t> {
     text: &'t str,
-    known: Vec<Field>,
+    known: Vec<TemplateField>,
 }
 
-impl Parser<'_> {
-    fn template(mut self) -> Result<Template> {
+impl TemplateParser<'_> {
+    fn template(mut self) -> TieredResult<Template> {
         let mut names = Vec::new();
         let (mut at, mut begin) = (0, 0);
         let last = self.text.matches('/').count();
@@ -189,37 +189,37 @@ impl Parser<'_> {
             at += name.len() + 1;
         }
         let stem = names.pop().unwrap_or_default();
-        if !self.known.contains(&Field::Offset) {
+        if !self.known.contains(&TemplateField::Offset) {
             return Err(self.error(begin, "no {offset} in the name of the file", FIELDS));
         }
         Ok(Template { text: self.text.to_owned(), directories: names, stem })
     }
 
     /// The name of a file without the suffix of a log.
-    fn stem<'n>(&self, name: &'n str, at: usize) -> Result<&'n str> {
+    fn stem<'n>(&self, name: &'n str, at: usize) -> TieredResult<&'n str> {
         let stem = name.strip_suffix(LOG).and_then(|stem| stem.strip_suffix('.'));
         stem.ok_or_else(|| self.error(at + name.len(), "no .log at the end", "the files next to a log have its name with other suffixes"))
     }
 
-    fn name(&mut self, name: &str, at: usize, is_file: bool) -> Result<Name> {
-        let mut parts: Name = Vec::new();
+    fn name(&mut self, name: &str, at: usize, is_file: bool) -> TieredResult<NameTemplate> {
+        let mut parts: NameTemplate = Vec::new();
         let mut rest = name;
         loop {
             let here = at + name.len() - rest.len();
             let Some(brace) = rest.find(['{', '}']) else {
                 if !rest.is_empty() {
-                    parts.push(Part::Text(rest.to_owned()));
+                    parts.push(TemplatePart::Text(rest.to_owned()));
                 }
                 return Ok(parts);
             };
             let (text, braced) = rest.split_at(brace);
             let position = here + brace;
             if !text.is_empty() {
-                parts.push(Part::Text(text.to_owned()));
+                parts.push(TemplatePart::Text(text.to_owned()));
             }
             let field = braced.strip_prefix('{').and_then(|inner| inner.split_once('}')).filter(|(field, _)| !field.contains('{'));
             let (field, after) = field.ok_or_else(|| self.error(position, "a brace without the other one", FIELDS))?;
-            if matches!(parts.last(), Some(Part::Field(..))) {
+            if matches!(parts.last(), Some(TemplatePart::Field(..))) {
                 return Err(self.error(position, "two fields without text between them", "their values would be ambiguous"));
             }
             parts.push(self.field(field, position, is_file)?);
@@ -227,9 +227,9 @@ impl Parser<'_> {
         }
     }
 
-    fn field(&mut self, text: &str, at: usize, is_file: bool) -> Result<Part> {
+    fn field(&mut self, text: &str, at: usize, is_file: bool) -> TieredResult<TemplatePart> {
         let (name, width) = text.split_once(':').map_or((text, None), |(name, width)| (name, Some(width)));
-        let field = Field::of(name).ok_or_else(|| self.error(at, &format!("unknown field {{{name}}}"), FIELDS))?;
+        let field = TemplateField::of(name).ok_or_else(|| self.error(at, &format!("unknown field {{{name}}}"), FIELDS))?;
         if self.known.contains(&field) {
             return Err(self.error(at, &format!("{{{name}}} for the second time"), "each field is used once"));
         }
@@ -241,8 +241,8 @@ impl Parser<'_> {
         self.known.push(field);
         let parsed = width.map(|width| width.strip_prefix('0').and_then(digits).and_then(|width| width.parse().ok()));
         match parsed {
-            None => Ok(Part::Field(field, 0)),
-            Some(Some(width)) if field.is_number() && (1..=MOST_WIDTH).contains(&width) => Ok(Part::Field(field, width)),
+            None => Ok(TemplatePart::Field(field, 0)),
+            Some(Some(width)) if field.is_number() && (1..=MOST_WIDTH).contains(&width) => Ok(TemplatePart::Field(field, width)),
             Some(_) => Err(self.error(at, &format!("invalid width in {{{text}}}"), FIELDS)),
         }
     }
@@ -257,8 +257,8 @@ impl Parser<'_> {
 mod tests {
     use super::*;
 
-    fn place(path: &str) -> Place {
-        Place::Local(path.into())
+    fn place(path: &str) -> StoragePlace {
+        StoragePlace::Local(path.into())
     }
 
     #[test]

@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::cache::Cache;
-use super::error::{Result, TieredError};
+use super::error::{TieredError, TieredResult};
 use super::file::{Content, TieredFile};
 use super::layout::Layouts;
 use super::manifest::{Index, Manifest};
 use super::names::{EPOCH_SUFFIXES, INDEXES, LOG, MANIFEST, ObjectName, PartitionName};
 use super::objects::{MOST_INDEX, read_manifest};
 use super::several::asked;
-use super::valid_batches::{SegmentEnd, valid_end};
+use super::valid_batches::{ValidEnd, valid_end};
 use crate::interrupt::Interrupt;
 use crate::sidecar::{OffsetEntry, checkpoint, offset_index};
-use crate::stores::{Place, PlaceEntry};
+use crate::stores::{PlaceEntry, StoragePlace};
 use crate::validate::Finding;
 
 const MOST_CHECKPOINT: u64 = 1 << 24;
@@ -22,8 +22,8 @@ const MOST_CHECKPOINT: u64 = 1 << 24;
 const MOST_KEPT: u64 = 4096;
 
 /// The object, its version, and the offset of its name.
-type Version = (Place, (u64, String), i64);
-static SPANS: Cache<Version, (Span, SegmentEnd)> = Cache::new(MOST_KEPT, |_| 1);
+type NamedVersion = (StoragePlace, (u64, String), i64);
+static SPANS: Cache<NamedVersion, (UploadSpan, ValidEnd)> = Cache::new(MOST_KEPT, |_| 1);
 
 /// What is done with an upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,14 +79,14 @@ pub struct Upload {
 
 /// The offsets of an upload, the leader epochs by first offset, and the time of the upload.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct UploadSpan {
     pub(super) start: i64,
     pub(super) end: i64,
     pub(super) epochs: Vec<(i64, i32)>,
     pub(super) written: i64,
 }
 
-impl Span {
+impl UploadSpan {
     fn ending(self, end: i64) -> Self {
         let end = end.max(self.start);
         let epochs = self.epochs.into_iter().filter(|(first, _)| *first <= end).collect();
@@ -104,7 +104,7 @@ pub struct FoundUpload {
     /// The suffixes of its objects.
     pub(super) suffixes: BTreeSet<String>,
     /// Its offsets and their leader epochs, where they are known.
-    pub(super) span: Option<Span>,
+    pub(super) span: Option<UploadSpan>,
     /// The rule that is broken.
     pub(super) rule: &'static str,
     /// The upload cannot be read, and no other upload has its offsets: every read of this segment fails.
@@ -142,7 +142,12 @@ impl FoundUpload {
 ///
 /// # Errors
 /// Those of the store.
-pub(super) fn uploads_in(directory: &Place, entries: &[PlaceEntry], layouts: &Layouts, interrupt: &Interrupt) -> Result<Vec<FoundUpload>> {
+pub(super) fn uploads_in(
+    directory: &StoragePlace,
+    entries: &[PlaceEntry],
+    layouts: &Layouts,
+    interrupt: &Interrupt,
+) -> TieredResult<Vec<FoundUpload>> {
     let mut objects: BTreeMap<(i64, String), (ObjectName, BTreeMap<String, PlaceEntry>)> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| !entry.is_directory) {
         if let Some(name) = layouts.object_in(directory, &entry.name) {
@@ -181,7 +186,7 @@ pub(super) fn uploads_in(directory: &Place, entries: &[PlaceEntry], layouts: &La
 ///
 /// # Errors
 /// Those of the store.
-pub(super) fn local_epochs(directory: &Place, candidate: &FoundUpload, interrupt: &Interrupt) -> Result<Vec<(i32, i64)>> {
+pub(super) fn local_epochs(directory: &StoragePlace, candidate: &FoundUpload, interrupt: &Interrupt) -> TieredResult<Vec<(i32, i64)>> {
     let Some(suffix) = EPOCH_SUFFIXES.into_iter().find(|suffix| candidate.suffixes.contains(*suffix)) else { return Ok(Vec::new()) };
     let bytes = directory.join(&format!("{}.{suffix}", candidate.stem())).read(MOST_CHECKPOINT, interrupt)?;
     Ok(epochs_in(&bytes.unwrap_or_default()))
@@ -202,7 +207,7 @@ pub(super) fn offsets_in(bytes: &[u8], base_offset: i64) -> Vec<OffsetEntry> {
 type MaybeManifest = Option<std::result::Result<Arc<Manifest>, Box<super::error::ManifestError>>>;
 
 fn found(
-    directory: &Place,
+    directory: &StoragePlace,
     layouts: &Layouts,
     (name, own): (&ObjectName, &BTreeMap<String, PlaceEntry>),
     manifest: MaybeManifest,
@@ -231,7 +236,7 @@ fn found(
     Some(FoundUpload { upload, name: name.clone(), manifest: known, suffixes, span, rule, is_lost, is_closed, rival, finding })
 }
 
-fn described(directory: &Place, name: &ObjectName, manifest: Option<&Manifest>, named: impl FnOnce() -> PartitionName) -> Upload {
+fn described(directory: &StoragePlace, name: &ObjectName, manifest: Option<&Manifest>, named: impl FnOnce() -> PartitionName) -> Upload {
     let segment = manifest.and_then(|manifest| manifest.segment.as_ref());
     let partition = segment.map_or_else(named, |segment| PartitionName {
         topic: Some(segment.topic.clone()),
@@ -251,16 +256,21 @@ fn described(directory: &Place, name: &ObjectName, manifest: Option<&Manifest>, 
     }
 }
 
-fn span(manifest: &Manifest) -> Option<Span> {
+fn span(manifest: &Manifest) -> Option<UploadSpan> {
     let segment = manifest.segment.as_ref()?;
     let (start, end, written) = (segment.start_offset, segment.end_offset, segment.event_timestamp);
-    Some(Span { start, end, epochs: segment.epochs.clone(), written })
+    Some(UploadSpan { start, end, epochs: segment.epochs.clone(), written })
 }
 
 /// Returns the offsets of a segment without a manifest, from its batches, and their leader epochs, from its checkpoint (TS-61).
 ///
 /// A log without a valid batch has its first offset only, so that another upload with this offset is read in its place.
-fn local_span(directory: &Place, candidate: &FoundUpload, entry: &PlaceEntry, interrupt: &Interrupt) -> Result<(Span, SegmentEnd)> {
+fn local_span(
+    directory: &StoragePlace,
+    candidate: &FoundUpload,
+    entry: &PlaceEntry,
+    interrupt: &Interrupt,
+) -> TieredResult<(UploadSpan, ValidEnd)> {
     let place = directory.join(&entry.name);
     let base_offset = candidate.upload.base_offset;
     let version = (place.clone(), entry.version(), base_offset);
@@ -270,15 +280,15 @@ fn local_span(directory: &Place, candidate: &FoundUpload, entry: &PlaceEntry, in
     let index = directory.join(&format!("{}.{}", candidate.stem(), Index::Offset.suffix())).read(MOST_INDEX, interrupt)?;
     let log = TieredFile::new(Content::Plain(place.open(interrupt)?));
     let end = valid_end(&log, &offsets_in(&index.unwrap_or_default(), base_offset), interrupt)?;
-    let end = end.unwrap_or(SegmentEnd { offset: base_offset, certain: base_offset, last_base_offset: base_offset });
+    let end = end.unwrap_or(ValidEnd { offset: base_offset, certain: base_offset, last_base_offset: base_offset });
     let mut epochs: Vec<_> = local_epochs(directory, candidate, interrupt)?.into_iter().map(|(epoch, first)| (first, epoch)).collect();
     epochs.sort_unstable();
-    let span = Span { start: base_offset, end: end.offset, epochs, written: -1 }.ending(end.offset);
+    let span = UploadSpan { start: base_offset, end: end.offset, epochs, written: -1 }.ending(end.offset);
     Ok(SPANS.put(version, (span, end)))
 }
 
 /// Ends the span before a last batch that skips the first offset of another upload: damage has changed its base offset.
-fn certain_span(span: Span, end: SegmentEnd, bases: &[i64]) -> Span {
+fn certain_span(span: UploadSpan, end: ValidEnd, bases: &[i64]) -> UploadSpan {
     let is_skipped = bases.iter().any(|base| end.certain < *base && *base <= end.last_base_offset);
     if is_skipped { span.ending(end.certain) } else { span }
 }

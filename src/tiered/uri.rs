@@ -5,11 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::error::Result;
+use super::error::TieredResult;
 use super::keys::Keys;
 use super::layout::Layouts;
 use super::names::{cut_name, uncut_name};
-use crate::stores::{Location, Place, StorageOptions, UriParts, scheme_of_uri};
+use crate::stores::{Location, StorageOptions, StoragePlace, UriParts, scheme_of_uri};
 
 const SCHEME: &str = "tiered+";
 const FILE: &str = "file";
@@ -22,7 +22,7 @@ const LAYOUT: &str = "layout";
 #[derive(Clone, Debug)]
 pub struct Uri {
     /// The object or the directory of objects.
-    pub place: Place,
+    pub place: StoragePlace,
     /// Keys of encrypted segments.
     pub keys: Keys,
     /// The layouts of its objects.
@@ -41,12 +41,12 @@ impl Uri {
     ///
     /// # Errors
     /// `Store` for a URI of objects that is invalid, `Layout` for a template that is invalid.
-    pub fn parse(text: &str, keys: impl FnOnce(&str) -> Keys) -> Result<Self> {
+    pub fn parse(text: &str, keys: impl FnOnce(&str) -> Keys) -> TieredResult<Self> {
         let parts = objects_of(UriParts::parse(text));
         let options = parts.options();
         let place = match file_of(&parts) {
-            Some(path) => Place::Local(path),
-            None => Place::Stored(Location::of(without_settings(parts), &StorageOptions::new())?),
+            Some(path) => StoragePlace::Local(path),
+            None => StoragePlace::Stored(Location::of(without_settings(parts), &StorageOptions::new())?),
         };
         let option = |name| options.get(name).map_or("", String::as_str);
         let layouts = Layouts::of_text(option(LAYOUT))?;
@@ -57,7 +57,7 @@ impl Uri {
 
     /// Another file or directory with the same keys and layouts.
     #[must_use]
-    pub fn at(&self, place: Place) -> Self {
+    pub fn at(&self, place: StoragePlace) -> Self {
         Self { place, keys: self.keys.clone(), layouts: self.layouts.clone(), before: None }
     }
 
@@ -149,7 +149,7 @@ mod tests {
         ] {
             let parsed = Uri::parse(&uri, |text| Keys::new(text, Arc::new(NoKeys))).unwrap();
             assert_eq!((parsed.place.to_string(), &**parsed.keys.text(), parsed.before), (place, text, before));
-            if let Place::Stored(location) = &parsed.place {
+            if let StoragePlace::Stored(location) = &parsed.place {
                 assert_eq!(location.options, [("aws_region".to_owned(), "eu".to_owned())].into());
             }
         }

@@ -1,6 +1,6 @@
 //! The valid batches of a log: the header of a batch with a wrong checksum may claim any offset and any length.
 
-use super::error::Result;
+use super::error::TieredResult;
 use super::file::{LogReader, TieredFile};
 use crate::framing::{Ending, Source};
 use crate::interrupt::Interrupt;
@@ -17,7 +17,7 @@ const MOST_WHOLE: u64 = 1 << 20;
 /// No checksum of Kafka's covers the base offset of a batch. If the last batch follows a batch of far smaller offsets, damage may have
 /// changed its base offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SegmentEnd {
+pub(super) struct ValidEnd {
     /// The last offset of the last valid batch.
     pub(super) offset: i64,
     /// The same; if the last batch skips offsets, the last offset before those.
@@ -56,7 +56,7 @@ pub(super) fn first_reaching(
     offsets: &[OffsetEntry],
     (allowed, offset): (UploadOffsets, i64),
     interrupt: &Interrupt,
-) -> Result<Option<BatchHeader>> {
+) -> TieredResult<Option<BatchHeader>> {
     let reader = LogReader::new(log, interrupt);
     let lookup = lookup(&reader, offsets);
     match lookup.offset(offset) {
@@ -82,7 +82,7 @@ pub(super) fn first_reaching(
 ///
 /// # Errors
 /// If the log cannot be read.
-pub(super) fn valid_end(log: &TieredFile, offsets: &[OffsetEntry], interrupt: &Interrupt) -> Result<Option<SegmentEnd>> {
+pub(super) fn valid_end(log: &TieredFile, offsets: &[OffsetEntry], interrupt: &Interrupt) -> TieredResult<Option<ValidEnd>> {
     let reader = LogReader::new(log, interrupt);
     let lookup = lookup(&reader, offsets);
     // From the last but one index entry on, so that the batch before the last one is read as well.
@@ -98,7 +98,7 @@ pub(super) fn valid_end(log: &TieredFile, offsets: &[OffsetEntry], interrupt: &I
                 && let Some(last) = valid_at(&reader, &lookup, last.position)?
             {
                 let (offset, last_base_offset) = (last.last_offset, last.base_offset);
-                return Ok(Some(SegmentEnd { offset, certain: offset, last_base_offset }));
+                return Ok(Some(ValidEnd { offset, certain: offset, last_base_offset }));
             }
             0
         }
@@ -113,7 +113,7 @@ pub(super) fn valid_end(log: &TieredFile, offsets: &[OffsetEntry], interrupt: &I
         let end = |batch: &BatchHeader| batch.position.saturating_add(batch.size);
         let skips = |before: &BatchHeader| end(before) == last.position && before.last_offset.saturating_add(1) < last.base_offset;
         let certain = before.filter(skips).map_or(last.last_offset, |before| before.last_offset);
-        SegmentEnd { offset: last.last_offset, certain, last_base_offset: last.base_offset }
+        ValidEnd { offset: last.last_offset, certain, last_base_offset: last.base_offset }
     }))
 }
 
@@ -122,7 +122,7 @@ fn lookup<'a>(reader: &'a LogReader<'_>, offsets: &'a [OffsetEntry]) -> Lookup<'
 }
 
 /// The header of the batch at a position, if it is valid; bytes that cannot be read are not.
-fn valid_at(reader: &LogReader<'_>, lookup: &Lookup<'_>, position: u64) -> Result<Option<BatchHeader>> {
+fn valid_at(reader: &LogReader<'_>, lookup: &Lookup<'_>, position: u64) -> TieredResult<Option<BatchHeader>> {
     match lookup.valid_at(position) {
         Err(error) if !error.is_about_data() => Err(reader.raised(error)),
         found => Ok(found.ok().flatten()),

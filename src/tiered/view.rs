@@ -5,14 +5,14 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::cache::Cache;
-use super::error::Result;
-use super::layout::Layout;
+use super::error::TieredResult;
+use super::layout::UploadLayout;
 use super::names::SNAPSHOT_SUFFIXES;
 use super::overlaps::{ensure_decided, with_states};
 use super::upload::{FoundUpload, Upload, UploadState, uploads_in};
 use super::uri::Uri;
 use crate::interrupt::Interrupt;
-use crate::stores::{Place, PlaceEntry};
+use crate::stores::{PlaceEntry, StoragePlace};
 use crate::validate::Finding;
 
 /// A view is kept for this many times the time that it took to make. So a new look costs less than a tenth of the time.
@@ -21,8 +21,8 @@ const KEPT_TIMES: u32 = 10;
 const MOST_KEPT: u64 = 16;
 
 /// The directory, and the texts of the keys and of the layouts.
-type Key = (Place, Arc<str>, Arc<str>);
-static VIEWS: Cache<Key, (Instant, Arc<View>)> = Cache::new(MOST_KEPT, |_| 1);
+type ViewKey = (StoragePlace, Arc<str>, Arc<str>);
+static VIEWS: Cache<ViewKey, (Instant, Arc<View>)> = Cache::new(MOST_KEPT, |_| 1);
 
 /// An uploaded segment: the name under which it is read, topic, partition, offset and size.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(super) struct View {
 impl View {
     /// Returns the content of the directory of a URI. A reader of a partition opens many of its files, so a view is kept for a short time, unless the
     /// directory `is_anew` to be looked at, as at the beginning of a read. `listed` are its files, if it was listed just now.
-    pub(super) fn of(uri: &Uri, listed: Option<Vec<PlaceEntry>>, is_anew: bool, interrupt: &Interrupt) -> Result<Arc<Self>> {
+    pub(super) fn of(uri: &Uri, listed: Option<Vec<PlaceEntry>>, is_anew: bool, interrupt: &Interrupt) -> TieredResult<Arc<Self>> {
         let Uri { place: directory, keys, layouts, .. } = uri;
         let key = (directory.clone(), Arc::clone(keys.text()), Arc::clone(layouts.text()));
         if let Some((until, view)) = VIEWS.get(&key).filter(|_| listed.is_none() && !is_anew)
@@ -78,12 +78,12 @@ impl View {
     ///
     /// # Errors
     /// `Undecided` if two uploads overlap and have different records.
-    pub(super) fn read(&self) -> Result<Vec<&FoundUpload>> {
+    pub(super) fn read(&self) -> TieredResult<Vec<&FoundUpload>> {
         ensure_decided(&self.found)
     }
 
     /// Returns the uploads with a producer snapshot, by its offset, which is the offset after the segment (TS-38, TS-43).
-    pub(super) fn snapshots(&self) -> Result<BTreeMap<i64, &FoundUpload>> {
+    pub(super) fn snapshots(&self) -> TieredResult<BTreeMap<i64, &FoundUpload>> {
         let read = self.read()?;
         let mut offsets = BTreeMap::new();
         for (at, candidate) in read.iter().enumerate() {
@@ -100,7 +100,7 @@ impl View {
     }
 
     /// Returns the last upload that is read whole: the checkpoint of a cut upload may belong to another log.
-    pub(super) fn newest(&self) -> Result<Option<&FoundUpload>> {
+    pub(super) fn newest(&self) -> TieredResult<Option<&FoundUpload>> {
         Ok(self.read()?.into_iter().rev().find(|candidate| !candidate.is_lost && candidate.before().is_none()))
     }
 
@@ -115,7 +115,7 @@ impl View {
 ///
 /// # Errors
 /// Those of the store.
-pub fn uploads(base: &Uri, interrupt: &Interrupt) -> Result<Vec<Upload>> {
+pub fn uploads(base: &Uri, interrupt: &Interrupt) -> TieredResult<Vec<Upload>> {
     if !base.place.entry(interrupt)?.is_directory {
         return Ok(Vec::new());
     }
@@ -134,7 +134,7 @@ pub fn uploads(base: &Uri, interrupt: &Interrupt) -> Result<Vec<Upload>> {
 }
 
 /// The upload of a segment of which only the name is known.
-fn named_upload(directory: &Place, file: &PlaceEntry, layout: &dyn Layout) -> Option<Upload> {
+fn named_upload(directory: &StoragePlace, file: &PlaceEntry, layout: &dyn UploadLayout) -> Option<Upload> {
     let name = layout.object(&file.name)?;
     Some(Upload {
         path: directory.join(&file.name).to_string(),

@@ -5,7 +5,7 @@ use super::kind::{FindingKind, Misplaced};
 pub use super::severity::Severity;
 use crate::decode::Unreadable;
 use crate::error::{Error, ErrorKind, Position};
-use crate::framing::{Damage, Piece, Tail};
+use crate::framing::{Damage, FrameEvent, Tail};
 use crate::model::{BatchHeader, RecordFormat};
 use crate::sidecar::SidecarFinding;
 
@@ -40,12 +40,12 @@ impl Finding {
     }
 
     /// The finding that a piece of framing is; none for entries.
-    pub fn of_piece(piece: &Piece) -> Option<Self> {
+    pub fn of_piece(piece: &FrameEvent) -> Option<Self> {
         match piece {
-            Piece::Run(_) | Piece::Broken(_) | Piece::Oversized(_) => None,
-            Piece::Damage(damage) => Some(Self::of_damage(damage)),
-            Piece::Swallowed(bytes) => Some(Self::of_hidden(FindingKind::Swallowed { at: bytes.end }, bytes)),
-            Piece::Unsearched(bytes) => Some(Self::of_hidden(FindingKind::Unsearched, bytes)),
+            FrameEvent::Run(_) | FrameEvent::Broken(_) | FrameEvent::Oversized(_) => None,
+            FrameEvent::Damage(damage) => Some(Self::of_damage(damage)),
+            FrameEvent::Swallowed(bytes) => Some(Self::of_hidden(FindingKind::Swallowed { at: bytes.end }, bytes)),
+            FrameEvent::Unsearched(bytes) => Some(Self::of_hidden(FindingKind::Unsearched, bytes)),
         }
     }
 

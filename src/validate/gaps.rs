@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::finding::{Finding, Severity};
-use super::kind::{FindingKind, Missing};
+use super::kind::{FindingKind, MissingCause};
 use crate::model::{BatchHeader, RecordFormat};
 
 /// Follows the offsets of a log from batch to batch.
@@ -43,9 +43,9 @@ impl Gaps {
         let (Some(last), Some(base)) = (last, header.known_base_offset()) else { return };
         if let Some(first) = last.checked_add(1).filter(|first| *first < base) {
             let why = match () {
-                () if is_after_damage => Missing::AfterDamage,
-                () if self.is_compacted => Missing::Compacted,
-                () => Missing::Unexplained,
+                () if is_after_damage => MissingCause::AfterDamage,
+                () if self.is_compacted => MissingCause::Compacted,
+                () => MissingCause::Unexplained,
             };
             self.push(FindingKind::OffsetGap { first, last: base.saturating_sub(1), why }, header, findings);
         }
@@ -70,7 +70,7 @@ impl Gaps {
     }
 
     fn push(&mut self, kind: FindingKind, header: &BatchHeader, findings: &mut Vec<Finding>) {
-        if !matches!(kind, FindingKind::OffsetGap { why: Missing::AfterDamage, .. }) {
+        if !matches!(kind, FindingKind::OffsetGap { why: MissingCause::AfterDamage, .. }) {
             self.count = self.count.saturating_add(1);
             if self.count > MOST_LISTED {
                 self.unlisted.get_or_insert_with(|| (self.file.clone(), header.position));

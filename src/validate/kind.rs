@@ -69,7 +69,7 @@ pub enum FindingKind {
     /// ORD-1: the batch starts at or before the last offset of the one before.
     OffsetOverlap { previous_last: i64 },
     /// ORD-3: no batch has these offsets.
-    OffsetGap { first: i64, last: i64, why: Missing },
+    OffsetGap { first: i64, last: i64, why: MissingCause },
     /// SEG-22: the batch has offsets that are too far above the base offset of the segment for an index.
     FarOffset { last: i64, base_offset: i64 },
     /// ORD-2: the leader epoch is below that of the batch before.
@@ -96,7 +96,7 @@ pub enum FindingKind {
 
 /// Why offsets are missing, as far as the surrounding bytes show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingCause {
     /// Bytes were stepped over in between.
     AfterDamage,
     /// Batches of the log have fewer records than offsets, as compaction leaves them.

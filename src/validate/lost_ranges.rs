@@ -9,7 +9,7 @@ use super::{Finding, FindingKind};
 pub const RULE: &str = "TS-45";
 
 /// A finding as a reader keeps it, also one that a store reported.
-pub trait Note {
+pub trait NamedFinding {
     /// The id of the rule.
     fn rule(&self) -> &str;
     /// The bytes that it is about.
@@ -22,7 +22,7 @@ pub trait Note {
 
 /// Merges findings in the order of the input. A loss comes before the findings after its bytes, and replaces findings that only describe
 /// bytes of the loss. Other notes of stores come last.
-pub fn merged<N: Note + for<'a> From<&'a Finding>>(findings: &[Finding], notes: Vec<N>) -> Vec<N> {
+pub fn merged<N: NamedFinding + for<'a> From<&'a Finding>>(findings: &[Finding], notes: Vec<N>) -> Vec<N> {
     let (mut losses, others): (Vec<_>, Vec<_>) = notes.into_iter().partition(|note| note.rule() == RULE);
     let files: Vec<_> = losses.iter().map(|loss| loss.file().to_owned()).collect();
     losses.sort_by_cached_key(|loss| (files.iter().position(|file| file == loss.file()), loss.bytes().start));
@@ -40,12 +40,12 @@ pub fn merged<N: Note + for<'a> From<&'a Finding>>(findings: &[Finding], notes: 
 }
 
 /// True for bytes of which some were lost.
-pub fn is_among(bytes: &Range<u64>, notes: &[impl Note]) -> bool {
+pub fn is_among(bytes: &Range<u64>, notes: &[impl NamedFinding]) -> bool {
     notes.iter().any(|note| note.rule() == RULE && overlaps(&note.bytes(), bytes))
 }
 
 /// True if bytes of the finding are lost, as no valid entry is. The loss then covers the bytes of the finding too.
-fn is_in_lost_range(finding: &Finding, losses: &mut [impl Note]) -> bool {
+fn is_in_lost_range(finding: &Finding, losses: &mut [impl NamedFinding]) -> bool {
     let bytes = finding.position..finding.position.saturating_add(finding.length);
     let mut own = losses.iter_mut().filter(|loss| overlaps(&loss.bytes(), &bytes) && is_in_log(&**loss, finding)).peekable();
     let Some(first) = own.peek_mut() else { return false };
@@ -58,11 +58,11 @@ fn is_in_lost_range(finding: &Finding, losses: &mut [impl Note]) -> bool {
 }
 
 /// Findings of sidecar files come after all findings of a log.
-fn comes_before(loss: &impl Note, finding: &Finding) -> bool {
+fn comes_before(loss: &impl NamedFinding, finding: &Finding) -> bool {
     is_in_sidecar(finding) || (loss.bytes().start <= finding.position && is_in_log(loss, finding))
 }
 
-fn is_in_log(loss: &impl Note, finding: &Finding) -> bool {
+fn is_in_log(loss: &impl NamedFinding, finding: &Finding) -> bool {
     !is_in_sidecar(finding) && finding.file.as_deref().is_none_or(|file| loss.file() == file)
 }
 

@@ -4,7 +4,7 @@ use super::clock::Clock;
 use super::finding::{Finding, Severity};
 use super::kind::FindingKind;
 use super::rule_counts::RuleCounts;
-use crate::format::v0_v1::parse::Message;
+use crate::format::v0_v1::parse::V0V1Message;
 use crate::model::{BatchHeader, CompressionType, HeaderRef, RecordFormat, RecordRef, RecordSink, Section};
 
 /// Looks at every message of one wrapper, or at an uncompressed one.
@@ -52,7 +52,7 @@ impl<'a> MessageRules<'a> {
         }
     }
 
-    fn lengths(&mut self, message: &Message, record: &RecordRef) {
+    fn lengths(&mut self, message: &V0V1Message, record: &RecordRef) {
         for (length, field) in [(message.key_len, "keyLength"), (message.value_len, "valueLength")] {
             if length < -1 {
                 self.warn(FindingKind::LooseNull { length: length.into() }, record, field);
@@ -70,7 +70,7 @@ impl RecordSink for MessageRules<'_> {
 
     fn record(&mut self, record: RecordRef) {
         let entry = self.section.run(record.start, record.end - record.start);
-        let Ok(message) = Message::parse(entry) else { return };
+        let Ok(message) = V0V1Message::parse(entry) else { return };
         self.counts.end = record.end;
         self.lengths(&message, &record);
         let offset = self.header.base_offset.wrapping_add(record.offset_delta);
@@ -100,7 +100,7 @@ impl RecordSink for MessageRules<'_> {
 
 /// Looks at a wrapper itself: nothing but its value means anything (FND-4, FND-13, FND-15).
 pub fn wrapper_rules(entry: &[u8], header: &BatchHeader, findings: &mut Vec<Finding>) {
-    let Ok(message) = Message::parse(entry) else { return };
+    let Ok(message) = V0V1Message::parse(entry) else { return };
     let mut warn = |kind, field| findings.push(Finding::in_batch(kind, Severity::Warning, header).at_field(field));
     match message.key_len {
         -1 => {}

@@ -2,6 +2,7 @@
 
 mod batch;
 mod clock;
+mod depth;
 mod finding;
 mod findings;
 mod gaps;
@@ -16,8 +17,9 @@ mod severity;
 mod walk;
 
 pub use batch::Neighbours;
+pub use depth::Depth;
 pub use finding::{Finding, Severity};
 pub use findings::Findings;
-pub use kind::{FindingKind, Misplaced, Missing, ProducerProblem};
+pub use kind::{FindingKind, Misplaced, MissingCause, ProducerProblem};
 pub use producers::ProducerRules;
-pub use report::{Before, Depth, Validator};
+pub use report::{EarlierBatches, Validator};

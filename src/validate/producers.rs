@@ -15,7 +15,7 @@ use crate::model::{BatchHeader, Marker};
 /// The producers of a log, as far as its batches show.
 #[derive(Debug, Default)]
 pub struct ProducerRules {
-    producers: HashMap<i64, Known>,
+    producers: HashMap<i64, KnownProducer>,
     /// The last offset of the batch before.
     last_offset: Option<i64>,
     /// Places so far where offsets are missing, or bytes are.
@@ -28,14 +28,14 @@ pub struct ProducerRules {
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownProducer {
     epoch: i16,
     /// Of its last batch with a sequence, and how many gaps there were before that batch.
     last_sequence: Option<(i32, u64)>,
     /// Of its last marker, and how many gaps there were before that.
     coordinator_epoch: Option<(i32, u64)>,
     /// Its open transaction.
-    open: Option<Open>,
+    open: Option<OpenOfProducer>,
     /// How many gaps there were before its last batch.
     gaps: u64,
     /// It is in `begun`.
@@ -43,7 +43,7 @@ struct Known {
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenOfProducer {
     first_offset: i64,
     last_offset: i64,
     position: u64,
@@ -154,7 +154,7 @@ impl ProducerRules {
             }
             (None, Some(begin)) => {
                 let (first_offset, last_offset, position, length) = (header.base_offset, header.last_offset, header.position, header.size);
-                known.open = Some(Open { first_offset, last_offset, position, length, file, begin });
+                known.open = Some(OpenOfProducer { first_offset, last_offset, position, length, file, begin });
                 if !std::mem::replace(&mut known.is_begun, true) {
                     self.begun.push(producer.id);
                 }
@@ -189,9 +189,9 @@ impl ProducerRules {
     }
 
     /// What is known of a batch's producer; a new epoch begins its sequences anew.
-    fn known(&mut self, header: &BatchHeader, findings: &mut Vec<Finding>) -> &mut Known {
+    fn known(&mut self, header: &BatchHeader, findings: &mut Vec<Finding>) -> &mut KnownProducer {
         let (epoch, gaps) = (header.producer.epoch, self.gaps);
-        let known = self.producers.entry(header.producer.id).or_insert(Known {
+        let known = self.producers.entry(header.producer.id).or_insert(KnownProducer {
             epoch,
             last_sequence: None,
             coordinator_epoch: None,

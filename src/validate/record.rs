@@ -4,7 +4,7 @@ use super::clock::Clock;
 use super::finding::{Finding, Severity};
 use super::kind::FindingKind;
 use super::rule_counts::RuleCounts;
-use crate::format::v3::records::Metadata;
+use crate::format::v3::records::RecordHead;
 use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section, TimestampType};
 use crate::wire::{as_u64, varint};
 
@@ -53,7 +53,7 @@ impl<'a> RecordRules<'a> {
     }
 
     /// Looks at a record whose payload is not there: its headers are taken for as long as they need to be.
-    pub fn metadata(&mut self, metadata: &Metadata) {
+    pub fn metadata(&mut self, metadata: &RecordHead) {
         let record = metadata.record;
         let known = record.key().map_or(0, |(_, len)| len) + record.value().map_or(0, |(_, len)| len);
         self.header_bytes = metadata.payload_len.saturating_sub(known);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::batch::{Neighbours, clock_rule, header_rules, max_timestamp_rule};
+use super::depth::Depth;
 use super::finding::{Finding, Severity};
 use super::findings::Findings;
 use super::gaps::Gaps;
@@ -18,22 +19,10 @@ use crate::decode::{
     is_empty_compressed, records_at,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
+use crate::framing::{Frame, FrameEvent, Run, Runs, Source, Step, Tail, step};
 use crate::interrupt::Interrupt;
 use crate::model::{BatchHeader, CompressionType, RecordFormat, Section, Totals};
 use crate::wire::as_u64;
-
-/// How far validation goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Depth {
-    /// Framing, headers and checksums; nothing is decompressed.
-    Headers,
-    /// Also the offsets, timestamps and lengths of the records.
-    Metadata,
-    /// Everything.
-    #[default]
-    Full,
-}
 
 /// Validates one source, front to back, past every damage.
 pub struct Validator {
@@ -47,7 +36,7 @@ pub struct Validator {
     is_outside: bool,
     /// The base offset of the segment, until an offset is too far above it.
     base_offset: Option<i64>,
-    before: Before,
+    before: EarlierBatches,
     findings: Findings,
     /// What was found in the entry at hand.
     fresh: Vec<Finding>,
@@ -57,12 +46,12 @@ pub struct Validator {
     reports_experimental: bool,
     codec_findings: Vec<CodecFinding>,
     records: u64,
-    totals: Whole,
+    totals: SourceTotals,
 }
 
 /// What the headers so far add up to.
 #[derive(Clone, Copy, Debug)]
-enum Whole {
+enum SourceTotals {
     Nothing,
     Known(Totals),
     /// One header does not have them.
@@ -71,13 +60,13 @@ enum Whole {
 
 /// What the batches so far say about the next ones: of one source, or of the segments of a partition one after the other.
 #[derive(Debug, Default)]
-pub struct Before {
+pub struct EarlierBatches {
     neighbours: Neighbours,
     gaps: Gaps,
     producers: ProducerRules,
 }
 
-impl Before {
+impl EarlierBatches {
     /// The same, before another file.
     #[must_use]
     pub fn in_file_named(mut self, file: &Arc<str>) -> Self {
@@ -109,20 +98,20 @@ impl Validator {
             segment,
             is_outside: false,
             base_offset: (segment.start != i64::MIN).then_some(segment.start),
-            before: Before::default(),
+            before: EarlierBatches::default(),
             findings: Findings::default(),
             fresh: Vec::new(),
             is_beyond: false,
             reports_experimental,
             codec_findings: Vec::new(),
             records: 0,
-            totals: Whole::Nothing,
+            totals: SourceTotals::Nothing,
         }
     }
 
     /// Continues after the segment before, whose `take_before` this is.
     #[must_use]
-    pub fn after(self, before: Before) -> Self {
+    pub fn after(self, before: EarlierBatches) -> Self {
         Self { before, ..self }
     }
 
@@ -151,7 +140,7 @@ impl Validator {
     }
 
     /// The state for the batches of the next segment; open transactions are not reported then. Call it at the end.
-    pub fn take_before(&mut self) -> Before {
+    pub fn take_before(&mut self) -> EarlierBatches {
         std::mem::take(&mut self.before)
     }
 
@@ -169,7 +158,7 @@ impl Validator {
     pub fn advance(&mut self) -> Result<bool> {
         let piece = self.runs.next_piece()?;
         match &piece {
-            Some(Piece::Run(run)) => self.visit_run(run)?,
+            Some(FrameEvent::Run(run)) => self.visit_run(run)?,
             Some(other) => {
                 self.before.gaps.interrupt();
                 self.before.producers.interrupt();
@@ -182,7 +171,7 @@ impl Validator {
             None => self.visit_tail(),
         }
         self.move_fresh();
-        self.is_beyond |= matches!(piece, Some(Piece::Swallowed(_)));
+        self.is_beyond |= matches!(piece, Some(FrameEvent::Swallowed(_)));
         Ok(piece.is_some())
     }
 
@@ -203,13 +192,13 @@ impl Validator {
 
     /// Return true if no entry was found.
     pub fn is_empty(&self) -> bool {
-        matches!(self.totals, Whole::Nothing)
+        matches!(self.totals, SourceTotals::Nothing)
     }
 
     /// What the headers of all entries add up to; `None` when there are none, or one does not count its records. Where something is damaged
     /// these are not the totals of what can be read.
     pub fn totals(&self) -> Option<Totals> {
-        if let Whole::Known(totals) = self.totals { Some(totals) } else { None }
+        if let SourceTotals::Known(totals) = self.totals { Some(totals) } else { None }
     }
 
     /// Moves what was found to the findings.
@@ -320,9 +309,9 @@ impl Validator {
     /// Holds a batch against those before it.
     fn hold(&mut self, header: &BatchHeader, bytes: &[u8]) {
         self.totals = match (self.totals, Totals::of(header)) {
-            (Whole::Nothing, Some(one)) => Whole::Known(one),
-            (Whole::Known(all), Some(one)) => Whole::Known(all.and(one)),
-            _ => Whole::Unknown,
+            (SourceTotals::Nothing, Some(totals)) => SourceTotals::Known(totals),
+            (SourceTotals::Known(all), Some(totals)) => SourceTotals::Known(all.and(totals)),
+            _ => SourceTotals::Unknown,
         };
         self.before.neighbours.visit(header, &mut self.fresh);
         self.before.gaps.visit(header, &mut self.fresh);

@@ -1,18 +1,24 @@
 //! The records of an entry that was opened, past the rules of its format.
 
 use super::batch::max_timestamp_rule;
+use super::depth::Depth;
 use super::finding::{Finding, Severity};
 use super::kind::FindingKind;
 use super::message::MessageRules;
 use super::record::RecordRules;
-use super::report::Depth;
-use crate::decode::{Opened, Walk, ensure_count};
+use crate::decode::{DecodedBatch, RecordIter, ensure_count};
 use crate::error::Result;
 use crate::model::{BatchHeader, ControlType, Discard, HeaderRef, RecordRef, RecordSink, Section, control};
 use crate::wire::as_u64;
 
 /// Of a batch, whose records take `stored` bytes in the entry.
-pub(super) fn walk(opened: &mut Opened, section: &Section<'_>, stored: usize, depth: Depth, findings: &mut Vec<Finding>) -> Result<()> {
+pub(super) fn walk(
+    opened: &mut DecodedBatch,
+    section: &Section<'_>,
+    stored: usize,
+    depth: Depth,
+    findings: &mut Vec<Finding>,
+) -> Result<()> {
     let header = opened.header;
     let before = findings.len();
     let mut rules = RecordRules::new(&header, *section, findings, depth == Depth::Full);
@@ -35,7 +41,7 @@ pub(super) fn walk(opened: &mut Opened, section: &Section<'_>, stored: usize, de
 }
 
 /// Of a message set, or of the messages that a wrapper holds.
-pub(super) fn walk_messages(opened: &mut Opened, section: &Section<'_>, findings: &mut Vec<Finding>) -> Result<()> {
+pub(super) fn walk_messages(opened: &mut DecodedBatch, section: &Section<'_>, findings: &mut Vec<Finding>) -> Result<()> {
     let header = opened.header;
     let mut rules = MessageRules::new(&header, *section, findings);
     opened.walk.advance(section, usize::MAX, &mut rules)?;
@@ -46,7 +52,7 @@ pub(super) fn walk_messages(opened: &mut Opened, section: &Section<'_>, findings
 }
 
 /// L7-21: a decompressed set of Kafka 0.7 may end inside of a message.
-pub(super) fn cut_set_rule(opened: &mut Opened, section: &Section<'_>, findings: &mut Vec<Finding>) -> Result<()> {
+pub(super) fn cut_set_rule(opened: &mut DecodedBatch, section: &Section<'_>, findings: &mut Vec<Finding>) -> Result<()> {
     opened.walk.advance(section, usize::MAX, &mut Discard)?;
     let bytes = as_u64(section.len().saturating_sub(opened.walk.position()));
     if bytes > 0 {
@@ -60,7 +66,7 @@ pub(super) fn cut_set_rule(opened: &mut Opened, section: &Section<'_>, findings:
 fn marker_rules(header: &BatchHeader, section: &Section<'_>, findings: &mut Vec<Finding>) {
     let mut markers = Markers { section: *section, header, count: 0, findings };
     let Ok(count) = ensure_count(header, section.len(), false) else { return };
-    let Ok(mut walk) = Walk::of_batch(header, count, section, &crate::limits::Limits::default()) else { return };
+    let Ok(mut walk) = RecordIter::of_batch(header, count, section, &crate::limits::Limits::default()) else { return };
     if walk.advance(section, usize::MAX, &mut markers).is_err() {
         return;
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 
 use super::decoder::{Flaw, MOST_SPENT, ValueDecoder};
-use super::outputs::Part;
+use super::outputs::RecordPart;
 use super::plan::ValuePlan;
-use super::record_parts::Headers;
-use crate::columns::rows::bytes::Runs;
+use super::record_parts::RecordHeaders;
+use crate::columns::rows::bytes::ByteRuns;
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
 
@@ -18,7 +18,7 @@ pub struct ArrayOptions {
     /// The schemas of the values.
     pub plan: Arc<ValuePlan>,
     /// Which headers name a schema.
-    pub part: Part,
+    pub part: RecordPart,
     /// A bad value is null; else it is an error.
     pub is_bad_null: bool,
     /// Asked between values.
@@ -37,7 +37,7 @@ pub fn decode_array(arrays: &[ArrayRef], headers: Option<&ArrayRef>, options: &A
     let headers = headers.map(|array| checked(array, rows)).transpose()?;
     let mut decoder = ValueDecoder::new(Arc::clone(&options.plan));
     decoder.reserve(rows);
-    let runs = arrays.iter().map(|array| Ok((array.len(), Runs::of("values", array)?))).collect::<Result<Vec<_>>>()?;
+    let runs = arrays.iter().map(|array| Ok((array.len(), ByteRuns::of("values", array)?))).collect::<Result<Vec<_>>>()?;
     let values = runs.iter().flat_map(|(len, runs)| (0..*len).map(|row| runs.get(row)));
     for (row, value) in values.enumerate() {
         if row.is_multiple_of(ASK_EVERY) {
@@ -64,16 +64,16 @@ pub fn decode_array(arrays: &[ArrayRef], headers: Option<&ArrayRef>, options: &A
 }
 
 /// Headers, if there are any; arrays of other libraries may be invalid.
-fn checked(array: &ArrayRef, len: usize) -> Result<Option<Headers<'_>>> {
+fn checked(array: &ArrayRef, len: usize) -> Result<Option<RecordHeaders<'_>>> {
     let usage = |problem: String| Error::from(ErrorKind::Usage { argument: "headers", problem });
     if array.len() != len {
         return Err(usage(format!("{} rows, but the values have {len}", array.len())));
     }
     array.to_data().validate_full().map_err(|error| usage(error.to_string()))?;
-    if !Headers::is_type_of(array) {
+    if !RecordHeaders::is_type_of(array) {
         return Err(usage(format!("a column of list<struct<key: binary, value: binary>> is needed, not {}", array.data_type())));
     }
-    Ok(Headers::of(array))
+    Ok(RecordHeaders::of(array))
 }
 
 fn in_row(kind: ErrorKind, row: usize) -> Error {

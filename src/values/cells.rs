@@ -14,20 +14,20 @@ use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::{NullBuffer, i256};
 use arrow_schema::{DataType, TimeUnit};
 
-use crate::columns::rows::bytes::{Ends, Runs};
-use crate::columns::rows::numbers::Numbers;
+use crate::columns::rows::bytes::{ArrayOffsets, ByteRuns};
+use crate::columns::rows::numbers::IntegerColumn;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A column.
 pub struct Cells<'a> {
     nulls: Option<&'a NullBuffer>,
-    kind: Kind<'a>,
+    kind: CellKind<'a>,
 }
 
-enum Kind<'a> {
+enum CellKind<'a> {
     Null,
     Boolean(&'a BooleanArray),
-    Whole(Numbers),
+    Whole(IntegerColumn),
     Unsigned(&'a [u64]),
     Float(&'a [f32]),
     Double(&'a [f64]),
@@ -37,10 +37,10 @@ enum Kind<'a> {
     Timestamp(&'a [i64], TimeUnit, bool),
     Decimal(&'a [i128], i8),
     WideDecimal(&'a [i256], i8),
-    Runs(Runs<'a>, bool),
-    List(Ends<'a>, Box<Cells<'a>>),
+    Runs(ByteRuns<'a>, bool),
+    List(ArrayOffsets<'a>, Box<Cells<'a>>),
     FixedList(usize, Box<Cells<'a>>),
-    Map(Ends<'a>, Box<[Cells<'a>; 2]>),
+    Map(ArrayOffsets<'a>, Box<[Cells<'a>; 2]>),
     Struct(Vec<(&'a str, Cells<'a>)>),
 }
 
@@ -123,25 +123,25 @@ impl<'a> Cells<'a> {
         'a: 'c,
     {
         Some(match &self.kind {
-            Kind::Null => Item::Null,
-            Kind::Boolean(array) if row < array.len() => Item::Boolean(array.value(row)),
-            Kind::Boolean(_) => return None,
-            Kind::Whole(numbers) => Item::Whole(numbers.get(row)?),
-            Kind::Unsigned(values) => Item::Unsigned(*values.get(row)?),
-            Kind::Float(values) => Item::Real((*values.get(row)?).into()),
-            Kind::Double(values) => Item::Real(*values.get(row)?),
-            Kind::Date(values) => Item::Date(*values.get(row)?),
-            Kind::TimeShort(values, unit) => Item::Time((*values.get(row)?).into(), *unit),
-            Kind::Time(values, unit) => Item::Time(*values.get(row)?, *unit),
-            Kind::Timestamp(values, unit, is_utc) => Item::Timestamp(*values.get(row)?, *unit, *is_utc),
-            Kind::Decimal(values, scale) => Item::Decimal(i256::from_i128(*values.get(row)?), *scale),
-            Kind::WideDecimal(values, scale) => Item::Decimal(*values.get(row)?, *scale),
-            Kind::Runs(runs, true) => Item::Text(runs.get(row)?),
-            Kind::Runs(runs, false) => Item::Bytes(runs.get(row)?),
-            Kind::List(ends, items) => Item::List(items, ends.range(row)),
-            Kind::FixedList(size, items) => Item::List(items, row * size..(row + 1) * size),
-            Kind::Map(ends, pair) => Item::Map(pair, ends.range(row)),
-            Kind::Struct(fields) => Item::Struct(Members { fields, row }),
+            CellKind::Null => Item::Null,
+            CellKind::Boolean(array) if row < array.len() => Item::Boolean(array.value(row)),
+            CellKind::Boolean(_) => return None,
+            CellKind::Whole(numbers) => Item::Whole(numbers.get(row)?),
+            CellKind::Unsigned(values) => Item::Unsigned(*values.get(row)?),
+            CellKind::Float(values) => Item::Real((*values.get(row)?).into()),
+            CellKind::Double(values) => Item::Real(*values.get(row)?),
+            CellKind::Date(values) => Item::Date(*values.get(row)?),
+            CellKind::TimeShort(values, unit) => Item::Time((*values.get(row)?).into(), *unit),
+            CellKind::Time(values, unit) => Item::Time(*values.get(row)?, *unit),
+            CellKind::Timestamp(values, unit, is_utc) => Item::Timestamp(*values.get(row)?, *unit, *is_utc),
+            CellKind::Decimal(values, scale) => Item::Decimal(i256::from_i128(*values.get(row)?), *scale),
+            CellKind::WideDecimal(values, scale) => Item::Decimal(*values.get(row)?, *scale),
+            CellKind::Runs(runs, true) => Item::Text(runs.get(row)?),
+            CellKind::Runs(runs, false) => Item::Bytes(runs.get(row)?),
+            CellKind::List(ends, items) => Item::List(items, ends.range(row)),
+            CellKind::FixedList(size, items) => Item::List(items, row * size..(row + 1) * size),
+            CellKind::Map(ends, pair) => Item::Map(pair, ends.range(row)),
+            CellKind::Struct(fields) => Item::Struct(Members { fields, row }),
         })
     }
 }
@@ -167,24 +167,26 @@ impl Item<'_> {
     }
 }
 
-fn kind_of<'a>(name: &str, array: &'a ArrayRef) -> Result<Kind<'a>> {
-    let of = |kind: Option<Kind<'a>>| kind.ok_or_else(|| unwritable(name, array));
+fn kind_of<'a>(name: &str, array: &'a ArrayRef) -> Result<CellKind<'a>> {
+    let of = |kind: Option<CellKind<'a>>| kind.ok_or_else(|| unwritable(name, array));
     match array.data_type() {
-        DataType::Null => Ok(Kind::Null),
-        DataType::Boolean => of(array.as_boolean_opt().map(Kind::Boolean)),
-        DataType::UInt64 => of(values::<UInt64Type>(array).map(Kind::Unsigned)),
-        DataType::Float32 => of(values::<Float32Type>(array).map(Kind::Float)),
-        DataType::Float64 => of(values::<Float64Type>(array).map(Kind::Double)),
-        DataType::Date32 => of(values::<Date32Type>(array).map(Kind::Date)),
-        DataType::Time32(TimeUnit::Second) => of(values::<Time32SecondType>(array).map(|values| Kind::TimeShort(values, TimeUnit::Second))),
-        DataType::Time32(unit) => of(values::<Time32MillisecondType>(array).map(|values| Kind::TimeShort(values, *unit))),
-        DataType::Time64(TimeUnit::Microsecond) => {
-            of(values::<Time64MicrosecondType>(array).map(|values| Kind::Time(values, TimeUnit::Microsecond)))
+        DataType::Null => Ok(CellKind::Null),
+        DataType::Boolean => of(array.as_boolean_opt().map(CellKind::Boolean)),
+        DataType::UInt64 => of(values::<UInt64Type>(array).map(CellKind::Unsigned)),
+        DataType::Float32 => of(values::<Float32Type>(array).map(CellKind::Float)),
+        DataType::Float64 => of(values::<Float64Type>(array).map(CellKind::Double)),
+        DataType::Date32 => of(values::<Date32Type>(array).map(CellKind::Date)),
+        DataType::Time32(TimeUnit::Second) => {
+            of(values::<Time32SecondType>(array).map(|values| CellKind::TimeShort(values, TimeUnit::Second)))
         }
-        DataType::Time64(unit) => of(values::<Time64NanosecondType>(array).map(|values| Kind::Time(values, *unit))),
-        DataType::Timestamp(unit, zone) => of(timestamps(array, *unit).map(|values| Kind::Timestamp(values, *unit, zone.is_some()))),
-        DataType::Decimal128(_, scale) => of(values::<Decimal128Type>(array).map(|values| Kind::Decimal(values, *scale))),
-        DataType::Decimal256(_, scale) => of(values::<Decimal256Type>(array).map(|values| Kind::WideDecimal(values, *scale))),
+        DataType::Time32(unit) => of(values::<Time32MillisecondType>(array).map(|values| CellKind::TimeShort(values, *unit))),
+        DataType::Time64(TimeUnit::Microsecond) => {
+            of(values::<Time64MicrosecondType>(array).map(|values| CellKind::Time(values, TimeUnit::Microsecond)))
+        }
+        DataType::Time64(unit) => of(values::<Time64NanosecondType>(array).map(|values| CellKind::Time(values, *unit))),
+        DataType::Timestamp(unit, zone) => of(timestamps(array, *unit).map(|values| CellKind::Timestamp(values, *unit, zone.is_some()))),
+        DataType::Decimal128(_, scale) => of(values::<Decimal128Type>(array).map(|values| CellKind::Decimal(values, *scale))),
+        DataType::Decimal256(_, scale) => of(values::<Decimal256Type>(array).map(|values| CellKind::WideDecimal(values, *scale))),
         DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => list(name, array),
         DataType::Map(..) => map(name, array),
         DataType::Struct(_) => {
@@ -194,16 +196,16 @@ fn kind_of<'a>(name: &str, array: &'a ArrayRef) -> Result<Kind<'a>> {
                 let cells = Cells::of(&format!("{name}.{}", field.name()), column)?;
                 Ok((field.name().as_str(), cells))
             });
-            Ok(Kind::Struct(fields.collect::<Result<_>>()?))
+            Ok(CellKind::Struct(fields.collect::<Result<_>>()?))
         }
-        data_type if data_type.is_integer() => Ok(Kind::Whole(Numbers::of(name, array)?)),
+        data_type if data_type.is_integer() => Ok(CellKind::Whole(IntegerColumn::of(name, array)?)),
         data_type => {
             let is_text = match data_type {
                 DataType::Dictionary(_, values) => is_text(values),
                 data_type => is_text(data_type),
             };
-            let runs = Runs::of(name, array).map_err(|error| if is_run(data_type) { error } else { unwritable(name, array) })?;
-            Ok(Kind::Runs(runs, is_text))
+            let runs = ByteRuns::of(name, array).map_err(|error| if is_run(data_type) { error } else { unwritable(name, array) })?;
+            Ok(CellKind::Runs(runs, is_text))
         }
     }
 }
@@ -217,30 +219,30 @@ fn is_run(data_type: &DataType) -> bool {
         || matches!(data_type, DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_))
 }
 
-fn list<'a>(name: &str, array: &'a ArrayRef) -> Result<Kind<'a>> {
+fn list<'a>(name: &str, array: &'a ArrayRef) -> Result<CellKind<'a>> {
     let inner = format!("{name}[]");
     if let Some(lists) = array.as_fixed_size_list_opt() {
         let size = usize::try_from(lists.value_length()).map_err(|_| unwritable(name, array))?;
-        return Ok(Kind::FixedList(size, Box::new(Cells::of(&inner, lists.values())?)));
+        return Ok(CellKind::FixedList(size, Box::new(Cells::of(&inner, lists.values())?)));
     }
     let (ends, items) = match (array.as_list_opt::<i32>(), array.as_list_opt::<i64>()) {
-        (Some(lists), _) => (Ends::Short(lists.value_offsets()), lists.values()),
-        (_, Some(lists)) => (Ends::Long(lists.value_offsets()), lists.values()),
+        (Some(lists), _) => (ArrayOffsets::Short(lists.value_offsets()), lists.values()),
+        (_, Some(lists)) => (ArrayOffsets::Long(lists.value_offsets()), lists.values()),
         _ => return Err(unwritable(name, array)),
     };
     ensure_valid(name, ends, items.len())?;
-    Ok(Kind::List(ends, Box::new(Cells::of(&inner, items)?)))
+    Ok(CellKind::List(ends, Box::new(Cells::of(&inner, items)?)))
 }
 
-fn map<'a>(name: &str, array: &'a ArrayRef) -> Result<Kind<'a>> {
+fn map<'a>(name: &str, array: &'a ArrayRef) -> Result<CellKind<'a>> {
     let maps = array.as_map_opt().ok_or_else(|| unwritable(name, array))?;
-    let ends = Ends::Short(maps.value_offsets());
+    let ends = ArrayOffsets::Short(maps.value_offsets());
     ensure_valid(name, ends, maps.entries().len())?;
     let inner = format!("{name}[]");
-    Ok(Kind::Map(ends, Box::new([Cells::of(&inner, maps.keys())?, Cells::of(&inner, maps.values())?])))
+    Ok(CellKind::Map(ends, Box::new([Cells::of(&inner, maps.keys())?, Cells::of(&inner, maps.values())?])))
 }
 
-fn ensure_valid(name: &str, ends: Ends<'_>, len: usize) -> Result<()> {
+fn ensure_valid(name: &str, ends: ArrayOffsets<'_>, len: usize) -> Result<()> {
     let problem = ends.problem(len);
     problem.map_or(Ok(()), |problem| Err(usage(format!("the column {name:?} is not a valid Arrow array: {problem}"))))
 }

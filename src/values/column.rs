@@ -18,7 +18,7 @@ use super::shape::{Shape, ShapeKind, entries, fields};
 
 /// A column with its validity.
 #[derive(Debug)]
-pub struct Column {
+pub struct ValueColumn {
     shape: Shape,
     nulls: Option<NullBufferBuilder>,
     width: usize,
@@ -39,16 +39,16 @@ pub(super) enum Slots {
     F64(Vec<f64>),
     I128(Vec<i128>),
     I256(Vec<i256>),
-    Runs(Runs),
+    Runs(ValueRuns),
     Fixed(usize, Vec<u8>),
-    List(Vec<i32>, Box<Column>),
-    Map(Vec<i32>, Box<Column>, Box<Column>),
-    Struct(Vec<Column>, usize),
+    List(Vec<i32>, Box<ValueColumn>),
+    Map(Vec<i32>, Box<ValueColumn>, Box<ValueColumn>),
+    Struct(Vec<ValueColumn>, usize),
 }
 
 /// Bytes or text with 32-bit offsets.
 #[derive(Debug)]
-pub(super) struct Runs {
+pub(super) struct ValueRuns {
     pub offsets: Vec<i32>,
     pub data: Vec<u8>,
     pub is_text: bool,
@@ -59,7 +59,7 @@ fn end_of(len: usize) -> Read<i32> {
     i32::try_from(len).map_err(|_| Problem::Limit { limit: "bytes of an Arrow column", allowed: u64::from(i32::MAX.unsigned_abs()) }.into())
 }
 
-impl Runs {
+impl ValueRuns {
     fn new(is_text: bool) -> Self {
         Self { offsets: vec![0], data: Vec::new(), is_text }
     }
@@ -78,12 +78,12 @@ impl Runs {
     }
 }
 
-impl Column {
+impl ValueColumn {
     /// An empty column.
     pub fn new(shape: &Shape) -> Self {
         let slots = match &shape.kind {
             ShapeKind::Leaf(data_type) => Slots::of(data_type),
-            ShapeKind::Json => Slots::Runs(Runs::new(true)),
+            ShapeKind::Json => Slots::Runs(ValueRuns::new(true)),
             ShapeKind::List(items) => Slots::List(vec![0], Box::new(Self::new(items))),
             ShapeKind::Map(keys, values) => Slots::Map(vec![0], Box::new(Self::new(keys)), Box::new(Self::new(values))),
             ShapeKind::Struct(members) | ShapeKind::Union(members) => {
@@ -104,7 +104,7 @@ impl Column {
             Slots::U64(values) => values.reserve(rows),
             Slots::F32(values) => values.reserve(rows),
             Slots::F64(values) => values.reserve(rows),
-            Slots::Runs(Runs { offsets, .. }) | Slots::List(offsets, _) | Slots::Map(offsets, ..) => offsets.reserve(rows),
+            Slots::Runs(ValueRuns { offsets, .. }) | Slots::List(offsets, _) | Slots::Map(offsets, ..) => offsets.reserve(rows),
             Slots::Struct(children, _) => children.iter_mut().for_each(|child| child.reserve(rows)),
             Slots::Null(_) | Slots::Boolean(_) | Slots::I128(_) | Slots::I256(_) | Slots::Fixed(..) => {}
         }
@@ -161,7 +161,7 @@ impl Column {
             Slots::F64(values) => values.push(0.0),
             Slots::I128(values) => values.push(0),
             Slots::I256(values) => values.push(i256::ZERO),
-            Slots::Runs(Runs { offsets, .. }) | Slots::List(offsets, _) | Slots::Map(offsets, ..) => {
+            Slots::Runs(ValueRuns { offsets, .. }) | Slots::List(offsets, _) | Slots::Map(offsets, ..) => {
                 offsets.push(offsets.last().copied().unwrap_or_default());
             }
             Slots::Fixed(size, data) => data.resize(data.len() + *size, 0),
@@ -279,8 +279,8 @@ impl Slots {
             DataType::Float64 => Self::F64(Vec::new()),
             DataType::Decimal128(..) => Self::I128(Vec::new()),
             DataType::Decimal256(..) => Self::I256(Vec::new()),
-            DataType::Binary => Self::Runs(Runs::new(false)),
-            DataType::Utf8 => Self::Runs(Runs::new(true)),
+            DataType::Binary => Self::Runs(ValueRuns::new(false)),
+            DataType::Utf8 => Self::Runs(ValueRuns::new(true)),
             DataType::FixedSizeBinary(size) => Self::Fixed(usize::try_from(*size).unwrap_or_default(), Vec::new()),
             _ => Self::Null(0),
         }
@@ -307,7 +307,7 @@ fn emptied<T>(values: &mut Vec<T>) -> Vec<T> {
 
 /// Ends a row of lists or maps.
 #[inline]
-pub(super) fn end_row(offsets: &mut Vec<i32>, items: &Column) -> Read<()> {
+pub(super) fn end_row(offsets: &mut Vec<i32>, items: &ValueColumn) -> Read<()> {
     offsets.push(end_of(items.len())?);
     Ok(())
 }
@@ -315,9 +315,9 @@ pub(super) fn end_row(offsets: &mut Vec<i32>, items: &Column) -> Read<()> {
 /// One child of a struct has the value, the others are null.
 pub(super) fn push_member<'p>(
     place: usize,
-    children: &mut [Column],
+    children: &mut [ValueColumn],
     payload: &mut Payload<'p>,
-    mut read: impl FnMut(&mut Column, &mut Payload<'p>) -> Read<()>,
+    mut read: impl FnMut(&mut ValueColumn, &mut Payload<'p>) -> Read<()>,
 ) -> Read<()> {
     for (index, child) in children.iter_mut().enumerate() {
         if index == place {

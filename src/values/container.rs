@@ -4,8 +4,9 @@
 
 use super::avro::crc;
 use super::body::Body;
-use super::framing::{Framed, SchemaName, framed};
+use super::framed::{Framed, framed};
 use super::payload::{Payload, Problem, Read};
+use super::schema_name::SchemaName;
 
 const MAGIC: &[u8] = b"Obj\x01";
 const SYNC_BYTES: usize = 16;

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array};
 use arrow_schema::ArrowError;
 
-use super::column::Column;
-use super::formats::{Reading, ValueFormat};
-use super::framing::{Framed, Framing, Header, MessageName, SchemaName};
+use super::column::ValueColumn;
+use super::formats::{ValueFormat, ValueReading};
+use super::framed::{Framed, MessageName};
+use super::framing::{Framing, SchemaHeader};
 use super::json::ensure_inferable;
 use super::payload::{Problem, Read};
 use super::plan::ValuePlan;
+use super::schema_name::SchemaName;
 use crate::columns::ValueNotes;
 use crate::decode::Stats;
 
@@ -19,10 +21,10 @@ use crate::decode::Stats;
 #[derive(Debug)]
 pub struct ValueDecoder {
     plan: Arc<ValuePlan>,
-    column: Column,
+    column: ValueColumn,
     ids: Vec<Option<i64>>,
     /// How the values of each schema are read, as far as it was met.
-    known: Vec<Known>,
+    known: Vec<KnownSchema>,
     /// The place of each schema there.
     places: HashMap<SchemaName, usize>,
     /// The first bytes of a value that named its schema by an id, which most values have too.
@@ -47,7 +49,7 @@ impl ValueDecoder {
     /// An empty column.
     pub fn new(plan: Arc<ValuePlan>) -> Self {
         Self {
-            column: Column::new(plan.shape()),
+            column: ValueColumn::new(plan.shape()),
             plan,
             ids: Vec::new(),
             known: Vec::new(),
@@ -92,7 +94,7 @@ impl ValueDecoder {
     ///
     /// # Errors
     /// What is wrong with it. It is there then as far as the problem is partial; otherwise a null, with the id of the schema if that is known.
-    pub fn push(&mut self, value: &[u8], header: Option<Header<'_>>) -> Result<(), Flaw> {
+    pub fn push(&mut self, value: &[u8], header: Option<SchemaHeader<'_>>) -> Result<(), Flaw> {
         self.ids.push(None);
         let is_tried = self.plan.schemas().tries_framings();
         let pushed = if is_tried { self.push_tried(value, header).map(|(_, flaw)| flaw) } else { self.push_framed(value, header) };
@@ -115,7 +117,7 @@ impl ValueDecoder {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn taken_apart<'v>(&mut self, value: &'v [u8], header: Option<Header<'v>>) -> Read<Framed<'v>> {
+    pub fn taken_apart<'v>(&mut self, value: &'v [u8], header: Option<SchemaHeader<'v>>) -> Read<Framed<'v>> {
         self.ids.push(None);
         let found = self.push_tried(value, header).map(|(framed, _)| framed);
         self.ids.clear();
@@ -144,7 +146,7 @@ impl ValueDecoder {
     }
 
     /// Appends a value of the only schema, with the first framing that gives one.
-    fn push_tried<'v>(&mut self, value: &'v [u8], header: Option<Header<'v>>) -> Read<(Framed<'v>, Option<Flaw>)> {
+    fn push_tried<'v>(&mut self, value: &'v [u8], header: Option<SchemaHeader<'v>>) -> Read<(Framed<'v>, Option<Flaw>)> {
         let mut failed: Option<Box<Problem>> = None;
         for framing in Framing::candidates(value, header.is_some()) {
             let framed = self.plan.schemas().take_apart_as(*framing, value, header);
@@ -175,7 +177,7 @@ impl ValueDecoder {
     }
 
     #[inline]
-    fn push_framed(&mut self, value: &[u8], header: Option<Header<'_>>) -> Read<Option<Flaw>> {
+    fn push_framed(&mut self, value: &[u8], header: Option<SchemaHeader<'_>>) -> Read<Option<Flaw>> {
         let (framed, place) = match (self.again, value.split_first_chunk()) {
             (Some((prefix, framed, place)), Some((found, payload))) if header.is_none() && prefix == *found => {
                 (Framed { payload, ..framed }, place)
@@ -193,7 +195,7 @@ impl ValueDecoder {
     #[inline]
     fn push_payload(&mut self, framed: &Framed<'_>, place: usize) -> Read<Option<Flaw>> {
         let Self { plan, known, ids, column, spent, counts, scratch, .. } = self;
-        let Some(Known { id, step, index, format }) = known.get(place) else { return Err(Box::new(Problem::Shape)) };
+        let Some(KnownSchema { id, step, index, format }) = known.get(place) else { return Err(Box::new(Problem::Shape)) };
         if let Some(slot) = ids.last_mut() {
             *slot = id_in(framed.name).or(*id);
         }
@@ -232,7 +234,7 @@ impl ValueDecoder {
     }
 
     /// Takes a value apart and finds its schema among those that were met.
-    fn named<'v>(&mut self, value: &'v [u8], header: Option<Header<'v>>) -> Read<(Framed<'v>, usize)> {
+    fn named<'v>(&mut self, value: &'v [u8], header: Option<SchemaHeader<'v>>) -> Read<(Framed<'v>, usize)> {
         let schemas = self.plan.schemas();
         let framed = schemas.take_apart(value, header)?;
         if let Some(slot) = self.ids.last_mut() {
@@ -257,7 +259,7 @@ impl ValueDecoder {
             let entry = self.plan.schemas().entry(index);
             let format = entry.map_or(ValueFormat::Auto, |entry| ValueFormat::of_kind(&entry.kind));
             let id = entry.and_then(|entry| entry.id);
-            self.known.push(Known { index, id, format, step: self.plan.step(index) });
+            self.known.push(KnownSchema { index, id, format, step: self.plan.step(index) });
             self.known.len() - 1
         });
         // A set of one schema without a name is that of every name: those of values must not fill the memory.
@@ -285,11 +287,11 @@ fn hinted(problem: Box<Problem>, value: &[u8]) -> Box<Problem> {
 
 /// A schema that was met.
 #[derive(Debug)]
-struct Known {
+struct KnownSchema {
     index: usize,
     id: Option<i64>,
     format: ValueFormat,
-    step: Read<Option<Reading>>,
+    step: Read<Option<ValueReading>>,
 }
 
 /// Most slots for which room is made before they are needed.

@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use prost_reflect::MessageDescriptor;
 
-use super::avro::{self, Resolver, Step};
-use super::column::{Column, Slots, push_member};
-use super::framing::{Framed, Framing};
+use super::avro::{self, ResolveStep, SchemaResolver};
+use super::column::{Slots, ValueColumn, push_member};
+use super::framed::Framed;
+use super::framing::Framing;
 use super::json::{self, Integers, JsonSchema, JsonStep};
 use super::payload::{Payload, Problem, Read};
 use super::primitive::{self, PrimitiveKind};
 use super::protobuf::{self, FieldKind, ProtoSchema};
 use super::shape::{Shape, ShapeKind};
-use super::wanted::Wanted;
+use super::wanted::WantedFields;
 
 /// The format of the values that a caller expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +62,7 @@ impl ValueFormat {
 #[derive(Clone, Debug)]
 pub enum AnySchema {
     /// Of Avro.
-    Avro(Arc<avro::Schema>),
+    Avro(Arc<avro::AvroSchema>),
     /// A JSON Schema.
     Json(Arc<JsonSchema>),
     /// Of Protobuf, and the message that is meant; the first one, unless another was chosen.
@@ -79,7 +80,7 @@ impl AnySchema {
         match kind {
             "AVRO" => {
                 let referenced: Vec<&str> = referenced.iter().map(|(_, text)| text.as_str()).collect();
-                avro::Schema::parse(text, &referenced).map(|schema| Self::Avro(Arc::new(schema)))
+                avro::AvroSchema::parse(text, &referenced).map(|schema| Self::Avro(Arc::new(schema)))
             }
             "JSON" => JsonSchema::parse(text, referenced).map(|schema| Self::Json(Arc::new(schema))),
             "PROTOBUF" => {
@@ -98,7 +99,7 @@ impl AnySchema {
     ///
     /// # Errors
     /// `Schema` for a schema that is too deep or too wide, or has no field that is wanted.
-    pub fn shape(&self, wanted: &Wanted) -> Read<Shape> {
+    pub fn shape(&self, wanted: &WantedFields) -> Read<Shape> {
         match self {
             Self::Avro(schema) => avro::shape_of(schema, wanted),
             Self::Json(schema) => json::shape_of(schema, wanted),
@@ -111,14 +112,14 @@ impl AnySchema {
     ///
     /// # Errors
     /// Why they cannot be.
-    pub fn read_as(&self, reader: &Self, shape: &Shape, wanted: &Wanted) -> Result<Reading, String> {
+    pub fn read_as(&self, reader: &Self, shape: &Shape, wanted: &WantedFields) -> Result<ValueReading, String> {
         match (self, reader) {
-            (Self::Avro(writer), Self::Avro(reader)) => Resolver::new(writer, reader).resolve(shape).map(Reading::Avro),
+            (Self::Avro(writer), Self::Avro(reader)) => SchemaResolver::new(writer, reader).resolve(shape).map(ValueReading::Avro),
             // A text has the names and types of its values in itself.
-            (Self::Json(_), Self::Json(reader)) => Ok(Reading::Json(JsonStep::of(shape), reader.is_inferred())),
+            (Self::Json(_), Self::Json(reader)) => Ok(ValueReading::Json(JsonStep::of(shape), reader.is_inferred())),
             (Self::Protobuf(_, writer), Self::Protobuf(_, reader)) if writer.full_name() == reader.full_name() => {
                 let (_, kind) = protobuf::plan_of(reader, wanted).map_err(|problem| problem.to_string())?;
-                Ok(Reading::Protobuf(kind))
+                Ok(ValueReading::Protobuf(kind))
             }
             (Self::Protobuf(_, writer), Self::Protobuf(_, reader)) => {
                 Err(format!("message {} is not {}", writer.full_name(), reader.full_name()))
@@ -128,7 +129,7 @@ impl AnySchema {
                     ShapeKind::Struct(members) => members.iter().map(|member| member.name.clone()).collect(),
                     _ => Box::default(),
                 };
-                Ok(Reading::Primitive(*kind, names))
+                Ok(ValueReading::Primitive(*kind, names))
             }
             _ => Err("it is a schema of another format".to_owned()),
         }
@@ -136,13 +137,13 @@ impl AnySchema {
 
     /// True if every value of this schema can be read as one of another schema.
     pub fn is_read_as(&self, reader: &Self) -> bool {
-        let Ok(shape) = reader.shape(&Wanted::all()) else { return false };
+        let Ok(shape) = reader.shape(&WantedFields::all()) else { return false };
         match (self, reader) {
             (Self::Avro(writer), Self::Avro(reader)) => {
-                let mut resolver = Resolver::new(writer, reader);
+                let mut resolver = SchemaResolver::new(writer, reader);
                 resolver.resolve(&shape).is_ok() && !resolver.is_partial
             }
-            (Self::Json(_), Self::Json(_)) => self.shape(&Wanted::all()).is_ok_and(|writer| json::holds(&shape.kind, &writer.kind)),
+            (Self::Json(_), Self::Json(_)) => self.shape(&WantedFields::all()).is_ok_and(|writer| json::holds(&shape.kind, &writer.kind)),
             (Self::Protobuf(_, writer), Self::Protobuf(_, reader)) => protobuf::holds(reader, writer),
             _ => false,
         }
@@ -185,9 +186,9 @@ impl AnySchema {
 
 /// How a value becomes a value of a column.
 #[derive(Clone, Debug)]
-pub enum Reading {
+pub enum ValueReading {
     /// An Avro value.
-    Avro(Step),
+    Avro(ResolveStep),
     /// A JSON text; true if its schema was inferred.
     Json(JsonStep, bool),
     /// A message of Protobuf.
@@ -197,7 +198,7 @@ pub enum Reading {
     /// A value of Kafka's own serializers, with the fields of the column.
     Primitive(PrimitiveKind, Box<[Box<str>]>),
     /// The value of one member of a struct whose others are null.
-    Member(usize, Box<Reading>),
+    Member(usize, Box<ValueReading>),
 }
 
 /// How the messages of a schema are read, by their paths.
@@ -208,16 +209,16 @@ pub struct Messages {
     /// The schema.
     pub schema: Arc<ProtoSchema>,
     /// Why a message cannot be read, or `None` if no field of it is wanted.
-    pub by_path: HashMap<Vec<i32>, Read<Option<Reading>>>,
+    pub by_path: HashMap<Vec<i32>, Read<Option<ValueReading>>>,
 }
 
-impl Reading {
+impl ValueReading {
     /// Reads a value into a column, and notes what it cost.
     ///
     /// # Errors
     /// What is wrong with it; the column may have a part of it then. The value is there if the problem is partial.
     #[inline]
-    pub fn read(&self, framed: &Framed<'_>, column: &mut Column, spent: &mut u64) -> Read<()> {
+    pub fn read(&self, framed: &Framed<'_>, column: &mut ValueColumn, spent: &mut u64) -> Read<()> {
         if let Self::Messages(messages) = self {
             return messages.read(framed, column, spent);
         }
@@ -229,7 +230,7 @@ impl Reading {
     }
 
     #[inline]
-    fn value(&self, column: &mut Column, payload: &mut Payload<'_>) -> Read<()> {
+    fn value(&self, column: &mut ValueColumn, payload: &mut Payload<'_>) -> Read<()> {
         match self {
             Self::Avro(step) => avro::read(step, column, payload),
             Self::Json(step, is_inferred) => json::read(step, *is_inferred, column, payload),
@@ -249,8 +250,8 @@ impl Reading {
     /// True for a schema that is nothing but bytes, of which Confluent's serializers write no length.
     fn is_of_bytes(&self) -> bool {
         match self {
-            Self::Avro(Step::Run { is_bytes }) => *is_bytes,
-            Self::Avro(Step::Decimal { size: None, .. }) => true,
+            Self::Avro(ResolveStep::Run { is_bytes }) => *is_bytes,
+            Self::Avro(ResolveStep::Decimal { size: None, .. }) => true,
             Self::Member(_, reading) => reading.is_of_bytes(),
             _ => false,
         }
@@ -258,7 +259,7 @@ impl Reading {
 }
 
 impl Messages {
-    fn read(&self, framed: &Framed<'_>, column: &mut Column, spent: &mut u64) -> Read<()> {
+    fn read(&self, framed: &Framed<'_>, column: &mut ValueColumn, spent: &mut u64) -> Read<()> {
         let (path, payload) = protobuf::message_of(framed, self.framing, &self.schema)?;
         let found = self.by_path.get(&path).ok_or_else(|| Problem::Text(format!("message index {path:?} is not in the schema")))?;
         match found {

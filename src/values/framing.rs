@@ -6,7 +6,9 @@
 
 use super::body::Body;
 use super::container;
+use super::framed::{Framed, MessageName, framed};
 use super::payload::{Problem, Read};
+use super::schema_name::SchemaName;
 
 /// The forms that are accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,53 +34,6 @@ pub enum Framing {
     Glue,
     /// A container file of Avro, which has its schema.
     Container,
-}
-
-/// How a value names its schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SchemaName {
-    /// By the id of a registry.
-    Id(i64),
-    /// By the id of a version in Apicurio, whose other ids are those of contents.
-    GlobalId(i64),
-    /// By a GUID.
-    Guid([u8; 16]),
-    /// By the fingerprint of an Avro schema.
-    Fingerprint([u8; 8]),
-    /// By the checksum of the text of an Avro schema that is in the value.
-    Embedded([u8; 8]),
-    /// Not at all.
-    Unnamed,
-}
-
-/// A value taken apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Framed<'a> {
-    /// The name of its schema.
-    pub name: SchemaName,
-    /// How it names its message, of Protobuf.
-    pub message: MessageName<'a>,
-    /// What follows the name in the value.
-    pub payload: &'a [u8],
-    /// How the payload is compressed.
-    pub body: Body,
-    /// The value is framed as Confluent's serializers do.
-    pub is_confluent: bool,
-}
-
-/// Where a value of Protobuf names its message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MessageName<'a> {
-    /// Before the message, if at all.
-    InPayload,
-    /// Nowhere: the first message of the schema.
-    First,
-    /// Before the message: its number among all messages in the order of their full names.
-    Ordinal,
-    /// In the header that names the schema: message indexes.
-    Indexes(&'a [u8]),
-    /// In a header of its own: the name of the type.
-    Type(&'a [u8]),
 }
 
 /// The names of the record headers that name a schema: Confluent's, then Apicurio's.
@@ -145,7 +100,7 @@ impl Framing {
     ///
     /// # Errors
     /// `Framing` for a value without the framing.
-    pub fn parse<'a>(self, value: &'a [u8], header: Option<Header<'a>>, knows: impl Fn(SchemaName) -> bool) -> Read<Framed<'a>> {
+    pub fn parse<'a>(self, value: &'a [u8], header: Option<SchemaHeader<'a>>, knows: impl Fn(SchemaName) -> bool) -> Read<Framed<'a>> {
         if self == Self::None {
             return Ok(framed(SchemaName::Unnamed, value));
         }
@@ -186,7 +141,7 @@ impl Framing {
 
 /// A record header that names a schema.
 #[derive(Clone, Copy, Debug)]
-pub struct Header<'a> {
+pub struct SchemaHeader<'a> {
     /// What it has.
     pub kind: HeaderKind,
     /// Its value.
@@ -206,7 +161,7 @@ pub enum HeaderKind {
     ContentId,
 }
 
-impl<'a> Header<'a> {
+impl<'a> SchemaHeader<'a> {
     fn parse(self, payload: &'a [u8]) -> Read<Framed<'a>> {
         if self.kind != HeaderKind::Confluent {
             let id: [u8; 8] = self.value.try_into().map_err(|_| Problem::Framing("the header of the schema's id does not have 8 bytes"))?;
@@ -222,10 +177,6 @@ impl<'a> Header<'a> {
         };
         Ok(Framed { payload, message: MessageName::Indexes(named.payload), ..named })
     }
-}
-
-pub(super) fn framed(name: SchemaName, payload: &[u8]) -> Framed<'_> {
-    Framed { name, message: MessageName::InPayload, payload, body: Body::Plain, is_confluent: false }
 }
 
 fn without_index(framed: Framed<'_>) -> Framed<'_> {

@@ -11,7 +11,7 @@ pub struct Misfit {
 }
 
 /// The result of writing an item.
-pub type Written = Result<(), Box<Misfit>>;
+pub type WriteResult = Result<(), Box<Misfit>>;
 
 /// What does not fit.
 #[cold]

@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, FieldRef, Fields};
 use super::payload::Read;
 use super::plan::{Expected, ValuePlan};
 use super::schemas::Schemas;
-use super::wanted::{Wanted, names_of};
+use super::wanted::{WantedFields, names_of};
 
 /// The columns of the values that a user gets without asking, and of the keys.
 const VALUE: [&str; 2] = ["valueRecord", "valueSchemaId"];
@@ -16,28 +16,28 @@ const KEY: [&str; 2] = ["keyRecord", "keySchemaId"];
 /// A key or a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the parts of a record")]
-pub enum Part {
+pub enum RecordPart {
     Value,
     Key,
 }
 
 /// A column of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Output {
+pub enum OutputColumn {
     /// One of records, by its name.
     Raw(String),
     /// What keys or values say.
-    Record(Part),
+    Record(RecordPart),
     /// The ids of their schemas.
-    SchemaId(Part),
+    SchemaId(RecordPart),
     /// A field of what they say, by its path.
-    Field(Part, String),
+    Field(RecordPart, String),
 }
 
-impl Output {
+impl OutputColumn {
     /// The column with a name.
     pub fn named(name: &str) -> Self {
-        for (part, [record, id]) in [(Part::Value, VALUE), (Part::Key, KEY)] {
+        for (part, [record, id]) in [(RecordPart::Value, VALUE), (RecordPart::Key, KEY)] {
             if name == record {
                 return Self::Record(part);
             }
@@ -52,7 +52,7 @@ impl Output {
     }
 
     /// The part of a record that must be decoded for it.
-    pub fn part(&self) -> Option<Part> {
+    pub fn part(&self) -> Option<RecordPart> {
         match self {
             Self::Raw(_) => None,
             Self::Record(part) | Self::SchemaId(part) | Self::Field(part, _) => Some(*part),
@@ -61,21 +61,22 @@ impl Output {
 }
 
 /// What is wanted of keys or of values by columns with these names; `None` for nothing.
-pub fn wanted(names: &[String], part: Part) -> Option<Wanted> {
-    let outputs: Vec<Output> = names.iter().map(|name| Output::named(name)).filter(|output| output.part() == Some(part)).collect();
+pub fn wanted(names: &[String], part: RecordPart) -> Option<WantedFields> {
+    let outputs: Vec<OutputColumn> =
+        names.iter().map(|name| OutputColumn::named(name)).filter(|output| output.part() == Some(part)).collect();
     let paths = outputs.iter().filter_map(|output| match output {
-        Output::Record(_) => Some(""),
-        Output::Field(_, path) => Some(path.as_str()),
+        OutputColumn::Record(_) => Some(""),
+        OutputColumn::Field(_, path) => Some(path.as_str()),
         _ => None,
     });
-    (!outputs.is_empty()).then(|| Wanted::of(paths))
+    (!outputs.is_empty()).then(|| WantedFields::of(paths))
 }
 
 /// Return how the keys or the values of a read become columns with these names; `None` if no column needs them.
 ///
 /// # Errors
 /// As `ValuePlan::new`.
-pub fn planned(names: &[String], part: Part, schemas: &Arc<Schemas>, expected: &Expected) -> Read<Option<Arc<ValuePlan>>> {
+pub fn planned(names: &[String], part: RecordPart, schemas: &Arc<Schemas>, expected: &Expected) -> Read<Option<Arc<ValuePlan>>> {
     let Some(wanted) = wanted(names, part) else { return Ok(None) };
     ValuePlan::new(Arc::clone(schemas), expected, &wanted).map(|plan| Some(Arc::new(plan)))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::framing::SchemaName;
+use super::schema_name::SchemaName;
 
 /// What is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,28 +4,28 @@ use std::sync::Arc;
 
 use arrow_schema::DataType;
 
-use super::formats::{AnySchema, Messages, Reading};
+use super::formats::{AnySchema, Messages, ValueReading};
 use super::payload::{Problem, Read};
 use super::schemas::{Schemas, member_name};
 use super::shape::{Member, Shape, ShapeKind};
-use super::wanted::Wanted;
+use super::wanted::WantedFields;
 
 /// How the values of a read become a column.
 #[derive(Debug)]
 pub struct ValuePlan {
     schemas: Arc<Schemas>,
-    sides: Vec<Side>,
+    sides: Vec<PlannedReader>,
     shape: Shape,
 }
 
 /// A schema as which values are read.
 #[derive(Debug)]
-struct Side {
+struct PlannedReader {
     reader: AnySchema,
     /// The one schema whose values these are, where each schema has a member of its own.
     only: Option<Only>,
     shape: Shape,
-    wanted: Wanted,
+    wanted: WantedFields,
 }
 
 /// A schema with a member of its own.
@@ -68,7 +68,7 @@ impl ValuePlan {
     ///
     /// # Errors
     /// `Schema` for a reader's schema that is bad, and for fields that are wanted and are not there.
-    pub fn new(schemas: Arc<Schemas>, expected: &Expected, wanted: &Wanted) -> Read<Self> {
+    pub fn new(schemas: Arc<Schemas>, expected: &Expected, wanted: &WantedFields) -> Read<Self> {
         if let Some(ReaderSchema { kind, text, referenced }) = &expected.reader {
             let reader = AnySchema::parse(kind, text, referenced);
             let reader = reader.map_err(|problem| Problem::Schema(format!("reader_schema: {problem}")))?;
@@ -80,7 +80,7 @@ impl ValuePlan {
         present.dedup();
         // A schema that is bad is told when a value has it.
         let parsed = present.iter().filter_map(|index| Some((*index, schemas.parsed(*index).ok()?)));
-        let units: Vec<Unit> = parsed.flat_map(|(index, schema)| units_of(index, &schema, &expected.messages)).collect();
+        let units: Vec<SchemaUnit> = parsed.flat_map(|(index, schema)| units_of(index, &schema, &expected.messages)).collect();
         if let [only] = units.as_slice() {
             let only = only.reader.clone();
             return Self::of_one(schemas, only, wanted);
@@ -110,7 +110,7 @@ impl ValuePlan {
     ///
     /// # Errors
     /// `Unresolved` for a schema that cannot be read as the wanted one, or is not among those that have a member.
-    pub fn step(&self, index: usize) -> Read<Option<Reading>> {
+    pub fn step(&self, index: usize) -> Read<Option<ValueReading>> {
         match self.schemas.parsed(index)? {
             AnySchema::Protobuf(schema, message) => {
                 let paths = schema.paths().into_iter();
@@ -120,15 +120,15 @@ impl ValuePlan {
                     Some((path, step))
                 });
                 let by_path = read.collect();
-                Ok(Some(Reading::Messages(Arc::new(Messages { framing: self.schemas.framing(), schema, by_path }))))
+                Ok(Some(ValueReading::Messages(Arc::new(Messages { framing: self.schemas.framing(), schema, by_path }))))
             }
             writer => self.step_of(index, &writer, None),
         }
     }
 
-    fn step_of(&self, index: usize, writer: &AnySchema, path: Option<&[i32]>) -> Read<Option<Reading>> {
+    fn step_of(&self, index: usize, writer: &AnySchema, path: Option<&[i32]>) -> Read<Option<ValueReading>> {
         let label = || self.schemas.entry(index).map_or_else(String::new, |entry| entry.label());
-        let is_its_own = |side: &&Side| side.only.as_ref().is_none_or(|only| only.schema == index && only.path.as_deref() == path);
+        let is_its_own = |side: &&PlannedReader| side.only.as_ref().is_none_or(|only| only.schema == index && only.path.as_deref() == path);
         let side = self.sides.iter().find(is_its_own);
         let side = side.ok_or_else(|| Problem::Unresolved(format!("{} was not there when the read was planned", label())))?;
         if let Some(Only { member: None, .. }) = side.only {
@@ -138,21 +138,21 @@ impl ValuePlan {
         let step = step.map_err(|problem| Problem::Unresolved(format!("{} cannot be read as the wanted one: {problem}", label())))?;
         let member = side.only.as_ref().and_then(|only| only.member);
         Ok(Some(match member {
-            Some(member) => Reading::Member(member, Box::new(step)),
+            Some(member) => ValueReading::Member(member, Box::new(step)),
             None => step,
         }))
     }
 
-    fn of_one(schemas: Arc<Schemas>, reader: AnySchema, wanted: &Wanted) -> Read<Self> {
+    fn of_one(schemas: Arc<Schemas>, reader: AnySchema, wanted: &WantedFields) -> Read<Self> {
         let shape = reader.shape(wanted)?.nullable();
-        Ok(Self { schemas, sides: vec![Side { reader, only: None, shape: shape.clone(), wanted: wanted.clone() }], shape })
+        Ok(Self { schemas, sides: vec![PlannedReader { reader, only: None, shape: shape.clone(), wanted: wanted.clone() }], shape })
     }
 
-    fn of_each(schemas: Arc<Schemas>, units: Vec<Unit>, wanted: &Wanted) -> Read<Self> {
+    fn of_each(schemas: Arc<Schemas>, units: Vec<SchemaUnit>, wanted: &WantedFields) -> Read<Self> {
         let mut sides = Vec::new();
         let mut members = Vec::new();
         let counted = units.iter().map(|unit| unit.schema).collect::<Vec<_>>();
-        for Unit { schema, path, reader } in units {
+        for SchemaUnit { schema, path, reader } in units {
             let Some(entry) = schemas.entry(schema) else { continue };
             let is_bare = schemas.bare() == Some(schema);
             let mut name = if is_bare { "json".to_owned() } else { member_name(entry, reader.fingerprint()) };
@@ -161,13 +161,13 @@ impl ValuePlan {
             }
             let Some(wanted) = wanted.field(&name) else {
                 let only = Some(Only { schema, path, member: None });
-                sides.push(Side { reader, only, shape: Shape::leaf(DataType::Null), wanted: Wanted::default() });
+                sides.push(PlannedReader { reader, only, shape: Shape::leaf(DataType::Null), wanted: WantedFields::default() });
                 continue;
             };
             let shape = reader.shape(&wanted)?.nullable();
             let only = Some(Only { schema, path, member: Some(members.len()) });
             members.push(Member::new(&name, shape.clone()));
-            sides.push(Side { reader, only, shape, wanted });
+            sides.push(PlannedReader { reader, only, shape, wanted });
         }
         if let Some(name) = wanted.missing(members.iter().map(|member| &*member.name)) {
             return Err(no_field(name, &members));
@@ -179,16 +179,16 @@ impl ValuePlan {
 }
 
 /// A schema that values have, or one of its messages.
-struct Unit {
+struct SchemaUnit {
     schema: usize,
     path: Option<Vec<i32>>,
     reader: AnySchema,
 }
 
 /// The messages of a schema that values are; the schema alone for another format than Protobuf.
-fn units_of(index: usize, schema: &AnySchema, messages: &[(usize, Vec<i32>)]) -> Vec<Unit> {
+fn units_of(index: usize, schema: &AnySchema, messages: &[(usize, Vec<i32>)]) -> Vec<SchemaUnit> {
     if !matches!(schema, AnySchema::Protobuf(..)) {
-        return vec![Unit { schema: index, path: None, reader: schema.clone() }];
+        return vec![SchemaUnit { schema: index, path: None, reader: schema.clone() }];
     }
     let mut paths: Vec<Vec<i32>> = messages.iter().filter(|(number, _)| *number == index).map(|(_, path)| path.clone()).collect();
     paths.sort_unstable();
@@ -196,7 +196,7 @@ fn units_of(index: usize, schema: &AnySchema, messages: &[(usize, Vec<i32>)]) ->
     if paths.is_empty() {
         paths.push(vec![0]);
     }
-    let unit = |path: Vec<i32>| Some(Unit { schema: index, reader: schema.with_message(&path)?, path: Some(path) });
+    let unit = |path: Vec<i32>| Some(SchemaUnit { schema: index, reader: schema.with_message(&path)?, path: Some(path) });
     paths.into_iter().filter_map(unit).collect()
 }
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, TimeUnit};
 
-use super::column::{Column, Slots};
+use super::column::{Slots, ValueColumn};
 use super::payload::{Payload, Problem, Read};
 use super::shape::{Member, Shape, ShapeKind};
-use super::wanted::Wanted;
+use super::wanted::WantedFields;
 
 /// A type of Kafka's serializers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl PrimitiveKind {
     ///
     /// # Errors
     /// `Schema` for a field that the values do not have.
-    pub fn shape(self, wanted: &Wanted) -> Read<Shape> {
+    pub fn shape(self, wanted: &WantedFields) -> Read<Shape> {
         let times: &[&str] = match self {
             Self::Bare(_) => &[],
             Self::Windowed(_) => &["windowStart"],
@@ -116,7 +116,7 @@ impl Primitive {
     }
 
     /// Appends the value of these bytes.
-    fn push(self, bytes: &[u8], column: &mut Column) -> Read<()> {
+    fn push(self, bytes: &[u8], column: &mut ValueColumn) -> Read<()> {
         match (self, &mut column.slots) {
             (Self::Text, Slots::Runs(runs)) => {
                 std::str::from_utf8(bytes).map_err(|_| Problem::Utf8)?;
@@ -139,7 +139,7 @@ impl Primitive {
 ///
 /// # Errors
 /// `Text` for another number of bytes, and for text that is not a UUID; `Utf8`.
-pub fn read(kind: PrimitiveKind, names: &[Box<str>], column: &mut Column, payload: &mut Payload<'_>) -> Read<()> {
+pub fn read(kind: PrimitiveKind, names: &[Box<str>], column: &mut ValueColumn, payload: &mut Payload<'_>) -> Read<()> {
     let bytes = payload.take(payload.left())?;
     if let PrimitiveKind::Bare(primitive) = kind {
         return primitive.push(bytes, column);
@@ -159,14 +159,14 @@ pub fn read(kind: PrimitiveKind, names: &[Box<str>], column: &mut Column, payloa
     }
     // A key is held against its type also where it is not wanted.
     if !names.iter().any(|name| &**name == "key") {
-        kind.primitive().push(key, &mut Column::new(&kind.primitive().shape()))?;
+        kind.primitive().push(key, &mut ValueColumn::new(&kind.primitive().shape()))?;
     }
     *len += 1;
     column.note_valid();
     Ok(())
 }
 
-fn push_time(bytes: &[u8], column: &mut Column) -> Read<()> {
+fn push_time(bytes: &[u8], column: &mut ValueColumn) -> Read<()> {
     let Slots::I64(values) = &mut column.slots else { return Err(Box::new(Problem::Shape)) };
     values.push(i64::from_be_bytes(exact(bytes)?));
     column.note_valid();

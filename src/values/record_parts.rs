@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, LargeBinaryArray, ListArray, RecordBatch, StructArray};
 
-use super::framing::{HEADER_KINDS, Header, HeaderKind, KEY_HEADERS, KEY_TYPE_HEADER, VALUE_HEADERS, VALUE_TYPE_HEADER};
-use super::outputs::Part;
-use super::stream::longs;
+use super::framing::{HEADER_KINDS, HeaderKind, KEY_HEADERS, KEY_TYPE_HEADER, SchemaHeader, VALUE_HEADERS, VALUE_TYPE_HEADER};
+use super::outputs::RecordPart;
 use crate::columns::Column;
 use crate::error::{ErrorKind, Result};
 
@@ -15,9 +15,9 @@ use crate::error::{ErrorKind, Result};
 pub struct RecordParts<'a> {
     offsets: &'a [i64],
     positions: &'a [i64],
-    value: Option<Runs<'a>>,
-    key: Option<Runs<'a>>,
-    headers: Option<Headers<'a>>,
+    value: Option<BytesArray<'a>>,
+    key: Option<BytesArray<'a>>,
+    headers: Option<RecordHeaders<'a>>,
     is_control: Option<&'a BooleanArray>,
 }
 
@@ -32,28 +32,28 @@ impl<'a> RecordParts<'a> {
         Ok(Self {
             offsets: longs(batch, Column::Offset).ok_or_else(missing)?,
             positions: longs(batch, Column::EntryPosition).ok_or_else(missing)?,
-            value: column(Column::Value).and_then(Runs::of),
-            key: column(Column::Key).and_then(Runs::of),
-            headers: column(Column::HeadersRaw).and_then(Headers::of),
+            value: column(Column::Value).and_then(BytesArray::of),
+            key: column(Column::Key).and_then(BytesArray::of),
+            headers: column(Column::HeadersRaw).and_then(RecordHeaders::of),
             is_control: column(Column::IsControl).and_then(|array| array.as_boolean_opt()),
         })
     }
 
     /// The key or the value of a record; `None` for null, and for a control record, which says something else.
-    pub fn bytes(&self, part: Part, row: usize) -> Option<&'a [u8]> {
+    pub fn bytes(&self, part: RecordPart, row: usize) -> Option<&'a [u8]> {
         if self.is_control.is_some_and(|controls| controls.value(row)) {
             return None;
         }
         let runs = match part {
-            Part::Value => self.value.as_ref(),
-            Part::Key => self.key.as_ref(),
+            RecordPart::Value => self.value.as_ref(),
+            RecordPart::Key => self.key.as_ref(),
         };
         runs?.get(row)
     }
 
     /// The header that names the schema of the key or the value.
     #[inline]
-    pub fn header(&self, part: Part, row: usize) -> Option<Header<'a>> {
+    pub fn header(&self, part: RecordPart, row: usize) -> Option<SchemaHeader<'a>> {
         self.headers.as_ref()?.find_part(part, row)
     }
 
@@ -69,13 +69,13 @@ impl<'a> RecordParts<'a> {
 }
 
 /// A column of bytes in any layout.
-enum Runs<'a> {
+enum BytesArray<'a> {
     Short(&'a BinaryArray),
     Long(&'a LargeBinaryArray),
     Views(&'a BinaryViewArray),
 }
 
-impl<'a> Runs<'a> {
+impl<'a> BytesArray<'a> {
     fn of(array: &'a ArrayRef) -> Option<Self> {
         let short = array.as_binary_opt::<i32>().map(Self::Short);
         short.or_else(|| array.as_binary_opt::<i64>().map(Self::Long)).or_else(|| array.as_binary_view_opt().map(Self::Views))
@@ -92,13 +92,13 @@ impl<'a> Runs<'a> {
 }
 
 /// The headers of records, with keys as bytes.
-pub(super) struct Headers<'a> {
+pub(super) struct RecordHeaders<'a> {
     lists: &'a ListArray,
     keys: &'a BinaryArray,
-    values: Runs<'a>,
+    values: BytesArray<'a>,
 }
 
-impl<'a> Headers<'a> {
+impl<'a> RecordHeaders<'a> {
     pub fn of(array: &'a ArrayRef) -> Option<Self> {
         let lists = array.as_list_opt::<i32>()?;
         let rows: &StructArray = lists.values().as_struct_opt()?;
@@ -106,19 +106,19 @@ impl<'a> Headers<'a> {
             return None;
         }
         let [keys, values] = rows.columns() else { return None };
-        Some(Self { lists, keys: keys.as_binary_opt::<i32>()?, values: Runs::of(values)? })
+        Some(Self { lists, keys: keys.as_binary_opt::<i32>()?, values: BytesArray::of(values)? })
     }
 
     /// True for a column of the type of `headersRaw`.
     pub fn is_type_of(array: &ArrayRef) -> bool {
         let rows: Option<&StructArray> = array.as_list_opt::<i32>().and_then(|lists| lists.values().as_struct_opt());
         let columns = rows.map(StructArray::columns);
-        matches!(columns, Some([keys, values]) if keys.as_binary_opt::<i32>().is_some() && Runs::of(values).is_some())
+        matches!(columns, Some([keys, values]) if keys.as_binary_opt::<i32>().is_some() && BytesArray::of(values).is_some())
     }
 
     /// The header that names the schema of the key or the value of a row.
     #[inline]
-    pub fn find_part(&self, part: Part, row: usize) -> Option<Header<'a>> {
+    pub fn find_part(&self, part: RecordPart, row: usize) -> Option<SchemaHeader<'a>> {
         let ends = self.lists.value_offsets().get(row..row + 2)?;
         let [start, end] = ends else { return None };
         if start == end {
@@ -128,15 +128,15 @@ impl<'a> Headers<'a> {
     }
 
     /// The first name counts before the others.
-    fn find_between(&self, headers: Range<usize>, part: Part) -> Option<Header<'a>> {
+    fn find_between(&self, headers: Range<usize>, part: RecordPart) -> Option<SchemaHeader<'a>> {
         let (names, type_name) = match part {
-            Part::Value => (VALUE_HEADERS, VALUE_TYPE_HEADER),
-            Part::Key => (KEY_HEADERS, KEY_TYPE_HEADER),
+            RecordPart::Value => (VALUE_HEADERS, VALUE_TYPE_HEADER),
+            RecordPart::Key => (KEY_HEADERS, KEY_TYPE_HEADER),
         };
         names.iter().zip(HEADER_KINDS).find_map(|(name, kind)| {
             let value = self.last(headers.clone(), name)?;
             let message_type = if kind == HeaderKind::Confluent { None } else { self.last(headers.clone(), type_name) };
-            Some(Header { kind, value, message_type })
+            Some(SchemaHeader { kind, value, message_type })
         })
     }
 
@@ -144,4 +144,9 @@ impl<'a> Headers<'a> {
     fn last(&self, mut headers: Range<usize>, name: &str) -> Option<&'a [u8]> {
         self.values.get(headers.rfind(|index| self.keys.value(*index) == name.as_bytes())?)
     }
+}
+
+/// The values of a column of 64-bit numbers.
+pub(super) fn longs(batch: &RecordBatch, column: Column) -> Option<&[i64]> {
+    Some(batch.column_by_name(column.name())?.as_primitive_opt::<Int64Type>()?.values())
 }

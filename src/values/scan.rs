@@ -6,15 +6,16 @@ use std::sync::Arc;
 use super::container;
 use super::decoder::ValueDecoder;
 use super::formats::{AnySchema, ValueFormat};
-use super::framing::{Framed, Framing, Header};
+use super::framed::Framed;
+use super::framing::{Framing, SchemaHeader};
 use super::json::Inferred;
-use super::outputs::Part;
+use super::outputs::RecordPart;
 use super::payload::Read;
 use super::plan::{Expected, ValuePlan};
 use super::protobuf::message_of;
 use super::record_parts::RecordParts;
 use super::schemas::Schemas;
-use super::wanted::Wanted;
+use super::wanted::WantedFields;
 use crate::columns::{BatchSource, BinaryKind, Column, OnError, Projection, StreamOptions, ValueNotes, stream};
 use crate::decode::Unreadable;
 use crate::error::Result;
@@ -22,7 +23,7 @@ use crate::framing::Source;
 
 /// The numbers of the schemas that keys and values name.
 #[derive(Clone, Debug, Default)]
-pub struct Met {
+pub struct SchemasSeen {
     /// Of keys.
     pub keys: BTreeSet<usize>,
     /// Of values.
@@ -41,7 +42,7 @@ pub struct Met {
 ///
 /// # Errors
 /// Those of the storage.
-pub fn scan(source: Source, mut options: StreamOptions, schemas: &Arc<Schemas>, met: &mut Met) -> Result<()> {
+pub fn scan(source: Source, mut options: StreamOptions, schemas: &Arc<Schemas>, met: &mut SchemasSeen) -> Result<()> {
     let mut columns = vec![Column::Key, Column::Value, Column::HeadersRaw, Column::Offset, Column::EntryPosition];
     columns.extend(options.decode.is_control_wanted.then_some(Column::IsControl));
     let projection = Projection { columns, binary: BinaryKind::BinaryView, has_null_headers: false };
@@ -53,7 +54,7 @@ pub fn scan(source: Source, mut options: StreamOptions, schemas: &Arc<Schemas>, 
     while let Some(batch) = next(&mut records)? {
         let parts = RecordParts::of(&batch)?;
         for row in 0..batch.num_rows() {
-            for part in [Part::Key, Part::Value] {
+            for part in [RecordPart::Key, RecordPart::Value] {
                 let Some(bytes) = parts.bytes(part, row) else { continue };
                 if add_text(schemas, bytes, part, met) {
                     continue;
@@ -83,12 +84,12 @@ impl<'s> Taker<'s> {
                 _ => Vec::new(),
             };
             let expected = Expected { present: vec![main], messages, ..Expected::default() };
-            ValuePlan::new(Arc::clone(schemas), &expected, &Wanted::all()).ok()
+            ValuePlan::new(Arc::clone(schemas), &expected, &WantedFields::all()).ok()
         });
         Self { schemas, decoder: plan.map(|plan| ValueDecoder::new(Arc::new(plan))) }
     }
 
-    fn take<'v>(&mut self, bytes: &'v [u8], header: Option<Header<'v>>) -> Read<Framed<'v>> {
+    fn take<'v>(&mut self, bytes: &'v [u8], header: Option<SchemaHeader<'v>>) -> Read<Framed<'v>> {
         let named = self.schemas.take_apart_as(Framing::SingleObject, bytes, None);
         match &mut self.decoder {
             // Of several schemas, a fingerprint names one.
@@ -104,13 +105,13 @@ impl<'s> Taker<'s> {
 }
 
 /// Adds the text of an unknown schema that is in a value; false if there is none.
-fn add_text(schemas: &Schemas, bytes: &[u8], part: Part, met: &mut Met) -> bool {
+fn add_text(schemas: &Schemas, bytes: &[u8], part: RecordPart, met: &mut SchemasSeen) -> bool {
     if !matches!(schemas.framing(), Framing::Auto | Framing::Container) {
         return false;
     }
     let Some(text) = container::schema_text(bytes).filter(|text| schemas.find(container::name_of(text)).is_err()) else { return false };
     let [keys, values] = &mut met.texts;
-    let texts = if part == Part::Key { keys } else { values };
+    let texts = if part == RecordPart::Key { keys } else { values };
     if texts.len() < MOST_TEXTS {
         texts.insert(text.to_owned());
     }
@@ -118,17 +119,17 @@ fn add_text(schemas: &Schemas, bytes: &[u8], part: Part, met: &mut Met) -> bool 
 }
 
 /// Adds what a value names, or what its text has.
-fn add_value(schemas: &Schemas, framed: &Framed<'_>, part: Part, met: &mut Met) {
+fn add_value(schemas: &Schemas, framed: &Framed<'_>, part: RecordPart, met: &mut SchemasSeen) {
     let Ok(index) = schemas.find(framed.name) else {
         let [keys, values] = &mut met.unknown;
-        let unknown = if part == Part::Key { keys } else { values };
+        let unknown = if part == RecordPart::Key { keys } else { values };
         unknown.add_unknown(framed.name.to_string());
         return;
     };
     let [key_messages, value_messages] = &mut met.messages;
     let (found, messages) = match part {
-        Part::Key => (&mut met.keys, key_messages),
-        Part::Value => (&mut met.values, value_messages),
+        RecordPart::Key => (&mut met.keys, key_messages),
+        RecordPart::Value => (&mut met.values, value_messages),
     };
     if schemas.entry(index).is_some_and(|entry| entry.kind == "PROTOBUF") {
         add_message(schemas, index, framed, messages);
@@ -138,8 +139,8 @@ fn add_value(schemas: &Schemas, framed: &Framed<'_>, part: Part, met: &mut Met) 
     // Where formats are detected, a value with a name twice is null, and must not change the type of others.
     let allows_twice = schemas.format() != ValueFormat::Auto;
     let is_json = match &mut met.inferred {
-        Some([keys, _]) if part == Part::Key && is_inferred => keys.add(framed.payload, allows_twice),
-        Some([_, values]) if part == Part::Value && is_inferred => values.add(framed.payload, allows_twice),
+        Some([keys, _]) if part == RecordPart::Key && is_inferred => keys.add(framed.payload, allows_twice),
+        Some([_, values]) if part == RecordPart::Value && is_inferred => values.add(framed.payload, allows_twice),
         _ => true,
     };
     if is_json || !is_bare {

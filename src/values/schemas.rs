@@ -6,13 +6,15 @@ use std::sync::OnceLock;
 
 use super::container;
 use super::formats::{AnySchema, ValueFormat};
-use super::framing::{Framed, Framing, Header, SchemaName};
+use super::framed::Framed;
+use super::framing::{Framing, SchemaHeader};
 use super::json::Integers;
 use super::payload::{Problem, Read};
+use super::schema_name::SchemaName;
 
 /// A schema with its names.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct SchemaEntry {
     /// The id in the registry.
     pub id: Option<i64>,
     /// The ids of its versions in Apicurio.
@@ -30,7 +32,7 @@ pub struct Entry {
 /// All schemas of a read; each is parsed when it is first needed.
 #[derive(Debug)]
 pub struct Schemas {
-    entries: Vec<Entry>,
+    entries: Vec<SchemaEntry>,
     parsed: Vec<OnceLock<Result<AnySchema, String>>>,
     names: HashMap<SchemaName, usize>,
     fingerprints: OnceLock<HashMap<SchemaName, usize>>,
@@ -46,7 +48,7 @@ pub struct Schemas {
 impl Schemas {
     /// The schemas, of which a later one takes the name of an earlier one. `main` is the number of the schema of all values; one without
     /// a name that is alone is it anyway.
-    pub fn new(entries: Vec<Entry>, framing: Framing, format: ValueFormat, main: Option<usize>) -> Self {
+    pub fn new(entries: Vec<SchemaEntry>, framing: Framing, format: ValueFormat, main: Option<usize>) -> Self {
         let mut names = HashMap::new();
         for (index, entry) in entries.iter().enumerate() {
             names.extend((entry.kind == "AVRO").then(|| (container::name_of(&entry.text), index)));
@@ -55,9 +57,10 @@ impl Schemas {
             names.extend(entry.guid.map(|guid| (SchemaName::Guid(guid), index)));
         }
         // The last schema has no name then.
-        let is_bare = |entry: &Entry| format == ValueFormat::Auto && entry.id.is_none() && entry.guid.is_none() && entry.kind == "JSON";
+        let is_bare =
+            |entry: &SchemaEntry| format == ValueFormat::Auto && entry.id.is_none() && entry.guid.is_none() && entry.kind == "JSON";
         let bare = entries.len().checked_sub(1).filter(|last| entries.get(*last).is_some_and(is_bare));
-        let is_alone = bare.is_none() && matches!(entries.as_slice(), [Entry { id: None, guid: None, .. }]);
+        let is_alone = bare.is_none() && matches!(entries.as_slice(), [SchemaEntry { id: None, guid: None, .. }]);
         Self {
             parsed: entries.iter().map(|_| OnceLock::new()).collect(),
             entries,
@@ -91,7 +94,7 @@ impl Schemas {
     ///
     /// # Errors
     /// `Framing` for a value without the framing.
-    pub fn take_apart<'a>(&self, value: &'a [u8], header: Option<Header<'a>>) -> Read<Framed<'a>> {
+    pub fn take_apart<'a>(&self, value: &'a [u8], header: Option<SchemaHeader<'a>>) -> Read<Framed<'a>> {
         let is_bare = self.bare.is_some() && header.is_none() && !is_framed(value);
         let framing = if is_bare { Framing::None } else { self.framing };
         self.take_apart_as(framing, value, header)
@@ -101,7 +104,7 @@ impl Schemas {
     ///
     /// # Errors
     /// `Framing` for a value without the framing.
-    pub fn take_apart_as<'a>(&self, framing: Framing, value: &'a [u8], header: Option<Header<'a>>) -> Read<Framed<'a>> {
+    pub fn take_apart_as<'a>(&self, framing: Framing, value: &'a [u8], header: Option<SchemaHeader<'a>>) -> Read<Framed<'a>> {
         framing.parse(value, header, |name| self.knows(name))
     }
 
@@ -141,7 +144,7 @@ impl Schemas {
     }
 
     /// The schema with a number.
-    pub fn entry(&self, index: usize) -> Option<&Entry> {
+    pub fn entry(&self, index: usize) -> Option<&SchemaEntry> {
         self.entries.get(index)
     }
 
@@ -191,7 +194,7 @@ impl Schemas {
     }
 }
 
-impl Entry {
+impl SchemaEntry {
     /// What messages call it.
     pub fn label(&self) -> String {
         self.id.map_or_else(|| "the schema".to_owned(), |id| format!("schema {id}"))
@@ -235,7 +238,7 @@ fn is_framed(value: &[u8]) -> bool {
 }
 
 /// The name of the member of a struct that has the values of one schema of several.
-pub(super) fn member_name(entry: &Entry, fingerprint: [u8; 8]) -> String {
+pub(super) fn member_name(entry: &SchemaEntry, fingerprint: [u8; 8]) -> String {
     match (entry.id, entry.guid) {
         (Some(id), _) => format!("schema_{id}"),
         (None, Some(guid)) => hex_name(&guid),

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 
 use super::decoder::{Flaw, MOST_SPENT, ValueDecoder};
-use super::outputs::{Output, Part, path_to};
+use super::outputs::{OutputColumn, RecordPart, path_to};
 use super::plan::ValuePlan;
 use super::record_parts::RecordParts;
 use crate::columns::{BatchSource, BinaryKind, Column, OnError, Projection, StreamOptions, ValueNotes, stream};
@@ -26,27 +25,27 @@ pub struct TypedOptions {
     /// Of keys.
     pub key: Option<Arc<ValuePlan>>,
     /// All columns, in order.
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<OutputColumn>,
 }
 
 impl TypedOptions {
     /// The options of a read of columns with these names; `None` if nothing is decoded.
     pub fn of(names: &[String], value: Option<Arc<ValuePlan>>, key: Option<Arc<ValuePlan>>) -> Option<Self> {
-        let outputs = names.iter().map(|name| Output::named(name)).collect();
+        let outputs = names.iter().map(|name| OutputColumn::named(name)).collect();
         (value.is_some() || key.is_some()).then_some(Self { value, key, outputs })
     }
 
     /// The plan of keys or of values.
-    pub fn plan(&self, part: Part) -> Option<&Arc<ValuePlan>> {
+    pub fn plan(&self, part: RecordPart) -> Option<&Arc<ValuePlan>> {
         match part {
-            Part::Value => self.value.as_ref(),
-            Part::Key => self.key.as_ref(),
+            RecordPart::Value => self.value.as_ref(),
+            RecordPart::Key => self.key.as_ref(),
         }
     }
 
     /// The names of the columns of records that the caller wants.
     pub fn raw_names(&self) -> Vec<String> {
-        let names = self.outputs.iter().filter_map(|output| if let Output::Raw(name) = output { Some(name.clone()) } else { None });
+        let names = self.outputs.iter().filter_map(|output| if let OutputColumn::Raw(name) = output { Some(name.clone()) } else { None });
         names.collect()
     }
 }
@@ -56,7 +55,7 @@ impl TypedOptions {
 /// # Errors
 /// `Usage` for a column that does not exist.
 pub fn open(source: Source, options: StreamOptions, typed: &TypedOptions) -> Result<Box<dyn BatchSource>> {
-    let layout = Layout::new(&options, typed)?;
+    let layout = ColumnLayout::new(&options, typed)?;
     let on_error = options.on_error;
     let projection = layout.projection.clone();
     let inner = stream::open(source, StreamOptions { projection, ..options });
@@ -78,27 +77,27 @@ pub fn open(source: Source, options: StreamOptions, typed: &TypedOptions) -> Res
 /// # Errors
 /// `Usage` for a column that does not exist.
 pub fn schema_of(options: &StreamOptions, typed: &TypedOptions) -> Result<SchemaRef> {
-    Ok(Layout::new(options, typed)?.schema)
+    Ok(ColumnLayout::new(options, typed)?.schema)
 }
 
 /// Where each column comes from.
 #[derive(Debug)]
-struct Layout {
+struct ColumnLayout {
     schema: SchemaRef,
     projection: Projection,
-    cells: Vec<Cell>,
+    cells: Vec<ColumnSource>,
 }
 
 /// The source of a column.
 #[derive(Debug)]
-enum Cell {
+enum ColumnSource {
     Raw(Column),
-    Record(Part),
-    SchemaId(Part),
-    Field(Part, Vec<usize>),
+    Record(RecordPart),
+    SchemaId(RecordPart),
+    Field(RecordPart, Vec<usize>),
 }
 
-impl Layout {
+impl ColumnLayout {
     fn new(options: &StreamOptions, typed: &TypedOptions) -> Result<Self> {
         let wanted = &options.projection;
         let mut cells = Vec::new();
@@ -106,23 +105,23 @@ impl Layout {
         let mut raw = wanted.columns.iter();
         for output in &typed.outputs {
             let (cell, field) = match output {
-                Output::Raw(_) => {
+                OutputColumn::Raw(_) => {
                     let column = *raw.next().ok_or_else(|| usage("columns", "a column is missing"))?;
-                    (Cell::Raw(column), Field::new(column.name(), column.data_type(wanted.binary), true))
+                    (ColumnSource::Raw(column), Field::new(column.name(), column.data_type(wanted.binary), true))
                 }
-                Output::Record(part) => {
+                OutputColumn::Record(part) => {
                     let data_type = plan(typed, *part)?.shape().data_type();
-                    (Cell::Record(*part), Field::new(record_name(*part), data_type, true))
+                    (ColumnSource::Record(*part), Field::new(record_name(*part), data_type, true))
                 }
-                Output::SchemaId(part) => {
+                OutputColumn::SchemaId(part) => {
                     plan(typed, *part)?;
-                    (Cell::SchemaId(*part), Field::new(id_name(*part), DataType::Int64, true))
+                    (ColumnSource::SchemaId(*part), Field::new(id_name(*part), DataType::Int64, true))
                 }
-                Output::Field(part, path) => {
+                OutputColumn::Field(part, path) => {
                     let (numbers, field) = path_to(plan(typed, *part)?, path)
                         .ok_or_else(|| usage("columns", &format!("{} has no field {path}", record_name(*part))))?;
                     let name = format!("{}.{path}", record_name(*part));
-                    (Cell::Field(*part, numbers), field.as_ref().clone().with_name(name).with_nullable(true))
+                    (ColumnSource::Field(*part, numbers), field.as_ref().clone().with_name(name).with_nullable(true))
                 }
             };
             cells.push(cell);
@@ -153,28 +152,28 @@ fn projection(options: &StreamOptions, typed: &TypedOptions) -> Projection {
     Projection { columns, binary, has_null_headers: wanted.has_null_headers }
 }
 
-fn plan(typed: &TypedOptions, part: Part) -> Result<&Arc<ValuePlan>> {
+fn plan(typed: &TypedOptions, part: RecordPart) -> Result<&Arc<ValuePlan>> {
     typed.plan(part).ok_or_else(|| usage("columns", &format!("{} needs {}", record_name(part), option_of(part))))
 }
 
-fn option_of(part: Part) -> &'static str {
+fn option_of(part: RecordPart) -> &'static str {
     match part {
-        Part::Value => "values=",
-        Part::Key => "key_values=",
+        RecordPart::Value => "values=",
+        RecordPart::Key => "key_values=",
     }
 }
 
-fn record_name(part: Part) -> &'static str {
+fn record_name(part: RecordPart) -> &'static str {
     match part {
-        Part::Value => "valueRecord",
-        Part::Key => "keyRecord",
+        RecordPart::Value => "valueRecord",
+        RecordPart::Key => "keyRecord",
     }
 }
 
-fn id_name(part: Part) -> &'static str {
+fn id_name(part: RecordPart) -> &'static str {
     match part {
-        Part::Value => "valueSchemaId",
-        Part::Key => "keySchemaId",
+        RecordPart::Value => "valueSchemaId",
+        RecordPart::Key => "keySchemaId",
     }
 }
 
@@ -185,7 +184,7 @@ fn usage(argument: &'static str, problem: &str) -> Error {
 /// Records with decoded keys and values.
 struct TypedStream {
     inner: Box<dyn BatchSource>,
-    layout: Layout,
+    layout: ColumnLayout,
     value: Option<ValueDecoder>,
     key: Option<ValueDecoder>,
     on_error: OnError,
@@ -229,10 +228,10 @@ impl TypedStream {
     }
 
     fn push(&mut self, parts: &RecordParts<'_>, row: usize) -> Result<()> {
-        for part in [Part::Value, Part::Key] {
+        for part in [RecordPart::Value, RecordPart::Key] {
             let decoder = match part {
-                Part::Value => &mut self.value,
-                Part::Key => &mut self.key,
+                RecordPart::Value => &mut self.value,
+                RecordPart::Key => &mut self.key,
             };
             let Some(decoder) = decoder else { continue };
             let Some(bytes) = parts.bytes(part, row) else {
@@ -241,7 +240,7 @@ impl TypedStream {
             };
             if let Err(Flaw { problem, is_error }) = decoder.push(bytes, parts.header(part, row)) {
                 let kind = ErrorKind::Value { rule: problem.rule(), offset: Some(parts.offset(row)), problem: problem.to_string() };
-                let field = if part == Part::Value { "value" } else { "key" };
+                let field = if part == RecordPart::Value { "value" } else { "key" };
                 let position = parts.position(row);
                 let error = Error::from(kind).at_byte(position).in_field(field);
                 // A valid value that its columns cannot hold does not end the read.
@@ -268,13 +267,13 @@ impl TypedStream {
             None => Ok(None),
         };
         let (value, key) = (finished(&mut self.value)?, finished(&mut self.key)?);
-        let part = |part: Part| if part == Part::Value { value.as_ref() } else { key.as_ref() };
+        let part = |part: RecordPart| if part == RecordPart::Value { value.as_ref() } else { key.as_ref() };
         let missing = || ArrowError::SchemaError("a column is missing".to_owned());
-        let array = |cell: &Cell| match cell {
-            Cell::Raw(column) => rows.column_by_name(column.name()).cloned().ok_or_else(missing),
-            Cell::Record(of) => part(*of).map(|[record, _]| Arc::clone(record)).ok_or_else(missing),
-            Cell::SchemaId(of) => part(*of).map(|[_, ids]| Arc::clone(ids)).ok_or_else(missing),
-            Cell::Field(of, path) => part(*of).and_then(|[record, _]| inside(record, path)).ok_or_else(missing),
+        let array = |cell: &ColumnSource| match cell {
+            ColumnSource::Raw(column) => rows.column_by_name(column.name()).cloned().ok_or_else(missing),
+            ColumnSource::Record(of) => part(*of).map(|[record, _]| Arc::clone(record)).ok_or_else(missing),
+            ColumnSource::SchemaId(of) => part(*of).map(|[_, ids]| Arc::clone(ids)).ok_or_else(missing),
+            ColumnSource::Field(of, path) => part(*of).and_then(|[record, _]| inside(record, path)).ok_or_else(missing),
         };
         let arrays = self.layout.cells.iter().map(array).collect::<std::result::Result<Vec<_>, _>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
@@ -335,9 +334,4 @@ impl BatchSource for TypedStream {
         self.value.iter().chain(&self.key).for_each(|decoder| notes.add(decoder.notes()));
         notes
     }
-}
-
-/// The values of a column of 64-bit numbers.
-pub(super) fn longs(batch: &RecordBatch, column: Column) -> Option<&[i64]> {
-    Some(batch.column_by_name(column.name())?.as_primitive_opt::<Int64Type>()?.values())
 }

@@ -6,14 +6,14 @@ use super::payload::Problem;
 
 /// The wanted part of a value: all of it, or some fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedFields {
     /// Nothing below is left out.
     pub is_all: bool,
     /// The wanted fields.
-    pub fields: BTreeMap<String, Wanted>,
+    pub fields: BTreeMap<String, WantedFields>,
 }
 
-impl Wanted {
+impl WantedFields {
     /// All of it.
     pub fn all() -> Self {
         Self { is_all: true, fields: BTreeMap::new() }

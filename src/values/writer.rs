@@ -10,10 +10,10 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use super::cells::{Cells, Item};
 use super::formats::AnySchema;
 use super::framing::Framing;
-use super::misfit::{Written, misfit};
-use super::schemas::Entry;
+use super::misfit::{WriteResult, misfit};
+use super::schemas::SchemaEntry;
 use super::shape::Shape;
-use super::wanted::Wanted;
+use super::wanted::WantedFields;
 use super::{avro, json, protobuf};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -35,7 +35,7 @@ impl ValueWriter {
     ///
     /// # Errors
     /// A schema that cannot be used, and a framing that cannot name it.
-    pub fn new(entry: &Entry, framing: Framing, message: Option<&str>) -> std::result::Result<Self, String> {
+    pub fn new(entry: &SchemaEntry, framing: Framing, message: Option<&str>) -> std::result::Result<Self, String> {
         let mut schema = AnySchema::parse(&entry.kind, &entry.text, &entry.referenced)?;
         let mut path = vec![0];
         if let Some(name) = message {
@@ -43,7 +43,7 @@ impl ValueWriter {
             path = proto.path_of(name).ok_or_else(|| format!("the schema has no message {name:?}"))?;
             schema = schema.with_message(&path).ok_or_else(|| format!("the schema has no message {name:?}"))?;
         }
-        let shape = schema.shape(&Wanted::all()).map_err(|problem| problem.to_string())?;
+        let shape = schema.shape(&WantedFields::all()).map_err(|problem| problem.to_string())?;
         let fingerprint = matches!(schema, AnySchema::Avro(_)).then(|| schema.fingerprint());
         let mut prefix = framing.prefix(entry.id, fingerprint)?;
         if let AnySchema::Protobuf(_, message) = &schema {
@@ -60,7 +60,7 @@ impl ValueWriter {
         Ok(Self { schema, shape, prefix, is_confluent })
     }
 
-    fn write(&self, item: &Item<'_>, out: &mut Vec<u8>) -> Written {
+    fn write(&self, item: &Item<'_>, out: &mut Vec<u8>) -> WriteResult {
         out.extend_from_slice(&self.prefix);
         match &self.schema {
             AnySchema::Avro(schema) if self.is_confluent && avro::write_bare_bytes(schema, &self.shape, item, out)? => Ok(()),

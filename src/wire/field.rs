@@ -2,16 +2,16 @@ use super::varint::{self, VarintError};
 
 /// A field of a layout: its name, in Kafka's spelling, and how its bytes are read. Layouts list theirs in wire order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field {
+pub struct WireField {
     /// Kafka's name.
     pub name: &'static str,
     /// How its bytes are read.
-    pub kind: Kind,
+    pub kind: WireKind,
 }
 
 /// How the bytes of a field are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum WireKind {
     /// A signed big-endian integer of this many bytes.
     Int(usize),
     /// An unsigned big-endian integer of this many bytes.
@@ -30,9 +30,9 @@ pub enum Kind {
     Bytes,
 }
 
-impl Field {
+impl WireField {
     /// A field of this name and kind.
-    pub const fn new(name: &'static str, kind: Kind) -> Self {
+    pub const fn new(name: &'static str, kind: WireKind) -> Self {
         Self { name, kind }
     }
 
@@ -43,7 +43,7 @@ impl Field {
     }
 }
 
-impl Kind {
+impl WireKind {
     /// Bytes of the field; `None` when they vary.
     pub fn fixed_len(self) -> Option<usize> {
         match self {
@@ -95,30 +95,31 @@ mod tests {
     #[test]
     fn every_kind_reads_its_numbers_and_says_how_long_they_are() {
         for (kind, bytes, number, len) in [
-            (Kind::Int(1), &[0xff_u8, 1][..], -1, 1),
-            (Kind::Int(8), &[0x80, 0, 0, 0, 0, 0, 0, 0], i128::from(i64::MIN), 8),
-            (Kind::Int(2), &[0x01, 0x02], 0x0102, 2),
-            (Kind::Unsigned(4), &[0xff, 0xff, 0xff, 0xff], i128::from(u32::MAX), 4),
-            (Kind::Little(3), &[0x01, 0x02, 0x03, 0x04], 0x03_0201, 3),
-            (Kind::Varint, &[0x80, 0x01], 64, 2),
-            (Kind::Varlong, &[0x01], -1, 1),
-            (Kind::UnsignedVarint, &[0x80, 0x7d], 16000, 2),
-            (Kind::UnsignedVarlong, &[0xff; 9], 0, 0),
+            (WireKind::Int(1), &[0xff_u8, 1][..], -1, 1),
+            (WireKind::Int(8), &[0x80, 0, 0, 0, 0, 0, 0, 0], i128::from(i64::MIN), 8),
+            (WireKind::Int(2), &[0x01, 0x02], 0x0102, 2),
+            (WireKind::Unsigned(4), &[0xff, 0xff, 0xff, 0xff], i128::from(u32::MAX), 4),
+            (WireKind::Little(3), &[0x01, 0x02, 0x03, 0x04], 0x03_0201, 3),
+            (WireKind::Varint, &[0x80, 0x01], 64, 2),
+            (WireKind::Varlong, &[0x01], -1, 1),
+            (WireKind::UnsignedVarint, &[0x80, 0x7d], 16000, 2),
+            (WireKind::UnsignedVarlong, &[0xff; 9], 0, 0),
         ] {
             match kind.read(bytes) {
                 Ok(read) => assert_eq!(read, (number, len), "{kind:?}"),
                 Err(problem) => assert_eq!((problem, len), (VarintError::Ended, 0), "{kind:?}"),
             }
         }
-        assert_eq!(Kind::Int(4).read(&[0; 3]), Err(VarintError::Ended));
-        assert_eq!(Kind::Varint.read(&[0xff; 5]), Err(VarintError::TooLong));
+        assert_eq!(WireKind::Int(4).read(&[0; 3]), Err(VarintError::Ended));
+        assert_eq!(WireKind::Varint.read(&[0xff; 5]), Err(VarintError::TooLong));
     }
 
     #[test]
     fn a_field_comes_after_those_of_fixed_size() {
-        const FIELDS: [Field; 3] = [Field::new("a", Kind::Int(8)), Field::new("b", Kind::Varint), Field::new("c", Kind::Bytes)];
+        const FIELDS: [WireField; 3] =
+            [WireField::new("a", WireKind::Int(8)), WireField::new("b", WireKind::Varint), WireField::new("c", WireKind::Bytes)];
         assert_eq!(
-            [Field::at(&FIELDS, "a"), Field::at(&FIELDS, "b"), Field::at(&FIELDS, "c"), Field::at(&FIELDS, "d")],
+            [WireField::at(&FIELDS, "a"), WireField::at(&FIELDS, "b"), WireField::at(&FIELDS, "c"), WireField::at(&FIELDS, "d")],
             [Some(0), Some(8), None, None]
         );
     }

@@ -3,3 +3,9 @@
 pub fn as_u64(len: usize) -> u64 {
     u64::try_from(len).unwrap_or(u64::MAX)
 }
+
+/// Returns a 32-bit length as `usize`.
+#[inline]
+pub fn to_len(length: u32) -> usize {
+    usize::try_from(length).unwrap_or(usize::MAX)
+}

@@ -4,6 +4,7 @@ pub mod checksum;
 mod cursor;
 mod field;
 pub mod huge_pages;
+pub mod json_text;
 mod length;
 pub mod prefetch;
 mod sink;
@@ -11,7 +12,7 @@ mod text;
 pub mod varint;
 
 pub use cursor::Cursor;
-pub use field::{Field, Kind};
-pub use length::as_u64;
-pub use sink::{Fields, Sink};
+pub use field::{WireField, WireKind};
+pub use length::{as_u64, to_len};
+pub use sink::{FieldSink, Sink};
 pub use text::java_text;

@@ -116,12 +116,12 @@ impl Sink {
 
 /// Fields built one after the other in `N` bytes, so that one bounds check serves them all; `N` is a power of two.
 /// The caller must leave room: at most `N` bytes may be written in all.
-pub struct Fields<'a, const N: usize> {
+pub struct FieldSink<'a, const N: usize> {
     bytes: &'a mut [u8; N],
     at: usize,
 }
 
-impl<'a, const N: usize> Fields<'a, N> {
+impl<'a, const N: usize> FieldSink<'a, N> {
     /// Writes into these bytes, from the first one on.
     #[inline(always)]
     pub fn new(bytes: &'a mut [u8; N]) -> Self {
@@ -194,7 +194,7 @@ mod tests {
     fn prm_1_integers_are_written_in_their_shortest_form() {
         for value in [0, -1, 63, 64, -64, -65, 8191, 8192, i64::from(i32::MAX), i64::from(i32::MIN), i64::MAX, i64::MIN] {
             let mut bytes = [0; 16];
-            let mut fields = Fields::new(&mut bytes);
+            let mut fields = FieldSink::new(&mut bytes);
             fields.varlong(value);
             let len = fields.len();
             assert_eq!(len, varint::len_of(value), "{value}");

@@ -1,6 +1,6 @@
 //! Zigzag base-128 integers, low group first (PRM-1 to PRM-6; `ByteUtils` in Kafka's clients).
 //!
-//! Two ways in: `take` from a slice, exact and slow, and `Window`, which reads several integers out of one
+//! Two ways in: `take` from a slice, exact and slow, and `VarintWindow`, which reads several integers out of one
 //! fixed array with a single bounds check. Both drop bits beyond the width, as Java does (PRM-4).
 
 /// Longest encoding of a 32-bit integer.
@@ -53,12 +53,12 @@ pub fn within_eight(bytes: [u8; 8]) -> Option<(u64, usize)> {
 }
 
 /// Reads integers one after the other out of `N` bytes; `N` is a power of two.
-pub struct Window<'a, const N: usize> {
+pub struct VarintWindow<'a, const N: usize> {
     bytes: &'a [u8; N],
     at: usize,
 }
 
-impl<'a, const N: usize> Window<'a, N> {
+impl<'a, const N: usize> VarintWindow<'a, N> {
     /// A window at its first byte.
     #[inline(always)]
     pub fn new(bytes: &'a [u8; N]) -> Self {
@@ -121,7 +121,7 @@ impl<'a, const N: usize> Window<'a, N> {
 /// An integer of three bytes or more, and its length. By value, so that the window stays in registers.
 #[inline(never)]
 fn long<const N: usize>(bytes: &[u8; N], at: usize, max_len: usize) -> Option<(u64, usize)> {
-    let mut window = Window { bytes, at };
+    let mut window = VarintWindow { bytes, at };
     let mut raw = 0_u64;
     for group in 0..max_len {
         let byte = window.byte();
@@ -170,7 +170,7 @@ mod tests {
         let (raw, rest) = take(hex, MAX_VARLONG_LEN).ok().unwrap_or_default();
         let mut padded = [0xff_u8; 16];
         padded.iter_mut().zip(hex).for_each(|(to, from)| *to = *from);
-        let mut window = Window::new(&padded);
+        let mut window = VarintWindow::new(&padded);
         assert_eq!(window.raw(MAX_VARLONG_LEN), Some(raw));
         assert_eq!(window.read_len(), hex.len() - rest.len());
         (zigzag_i64(raw), hex.len() - rest.len())
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(take(&[0x80; 6], MAX_VARINT_LEN), Err(VarintError::TooLong));
         assert_eq!(take(&[0x80; 11], MAX_VARLONG_LEN), Err(VarintError::TooLong));
         assert_eq!(take(&[0x80; 3], MAX_VARLONG_LEN), Err(VarintError::Ended));
-        assert_eq!(Window::new(&[0x80; 16]).varint(), None);
+        assert_eq!(VarintWindow::new(&[0x80; 16]).varint(), None);
     }
 
     #[test]

@@ -137,7 +137,7 @@ def impossible(party: Party, kind: str, codec: str) -> str | None:
 
 
 def explanation(made: Made, reader: str) -> Explained | None:
-    return next((one for one in EXPLAINED if one.covers(made, reader)), None)
+    return next((item for item in EXPLAINED if item.covers(made, reader)), None)
 
 
 def pairs() -> Iterator[tuple[str, str]]:

@@ -26,8 +26,8 @@ def peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], P
         return started[name]
 
     yield named
-    for one in started.values():
-        one.close()
+    for item in started.values():
+        item.close()
 
 
 @pytest.fixture(scope="session")

@@ -96,7 +96,7 @@ class _Writer:
         self.dice = dice
         self.has: Callable[[str | None], bool] = lambda text: text is not None and _within(version, *tables.versions(text))
         self.is_flexible = self.has(schema["flexibleVersions"])
-        self.common = {one["name"]: one["fields"] for one in schema.get("commonStructs", [])}
+        self.common = {row["name"]: row["fields"] for row in schema.get("commonStructs", [])}
         self.out = self.fields(schema["fields"])
 
     def fields(self, fields: list[Schema]) -> bytes:
@@ -106,7 +106,7 @@ class _Writer:
         if not self.is_flexible:
             return plain
         chosen = [(field["tag"], self.tagged(field)) for field in tagged]
-        chosen = sorted(one for one in chosen if self.dice.random() < 0.7)
+        chosen = sorted(item for item in chosen if self.dice.random() < 0.7)
         # A tag of a version to come, which every reader passes over.
         chosen += [(5000, b"later")] if self.dice.random() < 0.2 else []
         return plain + uvarint(len(chosen)) + b"".join(uvarint(tag) + uvarint(len(body)) + body for tag, body in chosen)

@@ -111,7 +111,7 @@ def test_values_of_confluents_serializers_are_read_and_their_deserializers_read_
     assert columns_of(data, "avro", url) == VALUES
     table = ls.decode(data, values="avro", schemas=ls.schemas.from_registry(url), columns=["valueRecord"]).to_pyarrow()
     ours = bytes_of(ls.encode(table, values="avro", schemas=ls.schemas.from_registry(url), topic="peer"))
-    assert [AvroDeserializer(client)(one, context) for one in ours] == VALUES
+    assert [AvroDeserializer(client)(item, context) for item in ours] == VALUES
 
     context = SerializationContext("json-peer", MessageField.VALUE)
     things = [{"n": 1, "text": "é", "many": [0.5, 2.0]}, {"n": 2}]
@@ -120,7 +120,7 @@ def test_values_of_confluents_serializers_are_read_and_their_deserializers_read_
     assert found == [thing | {"text": thing.get("text"), "many": thing.get("many")} for thing in things]
     table = pa.table({"valueRecord": pa.array(found)})
     ours = bytes_of(ls.encode(table, values="json", schemas=ls.schemas.from_registry(url), topic="json-peer"))
-    assert [JSONDeserializer(json.dumps(OBJECT))(one, context) for one in ours] == things
+    assert [JSONDeserializer(json.dumps(OBJECT))(item, context) for item in ours] == things
 
 
 def test_messages_of_confluents_serializer_are_read_and_its_deserializer_reads_ours(url: str, client: SchemaRegistryClient, tmp_path: Path):

@@ -66,12 +66,12 @@ def test_schemas_are_resolved_as_avro_for_java_resolves_them() -> None:
         pairs.append((writer, reader, written(writer, [maker.value(writer)[0] for _ in range(4)])))
     for (writer, reader, values), expected in zip(pairs, resolved(pairs), strict=True):
         found = records(writer, list(values), reader)
-        assert [one is None for one in found] == [one is None for one in expected], (writer, reader)
+        assert [item is None for item in found] == [item is None for item in expected], (writer, reader)
         assert plain(found) == plain(records(reader, expected)), (writer, reader)
 
 
 def plain(value: Any) -> Any:
     """A value in which zeros with and without a sign differ; maps have no order in Java."""
     if isinstance(value, dict):
-        return {name: plain(one) for name, one in value.items()}
-    return [plain(one) for one in value] if isinstance(value, list) else repr(value)
+        return {name: plain(item) for name, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list) else repr(value)

@@ -63,15 +63,15 @@ def told_by_the_broker(broker: Broker, groups: list[str]) -> dict[tuple[str, str
     found: dict[tuple[str, str, int], int] = {}
     for group in groups:
         ((_, asked),) = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], require_stable=False).items()
-        for one in asked.result(60).topic_partitions:
-            if one.offset >= 0:
-                found[group, one.topic, one.partition] = one.offset
+        for partition in asked.result(60).topic_partitions:
+            if partition.offset >= 0:
+                found[group, partition.topic, partition.partition] = partition.offset
     return found
 
 
 def read(broker: Broker) -> dict[tuple[str, str, int], int]:
     offsets = ls.committed_offsets(broker.logs)
-    found = {(one.group, one.topic, one.partition): one.committed_offset for one in offsets}
+    found = {(offset.group, offset.topic, offset.partition): offset.committed_offset for offset in offsets}
     assert offsets.findings == []
     return found
 
@@ -97,7 +97,7 @@ def test_the_disk_says_what_the_broker_says(broker: Broker) -> None:
     assert (told["plain", TOPIC, 2], told["committed", TOPIC, 0]) == (9, 5)
     wait_until(lambda: read(broker) == told)
     assert read(broker) == told
-    waiting = {one.group for one in ls.committed_offsets(broker.logs) if one.is_pending}
+    waiting = {offset.group for offset in ls.committed_offsets(broker.logs) if offset.is_pending}
     assert waiting == {"pending"}
     for producer in pending:
         producer.commit_transaction(60)

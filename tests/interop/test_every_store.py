@@ -87,7 +87,9 @@ def test_segments_are_found_with_their_sizes(there: Store, here: Path) -> None:
     before = stores.io_stats().listings
     found, mine = find_segments(there.place("kafka")), find_segments(here / "kafka")
     assert there.name == "hdfs" or stores.io_stats().listings - before <= 2
-    assert [(one.topic, one.partition, one.base_offset) for one in found] == [(one.topic, one.partition, one.base_offset) for one in mine]
+    assert [(segment.topic, segment.partition, segment.base_offset) for segment in found] == [
+        (segment.topic, segment.partition, segment.base_offset) for segment in mine
+    ]
     assert list(map(size_of, found)) == list(map(size_of, mine))
     assert len(found) == len(CODECS) + 6 + 1
 
@@ -142,7 +144,7 @@ def test_validation_finds_the_same(there: Store, here: Path, name: str) -> None:
     assert mine.ok is theirs.ok is not name.startswith("damaged")
     reports = ls.validate(ls.FileSource(there.uri(f"{name}/{FIRST}"), storage_options=there.options)), ls.validate(here / name / FIRST)
     assert every_store.shape(reports[0].findings) == every_store.shape(reports[1].findings)
-    there.assert_no_secret(*map(str, theirs.findings), *map(repr, theirs.findings), *(one.path[:] for one in theirs.findings))
+    there.assert_no_secret(*map(str, theirs.findings), *map(repr, theirs.findings), *(finding.path[:] for finding in theirs.findings))
     indexes = [finding.path for finding in theirs.findings if ".index" in finding.path]
     assert all(path.startswith(there.uri(name)) for path in indexes)
     assert bool(indexes) is name.startswith("damaged")
@@ -183,7 +185,7 @@ def test_questions_about_logs_have_the_same_answers(there: Store, here: Path) ->
     committed = [ls.decode(source, columns=COLUMNS, isolation="read_committed").to_pyarrow() for source in sources]
     assert committed[0].equals(committed[1])
     counted = [ls.stats(mine), ls.stats(theirs, storage_options=there.options)]
-    assert len({(one.records, one.first_offset, one.last_offset, one.bytes) for one in counted}) == 1
+    assert len({(span.records, span.first_offset, span.last_offset, span.bytes) for span in counted}) == 1
     compared = list(ls.diff(mine, theirs, storage_options=there.options, deep=True))
     assert [(list(pair), pair.state) for pair in compared] == [([], "same")] * len(NAMES)
 

@@ -166,7 +166,7 @@ def test_the_work_is_what_the_tests_are_about(broker: Broker) -> None:
     rows = entries(broker, "compacted")
     assert len(list(broker.partition("compacted").glob("*.log"))) >= 2
     assert {row["isControl"] for row in rows} == {True, False}
-    states = {one.state for one in ls.transactions([broker.partition("events", number) for number in range(2)])}
+    states = {transaction.state for transaction in ls.transactions([broker.partition("events", number) for number in range(2)])}
     assert states == {"committed", "aborted"}
     assert any(row["isControl"] for row in entries(broker, "kept"))
 
@@ -193,4 +193,4 @@ def test_the_disk_after_a_clean_stop_gives_no_warning(broker: Broker) -> None:
     done = run("txn", "--json", "--all", broker.logs)
     assert {row["state"] for row in done.lines} == {"committed", "aborted"}
     for topic in ("compacted", "kept", "events"):
-        assert [one for one in ls.Log(broker.partition(topic)).validate().findings if one.severity != "info"] == []
+        assert [finding for finding in ls.Log(broker.partition(topic)).validate().findings if finding.severity != "info"] == []

@@ -68,11 +68,11 @@ def test_the_tables_are_those_of_the_release() -> None:
 
 def test_every_type_and_version_says_what_kafkas_converters_say(kafka: Peer, tmp_path: Path) -> None:
     made = list(records(seed=4301, each=4))
-    assert len({one.type for one in made}) > 50
+    assert len({item.type for item in made}) > 50
     expected = said_by_kafka(kafka, made, tmp_path)
     found = ours(made)
-    for one, theirs, own in zip(made, expected, found, strict=True):
-        assert own == theirs, (one.type, one.value_message.version, one.value_message.body.hex())
+    for message, theirs, own in zip(made, expected, found, strict=True):
+        assert own == theirs, (message.type, message.value_message.version, message.value_message.body.hex())
     if os.environ.get("RECORD"):
         chosen = [pair for index, pair in enumerate(zip(made, expected, strict=True)) if index % 4 == 0]
         record(chosen)
@@ -80,34 +80,34 @@ def test_every_type_and_version_says_what_kafkas_converters_say(kafka: Peer, tmp
 
 def said_by_kafka(kafka: Peer, made: list[Made], scratch: Path) -> list[dict[str, Any]]:
     """What the records say, by Kafka's own classes."""
-    messages = [message for one in made for message in (one.key_message, one.value_message) if message is not None]
+    messages = [message for record in made for message in (record.key_message, record.value_message) if message is not None]
     asked, answered = scratch / "messages", scratch / "json"
-    asked.write_text("".join(f"{one.kind} {one.version} {base64.b64encode(one.body).decode()}\n" for one in messages))
+    asked.write_text("".join(f"{message.kind} {message.version} {base64.b64encode(message.body).decode()}\n" for message in messages))
     assert kafka.ask("messages", str(asked), str(answered)) == str(len(messages))
     said = dict(zip(map(id, messages), map(json.loads, answered.read_text().splitlines()), strict=True))
     return [
         {
-            "type": one.type,
-            "version": one.value_message.version,
-            "key": None if one.key_message is None else said[id(one.key_message)],
-            "value": said[id(one.value_message)],
+            "type": record.type,
+            "version": record.value_message.version,
+            "key": None if record.key_message is None else said[id(record.key_message)],
+            "value": said[id(record.value_message)],
         }
-        for one in made
+        for record in made
     ]
 
 
 def ours(made: list[Made]) -> list[dict[str, Any]]:
     """What the records say, by ours, in their order."""
     told: dict[int, dict[str, Any]] = {}
-    for topic in {one.topic for one in made}:
-        chosen = [one for one in made if one.topic == topic]
-        keys = pa.array([one.key for one in chosen], pa.binary())
-        data = ls.encode(pa.table({"key": keys, "value": pa.array([one.value for one in chosen], pa.binary())}))
+    for topic in {segment.topic for segment in made}:
+        chosen = [segment for segment in made if segment.topic == topic]
+        keys = pa.array([record.key for record in chosen], pa.binary())
+        data = ls.encode(pa.table({"key": keys, "value": pa.array([record.value for record in chosen], pa.binary())}))
         stream = ls.decode(data, columns=[], topic=topic, values="internal")
         rows = stream.to_pyarrow()["internal"].to_pylist()
         assert stream.findings == []
-        told |= {id(one): loaded(row) for one, row in zip(chosen, rows, strict=True)}
-    return [told[id(one)] for one in made]
+        told |= {id(item): loaded(row) for item, row in zip(chosen, rows, strict=True)}
+    return [told[id(item)] for item in made]
 
 
 def record(pairs: list[tuple[Made, dict[str, Any]]]) -> None:

@@ -86,8 +86,8 @@ def test_its_clients_read_the_valid_batches(broker: Broker, directories: dict[st
         ours = ls.Log(directory).records(columns=["offset"], isolation="read_committed", on_error="skip")
         expected = ours.to_pyarrow()["offset"].to_pylist()
         # A broker knows nothing of a marker that was cut off, and takes the next one for it; here such a transaction is in doubt.
-        doubted = {offset for one in ours.findings for offset in range(one.base_offset, one.last_offset + 1)}
-        assert {one.rule for one in ours.findings} == ({"TRX-5"} if topic == "transactions-multi-segment-0.tail" else set()), topic
+        doubted = {offset for finding in ours.findings for offset in range(finding.base_offset, finding.last_offset + 1)}
+        assert {finding.rule for finding in ours.findings} == ({"TRX-5"} if topic == "transactions-multi-segment-0.tail" else set()), topic
         # Neither less nor more: no record of an aborted or an open transaction, and none that was not salvaged.
         assert [row.offset for row in read[topic] if row.offset not in doubted] == expected, topic
         assert len(expected) > 10

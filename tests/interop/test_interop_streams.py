@@ -30,13 +30,13 @@ SKIPPABLE = b"\x50\x2a\x4d\x18"
 @pytest.mark.parametrize("name", JAVA)
 def test_kafka_makes_the_same_of_them(peer: Callable[[str], Peer], name: str) -> None:
     wanted = [*empty_blocks(), *zstd_tails(), *header_names(), *inner_times()]
-    mine = [verdicts.ours(one.data) for one in wanted]
+    mine = [verdicts.ours(item.data) for item in wanted]
     theirs = verdicts.of_java(peer(name), wanted)
     both = zip(wanted, mine, theirs, strict=True)
-    different = [(one.name, own, other) for one, own, other in both if verdicts.difference(own, other)]
+    different = [(file.name, own, other) for file, own, other in both if verdicts.difference(own, other)]
     assert not different, (len(different), different[:5])
     # Of each kind some are read and some refused, except for names and times, which are always read.
-    seen = {(one.name.split()[0], own.is_read) for one, own in zip(wanted, mine, strict=True)}
+    seen = {(file.name.split()[0], own.is_read) for file, own in zip(wanted, mine, strict=True)}
     assert seen == {("lz4", True), ("lz4", False), ("zstd", True), ("zstd", False), ("names", True), ("times", True)}
 
 

@@ -39,7 +39,7 @@ def wanted() -> list[Input]:
 @functools.cache
 def mine(*, for_python: bool) -> list[Verdict]:
     judge = verdicts.ours_for_python if for_python else verdicts.ours
-    return [judge(one.data) for one in wanted()]
+    return [judge(item.data) for item in wanted()]
 
 
 @pytest.mark.timeout(600)
@@ -50,12 +50,12 @@ def test_verdicts_and_records_differ_only_where_it_is_listed(peer: Callable[[str
     theirs = verdicts.of_java(peer(name), wanted()) if name in JAVA else verdicts.of_python(PACKAGES[name], wanted(), scratch)
     SEEN[name] = Counter()
     unlisted: dict[str, list[str]] = defaultdict(list)
-    for one, own, other in zip(wanted(), mine(for_python=name in PYTHON), theirs, strict=True):
+    for file, own, other in zip(wanted(), mine(for_python=name in PYTHON), theirs, strict=True):
         what = verdicts.difference(own, other)
-        listed = differences.listed(name, verdicts.told(one.data, own), other.failure, what) if what else None
+        listed = differences.listed(name, verdicts.told(file.data, own), other.failure, what) if what else None
         SEEN[name][listed] += 1
         if what and listed is None:
-            unlisted[f"{what}: {own.failure} | {other.failure}"].append(one.name)
+            unlisted[f"{what}: {own.failure} | {other.failure}"].append(file.name)
         # Whether memory ends before something else is found depends on the heap.
         if name in JAVA and what is None and not own.is_read and not other.failure.startswith("OutOfMemoryError"):
             ERRORS[own.failure.split()[0]].add(other.failure.partition(":")[0])

@@ -58,6 +58,6 @@ def test_a_broker_serves_what_was_read_before_its_start(broker: Broker, director
     for topic, directory in directories.items():
         ours = ls.Log(directory).records(columns=["offset"]).to_pyarrow()["offset"].to_pylist()
         assert [row.offset for row in read[topic]] == ours, (topic, sorted(file.name for file in directory.iterdir()))
-        segments = {Path(one.path).name.removesuffix(".swap") for one in ls.Log(directory)}
+        segments = {Path(file.path).name.removesuffix(".swap") for file in ls.Log(directory)}
         assert {file.name for file in broker.partition(topic).glob("*.log")} == segments, topic
     assert len(read["found"]) == 25

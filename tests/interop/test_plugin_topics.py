@@ -137,8 +137,8 @@ def test_what_is_registered_is_found_in_every_language(broker: Broker, servers: 
 
 def test_it_is_read_again_for_an_unknown_name_and_never_for_a_known_one(servers: str, monkeypatch: pytest.MonkeyPatch) -> None:
     reads = []
-    read = clusters.Cluster.read
-    monkeypatch.setattr(clusters.Cluster, "read", lambda self, language: reads.append(language) or read(self, language))
+    read = clusters.TopicStore.read
+    monkeypatch.setattr(clusters.TopicStore, "read", lambda self, language: reads.append(language) or read(self, language))
     TopicRegistry(servers).register([FAST])
     registry = TopicRegistry(servers)
     registry.retry_seconds = 60

@@ -196,7 +196,7 @@ def subjects(url: str) -> str:
 
 def works(config: dict[str, Any], *, is_key: bool = False) -> list[dict[str, Any]]:
     """What serializers with these options write: records, objects, and messages of two types."""
-    encoded = [[base64.b64encode(one).decode() for one in some] for some in (THINGS, [INNER])]
+    encoded = [[base64.b64encode(item).decode() for item in some] for some in (THINGS, [INNER])]
     things, inner = ({"schema": messages()[1], "message": number, "values": values} for number, values in enumerate(encoded))
     avro = {"schema": json.dumps(RECORD), "values": [written(RECORD, value) for value in RECORDS]}
     kinds = (("avro", avro), ("json", {"values": OBJECTS}), ("protobuf", things), ("protobuf", inner))
@@ -237,8 +237,8 @@ def test_values_of_apicurios_serializers_are_read(subjects: str, answers: dict[s
     assert read(objects, "json") == OBJECTS
     both = read(things + inner, "protobuf")
     (schema_id,) = {schema.id for schema in schemas if schema.type == "PROTOBUF"}
-    assert [one[f"schema_{schema_id}_Thing"] for one in both] == [*READ_THINGS, None]
-    assert [one[f"schema_{schema_id}_Inner"] for one in both] == [None, None, {"x": "xy"}]
+    assert [item[f"schema_{schema_id}_Thing"] for item in both] == [*READ_THINGS, None]
+    assert [item[f"schema_{schema_id}_Inner"] for item in both] == [None, None, {"x": "xy"}]
     assert read(things, "protobuf") == READ_THINGS
 
 
@@ -256,7 +256,7 @@ def test_global_ids_are_not_taken_for_ids(subjects: str, answers: dict[str, list
     schemas = ls.schemas.from_registry(subjects)
     for records, kind in zip(answers["3-headers-global"], ("AVRO", "JSON", "PROTOBUF", "PROTOBUF"), strict=True):
         ids = {int.from_bytes(base64.b64decode(dict(record["headers"])["apicurio.value.globalId"]), "big") for record in records}
-        (schema,) = (one for one in schemas if one.type == kind)
+        (schema,) = (schema for schema in schemas if schema.type == kind)
         assert ids <= set(schema.global_ids)
         assert len(schema.global_ids) == 3
         assert schema.id not in ids
@@ -265,7 +265,7 @@ def test_global_ids_are_not_taken_for_ids(subjects: str, answers: dict[str, list
 def test_apicurios_deserializers_read_ours(subjects: str):
     things = pa.struct({"n": pa.int32(), "text": pa.string()})
     kinds = {"by_name": pa.map_(pa.string(), pa.int32())}
-    fields = {name: pa.array([one[name] for one in RECORDS], kinds.get(name)) for name in RECORDS[0]}
+    fields = {name: pa.array([item[name] for item in RECORDS], kinds.get(name)) for name in RECORDS[0]}
     records = pa.StructArray.from_arrays(list(fields.values()), list(fields))
     columns = {"avro": records, "json": pa.array(OBJECTS), "protobuf": pa.array([{"n": 5, "text": "é"}], things)}
     expected = {"avro": [written(RECORD, value) for value in RECORDS], "json": OBJECTS, "protobuf": ["CAUSAsOp"]}
@@ -274,7 +274,7 @@ def test_apicurios_deserializers_read_ours(subjects: str):
         schemas = ls.schemas.from_registry(subjects, framing=framing)
         config = LONG_IDS if framing == "apicurio" else {}
         data = ls.encode(pa.table({"valueRecord": columns[kind]}), values=kind, schemas=schemas, topic=f"serdes-{kind}")
-        ours = [{"value": base64.b64encode(one).decode(), "headers": []} for one in bytes_of(data)]
+        ours = [{"value": base64.b64encode(item).decode(), "headers": []} for item in bytes_of(data)]
         asked.append({"kind": kind, "topic": f"serdes-{kind}", "config": config, "records": ours})
         wanted.append(expected[kind])
     assert apicurio_serdes(3, subjects, asked) == wanted
@@ -311,7 +311,7 @@ def test_values_of_kafkajs_are_read_and_it_reads_ours(url: str, kind: Any, schem
     table = decoded(theirs, kind, schemas)
     assert rows(table) == values
     ours = bytes_of(ls.encode(table, values=kind, schemas=schemas, topic=f"kafkajs-{kind}"))
-    found = kafkajs(url=url, decode=[base64.b64encode(one).decode() for one in ours])
+    found = kafkajs(url=url, decode=[base64.b64encode(item).decode() for item in ours])
     expected = json.loads(json.dumps(values, default=buffer))
     assert found == ([without_zeros(value) for value in expected] if kind == "protobuf" else expected)
 

@@ -158,10 +158,10 @@ def test_layouts_of_tiered_storage(server: Server, layout: str, topic: str, part
             server.put(file, f"{root}/{layout.format(file.stem)}{file.suffix}")
     log = ls.Log(server.uri(root))
     assert log.partitions == [(topic, partition)]
-    assert [one.base_offset for one in log.segments] == [one.base_offset for one in ls.Log(source).segments]
-    assert [list(one.offset_index) for one in log.segments] == [list(one.offset_index) for one in ls.Log(source).segments]
+    assert [segment.base_offset for segment in log.segments] == [segment.base_offset for segment in ls.Log(source).segments]
+    assert [list(segment.offset_index) for segment in log.segments] == [list(segment.offset_index) for segment in ls.Log(source).segments]
     columns = ["offset", "value"]
-    there, here = (one.records(columns=columns, isolation="read_committed") for one in (log, ls.Log(source)))
+    there, here = (result.records(columns=columns, isolation="read_committed") for result in (log, ls.Log(source)))
     assert rows_of(there) == rows_of(here)
 
 
@@ -246,8 +246,8 @@ def test_options_travel_with_a_uri(server: Server):
         assert shape(there.validate().findings) == shape(ls.Log(own).validate().findings)
     source = ls.FileSource(with_options(server.uri(f"kafka/codec-zstd-0/{FIRST}"), server.options))
     here = ls.FileSource(DATA / "codec-zstd-0" / FIRST)
-    for one in (source, pickle.loads(pickle.dumps(source))):
-        assert rows_of(ls.decode(one)) == rows_of(ls.decode(here))
+    for item in (source, pickle.loads(pickle.dumps(source))):
+        assert rows_of(ls.decode(item)) == rows_of(ls.decode(here))
     matched = FoundSegments.expanded([with_options(server.uri("kafka/codec-*"), server.options)], must_exist=True)
     for place in matched:
         (segment,) = find_segments(place)
@@ -389,7 +389,7 @@ def test_what_spark_tells_of_a_bucket_shows_no_secret(server: Server, spark: Spa
     paths = [row.path for row in batches.select("path").distinct().collect()]
     assert paths
     assert all(path.startswith("s3://lake/kafka/payments-0/") for path in paths)
-    assert_no_secret(*paths, *(one._jdf.queryExecution().toString() for one in (frame, batches)))
+    assert_no_secret(*paths, *(item._jdf.queryExecution().toString() for item in (frame, batches)))
     with pytest.raises(Exception, match="s3://lake/kafka/none-0") as raised:
         reader.load(uri("kafka/none-0")).count()
     assert_no_secret(str(raised.value))

@@ -82,19 +82,19 @@ def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     partitions = [Played(seed, clients, is_new=is_new) for seed in seeds]
     try:
         broker.start()
-        for one in partitions:
-            broker.create_topics([one.topic], **one.config("internal.segment.bytes" if is_new else "segment.bytes"))
-        for one in partitions:
-            one.play(one.steps[: len(one.steps) // 2])
+        for partition in partitions:
+            broker.create_topics([partition.topic], **partition.config("internal.segment.bytes" if is_new else "segment.bytes"))
+        for partition in partitions:
+            partition.play(partition.steps[: len(partition.steps) // 2])
         broker.stop()
         broker.start()
-        for one in partitions:
-            on_broker.restart(one)
-            one.play(one.steps[len(one.steps) // 2 :])
+        for partition in partitions:
+            on_broker.restart(partition)
+            partition.play(partition.steps[len(partition.steps) // 2 :])
         consumed = consume(partitions, clients)
         wait_for_deletions(broker, partitions)
-        for one in partitions:
-            one.close()
+        for partition in partitions:
+            partition.close()
         broker.stop()
         yield Stage(partitions, broker, clients, consumed)
     finally:
@@ -113,34 +113,36 @@ def deleted(broker: Broker, topic: str, offset: int) -> None:
 def consume(partitions: list[Played], clients: Clients) -> dict[tuple[str, str], list[tuple[object, ...]]]:
     """Return what Kafka's consumer gets of each topic, by topic and isolation."""
     found = {}
-    for one in partitions:
+    for partition in partitions:
         for isolation in ("read_uncommitted", "read_committed"):
             out = clients.scratch / "consumed.rows"
-            clients.ask("consume", clients.servers, one.topic, isolation, str(out))
+            clients.ask("consume", clients.servers, partition.topic, isolation, str(out))
             rows = load_rows(out)
-            found[one.topic, isolation] = [(row.offset, row.timestamp, row.timestamp_type, row.key, row.value, row.headers) for row in rows]
+            found[partition.topic, isolation] = [
+                (row.offset, row.timestamp, row.timestamp_type, row.key, row.value, row.headers) for row in rows
+            ]
     return found
 
 
 def wait_for_deletions(broker: Broker, partitions: list[Played]) -> None:
     """Wait until no closed segment lies below the log start offset."""
     deadline = time.monotonic() + 60
-    for one in partitions:
-        while len([base for base in bases(broker, one) if base <= one.log_start]) > 1:
-            assert time.monotonic() < deadline, (one.name, one.log_start, bases(broker, one))
+    for partition in partitions:
+        while len([base for base in bases(broker, partition) if base <= partition.log_start]) > 1:
+            assert time.monotonic() < deadline, (partition.name, partition.log_start, bases(broker, partition))
             time.sleep(0.2)
 
 
-def bases(broker: Broker, one: Played) -> list[int]:
-    return sorted(int(file.stem) for file in broker.partition(one.topic).glob("*.log"))
+def bases(broker: Broker, history: Played) -> list[int]:
+    return sorted(int(file.stem) for file in broker.partition(history.topic).glob("*.log"))
 
 
-def dumps_of(stage: Stage, one: Played) -> dict[int, str]:
+def dumps_of(stage: Stage, history: Played) -> dict[int, str]:
     """Return what `kafka-dump-log` prints of each segment, by its base offset; it complains of nothing."""
     found = {}
-    for base in bases(stage.broker, one):
+    for base in bases(stage.broker, history):
         out = stage.clients.scratch / "dump.txt"
-        stage.clients.ask("dump", str(stage.broker.partition(one.topic) / f"{base:020}.log"), str(out))
+        stage.clients.ask("dump", str(stage.broker.partition(history.topic) / f"{base:020}.log"), str(out))
         found[base] = out.read_text(errors="replace")
     return found
 
@@ -175,14 +177,14 @@ def size(data: bytes | None) -> int:
 @pytest.mark.timeout(900)
 def test_histories_on_a_broker_are_those_of_the_model(stage: Stage, tmp_path: Path):
     failures = []
-    for one in stage.partitions:
+    for partition in stage.partitions:
         try:
-            agree(stage, one, tmp_path / one.topic)
-            on_broker.rolls_agree(one)
+            agree(stage, partition, tmp_path / partition.topic)
+            on_broker.rolls_agree(partition)
         except AssertionError as error:
-            failures.append(f"{one.name} {one.steps}: {error}")
+            failures.append(f"{partition.name} {partition.steps}: {error}")
     assert not failures, "\n".join([f"{len(failures)} failures in {tmp_path}", *failures[:10]])
-    cleaned = [one for one in stage.partitions if one.is_compacted]
+    cleaned = [partition for partition in stage.partitions if partition.is_compacted]
     stage.broker.start()
     wait_for_cleaner(stage.broker, cleaned)
     consumed = consume(cleaned, stage.clients)
@@ -190,15 +192,15 @@ def test_histories_on_a_broker_are_those_of_the_model(stage: Stage, tmp_path: Pa
     # Before Kafka 4 a cleaner wrote one entry of an index for many batches.
     predicted = on_broker.PREDICTED if stage.broker.era is not BEFORE_4 else {".txnindex", ".log"}
     after = Stage(cleaned, stage.broker, stage.clients, consumed)
-    for one in cleaned:
-        on_broker.restart(one)
-        compact(one, random.Random(0))
+    for segment in cleaned:
+        on_broker.restart(segment)
+        compact(segment, random.Random(0))
         try:
-            agree(after, one, tmp_path / f"cleaned-{one.topic}", predicted)
+            agree(after, segment, tmp_path / f"cleaned-{segment.topic}", predicted)
         except AssertionError as error:
-            failures.append(f"cleaned {one.name} {one.steps}: {error}")
+            failures.append(f"cleaned {segment.name} {segment.steps}: {error}")
     assert not failures, "\n".join([f"{len(failures)} failures in {tmp_path}", *failures[:10]])
-    assert [one for one in cleaned if len(one.segments) > 1] or HISTORIES < 12
+    assert [item for item in cleaned if len(item.segments) > 1] or HISTORIES < 12
 
 
 def wait_for_cleaner(broker: Broker, partitions: list[Played]) -> None:
@@ -208,10 +210,10 @@ def wait_for_cleaner(broker: Broker, partitions: list[Played]) -> None:
     resources = [
         ConfigResource(
             ResourceType.TOPIC,
-            one.topic,
+            partition.topic,
             incremental_configs=[ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in COMPACT.items()],
         )
-        for one in partitions
+        for partition in partitions
     ]
     admin = broker.admin()
     for done in admin.incremental_alter_configs(resources).values() if resources else ():

@@ -74,7 +74,7 @@ def test_a_broker_starts_on_what_was_made_anew(new_broker: Callable[[], Broker],
     assert served(broker, tmp_path / "restored", trusted=True) == len(committed())
     broker.start()
     for offset in range(20, 43):
-        assert librdkafka.first_from(broker.servers, "payments", offset).offset == min(one for one in committed() if one >= offset)
+        assert librdkafka.first_from(broker.servers, "payments", offset).offset == min(item for item in committed() if item >= offset)
     broker.stop()
     for path in [*SOURCE.glob("*.log"), *(tmp_path / "restored/payments-0").glob(f"{20:020}.*index")]:
         given = tmp_path / "restored/payments-0" / path.name

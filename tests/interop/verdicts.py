@@ -110,7 +110,7 @@ def row_of_ours(line: dict[str, Any]) -> Row:
 def of_java(peer: Peer, wanted: Sequence[Input]) -> list[Verdict]:
     """One question for all inputs."""
     packed, out = peer.scratch / f"judge-{peer.name}.in", peer.scratch / f"judge-{peer.name}.out"
-    packed.write_bytes(b"".join(struct.pack(">i", len(one.data)) + one.data for one in wanted))
+    packed.write_bytes(b"".join(struct.pack(">i", len(item.data)) + item.data for item in wanted))
     assert int(peer.ask("judge", str(packed), str(out))) == len(wanted)
     lines = [line.split("\t", 3) for line in out.read_text().splitlines()]
     return [Verdict(plain(failure), int(records), digest, int(position)) for position, records, digest, failure in lines]
@@ -119,7 +119,7 @@ def of_java(peer: Peer, wanted: Sequence[Input]) -> list[Verdict]:
 def of_python(package: str, wanted: Sequence[Input], scratch: Path) -> list[Verdict]:
     """In a process of its own, which is started again behind an input that it does not survive."""
     packed = scratch / f"judge-{package}.in"
-    packed.write_bytes(b"".join(struct.pack(">i", len(one.data)) + one.data for one in wanted))
+    packed.write_bytes(b"".join(struct.pack(">i", len(item.data)) + item.data for item in wanted))
     found: list[Verdict] = []
     while len(found) < len(wanted):
         command = [sys.executable, str(JUDGE), package, str(packed), str(len(found))]

@@ -20,9 +20,9 @@ def tree(tmp_path: Path) -> Path:
         path = tmp_path / f"{topic}-{partition}" / "00000000000000000000.log"
         path.parent.mkdir()
         keys = [b"k1", b"k2", None, b"k1", b"\xff"]
-        times = pa.array([START + 1000 * one for one in range(5)], pa.timestamp("ms", "UTC"))
+        times = pa.array([START + 1000 * number for number in range(5)], pa.timestamp("ms", "UTC"))
         table = pa.table(
-            {"key": pa.array(keys, "binary"), "value": [f"{topic}{partition}{one}".encode() for one in range(5)], "timestamp": times}
+            {"key": pa.array(keys, "binary"), "value": [f"{topic}{partition}{number}".encode() for number in range(5)], "timestamp": times}
         )
         path.write_bytes(ls.encode(table) or b"")
     return tmp_path
@@ -75,8 +75,8 @@ def test_records_of_keys(tree: Path, key: str | bytes | list[str | bytes], offse
     frame = ls.polars.scan(tree / "a-0", key=key).select("offset", "value").collect()
     assert frame["offset"].to_list() == offsets
     given = [key] if isinstance(key, str | bytes) else key
-    if given and all(isinstance(one, str) for one in given):
-        lines = run("cat", tree / "a-0", *(word for one in given for word in ("--key", one))).lines
+    if given and all(isinstance(item, str) for item in given):
+        lines = run("cat", tree / "a-0", *(word for item in given for word in ("--key", item))).lines
         assert [line["offset"] for line in lines] == offsets
 
 

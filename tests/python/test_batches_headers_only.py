@@ -70,7 +70,7 @@ def test_a_range_is_walked_from_its_start_to_its_end():
     start, end = rows[2]["position"], rows[5]["position"]
     assert rows_of(ls.batches(ls.FileSource(SEGMENT, start, end), check_crc=False)) == rows[2:5]
     cut = ls.batches(ls.FileSource(SEGMENT, start, end + 30), check_crc=False)
-    assert [(one.rule, one.position) for one in cut.findings] == [("L8-14", end)]
+    assert [(finding.rule, finding.position) for finding in cut.findings] == [("L8-14", end)]
     with pytest.raises(ls.TruncatedError):
         ls.batches(ls.FileSource(SEGMENT, start, end + 30), check_crc=False, strict_tail=True)
 
@@ -87,7 +87,7 @@ def test_damage_is_searched_from_where_nothing_can_be_framed(tmp_path: Path):
         found, findings, error = outcome(ls.FileSource(path), "skip")
         assert (found, findings, error) == outcome(damaged, "skip")
         assert found[-1] == rows[-1]
-        assert [one.severity for one in findings] == ["error"]
+        assert [finding.severity for finding in findings] == ["error"]
 
 
 @damage.per_codec

@@ -335,7 +335,7 @@ def test_a_report_counts_prints_and_converts():
     assert report.ok
     as_dict = report.to_dict()
     assert as_dict["findings"] == [finding.to_dict() for finding in report.findings]
-    assert set(as_dict) == {"ok", "counts", "findings", "io_stats", "lost", "safe_offsets", "unopened"}
+    assert set(as_dict) == {"ok", "counts", "findings", "io_stats", "lost", "safe_offsets", "undecompressed"}
     assert "L8-14" in repr(report)
     assert "<table>" in report._repr_html_()
     assert set(as_dict["findings"][0]) == {

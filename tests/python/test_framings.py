@@ -100,7 +100,7 @@ def test_each_framing_is_detected_and_can_be_named():
         assert decoded(segment(raw), schemas, framing=name) == ([ADA], {})
         # Confluent's has GUIDs too, Apicurio's ids of 4 bytes.
         also = {"confluent": "guid", "apicurio": "confluent"}.get(name)
-        others = [other for one, other in FRAMED.items() if one not in (name, also)]
+        others = [other for item, other in FRAMED.items() if item not in (name, also)]
         stream = ls.decode(segment(*others), values="avro", schemas=schemas, framing=name, columns=["valueRecord"], on_error="skip")  # type: ignore[arg-type]
         assert stream.to_pylist() == [{"valueRecord": None}] * len(others)
     with pytest.raises(ValueError, match="framing must be"):
@@ -131,9 +131,9 @@ def test_glue_compresses_with_zlib_and_names_schemas_by_guid(tmp_path: Path):
 def test_glue_numbers_the_messages_of_protobuf_by_their_names():
     schemas = ls.schemas.single(PROTO, type="protobuf")
     values, _ = decoded(
-        segment(*(b"\3\0" + GUID + one for one in (b"\0\x08\5", b"\1\x0a\1x", b"\2\x08\6"))), schemas, "protobuf", framing="glue"
+        segment(*(b"\3\0" + GUID + item for item in (b"\0\x08\5", b"\1\x0a\1x", b"\2\x08\6"))), schemas, "protobuf", framing="glue"
     )
-    assert [next(one for one in value.values() if one is not None) for value in values] == [{"n": 5}, {"s": "x"}, {"m": 6}]
+    assert [next(item for item in value.values() if item is not None) for value in values] == [{"n": 5}, {"s": "x"}, {"m": 6}]
 
 
 def test_messages_of_protobuf_next_to_one_schema():
@@ -142,7 +142,7 @@ def test_messages_of_protobuf_next_to_one_schema():
     for raw in one.values():
         assert decoded(segment(raw), schemas, "protobuf")[0] == [{"n": 5}]
     values, framings = decoded(segment(one["first"], b"\0\0\0\0\7\2\2\x0a\1x"), schemas, "protobuf")
-    assert [next(one for one in value.values() if one is not None) for value in values] == [{"n": 5}, {"s": "x"}]
+    assert [next(item for item in value.values() if item is not None) for value in values] == [{"n": 5}, {"s": "x"}]
     assert framings == {"confluent": 2}
 
 
@@ -161,7 +161,7 @@ def test_container_files_have_their_schemas(codec: str):
     assert decoded(segment(raw), None, framing="container") == ([ADA], {})
     assert decoded(segment(raw), ls.schemas.single(USER), framing="container")[0] == [ADA]
     values, _ = decoded(segment(raw, container({"x": 0.5}, schema=other, codec=codec)), None, framing="container")
-    assert [[one for one in value.values() if one is not None] for value in values] == [[ADA], [{"x": 0.5}]]
+    assert [[item for item in value.values() if item is not None] for value in values] == [[ADA], [{"x": 0.5}]]
     assert decoded(segment(raw, b"{}"), None, "auto")[0][0] is not None
     # The writer's schema is resolved to the one that is given.
     wider = {"type": "record", "name": "User", "fields": [{"name": "num", "type": ["long", "null"]}]}

@@ -188,9 +188,9 @@ def test_skipping_and_validating_share_one_judgement(case: HostileCase):
     data = case.read()
     stream = ls.decode(data, columns=["offset"], control=True, on_error="skip", unreadable="skip", **case.options)
     drained = sum(batch.num_rows for batch in stream)
-    found = [place_of(one) for one in ls.validate(data, unreadable="skip", **case.options).findings]
-    skipped = [place_of(one) for one in stream.findings]
-    assert [one for one in found if one[1] == "error"] == [one for one in skipped if one[1] == "error"]
+    found = [place_of(finding) for finding in ls.validate(data, unreadable="skip", **case.options).findings]
+    skipped = [place_of(finding) for finding in stream.findings]
+    assert [item for item in found if item[1] == "error"] == [item for item in skipped if item[1] == "error"]
     assert set(skipped) <= set(found)
     assert drained == hostile.outcomes()[case.name]["kept"]
 

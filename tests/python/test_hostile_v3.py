@@ -49,7 +49,7 @@ def test_reading_goes_on_behind_it_at_every_depth(file: Path):
 def test_salvage_accounts_for_every_byte(file: Path):
     data = file.read_bytes()
     saved = ls.salvage(data, experimental=True)
-    assert sum(one.length for one in saved.kept) + sum(one.length for one in saved.lost) == len(data)
+    assert sum(span.length for span in saved.kept) + sum(span.length for span in saved.lost) == len(data)
     assert saved.data.startswith(data[: saved.kept[0].length])
 
 

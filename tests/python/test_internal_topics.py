@@ -23,14 +23,14 @@ COLUMN = pa.struct([("type", pa.string()), ("version", pa.int16()), ("key", pa.s
 
 def test_every_type_and_version_says_what_kafkas_converters_said():
     recorded = [json.loads(line) for line in gzip.decompress(RECORDED.read_bytes()).splitlines()]
-    corpus.seen_all({one["said"]["type"] for one in recorded}, at_least=50)
-    for topic in {one["topic"] for one in recorded}:
-        chosen = [one for one in recorded if one["topic"] == topic]
-        parts = [[None if one[name] is None else base64.b64decode(one[name]) for name in ("key", "value")] for one in chosen]
+    corpus.seen_all({row["said"]["type"] for row in recorded}, at_least=50)
+    for topic in {row["topic"] for row in recorded}:
+        chosen = [row for row in recorded if row["topic"] == topic]
+        parts = [[None if item[name] is None else base64.b64decode(item[name]) for name in ("key", "value")] for item in chosen]
         rows, findings = said(entry(*map(tuple, parts)), topic=topic)
         assert findings == []
-        for one, row in zip(chosen, rows, strict=True):
-            assert loaded(row) == one["said"]
+        for item, row in zip(chosen, rows, strict=True):
+            assert loaded(row) == item["said"]
 
 
 def test_the_column_is_a_struct_after_the_others_and_the_directory_names_the_topic():
@@ -86,7 +86,7 @@ def test_int_1_types_and_versions_to_come_stay_bytes_with_an_information():
         {"type": None, "version": None, "key": {"base64": "AGNr"}, "value": {"base64": "dg=="}},
         {"type": "GROUP_METADATA", "version": 77, "key": {"group": "g"}, "value": {"base64": "AE12"}},
     ]
-    assert [(one.rule, one.severity, one.record_index) for one in findings] == [("INT-1", "info", 0), ("INT-1", "info", 1)]
+    assert [(finding.rule, finding.severity, finding.record_index) for finding in findings] == [("INT-1", "info", 0), ("INT-1", "info", 1)]
     assert "type 99 of __consumer_offsets" in findings[0].message
     assert "version 77 of GROUP_METADATA" in findings[1].message
 
@@ -95,7 +95,7 @@ def test_int_2_bytes_that_are_not_what_they_say_stay_bytes_with_a_warning():
     value = bytes.fromhex("0000 0000000000000001 7fff")
     rows, findings = said(entry((bytes.fromhex("000000016b0001740000 0003"), value)), topic="__consumer_offsets")
     assert loaded(rows[0])["value"] == {"base64": base64.b64encode(value).decode()}
-    assert [(one.rule, one.severity) for one in findings] == [("INT-2", "warning")]
+    assert [(finding.rule, finding.severity) for finding in findings] == [("INT-2", "warning")]
     assert "metadata" in findings[0].message
 
 
@@ -111,8 +111,8 @@ def test_int_2_text_of_a_batch_beyond_the_limits_is_left_out():
         assert 0 < sum(batch) <= most
         assert batch[-1] == 0
     assert [row["type"] for row in rows] == [row["type"] for row in whole] * 2
-    left_out = [one for one in findings if f"max_decompressed_bytes = {most}" in one.message]
-    assert [(one.rule, one.severity) for one in left_out] == [("INT-2", "warning")] * lengths.count(0)
+    left_out = [finding for finding in findings if f"max_decompressed_bytes = {most}" in finding.message]
+    assert [(finding.rule, finding.severity) for finding in left_out] == [("INT-2", "warning")] * lengths.count(0)
     assert fine == []
 
 
@@ -126,8 +126,8 @@ def test_a_batch_that_ends_badly_takes_back_what_was_decoded_of_it():
     data = good + bytes(bad) + good
     rows, findings = said(data, topic="__consumer_offsets", on_error="skip", check_crc=False)
     assert [row["key"] for row in rows] == ['{"base64":"AGNr"}'] * 2
-    assert [one.rule for one in findings if one.severity == "info"] == ["INT-1", "INT-1"]
-    assert [one.severity for one in findings if one.severity != "info"] == ["error"]
+    assert [finding.rule for finding in findings if finding.severity == "info"] == ["INT-1", "INT-1"]
+    assert [finding.severity for finding in findings if finding.severity != "info"] == ["error"]
 
 
 def test_a_missing_topic_is_an_error():

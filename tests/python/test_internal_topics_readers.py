@@ -72,8 +72,8 @@ def test_a_tree_says_what_each_of_its_topics_says():
 def test_findings_of_a_log_name_the_file(strange: Path):
     stream = ls.Log(strange.parent).records(columns=[], values="internal")
     assert [row["internal"]["type"] for row in rows_of(stream)] == [None, "GROUP_METADATA"]
-    assert [one.rule for one in stream.findings] == ["INT-1", "INT-1"]
-    assert all(one.path.startswith(f"{strange / FILE}/entry@") for one in stream.findings)
+    assert [finding.rule for finding in stream.findings] == ["INT-1", "INT-1"]
+    assert all(finding.path.startswith(f"{strange / FILE}/entry@") for finding in stream.findings)
 
 
 def test_a_topic_without_a_directory_is_an_error(nameless: Path):
@@ -113,7 +113,7 @@ def test_what_records_say_is_decoded_when_a_query_names_it(strange: Path, engine
     assert (findings, stats["bytes_copied"]) == ([], 0)
     named = frame.filter(col("internal").struct.field("type").is_null()).select("offset")
     assert named.collect(engine=engine)["offset"].to_list() == [0]
-    assert [one.rule for one in findings] == ["INT-1", "INT-1"]
+    assert [finding.rule for finding in findings] == ["INT-1", "INT-1"]
 
 
 def test_filters_spare_as_much_with_what_records_say():
@@ -248,7 +248,7 @@ def test_plans_of_spark_warn_of_it():
                 reader.partitions(start, reader.latestOffset(start, reader.getDefaultReadLimit()))
             else:
                 source.reader(source.schema()).partitions()
-        return [str(one.message) for one in caught]
+        return [str(item.message) for item in caught]
 
     for streams in (False, True):
         assert said(OTHERS, streams=streams, values="internal") == [f"option values: {TOLD}"]

@@ -50,7 +50,7 @@ def equals(found: Any, cell: Any, kind: pa.DataType) -> bool:
     if pa.types.is_map(kind):
         return dict(found) == cell and len(found) == len(cell)
     if pa.types.is_list(kind):
-        return len(found) == len(cell) and all(equals(one, other, kind.value_type) for one, other in zip(found, cell, strict=True))
+        return len(found) == len(cell) and all(equals(item, other, kind.value_type) for item, other in zip(found, cell, strict=True))
     if pa.types.is_string(kind) and not isinstance(cell, str):
         return bool(json.loads(found) == cell)
     # A column of JSON text has the quotes of a text too.
@@ -88,7 +88,7 @@ def orders_with_big_numbers() -> Any:
     return schema
 
 
-@pytest.mark.parametrize("partition", [one for one in CASES if one not in ORDERS])
+@pytest.mark.parametrize("partition", [item for item in CASES if item not in ORDERS])
 def test_a_partition_equals_its_truth(partition: str):
     assert disagreements(partition) == []
 

@@ -73,7 +73,7 @@ def _field_agrees(ours: Any, message: Any, field: Any) -> bool:
     if field.is_repeated and field.message_type.GetOptions().map_entry:
         return dict(ours) == dict(theirs)
     if field.is_repeated:
-        return all(agrees(one, other) for one, other in zip(ours, theirs, strict=True))
+        return all(agrees(item, other) for item, other in zip(ours, theirs, strict=True))
     return agrees(ours, theirs)
 
 
@@ -91,8 +91,8 @@ def test_a_known_file_has_the_types_of_the_real_one(name: str):
         seen += 1
     for enum in file.enum_types_by_name.values():
         text = f'syntax = "proto3"; import "{name}"; message M {{ {enum.full_name} v = 1; }}'
-        values = [one.number for one in enum.values]
-        assert [one["v"] for one in decoded(text, *(bytes([8, number]) for number in values))] == [one.name for one in enum.values]
+        values = [value.number for value in enum.values]
+        assert [row["v"] for row in decoded(text, *(bytes([8, number]) for number in values))] == [value.name for value in enum.values]
         seen += 1
     assert seen > 0
 

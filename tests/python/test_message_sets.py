@@ -249,7 +249,7 @@ def test_l7_5_codec_3_is_lz4_where_its_checksum_and_frame_say_so(form: Any, tmp_
     assert [row["value"] for row in rows(data, format="0.7")] == values
     for depth in ("headers", "metadata", "full"):
         found = ls.validate(data, format="0.7", depth=depth).findings
-        assert [(one.rule, one.severity, one.field) for one in found] == [("L7-5", "info", "attributes")], depth
+        assert [(finding.rule, finding.severity, finding.field) for finding in found] == [("L7-5", "info", "attributes")], depth
     directory = tmp_path / "orders-0"
     directory.mkdir()
     (directory / f"{0:020}.kafka").write_bytes(data)

@@ -77,9 +77,9 @@ def test_bytes_that_are_none_are_given_as_they_are():
         for broken in (value[:-1], value + b"\0"):
             row, findings = decoded(topic, key, broken)
             assert list(json.loads(row["value"])) == ["base64"]
-            assert [one.rule for one in findings] == ["INT-2"]
+            assert [finding.rule for finding in findings] == ["INT-2"]
     row, findings = decoded("heartbeats", HEARTBEAT[0], b"\0\1" + HEARTBEAT[1][2:])
-    assert (row["version"], [one.rule for one in findings]) == (1, ["INT-1"])
+    assert (row["version"], [finding.rule for finding in findings]) == (1, ["INT-1"])
 
 
 def test_the_command_line_reads_a_tree(tmp_path: Path):

@@ -159,7 +159,7 @@ def test_an_existing_file_is_replaced_only_with_overwrite(argument: str, kind: s
     write(path, overwrite=True)
     assert path.read_bytes() == written
     assert path.is_symlink() == (kind != "file")
-    assert {one.suffix for one in tmp_path.iterdir()} == {".log"}
+    assert {path.suffix for path in tmp_path.iterdir()} == {".log"}
 
 
 @pytest.mark.parametrize("is_directory", [False, True], ids=["file", "directory"])

@@ -16,7 +16,7 @@ import logsegment as ls
 from cli_process import run
 
 START, END = 1_700_000_000_000, 1_700_000_060_000
-TIMES = [datetime.fromtimestamp(one / 1000, UTC) for one in (START, END)]
+TIMES = [datetime.fromtimestamp(item / 1000, UTC) for item in (START, END)]
 #: A value of each type, its bytes as Kafka's serializers write them, and its column.
 CASES: dict[str, tuple[Any, bytes, pa.DataType]] = {
     "string": ("Grüße", "Grüße".encode(), pa.string()),
@@ -80,12 +80,12 @@ def test_bytes_of_another_length_are_an_error_or_null_with_a_finding(kind: Any, 
         ls.decode(data, values=kind).to_pylist()
     stream = ls.decode(data, values=kind, on_error="skip", columns=["valueRecord"])
     assert stream.to_pylist() == [{"valueRecord": None}, {"valueRecord": None}]
-    assert [(one.rule, one.base_offset) for one in stream.findings] == [("SCH-3", 0)]
+    assert [(finding.rule, finding.base_offset) for finding in stream.findings] == [("SCH-3", 0)]
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1), st.integers(-(2**63), 2**63 - 1))
 def test_any_long_is_itself(values: list[int], start: int):
-    data = segment(*[(struct.pack(">qq", one, start), struct.pack(">q", one)) for one in values])
+    data = segment(*[(struct.pack(">qq", value, start), struct.pack(">q", value)) for value in values])
     table = ls.decode(data, values="long", key_values="windowed(long)", columns=["valueRecord", "keyRecord"]).to_pyarrow()
     assert table["valueRecord"].to_pylist() == values
     windows = pa.chunked_array(table["keyRecord"]).combine_chunks()

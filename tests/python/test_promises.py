@@ -108,7 +108,7 @@ def test_the_first_batches_of_a_file_are_no_part_of_a_read_that_began_before(tmp
     with path.open("r+b") as out:
         out.write(batch_at(0))
     assert sum(batch.num_rows for batch in stream) == 0
-    assert [(one.rule, one.position, one.length) for one in stream.findings] == ([("FND-17", 0, zeros)] if zeros else [])
+    assert [(finding.rule, finding.position, finding.length) for finding in stream.findings] == ([("FND-17", 0, zeros)] if zeros else [])
     assert ls.decode(ls.FileSource(path), columns=["offset"]).to_pyarrow().num_rows == COUNT
 
 
@@ -121,7 +121,7 @@ def test_a_preallocated_file_that_is_trimmed_while_it_is_read_is_no_error(segmen
     rows = next(stream).num_rows
     os.truncate(segment, whole)
     assert rows + sum(batch.num_rows for batch in stream) == BATCHES * COUNT
-    assert [(one.rule, one.position, one.length) for one in stream.findings] == [("FND-17", whole, zeros)]
+    assert [(finding.rule, finding.position, finding.length) for finding in stream.findings] == [("FND-17", whole, zeros)]
 
 
 def test_a_preallocated_file_that_loses_more_than_zeros_is_an_error(segment: Path):

@@ -57,7 +57,7 @@ def agrees(found: Any, cell: Any, kind: pa.DataType) -> bool:
     if isinstance(cell, dict) and tuple(cell) in TAGGED:
         return _agrees_tagged(found, cell, kind)
     if isinstance(cell, list) and pa.types.is_list(kind):
-        return len(found) == len(cell) and all(agrees(one, other, kind.value_type) for one, other in zip(found, cell, strict=True))
+        return len(found) == len(cell) and all(agrees(item, other, kind.value_type) for item, other in zip(found, cell, strict=True))
     if isinstance(cell, int) and pa.types.is_string(kind):
         # An enum's number without a name.
         return bool(found == str(cell))

@@ -38,7 +38,7 @@ PARAMETERS: dict[Any, str] = {
 ATTRIBUTES: dict[type, str] = {
     ls.Finding: "rule severity message path position length base_offset last_offset record_index field",
     ls.RecordBatchError: "code kafka_error_code path position base_offset record_index field",
-    ls.Report: "ok counts unopened to_arrow to_dict",
+    ls.Report: "ok counts undecompressed to_arrow to_dict",
     ls.RecordStream: "schema findings error io_stats read_all to_pyarrow to_polars to_pandas to_pylist __arrow_c_stream__ "
     "__arrow_c_schema__",
     ls.ArrowBatch: "__arrow_c_array__ to_pylist",

@@ -1,6 +1,6 @@
 """Ranges of offsets and times are of each record: headers under a right checksum may claim other offsets (FND-2) and times (FND-16).
 
-A header may leave a batch out unopened where the pages say so. Every record of an opened batch is compared, in every API.
+A header may leave a batch out undecompressed where the pages say so. Every record of an opened batch is compared, in every API.
 """
 
 from __future__ import annotations
@@ -184,10 +184,12 @@ def test_validate_names_the_unit_of_a_time_that_no_clock_shows(time: int, unit: 
         building.records([b"v"]), count=1, base_timestamp=START, max_timestamp=time, attributes=building.LOG_APPEND_TIME
     )
     for data, depth in ((batch, "full"), (batch, "metadata"), (appended, "full"), (appended, "headers")):
-        found = [one for one in ls.validate(data, depth=depth).findings if one.rule == "TIME-1"]
-        assert [(one.severity, unit in one.message if unit else None) for one in found] == [("warning", True)] * (unit is not None), depth
+        found = [finding for finding in ls.validate(data, depth=depth).findings if finding.rule == "TIME-1"]
+        assert [(finding.severity, unit in finding.message if unit else None) for finding in found] == [("warning", True)] * (
+            unit is not None
+        ), depth
     message = building.message(b"v", magic=1, timestamp=time)
-    assert [one.rule for one in ls.validate(message).findings if one.rule == "TIME-1"] == ["TIME-1"] * (unit is not None)
+    assert [finding.rule for finding in ls.validate(message).findings if finding.rule == "TIME-1"] == ["TIME-1"] * (unit is not None)
 
 
 def test_verify_warns_of_the_bad_clock_and_of_nothing_else():
@@ -266,24 +268,24 @@ class Generated:
 
     @property
     def records(self) -> list[tuple[int, int]]:
-        return [one for batch in self.batches for one in batch.times]
+        return [item for batch in self.batches for item in batch.times]
 
     def within(self, start: int, end: int) -> list[int]:
         """The offsets from `start` to before `end` in batches of which the header claims one of them."""
-        batches = [one for one in self.batches if one.last >= start and one.first < end]
-        return [offset for one in batches for offset, _ in one.times if start <= offset < end]
+        batches = [batch for batch in self.batches if batch.last >= start and batch.first < end]
+        return [offset for batch in batches for offset, _ in batch.times if start <= offset < end]
 
     def between(self, since: int, until: int) -> list[int]:
         """The offsets of a range of times, from the first batch on whose header reaches its beginning."""
 
-        def reaches(one: Written) -> bool:
+        def reaches(batch: Written) -> bool:
             # A batch whose header has no time is opened.
-            is_opened = one.largest == -1 and not one.appended
-            return one.largest >= since or (is_opened and any(time >= since for _, time in one.times))
+            is_opened = batch.largest == -1 and not batch.appended
+            return batch.largest >= since or (is_opened and any(time >= since for _, time in batch.times))
 
-        reaching = (at for at, one in enumerate(self.batches) if reaches(one))
+        reaching = (at for at, item in enumerate(self.batches) if reaches(item))
         batches = self.batches[next(reaching, len(self.batches)) :]
-        return [offset for one in batches for offset, time in one.times if time != -1 and since <= time < until]
+        return [offset for batch in batches for offset, time in batch.times if time != -1 and since <= time < until]
 
 
 @st.composite
@@ -312,7 +314,7 @@ def checked(log: Generated, check: Check) -> None:
     with TemporaryDirectory() as root:
         directory = Path(root) / "t-0"
         directory.mkdir()
-        at(directory).write_bytes(b"".join(one.data for one in log.batches))
+        at(directory).write_bytes(b"".join(batch.data for batch in log.batches))
         made_logs.index(directory, interval=1)
         check(directory)
 

@@ -49,7 +49,7 @@ def names(cell: str) -> list[str]:
 def spark_options() -> dict[tuple[str, str], list[str]]:
     """Default and meaning of each option by its name and an entry point."""
     rows = tables("spark-options.md")["All options"]
-    listed = [((names(row[0])[0], one), row[2:]) for row in rows for one in row[1].split(", ")]
+    listed = [((names(row[0])[0], item), row[2:]) for row in rows for item in row[1].split(", ")]
     assert len(listed) == len(dict(listed)), "an option is listed twice for an entry point"
     return dict(listed)
 

@@ -30,7 +30,7 @@ def log(*bases: int, size: int = 10) -> list[bytes]:
 
 def assert_whole(found: ls.Salvage, data: bytes) -> None:
     """The ranges are the input, and the kept ones are the output."""
-    ranges = sorted((one.position, one.end) for one in [*found.kept, *found.lost])
+    ranges = sorted((span.position, span.end) for span in [*found.kept, *found.lost])
     assert [start for start, _ in ranges] == [0, *(end for _, end in ranges[:-1])][: len(ranges)]
     assert not data or ranges[-1][1] == len(data)
     assert found.data == b"".join(data[kept.position : kept.end] for kept in found.kept)
@@ -143,7 +143,7 @@ def test_offsets_that_are_elsewhere_are_not_called_missing() -> None:
     # An offset that is damaged itself bounds nothing.
     wild = (1 << 40).to_bytes(8, "big") + c[8:]
     lost = ls.salvage(a + bytes(bad) + wild + d + log(40)[0], order="offset").lost
-    assert [(one.rule, one.missing) for one in lost] == [("V2-31", range(10, 30)), ("SAL-2", range(0))]
+    assert [(finding.rule, finding.missing) for finding in lost] == [("V2-31", range(10, 30)), ("SAL-2", range(0))]
 
 
 MOST_PLACES, MOST_LISTED = 4 << 20, 1 << 18
@@ -274,7 +274,7 @@ def test_messages_of_a_damaged_set_are_no_part_of_the_log(kind: str) -> None:
     # A reader that skips does not look for them there either; elsewhere their order tells.
     read = offsets_of(data, on_error="skip")
     assert (kind != "header") == (read == [*range(100, 105), *range(110, 115)])
-    assert (kind == "header") == ("ORD-1" in {one.rule for one in ls.validate(data).findings})
+    assert (kind == "header") == ("ORD-1" in {finding.rule for finding in ls.validate(data).findings})
 
 
 def offsets_of(data: bytes | None, **options: Any) -> list[int]:

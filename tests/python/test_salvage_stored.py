@@ -110,7 +110,7 @@ def test_the_inside_of_a_damaged_entry_whose_length_leads_on_is_not_searched(fie
 def test_entries_that_a_larger_length_swallows_are_found() -> None:
     """All entries have 64 bytes, so that one flipped bit of a length leads to the end of a later entry."""
     entries = [message(b"%030d" % offset, magic=0, offset=offset) for offset in range(6)]
-    assert {len(one) for one in entries} == {56}
+    assert {len(entry) for entry in entries} == {56}
     entries = [message(b"%038d" % offset, magic=0, offset=offset) for offset in range(6)]
     bad = bytearray(entries[1])
     bad[8:12] = (2 * 64 - 12).to_bytes(4, "big")
@@ -172,7 +172,7 @@ def test_an_entry_whose_records_cannot_be_read_is_kept_and_named(tmp_path: Path)
     data = (FINDS / "salvage-silent/x.log").read_bytes()
     found = ls.salvage(data)
     assert (found.data, found.lost, found.ok) == (data, [], False)
-    assert [(one.rule, one.base_offset, one.position) for one in found.undecodable] == [("V2-32", 1, 73)]
+    assert [(finding.rule, finding.base_offset, finding.position) for finding in found.undecodable] == [("V2-32", 1, 73)]
     assert found.to_dict()["undecodable"][0]["rule"] == "V2-32"
     assert rows_of(found.data) == rows_of(data)
     path = tmp_path / "x.log"
@@ -197,7 +197,7 @@ def test_an_entry_that_only_this_machine_cannot_open_is_kept_and_counted(tmp_pat
     zeros = bytes(ls.encode(pa.table({"value": [bytes(1 << 16)]}), compression="gzip", base_offset=1))
     data = plugin + zeros
     found = ls.salvage(data, limits=ls.Limits(max_decompressed_bytes=1000))
-    assert (found.data, found.ok, found.undecodable, found.unopened) == (data, True, [], 2)
+    assert (found.data, found.ok, found.undecodable, found.undecompressed) == (data, True, [], 2)
     path = tmp_path / "x.log"
     path.write_bytes(data)
     done = run("salvage", path, "-o", tmp_path / "out.log")

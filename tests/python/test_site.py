@@ -83,7 +83,7 @@ def inventory(site: Path) -> set[str]:
 
 def public_names() -> set[str]:
     names = {f"logsegment.{name}" for name in ls.__all__}
-    return names | {f"logsegment.{one}.{name}" for one in MODULES for name in importlib.import_module(f"logsegment.{one}").__all__}
+    return names | {f"logsegment.{item}.{name}" for item in MODULES for name in importlib.import_module(f"logsegment.{item}").__all__}
 
 
 def test_every_public_name_is_in_the_reference(site: Path):
@@ -126,8 +126,8 @@ def verbs() -> Iterator[tuple[list[str], set[str]]]:
         found = {verb: command}
         if isinstance(command, click.Group):
             found |= {f"{verb} {name}": command.get_command(context, name) for name in command.list_commands(context)}
-        for name, one in found.items():
-            yield name.split(), {option for param in one.get_params(context) for option in param.opts if option.startswith("--")}
+        for name, item in found.items():
+            yield name.split(), {option for param in item.get_params(context) for option in param.opts if option.startswith("--")}
 
 
 def test_every_verb_has_a_page_with_all_of_its_options(site: Path):
@@ -179,7 +179,7 @@ def targets(site: Path, name: str) -> set[str]:
     (article,) = re.findall(r"<article.*?</article>", text, re.DOTALL)
     links = re.findall(r'<a [^>]*?href="?([^"\s>#]+)', article)
     found = {os.path.normpath(os.path.join(os.path.dirname(name), unquote(link))) for link in links if not re.match(r"[a-z]+:", link)}
-    return {one for one in found if (site / one).is_file()}
+    return {item for item in found if (site / item).is_file()}
 
 
 #: Pages with long signatures, wide tables, code and headings.

@@ -229,7 +229,7 @@ def test_wide_and_deep_schemas_are_refused():
         {"type": "record", "name": f"R{n}", "fields": [{"name": f"f{k}", "type": f"R{n - 1}" if n else "int"} for k in range(9)]}
         for n in range(9)
     ]
-    fields = [{"name": f"r{n}", "type": one} for n, one in enumerate(types)]
+    fields = [{"name": f"r{n}", "type": item} for n, item in enumerate(types)]
     with pytest.raises(ValueError, match="more than 20000 columns"):
         one(b"", {"type": "record", "name": "Wide", "fields": fields})
 

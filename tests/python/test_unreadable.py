@@ -103,8 +103,8 @@ def test_validate_has_an_error_if_and_only_if_decode_raises(case, tmp_path: Path
     for validated in (ls.validate, lambda _, **how: ls.Segment(path).validate(**how)):
         refused, skipped = validated(data, **options), validated(data, unreadable="skip", **options)
         assert (refused.ok, skipped.ok) == (False, True)
-        assert [one.rule for one in refused.unopened] == [one.rule for one in skipped.unopened] == [rule]
-        assert {one.severity for one in skipped.unopened} == {"warning"}
+        assert [finding.rule for finding in refused.undecompressed] == [finding.rule for finding in skipped.undecompressed] == [rule]
+        assert {finding.severity for finding in skipped.undecompressed} == {"warning"}
     assert ls.validate_array(pa.array([data]), **options)
     for unreadable in ("raise", "skip"):
         ok = pa.array(ls.validate_array(pa.array([data]), unreadable=unreadable, **options))[0]["ok"].as_py()
@@ -148,7 +148,7 @@ def test_damage_is_still_damage(case):
         ls.decode(damaged, on_error="skip", **options).read_all()
     stream = ls.decode(damaged, on_error="skip", unreadable="skip", **options)
     assert offsets_of(stream) == [0]
-    assert [(one.rule, one.severity) for one in stream.findings] == [(rule, "warning"), ("V2-31", "error")]
+    assert [(finding.rule, finding.severity) for finding in stream.findings] == [(rule, "warning"), ("V2-31", "error")]
 
 
 @given(st.integers(28, 30), st.sampled_from(["bytes", "file"]))
@@ -160,7 +160,7 @@ def test_a_damaged_length_over_the_limit_is_damage(bit: int, kind: str):
     source = bytes(data) if kind == "bytes" else io.BytesIO(bytes(data))
     assert offsets_of(ls.decode(source, on_error="skip")) == [0, 2]
     report = ls.validate(bytes(data))
-    assert (report.ok, report.unopened) == (False, [])
+    assert (report.ok, report.undecompressed) == (False, [])
 
 
 def test_a_limit_below_damaged_lengths_does_not_read_on_for_each_claim():

@@ -257,9 +257,9 @@ class TestEveryCodec:
         v2 = ls.encode(table(30), compression=codec, producer_id=9, producer_epoch=1, base_sequence=5)
         v3 = ls.convert(v2, to="v3", metadata_first=metadata_first).data
         for target in ("v1", "v0"):
-            down, same = (ls.convert(one, to=target, allow_loss=True, experimental=True) for one in (v3, v2))
+            down, same = (ls.convert(item, to=target, allow_loss=True, experimental=True) for item in (v3, v2))
             assert down.data == same.data
-            assert [(one.name, one.count) for one in down.losses] == [(one.name, one.count) for one in same.losses]
+            assert [(loss.name, loss.count) for loss in down.losses] == [(loss.name, loss.count) for loss in same.losses]
             assert (down.stopped_at is None) == (codec != "zstd")
         with pytest.raises(ls.LossError):
             ls.convert(ls.encode(table(5), format="v3", compression="gzip"), to="v1", experimental=True)
@@ -569,8 +569,8 @@ def test_what_if_goes_past_damage_and_piece_by_piece(tmp_path: Path, monkeypatch
         for data, left_out, count in ((whole, 0, 8), (damaged, len(torn) + len(bad), 6)):
             file.write_bytes(data)
             found = [v3_savings(source).to_dict() for source in (data, ls.FileSource(file))]
-            assert {(one["leftOut"], one["batches"], one["records"]) for one in found} == {(left_out, count, 50 * count)}
-            assert {one["main"] for one in found} == {len(ls.convert(b"".join(parts[:count]), to="v3").data)}
+            assert {(row["leftOut"], row["batches"], row["records"]) for row in found} == {(left_out, count, 50 * count)}
+            assert {row["main"] for row in found} == {len(ls.convert(b"".join(parts[:count]), to="v3").data)}
     old = ls.encode(table(20).select(["value"]), format="v1")
     assert v3_savings(old, format="v1").records == 20
 
@@ -587,7 +587,7 @@ def test_what_if_of_real_segments():
             v2 = bytes(ls.convert(v3, format="v3").data)
         except ls.RecordBatchError:
             continue
-        for before, after in zip(*(valid_batches(one, ReadOptions(experimental=True)) for one in (v2, v3)), strict=True):
+        for before, after in zip(*(valid_batches(item, ReadOptions(experimental=True)) for item in (v2, v3)), strict=True):
             assert headers(v3[after.position : after.position + after.size]) == before.v3_header_len
             seen += 1
     assert seen > 1000

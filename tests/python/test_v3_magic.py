@@ -43,7 +43,7 @@ def flipped(data: bytes, magic: int) -> bytes:
 
 
 def errors(data: bytes, **options: Any) -> list[tuple[str, str | None]]:
-    return [(one.rule, one.field) for one in ls.validate(data, **options).findings if one.severity == "error"]
+    return [(finding.rule, finding.field) for finding in ls.validate(data, **options).findings if finding.severity == "error"]
 
 
 @settings(max_examples=200, deadline=None)
@@ -92,7 +92,7 @@ def test_a_batch_of_magic_3_that_became_an_empty_one_of_magic_2_loses_nothing_in
     assert (raised.value.rule, raised.value.position, raised.value.field) == ("FND-18", 0, "magic")
     skipping = ls.decode(log, columns=["offset"], experimental=True, on_error="skip")
     assert [row["offset"] for row in corpus.rows_of(skipping)] == [1, 2]
-    assert [one.rule for one in skipping.findings] == ["FND-18"]
+    assert [finding.rule for finding in skipping.findings] == ["FND-18"]
     assert ls.salvage(log, experimental=True).data == b"".join(others)
 
 
@@ -136,7 +136,7 @@ def test_a_magic_3_that_became_2_opens_no_transaction_at_which_a_committed_read_
             reader().read_all()
         skipping = reader(on_error="skip")
         assert [row["offset"] for row in corpus.rows_of(skipping)] == [0, 1, 4]
-        assert [one.rule for one in skipping.findings if one.severity == "error"] == ["FND-18"]
+        assert [finding.rule for finding in skipping.findings if finding.severity == "error"] == ["FND-18"]
 
 
 @pytest.mark.parametrize(("count", "last"), [(0, 4), (0, 0), (3, 0), (2, -1)])

@@ -38,7 +38,7 @@ def test_every_verb_takes_the_switch(segment: Path, switch: list[str], tmp_path:
     assert [line["children"][3]["value"] for line in run("explain", "--json", *switch, segment).lines] == [3]
     (told,) = run("stats", "--json", *switch, segment).lines
     assert (told["formats"], told["records"]) == ({"v3": 1}, 3)
-    assert [one["rule"] for one in told["damage"]] == ([] if "--experimental" in switch else ["EXPERIMENTAL"])
+    assert [finding["rule"] for finding in told["damage"]] == ([] if "--experimental" in switch else ["EXPERIMENTAL"])
     saved = tmp_path / "saved.log"
     assert run("salvage", "--output", saved, *switch, segment).code == 0
     assert saved.read_bytes() == segment.read_bytes()
@@ -75,7 +75,7 @@ def test_what_is_only_not_allowed_is_not_damaged(tmp_path: Path):
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(OF_A_BROKER)
     report = ls.validate(path.read_bytes())
-    assert (report.counts["error"], len(report.unopened), report.io_stats["records"]) == (21, 21, 0)
+    assert (report.counts["error"], len(report.undecompressed), report.io_stats["records"]) == (21, 21, 0)
     assert "not decompressed: 21 error, 0 warning, 0 info, 21 of them of the experimental format v3" in repr(report)
     done = run("verify", path)
     assert done.code == 2
@@ -85,7 +85,7 @@ def test_what_is_only_not_allowed_is_not_damaged(tmp_path: Path):
     for lost in ("Lost", "DAMAGED", "a log segment?"):
         assert lost not in done.text
     (summary,) = (line for line in run("verify", "--json", path).lines if line["type"] == "summary")
-    assert (summary["state"], summary["unopened"], summary["lost"], summary["records"]) == ("unopened", 21, [], 240)
+    assert (summary["state"], summary["undecompressed"], summary["lost"], summary["records"]) == ("undecompressed", 21, [], 240)
     assert run("diff", path, path).text.count("NOT DECOMPRESSED, otherwise the same") == 1
     assert run("stats", path).text.count("MAP-3") == 1
 
@@ -95,11 +95,11 @@ def test_damage_in_magic_3_is_reported_as_damage():
     damaged = bytearray(OF_A_BROKER)
     damaged[-1] ^= 1
     report = ls.validate(damaged)
-    assert (report.counts["error"], len(report.unopened)) == (21, 20)
+    assert (report.counts["error"], len(report.undecompressed)) == (21, 20)
     flipped = bytearray(ls.convert(OF_A_BROKER, experimental=True).data)
     flipped[16] = 3
     report = ls.validate(flipped)
-    assert ([finding.rule for finding in report.findings], report.unopened) == (["MAP-3"], [])
+    assert ([finding.rule for finding in report.findings], report.undecompressed) == (["MAP-3"], [])
 
 
 @pytest.mark.parametrize("order", ["input", "offset"])
@@ -143,23 +143,23 @@ def test_behind_damage_it_is_not_unpacked_and_not_lost(codec: str, tmp_path: Pat
     noise = b"\xff" * 200
     data = modern + noise + batches
     report = ls.validate(data)
-    assert [(one.position, one.base_offset) for one in report.unopened] == [
+    assert [(segment.position, segment.base_offset) for segment in report.undecompressed] == [
         (row["position"] + len(modern) + len(noise), row["baseOffset"]) for row in rows_of(ls.batches(batches, experimental=True))
     ]
-    damage = next(one for one in report.findings if one.severity == "error")
+    damage = next(finding for finding in report.findings if finding.severity == "error")
     assert (damage.rule, damage.position, damage.length) == ("L8-11", len(modern), 200)
     skipping = ls.decode(data, columns=["offset"], on_error="skip", unreadable="skip")
     assert [row["offset"] for row in rows_of(skipping)] == [0, 1, 2]
-    assert [one.rule for one in skipping.findings] == ["L8-11", "MAP-3", "MAP-3", "MAP-3"]
+    assert [finding.rule for finding in skipping.findings] == ["L8-11", "MAP-3", "MAP-3", "MAP-3"]
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(data)
     *_, summary = run("verify", "--json", path).lines
-    assert (summary["unopened"], [(one["position"], one["length"]) for one in summary["lost"]]) == (3, [(len(modern), 200)])
+    assert (summary["undecompressed"], [(span["position"], span["length"]) for span in summary["lost"]]) == (3, [(len(modern), 200)])
     with pytest.raises(ls.UnsupportedError, match="MAP-3"):
         ls.salvage(noise + batches)
     assert ls.salvage(data, experimental=True).data == modern + batches
     # A name says that nothing else is wanted.
-    assert [one.rule for one in ls.validate(data, format="v2").findings if one.severity == "error"] == ["L8-11"]
+    assert [finding.rule for finding in ls.validate(data, format="v2").findings if finding.severity == "error"] == ["L8-11"]
 
 
 def test_every_reader_by_name_warns_once_that_it_is_experimental(tmp_path: Path):
@@ -170,13 +170,13 @@ def test_every_reader_by_name_warns_once_that_it_is_experimental(tmp_path: Path)
         ls.salvage(data, format="v3").findings,
         ls.salvage(data, order="offset", format="v3").findings,
     ):
-        assert [(one.rule, one.severity, one.position) for one in findings] == [("EXPERIMENTAL", "info", 0)]
+        assert [(finding.rule, finding.severity, finding.position) for finding in findings] == [("EXPERIMENTAL", "info", 0)]
     assert ls.convert(data, to="v2", experimental=True).findings == ls.salvage(data, experimental=True).findings == []
     paths = [tmp_path / f"{name}.log" for name in ("first", "second")]
     for path in paths:
         path.write_bytes(data)
     (counted,) = run("stats", "--json", "--format", "v3", *paths).lines
-    assert [(one["rule"], one["severity"]) for one in counted["damage"]] == [("EXPERIMENTAL", "info")]
+    assert [(finding["rule"], finding["severity"]) for finding in counted["damage"]] == [("EXPERIMENTAL", "info")]
     for index, verb in enumerate((["salvage"], ["convert", "--to", "v2"])):
         assert run(*verb, "--format", "v3", "-o", tmp_path / f"{index}.log", paths[0]).err.count("[EXPERIMENTAL]") == 1
         assert "EXPERIMENTAL" not in run(*verb, "--experimental", "-o", tmp_path / f"{index}-allowed.log", paths[0]).err
@@ -186,7 +186,7 @@ def test_a_conversion_without_a_format_reports_that_it_writes_another(segment: P
     """S-C2: a codec was asked for, and the format of the batches goes with it."""
     data = ls.encode(SOURCE) + segment.read_bytes()
     silent = ls.convert(data, compression="lz4", experimental=True)
-    assert [(one.rule, one.severity, one.position) for one in silent.findings] == [("S-C2", "info", len(ls.encode(SOURCE)))]
+    assert [(finding.rule, finding.severity, finding.position) for finding in silent.findings] == [("S-C2", "info", len(ls.encode(SOURCE)))]
     named = ls.convert(data, to="v2", compression="lz4", experimental=True)
     assert (silent.data, named.findings) == (named.data, [])
     values = ls.convert_array(pa.array([data]), compression="lz4", experimental=True)

@@ -104,7 +104,7 @@ def test_transactions_are_followed_through_the_segments_of_a_log(tmp_path: Path)
 
     def hanging() -> list[tuple[int | None, bool]]:
         found = ls.Log(directory).validate().findings
-        return [(one.base_offset, one.path.startswith(str(first))) for one in found if one.rule == "TRX-2"]
+        return [(finding.base_offset, finding.path.startswith(str(first))) for finding in found if finding.rule == "TRX-2"]
 
     second.write_bytes(marker(1, 7, 2) + late)
     assert hanging() == []
@@ -127,15 +127,15 @@ def test_the_marker_may_be_in_the_next_segment(tmp_path: Path) -> None:
     (found,) = [row for row in done.lines if row["type"] == "finding" and row["severity"] == "warning"]
     assert (done.code, found["rule"], found["baseOffset"]) == (1, "TRX-2", 0)
     assert found["path"].startswith(str(first))
-    (same,) = [one for one in ls.Log(directory).validate().findings if one.severity == "warning"]
+    (same,) = [finding for finding in ls.Log(directory).validate().findings if finding.severity == "warning"]
     assert (same.rule, same.base_offset, same.path) == (found["rule"], found["baseOffset"], found["path"])
 
 
 def told(*batches: bytes) -> list[tuple[str, int | None, str]]:
     """Rule, base offset and message of each finding; all are information."""
     found = ls.validate(b"".join(batches)).findings
-    assert {one.severity for one in found} <= {"info"}
-    return [(one.rule, one.base_offset, one.message) for one in found]
+    assert {finding.severity for finding in found} <= {"info"}
+    return [(finding.rule, finding.base_offset, finding.message) for finding in found]
 
 
 def test_ord_3_offsets_that_no_batch_has_are_reported() -> None:
@@ -155,7 +155,7 @@ def test_ord_3_says_what_is_lost_with_damage() -> None:
     lost = bytearray(simple_batch([b"b", b"b"], 1))
     lost[-1] ^= 1
     found = ls.validate(simple_batch([b"a"], 0) + bytes(lost) + simple_batch([b"c"], 3)).findings
-    assert [(one.rule, one.severity) for one in found] == [("V2-31", "error"), ("ORD-3", "info")]
+    assert [(finding.rule, finding.severity) for finding in found] == [("V2-31", "error"), ("ORD-3", "info")]
     assert found[1].message.startswith("offsets 1 to 2 are missing before the batch: they are lost with the skipped bytes")
 
 
@@ -173,22 +173,22 @@ def test_ord_3_of_messages_and_across_segments(tmp_path: Path) -> None:
     directory.mkdir()
     (directory / "00000000000000000000.log").write_bytes(simple_batch([b"a"], 0))
     (directory / "00000000000000000007.log").write_bytes(simple_batch([b"a"], 7))
-    found = [one for one in ls.Log(directory).validate().findings if one.rule == "ORD-3"]
-    assert [(one.base_offset, "00000000000000000007.log" in one.path) for one in found] == [(7, True)]
+    found = [finding for finding in ls.Log(directory).validate().findings if finding.rule == "ORD-3"]
+    assert [(segment.base_offset, "00000000000000000007.log" in segment.path) for segment in found] == [(7, True)]
 
 
 def test_trx_1_a_marker_without_data_is_reported() -> None:
     data = transactional_batch([b"a", b"b"], 7, 0)
-    assert [one[:2] for one in told(data, marker(1, 7, 2), marker(0, 7, 3))] == [("TRX-1", 3)]
+    assert [item[:2] for item in told(data, marker(1, 7, 2), marker(0, 7, 3))] == [("TRX-1", 3)]
     # From offset 0 on, all that there ever was is here.
-    assert [one[:2] for one in told(marker(0, 7, 0))] == [("TRX-1", 0)]
-    assert [one[:2] for one in told(simple_batch([b"a"], 0), marker(0, 7, 1))] == [("TRX-1", 1)]
+    assert [item[:2] for item in told(marker(0, 7, 0))] == [("TRX-1", 0)]
+    assert [item[:2] for item in told(simple_batch([b"a"], 0), marker(0, 7, 1))] == [("TRX-1", 1)]
 
 
 def test_trx_1_data_may_be_in_a_gap_or_before_the_log() -> None:
     data = transactional_batch([b"a", b"b"], 7, 0)
     assert told(marker(0, 7, 12)) == []
-    assert [one[0] for one in told(data, marker(1, 7, 2), marker(0, 7, 9))] == ["ORD-3"]
+    assert [item[0] for item in told(data, marker(1, 7, 2), marker(0, 7, 9))] == ["ORD-3"]
 
 
 def test_trx_3_a_coordinator_of_an_older_epoch_is_reported() -> None:
@@ -212,4 +212,4 @@ def test_offsets_that_are_there_are_not_missing_behind_a_copy() -> None:
     """ORD-3 beside ORD-1: what stood before is not forgotten."""
     first, second, last = simple_batch([b"a", b"b"], 0), simple_batch([b"c", b"d"], 2), simple_batch([b"e"], 4)
     found = ls.validate(first + second + first + last).findings
-    assert [(one.rule, one.severity) for one in found] == [("ORD-1", "warning")]
+    assert [(finding.rule, finding.severity) for finding in found] == [("ORD-1", "warning")]

@@ -74,7 +74,7 @@ def assert_written_again(table: pa.Table, payloads: list[bytes], schemas: ls.sch
         if row["value"] is None:
             assert before in (b"", b"\0", b"\2", b"\4", b"\6"), schema
             continue
-        read = [fastavro.schemaless_reader(io.BytesIO(one), parsed, None) for one in (before, row["value"][5:])]
+        read = [fastavro.schemaless_reader(io.BytesIO(item), parsed, None) for item in (before, row["value"][5:])]
         assert repr(read[0]) == repr(read[1]) or _has_equal_branches(schema), schema
 
 
@@ -91,8 +91,8 @@ def unions(schema: Any) -> Iterator[list[Any]]:
             yield from unions(branch)
     elif isinstance(schema, dict):
         inner = [schema.get("items"), schema.get("values"), *(field["type"] for field in schema.get("fields", ()))]
-        for one in inner:
-            yield from unions(one)
+        for item in inner:
+            yield from unions(item)
 
 
 def test_schemas_are_resolved_as_fastavro_resolves_them() -> None:
@@ -105,12 +105,12 @@ def test_schemas_are_resolved_as_fastavro_resolves_them() -> None:
         values = [maker.value(writer)[0] for _ in range(4)]
         payloads = written_by_fastavro(writer, values)
         parsed = fastavro.parse_schema(writer), fastavro.parse_schema(reader)
-        expected = [fastavro.schemaless_reader(io.BytesIO(one), *parsed) for one in payloads]
+        expected = [fastavro.schemaless_reader(io.BytesIO(payload), *parsed) for payload in payloads]
         schemas = ls.schemas.SchemaSet((ls.schemas.Schema("AVRO", json.dumps(writer), 1),))
-        table = decoded([framed(1, one) for one in payloads], schemas, "avro", reader_schema=reader)
+        table = decoded([framed(1, payload) for payload in payloads], schemas, "avro", reader_schema=reader)
         found = table["valueRecord"].to_pylist(maps_as_pydicts="strict")
-        for one, other in zip(found, expected, strict=True):
-            assert same(one, other), (writer, reader)
+        for item, other in zip(found, expected, strict=True):
+            assert same(item, other), (writer, reader)
         compared += 1
 
 
@@ -145,9 +145,9 @@ def same(found: Any, expected: Any) -> bool:
 def plain(value: Any) -> Any:
     """A value in a form that does not depend on the library."""
     if isinstance(value, dict):
-        return {name: plain(one) for name, one in value.items()}
+        return {name: plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     if isinstance(value, float):
         return "nan" if math.isnan(value) else repr(value)
     return str(value) if type(value).__name__ == "UUID" else value
@@ -217,12 +217,12 @@ def seen(message: Any) -> dict[str, Any]:
     found = {}
     for field in message.DESCRIPTOR.fields:
         held = getattr(message, field.name)
-        names = {} if field.enum_type is None else {one.number: one.name for one in field.enum_type.values}
+        names = {} if field.enum_type is None else {value.number: value.name for value in field.enum_type.values}
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
             is_message = field.message_type.fields[1].message_type is not None
             found[field.name] = {key: seen(held[key]) if is_message else held[key] for key in held}
         elif field.is_repeated:
-            found[field.name] = [seen(one) if field.message_type is not None else one for one in held]
+            found[field.name] = [seen(item) if field.message_type is not None else item for item in held]
         elif field.has_presence and not message.HasField(field.name):
             found[field.name] = None
         elif field.message_type is not None:
@@ -243,7 +243,7 @@ def test_messages_of_protoc_are_read_as_they_were_written_and_written_again(tmp_
         # Confluent's serializer for Python registers a descriptor, not the text.
         registered = text if number % 2 else base64.b64encode(descriptor(made)).decode()
         schemas = ls.schemas.SchemaSet((ls.schemas.Schema("PROTOBUF", registered, number),))
-        table = decoded([framed(number, b"\0" + one.SerializeToString()) for one in messages], schemas, "protobuf")
+        table = decoded([framed(number, b"\0" + message.SerializeToString()) for message in messages], schemas, "protobuf")
         found = table["valueRecord"].to_pylist(maps_as_pydicts="strict")
         for record, message in zip(found, messages, strict=True):
             assert plain(record) == plain(seen(message)), text

@@ -215,7 +215,7 @@ def test_a_batch_that_counts_no_records_is_not_decompressed(vector: Vector):
     report = ls.validate(data)
     assert (rows, error, report.ok, report.io_stats["bytes_inflated"]) == ([], None, True, 0)
     expected = [("FND-1", "warning")] if stored(vector, "data") else []
-    assert [(one.rule, one.severity) for one in report.findings] == expected
+    assert [(finding.rule, finding.severity) for finding in report.findings] == expected
     assert ls.validate(data, depth="headers").ok
     assert ls.convert(data, to="v2", compression="gzip").data == data
     assert ls.inspect(data).ok

@@ -72,8 +72,8 @@ def comparable(table: pa.Table) -> str:
             except ValueError:
                 return value
         if isinstance(value, dict):
-            return {name: ordered(one) for name, one in value.items()}
-        return [ordered(one) for one in value] if isinstance(value, list | tuple) else value
+            return {name: ordered(item) for name, item in value.items()}
+        return [ordered(item) for item in value] if isinstance(value, list | tuple) else value
 
     return repr([ordered(record) for chunk in table["valueRecord"].chunks for record in rows_of(chunk)])
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use logsegment::decode::{ChecksumVerifier, Checksums, DecodeOptions};
 use logsegment::error::ErrorKind;
-use logsegment::framing::{LostRanges, Piece, Runs, Source, Tail};
+use logsegment::framing::{FrameEvent, LostRanges, Runs, Source, Tail};
 use logsegment::limits::Limits;
 
 use crate::batches::sample;
@@ -45,7 +45,7 @@ fn collect(mut runs: Runs) -> (Entries, usize, Option<Tail>) {
     let (mut entries, mut damage) = (Vec::new(), 0);
     while let Some(piece) = runs.next_piece().unwrap() {
         match piece {
-            Piece::Run(run) => entries.push((run.position, run.entries_from(0).to_vec())),
+            FrameEvent::Run(run) => entries.push((run.position, run.entries_from(0).to_vec())),
             _ => damage += 1,
         }
     }
@@ -82,7 +82,7 @@ fn what_came_before_a_read_failed_is_given_before_the_error() {
         let mut given = Vec::new();
         let error = loop {
             match runs.next_piece() {
-                Ok(Some(Piece::Run(run))) => given.extend_from_slice(run.entries_from(0)),
+                Ok(Some(FrameEvent::Run(run))) => given.extend_from_slice(run.entries_from(0)),
                 Ok(piece) => panic!("step {step}: {piece:?}"),
                 Err(error) => break error,
             }
@@ -106,8 +106,8 @@ fn an_entry_with_lost_bytes_is_not_believed_whatever_is_compared() {
         let (mut kept, mut left_out) = (Vec::new(), Vec::new());
         while let Some(piece) = runs.next_piece().unwrap() {
             match piece {
-                Piece::Run(run) => kept.extend_from_slice(run.entries_from(0)),
-                Piece::Damage(damage) => left_out.push((damage.bytes, damage.error.lost_bytes().cloned())),
+                FrameEvent::Run(run) => kept.extend_from_slice(run.entries_from(0)),
+                FrameEvent::Damage(damage) => left_out.push((damage.bytes, damage.error.lost_bytes().cloned())),
                 other => panic!("{other:?}"),
             }
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::promises::mending::mend_of;
-use crate::promises::{TARGETS, check_of};
+use crate::fuzz_properties::fix_checksums::mend_of;
+use crate::fuzz_properties::{TARGETS, check_of};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -29,7 +29,7 @@ fn every_target_has_a_program_and_a_kept_corpus() {
 }
 
 #[test]
-fn promises_hold_for_the_kept_corpora() {
+fn properties_hold_for_the_kept_corpora() {
     for (target, check) in TARGETS {
         let inputs = files(&root().join("fuzz/corpus").join(target));
         assert!(inputs.len() >= 10, "{target} has {} inputs", inputs.len());
@@ -41,7 +41,7 @@ fn promises_hold_for_the_kept_corpora() {
 
 /// `tests/hostile/found`: the name says the target and what was wrong once.
 #[test]
-fn promises_hold_for_what_fuzzing_found() {
+fn properties_hold_for_what_fuzzing_found() {
     let found = files(&root().join("tests/hostile/found"));
     for input in found.iter().filter(|path| path.extension().is_some_and(|suffix| suffix == "bin")) {
         let name = input.file_stem().unwrap().to_str().unwrap();
@@ -51,14 +51,14 @@ fn promises_hold_for_what_fuzzing_found() {
 }
 
 /// Without coverage to guide it: kept inputs are changed, and in two of three checksums, and lengths in one, are put right.
-/// `FUZZ_MUTATIONS` says how many of each target, `FUZZ_SEED` which; what breaks a promise is written to the temporary directory.
+/// `FUZZ_MUTATIONS` says how many of each target, `FUZZ_SEED` which; what violates a property is written to the temporary directory.
 #[test]
-fn promises_hold_for_changed_inputs() {
+fn properties_hold_for_changed_inputs() {
     let number = |name: &str, usual: u64| std::env::var(name).map_or(usual, |text| text.parse().unwrap());
     let (count, seed) = (number("FUZZ_MUTATIONS", 60), number("FUZZ_SEED", 1));
     let wanted = std::env::var("FUZZ_TARGETS").unwrap_or_default();
     let mut broken = Vec::new();
-    for (target, check) in TARGETS.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.split(',').any(|one| one == *name)) {
+    for (target, check) in TARGETS.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.split(',').any(|chosen| chosen == *name)) {
         let inputs: Vec<_> = files(&root().join("fuzz/corpus").join(target)).iter().map(|path| fs::read(path).unwrap()).collect();
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         for _ in 0..count {
@@ -74,7 +74,7 @@ fn promises_hold_for_changed_inputs() {
             }
         }
     }
-    assert!(broken.is_empty(), "promises are broken by {broken:?}");
+    assert!(broken.is_empty(), "properties are violated by {broken:?}");
 }
 
 /// Numbers that come again with the same seed (xorshift).
@@ -116,9 +116,9 @@ impl Dice {
     }
 }
 
-/// Names the input when it breaks a promise.
+/// Names the input when it violates a property.
 fn run(input: &Path, check: fn(&[u8])) {
     let bytes = fs::read(input).unwrap();
     let outcome = std::panic::catch_unwind(|| check(&bytes));
-    assert!(outcome.is_ok(), "{} broke a promise", input.display());
+    assert!(outcome.is_ok(), "{} violates a property", input.display());
 }

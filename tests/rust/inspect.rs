@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use logsegment::decode::DecodeOptions;
 use logsegment::framing::Source;
-use logsegment::inspect::{Inspection, Shown, inspect, skip, take};
+use logsegment::inspect::{InspectOptions, Inspection, inspect, skip, take};
 use logsegment::model::{Formats, RecordFormat};
 use logsegment::validate::Depth;
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ fn shown(bytes: &[u8], at: u64, formats: Formats) -> Option<Inspection> {
     let mut source = Source::memory(Bytes::copy_from_slice(bytes));
     skip(&mut source, at).ok()?;
     let stretch = take(&mut source, &options).ok()?;
-    inspect(&stretch, &options, &Shown { depth: Depth::Full, records: 5 }).ok()
+    inspect(&stretch, &options, &InspectOptions { depth: Depth::Full, records: 5 }).ok()
 }
 
 #[test]

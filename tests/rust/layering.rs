@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room and layer. Rooms of one layer do not name each other, but for those listed in `SIDEWAYS`.
-const LAYERS: [(&str, u8); 30] = [
+const LAYERS: [(&str, u8); 31] = [
     ("error", 0),
     ("limits", 0),
     ("interrupt", 0),
@@ -29,9 +29,10 @@ const LAYERS: [(&str, u8); 30] = [
     ("rewrite", 6),
     ("columns", 6),
     ("partition", 7),
+    ("report", 7),
+    ("values", 7),
     ("io", 8),
     ("stores", 9),
-    ("values", 7),
     ("tiered", 10),
     ("jvm", 11),
     ("py", 11),

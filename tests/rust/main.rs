@@ -6,22 +6,22 @@ mod budget;
 mod conversions;
 mod framing;
 #[cfg(feature = "values")]
+#[path = "../../fuzz/src/properties/mod.rs"]
+mod fuzz_properties;
+#[cfg(feature = "values")]
 mod fuzzing;
 mod inspect;
 mod layering;
 mod metadata_first;
 #[cfg(feature = "arrow")]
 mod mutations;
-#[cfg(feature = "values")]
-#[path = "../../fuzz/src/promises/mod.rs"]
-mod promises;
 mod properties;
 mod recovery;
 mod sidecar;
 #[cfg(not(feature = "values"))]
-#[path = "../../fuzz/src/promises/tiles.rs"]
+#[path = "../../fuzz/src/properties/tiles.rs"]
 mod tiles;
 mod vectors;
 
 #[cfg(feature = "values")]
-use promises::tiles;
+use fuzz_properties::tiles;

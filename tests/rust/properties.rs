@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use logsegment::decode::{DecodeOptions, Decoder};
 use logsegment::format::v2::parse;
-use logsegment::framing::{Frame, Piece, Runs, Source, Step, step};
+use logsegment::framing::{Frame, FrameEvent, Runs, Source, Step, step};
 use logsegment::limits::Limits;
 use logsegment::model::{Formats, HeaderRef, RecordRef, RecordSink, Section};
 use logsegment::validate::{Depth, Severity, Validator};
@@ -50,7 +50,7 @@ pub fn entries(bytes: &[u8], formats: Formats) -> (Vec<(i64, i64, Vec<Seen>)>, b
     let mut all = Vec::new();
     loop {
         let run = match runs.next_piece() {
-            Ok(Some(Piece::Run(run))) => run,
+            Ok(Some(FrameEvent::Run(run))) => run,
             Ok(_) => return (all, false),
             Err(_) => return (all, true),
         };

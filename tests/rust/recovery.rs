@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use logsegment::decode::{ChecksumVerifier, DecodeOptions, Decoder, OffsetRange, UploadCheck};
 use logsegment::error::{Error, ErrorKind};
-use logsegment::framing::{Claim, Frame, Piece, Runs, Source, Verifier};
+use logsegment::framing::{Claim, Frame, FrameEvent, Runs, Source, Verifier};
 use logsegment::interrupt::Interrupt;
 use logsegment::limits::Limits;
 use logsegment::model::UploadOffsets;
@@ -72,8 +72,8 @@ fn cost_in(bytes: &[u8], kind: impl Fn(Runs) -> Runs) -> Cost {
     let (mut entries, mut unsearched) = (Vec::new(), 0);
     while let Some(piece) = runs.next_piece().unwrap() {
         match piece {
-            Piece::Run(run) => entries.push(run.position),
-            Piece::Unsearched(_) => unsearched += 1,
+            FrameEvent::Run(run) => entries.push(run.position),
+            FrameEvent::Unsearched(_) => unsearched += 1,
             _ => {}
         }
     }
@@ -169,8 +169,8 @@ fn refused(bytes: &[u8], start: i64, last: i64) -> (Vec<(&'static str, u64, u64)
     let (mut refused, mut read) = (Vec::new(), Vec::new());
     while let Some(piece) = runs.next_piece().unwrap() {
         match piece {
-            Piece::Damage(damage) => refused.push((damage.error.rule(), damage.bytes.start, damage.bytes.end)),
-            Piece::Run(run) => read.push(run.position),
+            FrameEvent::Damage(damage) => refused.push((damage.error.rule(), damage.bytes.start, damage.bytes.end)),
+            FrameEvent::Run(run) => read.push(run.position),
             _ => panic!("{piece:?}"),
         }
     }

@@ -83,7 +83,7 @@ def first_failure(seed: int, steps: list[Step], root: Path) -> Failure | None:
     """Play steps until a law fails; each check has its own directory."""
     partition = Partition(random.Random(seed))
     for place, step in enumerate(steps):
-        if partition.layout is not None or (step.action in DAMAGES and any(one.name != one.base for one in partition.segments)):
+        if partition.layout is not None or (step.action in DAMAGES and any(segment.name != segment.base for segment in partition.segments)):
             continue  # the files have other names now
         if step.action in DAMAGES and "offset" in partition.lies:
             continue  # a search after damage finds no batch whose header contradicts itself

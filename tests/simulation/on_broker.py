@@ -99,7 +99,9 @@ class Played(Partition):
         if batch.transactional and batch.producer_id not in self.begun:
             ask("begin", name)
             self.begun.add(batch.producer_id)
-        rows = [Row(one.offset, one.timestamp, batch.timestamp_type, one.key, one.value, one.headers) for one in batch.records]
+        rows = [
+            Row(record.offset, record.timestamp, batch.timestamp_type, record.key, record.value, record.headers) for record in batch.records
+        ]
         spec = self.clients.scratch / f"{self.topic}.spec"
         save_spec(spec, [rows], 2, batch.codec)
         last = ask("send", name, self.topic, str(spec))

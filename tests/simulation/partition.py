@@ -205,7 +205,7 @@ class Partition:
         """Whether a batch opens a new segment after a segment of these, as `LogSegment.shouldRoll` in Kafka decides."""
         if not batches:
             return False
-        is_full = sum(len(one.data) for one in batches) > self.segment_bytes - len(batch.data)
+        is_full = sum(len(batch.data) for batch in batches) > self.segment_bytes - len(batch.data)
         return is_full or batch.max_timestamp - batches[0].max_timestamp > self.segment_ms
 
     def verifies(self, chance: random.Random) -> bool:
@@ -223,7 +223,7 @@ class Partition:
             del self.segments[0]
         below = [epoch for epoch, start in self.epochs if start <= self.log_start]
         if below:
-            self.epochs = [(below[-1], self.log_start), *(one for one in self.epochs if one[1] > self.log_start)]
+            self.epochs = [(below[-1], self.log_start), *(epoch for epoch in self.epochs if epoch[1] > self.log_start)]
 
     def forget_false_start(self) -> None:
         """Drop a log start offset above the valid batches, which does not count (SEG-20): it would depend on what a damaged header says."""

@@ -7,27 +7,30 @@ import uuid
 from collections.abc import Hashable
 from pathlib import Path
 
-from logsegment.plugins import Catalog, Change, Entry
-from logsegment.plugins.stored_registry import Plan, StoredRegistry
+from logsegment.plugins import Catalog, Entry, Registry
+from logsegment.plugins.lookup import Store
 
 
-class CountedRegistry(StoredRegistry):
-    """One entry. Every reading makes a file `PID-...` in a directory."""
+class CountedStore(Store):
+    """A store of one entry. Every read makes a file `PID-...` in a directory."""
+
+    retry_seconds = 1.0
 
     def __init__(self, directory: str, entry: Entry) -> None:
-        super().__init__("python", ["plugin_codecs"])
-        self.directory = directory
+        self.name = directory
         self.entry = entry
 
-    def place(self) -> Hashable:
-        return type(self), self.directory
+    def key(self) -> Hashable:
+        return type(self), self.name
 
-    def change(self, plan: Plan) -> list[Change]:
-        raise NotImplementedError
-
-    def _load(self, language: str | None) -> Catalog:
-        Path(self.directory, f"{os.getpid()}-{uuid.uuid4().hex}").touch()
+    def read(self, language: str | None) -> Catalog:
+        Path(self.name, f"{os.getpid()}-{uuid.uuid4().hex}").touch()
         return Catalog({"python": {self.entry.alias: self.entry}}, ends={"python": 1})
+
+
+def counted_registry(directory: str, entry: Entry) -> Registry:
+    """Return a registry of one entry, which allows the codecs of tests."""
+    return Registry(CountedStore(directory, entry), allow=["plugin_codecs"])
 
 
 def readings(directory: Path) -> list[int]:

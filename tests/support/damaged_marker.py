@@ -60,7 +60,7 @@ def entries(*, bumps: bool = False) -> dict[int, bytes]:
         building.marker(COMMIT, C, 19),
         plain(20, 2),
     ]
-    return {int.from_bytes(one[:8]): one for one in listed}
+    return {int.from_bytes(item[:8]): item for item in listed}
 
 
 #: First offsets of the segments; the damaged marker is inside of one, the last or the first.
@@ -124,7 +124,7 @@ def written(root: Path, found: dict[int, bytes], borders: tuple[int, ...], damag
     parts = [b""]
     for is_damaged in (False, True):
         for first, behind in zip(borders, [*borders[1:], 1 << 40], strict=True):
-            chosen = [damaged.get(offset, one) if is_damaged else one for offset, one in found.items() if first <= offset < behind]
+            chosen = [damaged.get(offset, item) if is_damaged else item for offset, item in found.items() if first <= offset < behind]
             (directory / f"{first:020}.log").write_bytes(b"".join(chosen))
             parts += chosen if is_damaged else []
         if not is_damaged:

@@ -85,7 +85,7 @@ class Server:
             except TimeoutError:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 raise subprocess.TimeoutExpired(arguments, timeout) from None
-            out, err = (one.result(timeout) or b"" for one in reading)
+            out, err = (item.result(timeout) or b"" for item in reading)
         return code, out, err
 
 

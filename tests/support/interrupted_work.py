@@ -22,7 +22,7 @@ def segment(directory: Path, offsets: Sequence[int], *, base: int | None = None,
     """Write a segment with its indexes; `mark` is added to the names of all files."""
     scratch = directory.parent / "scratch"
     made = make_partition(scratch, "t", 0, [list(offsets)], batch_bytes=100)
-    assert [one.offset for one in made] == list(offsets)
+    assert [record.offset for record in made] == list(offsets)
     first = offsets[0] if base is None else base
     if first != offsets[0]:
         # Indexes count from the name of the segment.

@@ -48,8 +48,8 @@ def make_partition(
         table = pa.table(
             {
                 "offset": pa.array(offsets, pa.int64()),
-                "timestampMs": pa.array([one.timestamp for one in records], pa.int64()),
-                "value": pa.array([one.value for one in records], pa.binary()),
+                "timestampMs": pa.array([record.timestamp for record in records], pa.int64()),
+                "value": pa.array([record.value for record in records], pa.binary()),
             }
         )
         ls.encode(table, batch_bytes=batch_bytes, out=directory / f"{offsets[0]:020}.log", overwrite=True, **options)

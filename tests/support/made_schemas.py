@@ -92,7 +92,7 @@ class Maker:
             return self.plain(schema)
         match schema["type"]:
             case "record":
-                pairs = {one["name"]: self.value(one["type"], depth + 1) for one in schema["fields"]}
+                pairs = {line["name"]: self.value(line["type"], depth + 1) for line in schema["fields"]}
                 return {name: value for name, (value, _) in pairs.items()}, {name: cell for name, (_, cell) in pairs.items()}
             case "array":
                 items = [self.value(schema["items"], depth + 1) for _ in range(self.rng.randint(0, 3))]
@@ -173,7 +173,7 @@ def evolved(maker: Maker, schema: Any) -> Any:
     match schema["type"]:
         case "record":
             fields = [
-                one | {"type": evolved(maker, one["type"])} for one in schema["fields"] if rng.random() < 0.8 or one["name"] == "again"
+                line | {"type": evolved(maker, line["type"])} for line in schema["fields"] if rng.random() < 0.8 or line["name"] == "again"
             ]
             new = [{"name": f"new{at}", "type": kind, "default": default} for at, (kind, default) in enumerate(rng.sample(DEFAULTS, 2))]
             fields += new[: rng.randint(0 if fields else 1, 2)]
@@ -212,7 +212,7 @@ def proto_text(rng: Random) -> str:
     for kind in rng.sample(SCALARS, 6):
         lines.append(f"  repeated {kind} many_{kind} = {next(numbers)};")
     for kind in rng.sample(SCALARS, 4):
-        key = rng.choice([one for one in SCALARS if one not in ("double", "float", "bytes")])
+        key = rng.choice([item for item in SCALARS if item not in ("double", "float", "bytes")])
         lines.append(f"  map<{key}, {kind}> map_{key}_{kind} = {next(numbers)};")
     choice = "".join(f" {kind} one_{kind} = {next(numbers)};" for kind in rng.sample(SCALARS, 4))
     lines.append(f"  oneof choice {{{choice} }}")

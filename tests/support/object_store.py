@@ -123,7 +123,7 @@ class Handler(BaseHTTPRequestHandler):
                 objects += f"<Contents><Key>{escape(key)}</Key><Size>{path.stat().st_size}</Size><ETag>{escape(tag_of(path))}</ETag>"
                 objects += f"<LastModified>{written(path).isoformat()}</LastModified></Contents>"
         count = objects.count("<Key>") + len(prefixes)
-        objects += "".join(f"<CommonPrefixes><Prefix>{escape(one)}</Prefix></CommonPrefixes>" for one in sorted(prefixes))
+        objects += "".join(f"<CommonPrefixes><Prefix>{escape(prefix)}</Prefix></CommonPrefixes>" for prefix in sorted(prefixes))
         self._answer(
             200, f"<ListBucketResult><IsTruncated>false</IsTruncated><KeyCount>{count}</KeyCount>{objects}</ListBucketResult>".encode()
         )

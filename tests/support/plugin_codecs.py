@@ -192,5 +192,5 @@ class Incomplete:
 
 def registry(**classes: type | str) -> MemoryRegistry:
     """A registry of these classes under their aliases; ids count from 3."""
-    names = {alias: one if isinstance(one, str) else f"{__name__}:{one.__qualname__}" for alias, one in classes.items()}
+    names = {alias: item if isinstance(item, str) else f"{__name__}:{item.__qualname__}" for alias, item in classes.items()}
     return MemoryRegistry(Entry(number, alias, name, "v1.0") for number, (alias, name) in enumerate(names.items(), 3))

@@ -126,7 +126,7 @@ def refusal(ask: Callable[[], object]) -> str:
 def counted(spark: SparkSession, directory: Path) -> dict[str, Any]:
     """Batches in many tasks, by a registry that every process reads for itself: by which it was read, and how often."""
     directory.mkdir()
-    registry = counted_registry.CountedRegistry(str(directory), Entry(3, "sent", CLASSES["sent"], "v1.0"))
+    registry = counted_registry.counted_registry(str(directory), Entry(3, "sent", CLASSES["sent"], "v1.0"))
     packed = ls.encode(pa.table({"value": [b"order"]}), compression="sent", codecs=plugin_codecs.registry(sent=plugin_codecs.Deflate))
     raw = spark.range(0, BATCHES, 1, 8).select(F.lit(packed).alias("batch"))
     values = raw.select(decode_udf(columns=["value"], codecs=registry)("batch").alias("records")).selectExpr("inline(records)")

@@ -105,8 +105,8 @@ class Uploader:
     def partition(self, directory: Path, partition: int = 0) -> list[Path]:
         """Upload all segments of a log directory."""
         log = ls.Log(directory)
-        ends = [*(one.base_offset - 1 for one in log.segments[1:]), log.segments[-1].next_offset() - 1]
-        return [self.segment(Path(one.path), end, partition) for one, end in zip(log.segments, ends, strict=True)]
+        ends = [*(segment.base_offset - 1 for segment in log.segments[1:]), log.segments[-1].next_offset() - 1]
+        return [self.segment(Path(file.path), end, partition) for file, end in zip(log.segments, ends, strict=True)]
 
     def segment(
         self, log: Path, end: int, partition: int = 0, *, data: bytes | None = None, epochs: object = None, event: int = 0, name: str = ""

@@ -11,7 +11,7 @@ from logsegment import _core
 
 
 def whole_bytes(log: ls.Log) -> bytes:
-    return b"".join(Path(one.path).read_bytes() for one in log)
+    return b"".join(Path(file.path).read_bytes() for file in log)
 
 
 def resegmented(directory: Path, target: Path, *borders: int, term: int = 1 << 60) -> Path:
@@ -49,17 +49,17 @@ def two_leaders(root: Path, directory: Path) -> tuple[Path, Path]:
 def upload(uploader: tiered.Uploader, directory: Path, name: str, event: int, *, skip: int = 0, most: int = 99) -> list[Path]:
     """Upload some segments of a replica, with the leaders' terms that its checkpoint tells of each."""
     log = ls.Log(directory)
-    ends = [*(one.base_offset - 1 for one in log.segments[1:]), log.segments[-1].next_offset() - 1]
+    ends = [*(segment.base_offset - 1 for segment in log.segments[1:]), log.segments[-1].next_offset() - 1]
     epochs = list(log.leader_epochs)
     paths = []
-    for one, end in list(zip(log.segments, ends, strict=True))[skip:most]:
+    for segment, end in list(zip(log.segments, ends, strict=True))[skip:most]:
         behind = [epoch.start_offset for epoch in epochs[1:]] + [1 << 60]
         own = {
-            str(epoch.epoch): max(epoch.start_offset, one.base_offset)
+            str(epoch.epoch): max(epoch.start_offset, segment.base_offset)
             for epoch, next_ in zip(epochs, behind, strict=True)
-            if epoch.start_offset <= end and next_ > one.base_offset
+            if epoch.start_offset <= end and next_ > segment.base_offset
         }
-        paths.append(uploader.segment(Path(one.path), end, epochs=own, event=event, name=name))
+        paths.append(uploader.segment(Path(segment.path), end, epochs=own, event=event, name=name))
     return paths
 
 
@@ -68,10 +68,10 @@ def local_upload(root: Path, directory: Path, letter: str, kept: slice = slice(N
     place = root / f"kafka-tiered-storage/orders-0-{tiered.TOPIC_ID}"
     place.mkdir(parents=True, exist_ok=True)
     paths = []
-    for one in list(ls.Log(directory))[kept]:
-        stem = f"{one.base_offset:020d}-{letter * 21}A"
+    for segment in list(ls.Log(directory))[kept]:
+        stem = f"{segment.base_offset:020d}-{letter * 21}A"
         for suffix in ("log", "index", "timeindex", "txnindex"):
-            if (source := Path(one.path).with_suffix(f".{suffix}")).exists():
+            if (source := Path(segment.path).with_suffix(f".{suffix}")).exists():
                 shutil.copyfile(source, place / f"{stem}.{suffix}")
         shutil.copyfile(directory / "leader-epoch-checkpoint", place / f"{stem}.leader_epoch_checkpoint")
         paths.append(place / f"{stem}.log")

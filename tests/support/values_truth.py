@@ -61,7 +61,7 @@ def fits(found: Any, cell: Any, kind: pa.DataType) -> bool:
         if not isinstance(found, list) or not pa.types.is_list(kind):
             return False
         inner = kind.value_type
-        return len(found) == len(cell) and all(fits(one, other, inner) for one, other in zip(found, cell, strict=True))
+        return len(found) == len(cell) and all(fits(item, other, inner) for item, other in zip(found, cell, strict=True))
     if isinstance(found, float):
         return _fits_float(found, cell)
     return type(found) is type(cell) and found == cell
@@ -102,7 +102,7 @@ def _fits_map(found: Any, pairs: list[Any], kind: pa.DataType) -> bool:
         return False
     ours = sorted(found, key=lambda pair: pair[0].encode())
     same = [key for key, _ in ours] == [key for key, _ in pairs]
-    return same and all(fits(one, other, kind.item_type) for (_, one), (_, other) in zip(ours, pairs, strict=True))
+    return same and all(fits(item, other, kind.item_type) for (_, item), (_, other) in zip(ours, pairs, strict=True))
 
 
 def _fits_float(found: float, cell: Any) -> bool:
@@ -122,7 +122,7 @@ def _fits_text(found: Any, cell: Any) -> bool:
 def untagged(cell: Any) -> Any:
     """Return a cell of the truth as JSON text has it."""
     if isinstance(cell, list):
-        return [untagged(one) for one in cell]
+        return [untagged(item) for item in cell]
     if not isinstance(cell, dict):
         return cell
     match tuple(cell):

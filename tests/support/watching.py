@@ -10,6 +10,7 @@ from typing import Any
 from logsegment._options import OnError
 from logsegment.cli.follow import FollowArguments, Following
 from logsegment.cli.output.records import JsonForm, JsonLines, RowFilter
+from logsegment.cli.values import ValueArguments
 
 COLUMNS = ["topic", "partition", "offset", "value"]
 
@@ -26,12 +27,7 @@ class Watched:
             columns=COLUMNS,
             form=None,
             control=False,
-            values="raw",
-            key_values="raw",
-            schemas=None,
-            reader_schema=None,
-            framing=None,
-            integers=None,
+            decoding=ValueArguments(),
             interval=None,
             idle_exit=None,
             wait=0.0,

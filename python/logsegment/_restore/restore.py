@@ -14,7 +14,7 @@ from logsegment._errors import renamed
 from logsegment._log_paths import snapshot_offset
 from logsegment._options import EVERY_FORMAT, OnError
 from logsegment._output import new_file, output_directory, write_file
-from logsegment._places import shown
+from logsegment._places import redacted_uri
 from logsegment._report import TORN
 from logsegment._storage import Keys, StorageOptions, reached
 from logsegment._validate import damage_in, error_of, validated
@@ -119,7 +119,7 @@ def restore(
         raise ValueError(f"{source} is one file; pass a prefix or a directory of uploads")
     files, left_out = found_in(source.path, selection=(topic, partition), has_patterns=False, options=None)
     target = os.fspath(directory)
-    skipped = [f"{one.path.rpartition('@')[0]}: {one.message}" for one in left_out]
+    skipped = [f"{finding.path.rpartition('@')[0]}: {finding.message}" for finding in left_out]
     done = Restored([], len(files), 0, skipped, has_gaps=any(map(is_gap, left_out)))
     with output_directory(directory, may_be_empty=True) as hidden:
         owners: dict[str, Place] = {}
@@ -161,7 +161,7 @@ def _partition(folder: Place, target: Path, done: Restored, on_error: OnError) -
                 if name.endswith(".log"):
                     raise
                 lost[name] = error
-    damaged = (_damage_of(target / name, finding, shown(names[name])) for name, finding in _errors_in(target, offsets))
+    damaged = (_damage_of(target / name, finding, redacted_uri(names[name])) for name, finding in _errors_in(target, offsets))
     done.damaged.extend(map(str, _raised(damaged) if on_error == "raise" else damaged))
     if topic_ids and "partition.metadata" not in names:
         write_file(target / "partition.metadata", f"version: 0\ntopic_id: {topic_ids.pop()}".encode())
@@ -184,7 +184,7 @@ def _raised(damaged: Iterator[RecordBatchError]) -> Iterator[RecordBatchError]:
 def _gone(directory: Path, offsets: Offsets, left_out: list[Finding]) -> Iterator[str]:
     """Return the missing offsets that no finding of a skipped upload has."""
     for first, last in _gaps_in(directory, offsets):
-        if not any(is_gap(one, first, last + 1) for one in left_out):
+        if not any(is_gap(finding, first, last + 1) for finding in left_out):
             yield f"{directory.name}: offsets {first:,} to {last:,} are in no upload"
 
 
@@ -214,7 +214,7 @@ def _read(source: Any, position: int, uri: str) -> bytes:
         return bytes(source.read_at(position, _STEP_BYTES))
     except (ChunkError, ManifestError) as error:
         # The text has the name of the object.
-        error.path = shown(uri)
+        error.path = redacted_uri(uri)
         raise
 
 
@@ -282,7 +282,7 @@ def _errors_in(directory: Path, offsets: Offsets) -> Iterator[tuple[str, Finding
     for log, following in zip(logs, [*logs[1:], None], strict=True):
         options = replace(_STRICT, upload=offsets[log.name])
         found = damage_in(validated(FileSource(log), "headers", options, is_surveyed=False))
-        yield from ((log.name, one) for one in found or _missing_end(log, following))
+        yield from ((log.name, problem) for problem in found or _missing_end(log, following))
 
 
 def _gaps_in(directory: Path, offsets: Offsets) -> Iterator[tuple[int, int]]:

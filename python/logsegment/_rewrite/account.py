@@ -109,7 +109,7 @@ class RewrittenFile:
         names = ("source", "output", "input_bytes", "input_sha256", "output_bytes", "output_sha256")
         counts = ("records", "dropped", "tombstoned", "masked", "below_log_start", "emptied", "is_listed")
         account = {camel_case(name): getattr(self, name) for name in (*names, *counts)}
-        return account | ({"ranges": [one.to_dict() for one in self.ranges]} if has_ranges else {})
+        return account | ({"ranges": [byte_range.to_dict() for byte_range in self.ranges]} if has_ranges else {})
 
 
 @dataclass(frozen=True)

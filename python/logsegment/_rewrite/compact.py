@@ -11,23 +11,24 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
-from logsegment._core import CompactionRound, PartitionEnd, Place, SegmentFile
+from logsegment._core import CompactionRound, PartitionEnd, SegmentFile
 from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions, Timestamp, milliseconds
-from logsegment._output import PATHS, output_directory
+from logsegment._output import output_directory
 from logsegment._places import absolute
 from logsegment._rewrite.account import Rewrite, RewrittenFile
 from logsegment._rewrite.partitions import (
     RewriteOptions,
     RewriteWork,
-    ensure_own_directories,
     rewrite_partition,
     snapshot_before,
     sources_of,
 )
-from logsegment._rewrite.rewrite import ensure_outside
-from logsegment._storage import StorageOptions, reached
-from logsegment.segment_files.discovery import find_segments
-from logsegment.segment_files.log_start import files_of_partitions
+from logsegment._rewrite.rewrite import new_directory, observed_work
+from logsegment._storage import Keys, StorageOptions
+from logsegment.inputs.observer import Observer
+from logsegment.inputs.sources import LogSource, inputs_of
+from logsegment.segment_files.discovery import Topics, find_segments
+from logsegment.segment_files.output_directory import ensure_own_directories
 from logsegment.segment_files.output_names import directory_name
 
 #: Kafka's `log.cleaner.dedupe.buffer.size`.
@@ -52,7 +53,7 @@ class Deletion:
 
 
 def compact(
-    source: str | os.PathLike[str],
+    source: LogSource,
     out: str | os.PathLike[str] | None = None,
     *,
     memory: int = MEMORY,
@@ -62,8 +63,13 @@ def compact(
     allow_lower_end: bool = False,
     dry_run: bool = False,
     log_start_offset: LogStartOffset = "honour",
+    topic: Topics = None,
+    partition: int | None = None,
     replica: str | os.PathLike[str] | None = None,
+    decryption_keys: Keys | None = None,
     storage_options: StorageOptions | None = None,
+    layout: str | None = None,
+    observer: Observer | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Rewrite:
     """Compact partitions by key, as the log cleaner of a broker does.
@@ -79,7 +85,7 @@ def compact(
     its last key again, so that it needs the disk space of the partition twice.
 
     Args:
-        source: a partition directory or a tree of them, also in tiered storage.
+        source: a partition directory or a tree of them, also in tiered storage; a pattern (`orders-*`) or a `Log`; or a list of these.
         out: a new directory, with a directory for each partition, with indexes, snapshots and the leader epoch checkpoint.
         memory: bytes of the offset map; `log.cleaner.dedupe.buffer.size`.
         delete_retention_ms: how long tombstones stay; the topic's `delete.retention.ms`.
@@ -88,8 +94,13 @@ def compact(
         allow_lower_end: as in `rewrite`.
         dry_run: return the account, and write nothing but temporary files.
         log_start_offset: as in `rewrite`.
+        topic: only the partitions of this topic, or of these.
+        partition: only partitions of this number.
         replica: which directory is read of a partition that is in several; see `Log`.
-        storage_options: options of the store of a URI; see `Log`.
+        decryption_keys: see `Segment`.
+        storage_options: options of the store of URIs; see `Log`.
+        layout: template of the names of objects of tiered storage; see `Log`.
+        observer: gets the `RewrittenFile` of each file as soon as it is written; see `Observer`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -109,24 +120,27 @@ def compact(
 
     Source: `Cleaner`, `CleanedTransactionMetadata` and `SkimpyOffsetMap` in Kafka; KIP-58, KIP-98, KIP-534.
     """
-    source = reached(source, storage_options) if isinstance(source, PATHS) else source
-    if not isinstance(source, PATHS) or not Place(source).is_directory():
-        raise TypeError("compact needs the path of a partition directory, or of a tree of them")
     if memory < 1 or delete_retention_ms < 0:
         raise ValueError("memory must be at least 1, and delete_retention_ms at least 0")
     clock = time.time_ns() // 1_000_000 if now is None else milliseconds(now, "now")
     how = RewriteOptions(compression=compression, allow_lower_end=allow_lower_end)
-    work = RewriteWork(ReadOptions.of(EntryKeywords, options), how, dry_run)
-    files, findings = files_of_partitions(source, PartitionOptions(log_start_offset=log_start_offset, replica=replica))
+    work = observed_work(RewriteWork(ReadOptions.of(EntryKeywords, options), how, dry_run), observer)
+    inputs = inputs_of(
+        source,
+        (storage_options, decryption_keys, layout),
+        selection=(topic, None if partition is None else int(partition)),
+        options=PartitionOptions(log_start_offset=log_start_offset, replica=replica),
+        observer=observer,
+    )
+    if not inputs.files or not all(segment.is_listed for segment in inputs.segments):
+        raise TypeError("compact needs the path of a partition directory, or of a tree of them")
+    findings = inputs.observed(observer)
     deletion = Deletion(memory, clock, delete_retention_ms)
     if dry_run:
-        return Rewrite(compact_partitions(files, work, deletion, None, None), None, True, partition_findings=findings)
-    if not isinstance(out, PATHS):
-        raise TypeError("compact needs the path of a new directory as out")
-    place = os.fspath(out)
-    ensure_outside(place, source)
+        return Rewrite(compact_partitions(inputs.files, work, deletion, None, None), None, True, partition_findings=findings)
+    place = new_directory(out, inputs)
     with output_directory(place) as hidden:
-        done = compact_partitions(files, work, deletion, hidden, place)
+        done = compact_partitions(inputs.files, work, deletion, hidden, place)
     return Rewrite(done, place, False, partition_findings=findings)
 
 

@@ -27,11 +27,12 @@ from logsegment._core import rewrite as core_rewrite
 from logsegment._log_paths import snapshot_offset
 from logsegment._options import CompressionName, ReadOptions
 from logsegment._output import write_file
-from logsegment._places import absolute, is_tiered, join_path, shown
+from logsegment._places import absolute, is_tiered, join_path, redacted_uri
 from logsegment._rewrite.account import RewrittenFile
 from logsegment._rewrite.predicate import Predicate
 from logsegment._rewrite.selection import CoreSelection
 from logsegment.segment_files.discovery import size_of
+from logsegment.segment_files.output_directory import ensure_own_directories
 from logsegment.segment_files.output_names import directory_name, file_name
 from logsegment.segment_files.overflow import parts_of
 
@@ -69,8 +70,8 @@ class RewriteOptions:
             RecordBatchError, OSError: if the file cannot be decoded.
         """
         given = {name: getattr(self, name) for name in ("keep", "drop", "tombstone", "mask")}
-        predicates = {name: one for name, one in given.items() if isinstance(one, Predicate)}
-        found: dict[str, Any] = {name: CoreSelection(places=one.places(source, read)) for name, one in predicates.items()}
+        predicates = {name: predicate for name, predicate in given.items() if isinstance(predicate, Predicate)}
+        found: dict[str, Any] = {name: CoreSelection(places=predicate.places(source, read)) for name, predicate in predicates.items()}
         return replace(self, **found) if found else self
 
 
@@ -136,22 +137,6 @@ def rewrite_partitions(files: Sequence[SegmentFile], work: RewriteWork, target: 
     for _, group in groupby(files, lambda file: absolute(file.directory)):
         done += rewrite_partition(list(group), work, target, output)
     return done
-
-
-def ensure_own_directories(files: Sequence[SegmentFile]) -> None:
-    """Raise an error for a file without the name of a segment, and for partitions that would share a directory of the output.
-
-    Raises:
-        ValueError: naming them.
-    """
-    owners: dict[str, str] = {}
-    for file in files:
-        if file.base_offset is None:
-            raise ValueError(f"{shown(file.path)} is not named after an offset; give it alone, without directories")
-        directory = absolute(file.directory)
-        owner = owners.setdefault(directory_name(file), directory)
-        if owner != directory:
-            raise ValueError(f"{shown(owner)} and {shown(directory)} would become one directory; give them one at a time")
 
 
 def sources_of(files: Sequence[SegmentFile]) -> list[FileSource]:
@@ -244,7 +229,7 @@ def rewrite_partition(files: Sequence[SegmentFile], work: RewriteWork, target: P
         work.begun(file)
         place = None if output is None else os.path.join(output, name, file_name(file))
         path = None if directory is None else directory / file_name(file)
-        account = _written(work, source, end, path, (shown(file.path), place))
+        account = _written(work, source, end, path, (redacted_uri(file.path), place))
         is_last = number == len(files) - 1
         if log_start is not None and _is_deleted(account, log_start):
             account, path = _named_end(account, path, log_start) if is_last and not kept else (_without_output(account, path), None)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
 
-from logsegment._core import FileSource, PartitionEnd, Place, SegmentFile, ensure_log_segment
+from logsegment._core import FileSource, PartitionEnd, SegmentFile, ensure_log_segment
 from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._output import PATHS, ensure_apart, output_directory, staged_output
-from logsegment._places import is_stored, placed, shown
-from logsegment._rewrite.account import Rewrite
+from logsegment._places import is_stored, redacted_uri, to_internal_uri
+from logsegment._rewrite.account import Rewrite, RewrittenFile
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, rewrite_partitions, snapshot_before, sources_of
 from logsegment._rewrite.selection import Keys, Selection, core_selection
+from logsegment._storage import Keys as PrivateKeys
 from logsegment._storage import StorageOptions, reached_source
-from logsegment.segment_files.log_start import files_of_partitions
+from logsegment.inputs.input_segment import STREAM_NAME, opened
+from logsegment.inputs.observer import Observer
+from logsegment.inputs.sources import Inputs, inputs_of, is_of_files
+from logsegment.segment_files.discovery import Topics, size_of
 
 MaskWith: TypeAlias = Literal["null", "empty", "hash"]
 MASKS = ("null", "empty", "hash")
@@ -37,8 +42,13 @@ def rewrite(
     overwrite: bool = False,
     dry_run: bool = False,
     log_start_offset: LogStartOffset = "honour",
+    topic: Topics = None,
+    partition: int | None = None,
     replica: str | os.PathLike[str] | None = None,
+    decryption_keys: PrivateKeys | None = None,
     storage_options: StorageOptions | None = None,
+    layout: str | None = None,
+    observer: Observer | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Rewrite:
     """Write a log without some of its records, or without their values, as the log cleaner of a broker would.
@@ -54,7 +64,8 @@ def rewrite(
     1,048,576 for each file. The GIL is released.
 
     Args:
-        source: a file, a partition directory or a tree of them, also in a store or in tiered storage; a `FileSource` or a buffer.
+        source: a file, a partition directory or a tree of them, also in a store or in tiered storage; a pattern (`orders-*`), a `Log`, a
+            `Segment`, a `FileSource` or a buffer; or a list of these.
         out: a path. A file becomes one file without sidecar files. A directory becomes a new directory with a directory for each
             partition, with indexes, snapshots and the leader epoch checkpoint. A binary file object takes the bytes of one file; None
             returns them.
@@ -73,8 +84,13 @@ def rewrite(
         overwrite: replace an existing file. A directory is never replaced.
         dry_run: return the account, and write nothing.
         log_start_offset: "honour" deletes the records of directories below their log start offsets, as `Log` does; "ignore" keeps them.
+        topic: of directories, only the partitions of this topic, or of these.
+        partition: of directories, only partitions of this number.
         replica: which directory is read of a partition that is in several; see `Log`.
-        storage_options: options of the store of a URI; see `Log`.
+        decryption_keys: see `Segment`.
+        storage_options: options of the store of URIs; see `Log`.
+        layout: template of the names of objects of tiered storage; see `Log`.
+        observer: gets the `RewrittenFile` of each file as soon as it is written; see `Observer`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -91,7 +107,7 @@ def rewrite(
         >>> import logsegment as ls
         >>> source = ls.FileSource("00000000000000000000.log")
         >>> done = ls.rewrite(source, drop=["user-17", b"user-18"])
-        >>> [one.action for one in done.files[0].ranges][:1], done.files[0].is_unchanged
+        >>> [byte_range.action for byte_range in done.files[0].ranges][:1], done.files[0].is_unchanged
         (['copied'], False)
         >>> import pyarrow.compute as pc
         >>> large = pc.binary_length(pc.field("value")) > 60
@@ -112,12 +128,39 @@ def rewrite(
         allow_lower_end=allow_lower_end,
     )
     ensure_meant(how)
-    work = RewriteWork(ReadOptions.of(EntryKeywords, options), how, dry_run)
-    partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
-    source = reached_source(source, storage_options)
-    if isinstance(source, PATHS) and Place(source).is_directory():
-        return _directory(source, out, work, partitions)
-    return _file(source, out, work, overwrite=overwrite)
+    work = observed_work(RewriteWork(ReadOptions.of(EntryKeywords, options), how, dry_run), observer)
+    access = (storage_options, decryption_keys, layout)
+    is_selected = any(option is not None for option in (topic, partition, replica, *access[1:]))
+    if not is_of_files(source, access, is_selected=is_selected):
+        if is_selected:
+            raise TypeError(f"topic, partition, replica, decryption_keys and layout belong to paths, not to {type(source).__name__}")
+        return _file(reached_source(source, storage_options), out, work, overwrite=overwrite)
+    inputs = inputs_of(
+        source,
+        access,
+        selection=(topic, None if partition is None else int(partition)),
+        options=PartitionOptions(log_start_offset=log_start_offset, replica=replica),
+        observer=observer,
+    )
+    inputs.ensure_segments(options)
+    findings = inputs.observed(observer)
+    if inputs.is_directory:
+        return Rewrite(*_directory(inputs, out, work), dry_run, partition_findings=findings)
+    if len(inputs.segments) > 1:
+        raise ValueError("several files cannot become one file; pass a directory, or one file at a time")
+    with opened(inputs.segments[0], is_read_twice=True) as opened_source:
+        return _file(opened_source, out, work, overwrite=overwrite)
+
+
+def observed_work(work: RewriteWork, observer: Observer | None) -> RewriteWork:
+    """Return the work with calls of an observer."""
+    if observer is None:
+        return work
+    return replace(
+        work,
+        begun=lambda file: observer.begin(redacted_uri(file.path), size_of(file)),
+        done=lambda account: observer.done(account.source or STREAM_NAME, account),
+    )
 
 
 def ensure_meant(how: RewriteOptions) -> None:
@@ -140,12 +183,13 @@ def ensure_meant(how: RewriteOptions) -> None:
 
 def _file(source: Any, out: Any, work: RewriteWork, *, overwrite: bool) -> Rewrite:
     before, name = None, None
-    if isinstance(source, PATHS):
-        file = SegmentFile.at(source)
+    if isinstance(source, PATHS) or (isinstance(source, FileSource) and not source.start and source.end is None):
+        file = SegmentFile.at(source.path if isinstance(source, FileSource) else source)
         ensure_log_segment(file.path)
-        (source,), before, name = sources_of([file]), snapshot_before(file), shown(file.path)
+        work.begun(file)
+        (source,), before, name = sources_of([file]), snapshot_before(file), redacted_uri(file.path)
     elif isinstance(source, FileSource):
-        name = shown(os.fspath(source.path))
+        name = redacted_uri(os.fspath(source.path))
     ensure_apart(source, out=out)
     end = PartitionEnd([source], work.read, before)
     place = os.fspath(out) if isinstance(out, PATHS) else None
@@ -156,17 +200,30 @@ def _file(source: Any, out: Any, work: RewriteWork, *, overwrite: bool) -> Rewri
     return Rewrite([account], place, False, data)
 
 
-def _directory(source: Any, out: Any, work: RewriteWork, partitions: PartitionOptions) -> Rewrite:
-    files, findings = files_of_partitions(source, partitions)
+def _directory(inputs: Inputs, out: Any, work: RewriteWork) -> tuple[list[RewrittenFile], str | None]:
+    files = inputs.files
+    if len(files) != len(inputs.segments):
+        raise ValueError("a stream cannot be read together with directories")
     if work.is_dry:
-        return Rewrite(rewrite_partitions(files, work, None, None), None, True, partition_findings=findings)
+        return rewrite_partitions(files, work, None, None), None
+    place = new_directory(out, inputs)
+    with output_directory(place) as hidden:
+        return rewrite_partitions(files, work, hidden, place), place
+
+
+def new_directory(out: Any, inputs: Inputs) -> str:
+    """Return the path of a new directory for the segments of directories.
+
+    Raises:
+        TypeError: if it is not a path.
+        ValueError: if it would be inside a source, which is never written to.
+    """
     if not isinstance(out, PATHS):
         raise TypeError("a directory needs the path of a new directory as out")
     place = os.fspath(out)
-    ensure_outside(place, source)
-    with output_directory(place) as hidden:
-        done = rewrite_partitions(files, work, hidden, place)
-    return Rewrite(done, place, False, partition_findings=findings)
+    for path in inputs.paths:
+        ensure_outside(place, path)
+    return place
 
 
 def ensure_outside(out: str, source: str | os.PathLike[str]) -> None:
@@ -175,7 +232,7 @@ def ensure_outside(out: str, source: str | os.PathLike[str]) -> None:
     Raises:
         ValueError: if it would.
     """
-    place = placed(source)
+    place = to_internal_uri(source)
     if is_stored(place):
         return
     inside, outside = os.path.realpath(out), os.path.realpath(place)

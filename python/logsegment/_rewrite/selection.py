@@ -160,7 +160,10 @@ def _headers(given: Any) -> list[tuple[bytes, list[bytes | None] | None]] | None
         given = [given]
     if isinstance(given, Mapping):
         return [(_name(name), _values(values)) for name, values in given.items()]
-    return [(_name(one[0]), None if one[1] is None else _values(one[1])) if isinstance(one, tuple) else (_name(one), None) for one in given]
+    return [
+        (_name(header[0]), None if header[1] is None else _values(header[1])) if isinstance(header, tuple) else (_name(header), None)
+        for header in given
+    ]
 
 
 def _name(name: Any) -> bytes:
@@ -178,7 +181,7 @@ def _values(values: Any) -> list[bytes | None]:
 def _ranges(given: Any, argument: str) -> list[tuple[int, int | None]] | None:
     if given is None:
         return None
-    ranges = [_bounds(one, argument) for one in (given if isinstance(given, list) else [given])]
+    ranges = [_bounds(bounds, argument) for bounds in (given if isinstance(given, list) else [given])]
     for first, end in ranges:
         ensure_offsets(None if first == _LOWEST else first, end, (argument, argument))
     return ranges
@@ -200,7 +203,7 @@ def _bounds(given: Any, argument: str) -> tuple[int, int | None]:
 def _times(given: Any) -> list[tuple[int, int | None]] | None:
     if given is None:
         return None
-    return [_bounds(_in_milliseconds(one), "times") for one in (given if isinstance(given, list) else [given])]
+    return [_bounds(_in_milliseconds(bounds), "times") for bounds in (given if isinstance(given, list) else [given])]
 
 
 def _in_milliseconds(given: Any) -> tuple[int | None, int | None]:

@@ -15,11 +15,8 @@ from typing import Any, BinaryIO, Self, TypeAlias, Unpack
 from logsegment._core import (
     BatchHeader,
     FileSource,
-    Finding,
-    FoundSegments,
     PartitionEnd,
     Place,
-    ReplicaChoice,
     SegmentFile,
     batch_headers,
     batch_stream,
@@ -27,14 +24,17 @@ from logsegment._core import (
 from logsegment._core import decode as core_decode
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions, Timestamp, ensure_offsets, milliseconds
 from logsegment._output import NamedFile, OutputFile, new_file, output_directory
-from logsegment._places import absolute, shown
-from logsegment._rewrite.partitions import cut_batch, ensure_own_directories, snapshot_before, sources_of, write_sidecars
-from logsegment._rewrite.rewrite import ensure_outside
-from logsegment._storage import StorageOptions, all_reached, reached_source
-from logsegment._text import camel_case
+from logsegment._places import absolute, redacted_uri
+from logsegment._rewrite.arrangement import Arrangement, SegmentPart
+from logsegment._rewrite.partitions import cut_batch, snapshot_before, sources_of, write_sidecars
+from logsegment._rewrite.rewrite import new_directory
+from logsegment._storage import Keys, StorageOptions
 from logsegment._validate import ensure_undamaged
-from logsegment.segment_files.discovery import found_in
-from logsegment.segment_files.log_start import files_of_partitions
+from logsegment.inputs.observer import Observer
+from logsegment.inputs.sources import Inputs, LogSource, inputs_of, is_of_files
+from logsegment.segment_files.discovery import Topics
+from logsegment.segment_files.log_start import without_log_starts
+from logsegment.segment_files.output_directory import ensure_own_directories
 from logsegment.segment_files.output_names import directory_name
 from logsegment.segment_files.overflow import MOST, first_offset_of
 
@@ -42,75 +42,25 @@ from logsegment.segment_files.overflow import MOST, first_offset_of
 _PIECE = 1 << 20
 
 
-@dataclass(frozen=True)
-class SegmentPart:
-    """Bytes of an input segment, and where they are in the output.
-
-    Attributes:
-        source: the path of the input.
-        position, length: the bytes in the input.
-        output: the path of the output; None for bytes that are left out: those after the last whole batch, and batches below the log start
-            offset of the partition.
-        output_position: where the bytes are in the output.
-        first_offset, last_offset: offsets of the batches; None if there are none.
-        entries: their number.
-        output_length: the bytes in the output, if they are others than in the input: those of the batch around the log start offset, which
-            loses the records below it. None if they are the same, or there are none.
-    """
-
-    source: str
-    position: int
-    length: int
-    output: str | None
-    output_position: int
-    first_offset: int | None
-    last_offset: int | None
-    entries: int
-    output_length: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the attributes by their names in JSON."""
-        return {camel_case(name): value for name, value in asdict(self).items()}
-
-
-@dataclass(frozen=True)
-class Arrangement:
-    """The result of `split` and `join`: where every byte went.
-
-    Attributes:
-        parts: in the order of the input; of each input file they follow each other and are all of its bytes.
-        sha256: of each output file, by its path.
-        input_sha256: of each input file, by its path, with what is left out.
-        below_log_start: records below log start offsets, which are left out.
-        partition_findings: as in `Rewrite`.
-    """
-
-    parts: list[SegmentPart]
-    sha256: dict[str, str]
-    input_sha256: dict[str, str]
-    below_log_start: int = 0
-    partition_findings: list[Finding] = field(default_factory=list, repr=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the account by the names in JSON."""
-        digests = {"sha256": self.sha256, "inputSha256": self.input_sha256}
-        return {"parts": [part.to_dict() for part in self.parts], **digests, "belowLogStart": self.below_log_start}
-
-
 #: Whether a batch begins a new segment; the bytes of the open segment come with it.
 Cut: TypeAlias = Callable[[BatchHeader, int], bool]
 
 
 def split(
-    source: str | os.PathLike[str],
+    source: LogSource,
     out: str | os.PathLike[str],
     *,
     offsets: Sequence[int] | int | None = None,
     times: Sequence[Timestamp] | Timestamp | None = None,
     bytes: int | None = None,
     log_start_offset: LogStartOffset = "honour",
+    topic: Topics = None,
+    partition: int | None = None,
     replica: str | os.PathLike[str] | None = None,
+    decryption_keys: Keys | None = None,
     storage_options: StorageOptions | None = None,
+    layout: str | None = None,
+    observer: Observer | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Arrangement:
     """Cut segments at offsets, times or sizes. Batches stay byte for byte, so that a cut inside a batch is made after it.
@@ -119,7 +69,8 @@ def split(
     offset is more than 2^31 - 1 above the name of the segment before (SEG-22), as a broker cuts such a segment when it loads the log.
 
     Args:
-        source: a segment file, a partition directory or a tree of them, also in tiered storage.
+        source: a segment file, a partition directory or a tree of them, also in tiered storage; a pattern (`orders-*`), a `Log` or a
+            `Segment`; or a list of these.
         out: a new directory. A file becomes segments in it; a directory becomes a directory for each partition. Both have indexes,
             snapshots and a leader epoch checkpoint.
         offsets: a segment begins with the first batch at or after each offset.
@@ -127,8 +78,13 @@ def split(
         bytes: a segment begins before it would have more bytes; the broker's `log.segment.bytes`.
         log_start_offset: "honour" leaves out the records of directories below their log start offsets, as `Log` does; then the batch
             around such an offset is written anew. "ignore" keeps them.
+        topic: of directories, only the partitions of this topic, or of these.
+        partition: of directories, only partitions of this number.
         replica: which directory is read of a partition that is in several; see `Log`.
-        storage_options: options of the store of a URI; see `Log`.
+        decryption_keys: see `Segment`.
+        storage_options: options of the store of URIs; see `Log`.
+        layout: template of the names of objects of tiered storage; see `Log`.
+        observer: see `Observer`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -171,19 +127,29 @@ def split(
 
         return is_cut
 
-    partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
-    place = reached_source(source, storage_options)
-    return _arranged(place, out, ReadOptions.of(EntryKeywords, options), (cut_of_partition, True, partitions))
+    inputs = inputs_of(
+        source,
+        (storage_options, decryption_keys, layout),
+        selection=(topic, None if partition is None else int(partition)),
+        options=PartitionOptions(log_start_offset=log_start_offset, replica=replica),
+        observer=observer,
+    )
+    return _cut_and_join(inputs, out, (ReadOptions.of(EntryKeywords, options), observer), (cut_of_partition, True))
 
 
 def join(
-    sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    sources: LogSource,
     out: str | os.PathLike[str],
     *,
     overwrite: bool = False,
     log_start_offset: LogStartOffset = "honour",
+    topic: Topics = None,
+    partition: int | None = None,
     replica: str | os.PathLike[str] | None = None,
+    decryption_keys: Keys | None = None,
     storage_options: StorageOptions | None = None,
+    layout: str | None = None,
+    observer: Observer | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Arrangement:
     """Merge adjacent segments of a partition. Batches stay byte for byte.
@@ -194,8 +160,13 @@ def join(
         out: a file for files, without sidecar files; a new directory for directories, as in `split`.
         overwrite: replace an existing file. A directory is never replaced.
         log_start_offset: as in `split`.
+        topic: of directories, only the partitions of this topic, or of these.
+        partition: of directories, only partitions of this number.
         replica: which directory is read of a partition that is in several; see `Log`.
-        storage_options: options of the store of a URI; see `Log`.
+        decryption_keys: see `Segment`.
+        storage_options: options of the store of URIs; see `Log`.
+        layout: template of the names of objects of tiered storage; see `Log`.
+        observer: see `Observer`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -212,15 +183,20 @@ def join(
         [20]
     """
     read = ReadOptions.of(EntryKeywords, options)
-    given = all_reached(sources, storage_options)
-    partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
-    if len(given) == 1 and Place(given[0]).is_directory():
-        return _arranged(given[0], out, read, (lambda: lambda header, held: held + header.size > MOST, False, partitions))
-    found = [found_in(path, has_patterns=False, options=None)[0] for path in given]
-    files = [file for several in FoundSegments.without_links(found) for file in several]
-    if any(Place(path).is_directory() for path in given):
-        files = ReplicaChoice(partitions).of(files)
-    files.sort(key=lambda file: file.base_offset or 0)
+    several = list(sources) if isinstance(sources, (list, tuple)) else [sources]
+    access = (storage_options, decryption_keys, layout)
+    has_directories = any(is_of_files(source, access, is_selected=False) for source in several)
+    inputs = inputs_of(
+        several,
+        access,
+        selection=(topic, None if partition is None else int(partition)),
+        options=PartitionOptions(log_start_offset=log_start_offset, replica=replica) if has_directories else None,
+        observer=observer,
+    )
+    if len(several) == 1 and inputs.is_directory:
+        return _cut_and_join(inputs, out, (read, observer), (lambda: lambda header, held: held + header.size > MOST, False))
+    findings = inputs.observed(observer)
+    files = sorted(without_log_starts(_files_of(inputs)), key=lambda file: file.base_offset or 0)
     place = os.fspath(out)
     writer = _Writer(lambda header, held: False, False, lambda base: place, read)
     with OutputFile(place, overwrite=overwrite) as output:
@@ -230,7 +206,7 @@ def join(
         if len(writer.made) > 1:
             raise ValueError(f"{place}: one segment cannot hold all offsets of these files")
         writer.close()
-    return Arrangement(writer.parts, writer.digests, writer.input_digests, writer.below)
+    return Arrangement(writer.parts, writer.digests, writer.input_digests, writer.below, findings)
 
 
 @dataclass
@@ -267,7 +243,7 @@ class _Writer:
         for header in headers:
             base = first_offset_of(header, self._last)
             if base <= self._last:
-                raise ValueError(f"{shown(file.path)}: offset {base} follows offset {self._last}; the segments overlap")
+                raise ValueError(f"{redacted_uri(file.path)}: offset {base} follows offset {self._last}; the segments overlap")
             is_far = bool(self.made) and header.last_offset - self.made[-1] > MOST
             if self._file is None or begins or is_far or self.is_cut(header, self._held):
                 self._copy(raw, file, (start, at - start), (first, last, entries))
@@ -286,7 +262,7 @@ class _Writer:
             # From the last batch on: its offsets show that none is missing before the next segment.
             ensure_undamaged(file.path, file.source(last_batch), self.read)
             self._leave_out(raw, file, (at, size - at), (None, None, 0))
-        self.input_digests[shown(file.path)] = self._input_hash.hexdigest()
+        self.input_digests[redacted_uri(file.path)] = self._input_hash.hexdigest()
 
     def close(self) -> None:
         """End the open segment."""
@@ -341,7 +317,7 @@ class _Writer:
     def _leave_out(self, raw: Any, file: SegmentFile, place: tuple[int, int], batches: tuple[int | None, int | None, int]) -> None:
         """Account for bytes that are not written."""
         (position, length), (first, last, entries) = place, batches
-        self.parts.append(SegmentPart(shown(file.path), position, length, None, 0, first, last, entries))
+        self.parts.append(SegmentPart(redacted_uri(file.path), position, length, None, 0, first, last, entries))
         for data in _pieces(raw, position, position + length):
             self._input_hash.update(data)
 
@@ -355,7 +331,7 @@ class _Writer:
         self._hash.update(data)
         for piece in _pieces(raw, header.position, end):
             self._input_hash.update(piece)
-        path, place = self.path_of(self.made[-1]), (shown(file.path), header.position, header.size)
+        path, place = self.path_of(self.made[-1]), (redacted_uri(file.path), header.position, header.size)
         first = log_start if below or header.base_offset is None else header.base_offset
         self.parts.append(SegmentPart(*place, path, output_position, first, header.last_offset, 1, len(data) if below else None))
         self.below += below
@@ -380,7 +356,7 @@ class _Writer:
             self._hash.update(data)
             self._input_hash.update(data)
         path = self.path_of(self.made[-1])
-        self.parts.append(SegmentPart(shown(file.path), position, length, path, output_position, first, last, entries))
+        self.parts.append(SegmentPart(redacted_uri(file.path), position, length, path, output_position, first, last, entries))
 
 
 def _pieces(raw: Any, start: int, end: int) -> Iterator[bytes | bytearray]:
@@ -410,30 +386,39 @@ def _headers(source: FileSource, read: ReadOptions) -> Iterator[BatchHeader]:
             yield header
 
 
-def _arranged(
-    source: str | os.PathLike[str], out: Any, read: ReadOptions, how: tuple[Callable[[], Cut], bool, PartitionOptions]
+def _files_of(inputs: Inputs) -> list[SegmentFile]:
+    """Return the files of inputs.
+
+    Raises:
+        ValueError: if a stream is among them.
+    """
+    if len(inputs.files) != len(inputs.segments):
+        raise ValueError("segments are read by position: a stream cannot be read")
+    return inputs.files
+
+
+def _cut_and_join(
+    inputs: Inputs, out: Any, how: tuple[ReadOptions, Observer | None], cutting: tuple[Callable[[], Cut], bool]
 ) -> Arrangement:
     """Write the partitions of a source to a new directory.
 
     Args:
-        source: a file or a directory.
+        inputs: the segments.
         out: the new directory.
-        read: how entries are read.
-        how: makes what decides where a segment of a partition begins; whether the borders of the source stay; and how partitions are read.
+        how: how entries are read; and the observer.
+        cutting: makes what decides where a segment of a partition begins; and whether the borders of the source stay.
     """
-    place = os.fspath(out)
-    is_tree = Place(source).is_directory()
-    make_cut, keeps_borders, partitions = how
-    files, findings = files_of_partitions(source, partitions)
-    if is_tree:
+    read, observer = how
+    files = _files_of(inputs)
+    if inputs.is_directory:
         ensure_own_directories(files)
-    ensure_outside(place, source)
-    done, below = Arrangement([], {}, {}, 0, findings), 0
+    place = new_directory(out, inputs)
+    done, below = Arrangement([], {}, {}, 0, inputs.observed(observer)), 0
     with output_directory(place) as hidden:
         for _, group in groupby(files, lambda file: absolute(file.directory)):
             segments = list(group)
-            name = directory_name(segments[0]) if is_tree else ""
-            made = _arrange_partition(segments, read, (make_cut, keeps_borders), hidden / name)
+            name = directory_name(segments[0]) if inputs.is_directory else ""
+            made = _arrange_partition(segments, read, cutting, hidden / name)
             below += made.below_log_start
             final = os.path.join(place, name)
             done.parts.extend(_moved(part, final) for part in made.parts)

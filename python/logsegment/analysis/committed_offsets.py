@@ -12,8 +12,9 @@ from logsegment._options import EntryKeywords, OnError, PartitionOptions, ReadOp
 from logsegment._report import is_damage
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case
-from logsegment.analysis.results import LogSource, Results, partitions_of
-from logsegment.log.reader import PartitionReader, arranged
+from logsegment.analysis.results import Results
+from logsegment.inputs.sources import LogSource, partitions_of
+from logsegment.partition.reader import PartitionReader, order_by_offsets
 
 TOPIC = "__consumer_offsets"
 #: What a replay needs of each record.
@@ -122,7 +123,7 @@ def committed_offsets(
 def _replayed(name: str, files: Sequence[SegmentFile], read: ReadOptions, findings: list[Finding]) -> Iterator[CommittedOffset]:
     """Yield the offsets of one log."""
     state = CommittedOffsets()
-    segments = arranged(files, reports=read.skips_damage)
+    segments = order_by_offsets(files, reports=read.skips_damage)
     reader = PartitionReader.of(segments, replace(read, topic=segments[0].topic, partition=segments[0].partition))
     for part in reader.parts():
         with decode_files([part], reader.options) as stream:
@@ -161,4 +162,4 @@ class CommittedOffsetList(Results[CommittedOffset]):
         return COLUMNS
 
     def _rows(self) -> Iterable[dict[str, Any]]:
-        return (one.to_dict() for one in self)
+        return (commit.to_dict() for commit in self)

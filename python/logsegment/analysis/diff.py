@@ -8,10 +8,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from logsegment._core import BatchHeader, BufferFile, FileSource, Place, compare_records, different_columns, equal_rows
+from logsegment._core import BatchHeader, BufferFile, Place, compare_records, different_columns, equal_rows
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._places import absolute
-from logsegment._report import is_unopened
+from logsegment._report import is_undecompressed
 from logsegment._storage import NO_ACCESS, Access, Keys, StorageOptions, reached
 from logsegment.analysis.diff_pairs import Pair, chosen_pairs, pairs_of
 from logsegment.analysis.diff_sides import (
@@ -28,16 +28,17 @@ from logsegment.analysis.diff_sides import (
     Totals,
     first_offset_of,
 )
-from logsegment.analysis.results import Results, place_of
-from logsegment.log.log import Log
+from logsegment.analysis.results import Results
+from logsegment.inputs.sources import OneSource, place_of
+from logsegment.partition.log_files import LogFiles
 from logsegment.segment_files.discovery import find_segments
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
+    pass
 
-State = Literal["same", "different", "unopened", "damaged"]
+State = Literal["same", "different", "undecompressed", "damaged"]
 #: The states from best to worst.
-STATES: tuple[State, ...] = ("same", "unopened", "damaged", "different")
+STATES: tuple[State, ...] = ("same", "undecompressed", "damaged", "different")
 
 _COLUMNS = (
     *(("topic", "string"), ("partition", "int32"), ("type", "string"), ("side", "string"), ("firstOffset", "int64")),
@@ -47,8 +48,8 @@ _COLUMNS = (
 
 
 def diff(
-    a: str | os.PathLike[str] | Log | FileSource | Buffer,
-    b: str | os.PathLike[str] | Log | FileSource | Buffer,
+    a: OneSource,
+    b: OneSource,
     *,
     topic: str | None = None,
     partition: int | None = None,
@@ -106,9 +107,9 @@ def diff(
     return Diff(Comparison(pair, own, [*held, *other]) for pair in pairs)
 
 
-def _side(source: str | os.PathLike[str] | Log | FileSource | Buffer, access: Access) -> tuple[Any, list[BufferFile]]:
+def _side(source: OneSource, access: Access) -> tuple[Any, list[BufferFile]]:
     """Return the path or the log of a side, and the file that must be kept while it is read."""
-    if isinstance(source, Log):
+    if isinstance(source, LogFiles):
         return source, []
     place, held = place_of(source)
     return place if held else _fitting(os.fspath(place if access == NO_ACCESS else absolute(reached(place, *access)))), held
@@ -151,14 +152,14 @@ class Comparison(Results[Difference]):
     def state(self) -> State:
         """The state, which is final after the iteration.
 
-        "different" if a side lacks records or has other records, else "damaged" or "unopened" if some could not be read. "unopened" means
-        that only plugins were missing or failed.
+        "different" if a side lacks records or has other records, else "damaged" or "undecompressed" if some could not be read.
+        "undecompressed" means that only plugins were missing or failed.
         """
         totals = self.totals
         if not (self.a and self.b) or totals.missing_a or totals.missing_b or totals.changed or (totals.batches and self._with_batches):
             return "different"
-        if totals.unopened and not totals.damage:
-            return "unopened"
+        if totals.undecompressed and not totals.damage:
+            return "undecompressed"
         return "damaged" if totals.damage or totals.unreadable else "same"
 
     def summary(self) -> dict[str, Any]:
@@ -167,7 +168,7 @@ class Comparison(Results[Difference]):
         place = {"topic": self.topic, "partition": self.partition, "name": self.name, "state": self.state}
         counts = {"sameRecords": totals.same_records, "sameBatches": totals.same_batches, "missingInA": totals.missing_a}
         counts |= {"missingInB": totals.missing_b, "changed": totals.changed, "unreadable": totals.unreadable}
-        counts |= {"batchStretches": totals.batches, "damaged": totals.damage, "unopened": totals.unopened}
+        counts |= {"batchStretches": totals.batches, "damaged": totals.damage, "undecompressed": totals.undecompressed}
         return place | {"inA": bool(self.a), "inB": bool(self.b)} | counts
 
     def to_dict(self) -> dict[str, Any]:
@@ -183,7 +184,10 @@ class Comparison(Results[Difference]):
 
     def _rows(self) -> Iterable[dict[str, Any]]:
         place = {"topic": self.topic, "partition": self.partition}
-        return (place | {"firstOffset": one.first_offset, "lastOffset": one.last_offset} | one.to_dict() for one in self)
+        return (
+            place | {"firstOffset": difference.first_offset, "lastOffset": difference.last_offset} | difference.to_dict()
+            for difference in self
+        )
 
 
 class Diff(Results[Comparison]):
@@ -216,7 +220,7 @@ def _differences(pair: Pair, options: DiffOptions, totals: Totals) -> Iterator[D
 
 
 @dataclass(slots=True)
-class Stretch:
+class MismatchRange:
     """Batches of both sides that do not agree, up to where they agree again."""
 
     a: list[Piece] = field(default_factory=list)
@@ -287,9 +291,9 @@ class Comparing:
                 return Difference("missing", lacks.name, first, last, header.count)
         return None
 
-    def _stretch(self) -> Stretch:
+    def _stretch(self) -> MismatchRange:
         """Take batches of both sides until the next ones agree, those that end first before the others."""
-        a, b, stretch = self.a, self.b, Stretch()
+        a, b, stretch = self.a, self.b, MismatchRange()
         while a.batches is not None or b.batches is not None:
             if (stretch.a or stretch.b) and self._same_batches(1):
                 break
@@ -305,7 +309,7 @@ class Comparing:
                     stretch.take(side)
         return stretch
 
-    def _compare(self, stretch: Stretch) -> Iterator[Difference]:
+    def _compare(self, stretch: MismatchRange) -> Iterator[Difference]:
         """Decode a stretch and compare its records."""
         same = different = 0
         whole = stretch.first, stretch.last
@@ -337,7 +341,7 @@ class Comparing:
         for offset in offsets:
             yield Difference("unreadable" if side.is_lost(offset, offset) else "missing", side.name, offset, offset, 1)
 
-    def _batches(self, stretch: Stretch, records: int) -> Iterator[Difference]:
+    def _batches(self, stretch: MismatchRange, records: int) -> Iterator[Difference]:
         """Report that the same records are in other batches."""
         if self._options.with_batches:
             yield from self._runs.add(Difference("batches", None, *(stretch.first, stretch.last), records, tuple(sorted(stretch.fields))))
@@ -348,9 +352,9 @@ class Comparing:
     def _damage(self) -> Iterator[Difference]:
         for side in (self.a, self.b):
             # The checksum of every batch that is decompressed was verified.
-            unopened = sum(one.finding is not None and is_unopened(one.finding) for one in side.damage)
-            self.totals.unopened += unopened
-            self.totals.damage += len(side.damage) - unopened
+            undecompressed = sum(damaged.finding is not None and is_undecompressed(damaged.finding) for damaged in side.damage)
+            self.totals.undecompressed += undecompressed
+            self.totals.damage += len(side.damage) - undecompressed
             yield from side.damage
             side.damage.clear()
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from logsegment._core import Finding, FoundSegments, SegmentFile
 from logsegment._options import PartitionOptions
-from logsegment._places import absolute, directory_of, is_tiered, placed, shown, untiered
+from logsegment._places import absolute, directory_of, is_tiered, redacted_uri, to_internal_uri, untiered
 from logsegment._text import listed
 from logsegment._validate import ensure_segment
-from logsegment.log.log import Log
+from logsegment.partition.log_files import LogFiles
 from logsegment.segment_files.discovery import found_in
 from logsegment.segment_files.log_start import UNREADABLE
 
@@ -43,7 +43,9 @@ def chosen_pairs(pairs: list[Pair], topic: str | None, partition: int | None) ->
     return chosen
 
 
-def pairs_of(a: str | os.PathLike[str] | Log, b: str | os.PathLike[str] | Log, options: PartitionOptions | None = None) -> list[Pair]:
+def pairs_of(
+    a: str | os.PathLike[str] | LogFiles, b: str | os.PathLike[str] | LogFiles, options: PartitionOptions | None = None
+) -> list[Pair]:
     """Pair the partitions of two paths, in order. Two files or partition directories are a pair, whatever their names.
 
     A partition that a side has in several directories is paired by the paths of the directories below the sides, or each of its directories
@@ -53,7 +55,7 @@ def pairs_of(a: str | os.PathLike[str] | Log, b: str | os.PathLike[str] | Log, o
         ValueError: when one is a partition and the other a tree without it, or directories of a partition cannot be paired.
         OSError: when there is no such path, or no segment in it.
     """
-    ours, theirs = (_partitions(one, options or PartitionOptions()) for one in (a, b))
+    ours, theirs = (_partitions(side, options or PartitionOptions()) for side in (a, b))
     if (not ours.is_tree and not theirs.is_tree) or (len(ours.labels) == len(theirs.labels) == 1 and not (ours.topic and theirs.topic)):
         name = ours.names[0] if ours.topic or not theirs.topic else theirs.names[0]
         return [_pair(name, ours.files, theirs.files, [*ours.left_out, *theirs.left_out])]
@@ -121,15 +123,16 @@ class _Partitions:
             finding
             for finding in self.left_out
             # A checkpoint file is about all partitions of its directory.
-            if (directory and directory_of(finding.path) == shown(directory)) or (is_first and finding.rule == UNREADABLE)
+            if (directory and directory_of(finding.path) == redacted_uri(directory)) or (is_first and finding.rule == UNREADABLE)
         ]
 
 
-def _partitions(path: str | os.PathLike[str] | Log, options: PartitionOptions) -> _Partitions:
-    if isinstance(path, Log):
-        place, files, left_out, starts = ", ".join(path.paths), path._files, path.left_out, path._log_start_findings
+def _partitions(path: str | os.PathLike[str] | LogFiles, options: PartitionOptions) -> _Partitions:
+    if isinstance(path, LogFiles):
+        place = ", ".join(path._paths or [file.path for file in path._files])
+        files, left_out, starts = path._files, path.left_out, path._log_start_findings
     else:
-        place, (found, left_out) = placed(path), found_in(path, options=None)
+        place, (found, left_out) = to_internal_uri(path), found_in(path, options=None)
         files, starts = FoundSegments(found).with_log_starts(options)
     left_out = [*left_out, *starts, *FoundSegments(files).deleted_records()]
     where = _where(place)
@@ -138,12 +141,12 @@ def _partitions(path: str | os.PathLike[str] | Log, options: PartitionOptions) -
     if is_file:
         ensure_segment(files[0])
     is_tree = not is_file and _where(files[0].directory) != where
-    return _Partitions(shown(place), is_tree, labels, files, left_out)
+    return _Partitions(redacted_uri(place), is_tree, labels, files, left_out)
 
 
 def _where(path: str) -> str:
     """Return a path that is the same whether or not its uploads are seen as a log directory."""
-    return shown(absolute(untiered(path) if is_tiered(path) else path)).rstrip("/")
+    return redacted_uri(absolute(untiered(path) if is_tiered(path) else path)).rstrip("/")
 
 
 def _name(file: SegmentFile) -> str:

@@ -23,11 +23,11 @@ from logsegment._core import (
 from logsegment._decode import decoded, with_findings
 from logsegment._errors import naming_file
 from logsegment._options import ReadOptions
-from logsegment._places import shown
+from logsegment._places import redacted_uri
 from logsegment._report import TORN, is_damage, is_unreadable
 from logsegment._validate import validated
 from logsegment.analysis.counted_part import counted_part
-from logsegment.log.reader import arranged
+from logsegment.partition.reader import order_by_offsets
 
 #: Columns of batches. Where two batches are equal in all of them, their records are the same: the checksum covers the records.
 SAME = ("baseOffset", "lastOffset", "count", "magic", "size", "crc", "isValid")
@@ -82,7 +82,7 @@ class Difference:
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes by their names in JSON; those of a finding next to the side and file of damage."""
         if self.finding is not None:
-            return {"type": self.kind, "side": self.side, "file": shown(self.path), **self.finding.to_dict()}
+            return {"type": self.kind, "side": self.side, "file": redacted_uri(self.path), **self.finding.to_dict()}
         place: dict[str, Any] = {"type": self.kind, "side": self.side, "firstOffset": self.first_offset, "lastOffset": self.last_offset}
         return place | {"records": self.records, "fields": list(self.fields)}
 
@@ -101,7 +101,7 @@ class Totals:
         unreadable: records that one side has where the other is damaged.
         batches: stretches of the log where batches differ; they are differences with `batches=True`.
         damage: places that cannot be read.
-        unopened: whole batches whose plugin is missing or failed; they do not count as damage.
+        undecompressed: whole batches whose plugin is missing or failed; they do not count as damage.
     """
 
     same_records: int = 0
@@ -112,7 +112,7 @@ class Totals:
     unreadable: int = 0
     batches: int = 0
     damage: int = 0
-    unopened: int = 0
+    undecompressed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class Side:
         self.batches: Batches | None = None
         self.at = 0
         self._options = options
-        self._files = arranged(files, reports=True)
+        self._files = order_by_offsets(files, reports=True)
         self._log_start = next((file.log_start for file in files if file.log_start is not None), None)
         self.damage += [Difference.damage(name, file.path, file.finding) for file in self._files if file.finding is not None]
         self._last = FIRST
@@ -241,15 +241,15 @@ class Side:
         read = replace(self._options.read, on_error="skip", unreadable="skip", batch_size=CHUNK, start_offset=self._log_start)
         parts = [(file, part.start) for file in self._files if (part := counted_part(file)) is not None]
         with closing(headers_of(parts, read)) as chunks:
-            for one in chunks:
-                gaps.extend(filter(_is_damage, one.findings))
-                if one.batches is None:
-                    self._end_file(one.path, gaps)
-                elif gaps or self._is_lost or any(header.is_valid is False for header in one.batches.headers):
-                    yield from self._valid(one.batches, gaps)
+            for chunk in chunks:
+                gaps.extend(filter(_is_damage, chunk.findings))
+                if chunk.batches is None:
+                    self._end_file(chunk.path, gaps)
+                elif gaps or self._is_lost or any(header.is_valid is False for header in chunk.batches.headers):
+                    yield from self._valid(chunk.batches, gaps)
                 else:
-                    self._last = max(header.last_offset for header in one.batches.headers)
-                    yield one.batches
+                    self._last = max(header.last_offset for header in chunk.batches.headers)
+                    yield chunk.batches
         if self._is_lost:
             self._lose(self._end_of_torn())
 
@@ -368,9 +368,9 @@ def headers_of(files: Sequence[tuple[SegmentFile, int]], read: ReadOptions) -> G
     """
     chunks = _read(files, read)
     # Before there is much to read, a thread costs more than it gains.
-    for one in chunks:
-        yield one
-        if one.batches is not None and len(one.batches.headers) >= CHUNK:
+    for chunk in chunks:
+        yield chunk
+        if chunk.batches is not None and len(chunk.batches.headers) >= CHUNK:
             break
     else:
         return

@@ -22,13 +22,14 @@ from logsegment._options import (
     milliseconds,
     time_bounds,
 )
-from logsegment._places import shown
+from logsegment._places import redacted_uri
 from logsegment._report import TORN
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case
 from logsegment._validate import ensure_undamaged
-from logsegment.analysis.results import LogSource, Partitions, Results, partitions_of
-from logsegment.log.reader import Part, PartitionReader, arranged
+from logsegment.analysis.results import Results
+from logsegment.inputs.sources import LogSource, Partitions, partitions_of
+from logsegment.partition.reader import Part, PartitionReader, order_by_offsets
 
 #: The Arrow columns of places.
 PLACE_COLUMNS = (
@@ -143,7 +144,7 @@ def _headers(given: Header | Sequence[Header] | None) -> tuple[tuple[str, bytes 
         return ()
     is_pair = isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], (bytes, type(None)))
     several: Any = [given] if isinstance(given, str) or is_pair else given
-    return tuple((one, None) if isinstance(one, str) else one for one in several)
+    return tuple((header, None) if isinstance(header, str) else header for header in several)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,7 @@ class Conditions:
                 yield RecordPlace(path, *(row[name] for name in _COLUMNS))
 
     def _has_headers(self, found: Sequence[dict[str, Any]]) -> bool:
-        return all(any(one["key"] == name and value in (None, one["value"]) for one in found) for name, value in self.headers)
+        return all(any(header["key"] == name and value in (None, header["value"]) for header in found) for name, value in self.headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +211,7 @@ class RecordPlace:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes by their names in JSON."""
-        return {camel_case(name): value for name, value in asdict(self).items()} | {"path": shown(self.path)}
+        return {camel_case(name): value for name, value in asdict(self).items()} | {"path": redacted_uri(self.path)}
 
 
 @dataclass(slots=True)
@@ -292,7 +293,7 @@ class Search:
             RecordBatchError: if bytes on the way cannot be read.
             OSError: if a file cannot be read.
         """
-        files = arranged(files, reports=True)
+        files = order_by_offsets(files, reports=True)
         self.misnamed += ((file.path, file.finding) for file in files if file.finding is not None)
         segments = [SegmentLookup(file, remembers=True) for file in files]
         self.counters.partitions += 1
@@ -301,7 +302,7 @@ class Search:
         try:
             reader = self._reader(segments)
         except RecordBatchError as error:
-            self.path = next((one.path for one in segments if shown(one.path) == error.path), self.path)
+            self.path = next((segment.path for segment in segments if redacted_uri(segment.path) == error.path), self.path)
             raise
         finally:
             counts.add(segments)
@@ -367,7 +368,7 @@ class Search:
             with naming_file(segment.path), stream:
                 for batch in stream:
                     yield from self.wanted.places_in(batch, segment.path)
-            if not self.read.skips_damage and (torn := next((one for one in stream.findings if one.rule == TORN), None)):
+            if not self.read.skips_damage and (torn := next((finding for finding in stream.findings if finding.rule == TORN), None)):
                 self.look_through(segment, (torn.position, None))
         finally:
             stats = stream.io_stats
@@ -389,7 +390,7 @@ class Search:
         self._add_findings(segment, [finding for finding in report.findings if finding.rule == TORN])
 
     def _add_findings(self, segment: SegmentLookup, findings: Iterable[Finding]) -> None:
-        self.findings += [one for finding in findings if (one := (segment.path, finding)) not in self.findings]
+        self.findings += [pair for finding in findings if (pair := (segment.path, finding)) not in self.findings]
 
 
 class Places(Results[RecordPlace]):

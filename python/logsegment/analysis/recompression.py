@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from logsegment._convert import ConvertOptions, convert, converted
+from logsegment._convert.convert import convert
+from logsegment._convert.result import ConvertOptions, converted
 from logsegment._core import FileSource, RecordBatchError, decode, valid_batches
 from logsegment._options import CodecRegistry, ReadOptions
-from logsegment._salvage import salvaged
+from logsegment._salvage.result import salvaged
 
 #: Bytes of entries that are compressed at once; the unit of a sample.
 PIECE = 256 << 10
@@ -175,8 +176,8 @@ def pieces_of(source: Any, size: int, options: ReadOptions) -> Iterator[tuple[An
         options: options of entries.
     """
     start = last = 0
-    for one in valid_batches(source, replace(options, check_crc=False, on_error="skip", unreadable="skip")):
-        last = one.position + one.size
+    for batch in valid_batches(source, replace(options, check_crc=False, on_error="skip", unreadable="skip")):
+        last = batch.position + batch.size
         if last - start >= size:
             yield part_of(source, start, last), last - start
             start = last

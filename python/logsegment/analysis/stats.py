@@ -5,28 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
+from typing import Any, TypeAlias, Unpack
 
 from logsegment._core import BatchCounter, FileSource, Finding, FoundSegments
 from logsegment._core import batch_stream as core_batch_stream
 from logsegment._inspect import Field, inspect
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import CodecRegistry, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
-from logsegment._places import shown
+from logsegment._places import redacted_uri
 from logsegment._report import UNOPENED, is_experimental, is_unreadable
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case, plain_values
 from logsegment.analysis.counted_part import counted_part, finding_row, records_below
 from logsegment.analysis.opened_batches import control_type_at, first_time_at
 from logsegment.analysis.recompression import Recompression, Recompressor
-from logsegment.analysis.results import LogSource, partitions_of
 from logsegment.analysis.series import Histogram, Series, histogram_of, series_of
 from logsegment.analysis.v3_savings import V3Savings, v3_savings
-from logsegment.log.reader import arranged
+from logsegment.inputs.sources import LogSource, partitions_of
+from logsegment.partition.reader import order_by_offsets
 from logsegment.plugins.registry import is_given
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
 
 #: "v3", or a codec with or without a level: `zstd:19`.
 WhatIf: TypeAlias = str
@@ -88,10 +85,10 @@ def stats(
     collector.partition_findings += partitions.findings
     for name, files in partitions:
         collector.partition_findings += FoundSegments(files).deleted_records()
-        for file in arranged(files, reports=True):
+        for file in order_by_offsets(files, reports=True):
             place = name, file.topic, file.partition
             if (part := counted_part(file)) is not None:
-                collector.add(part, shown(file.path), place, is_repeatable=True, log_start=file.log_start, **options)
+                collector.add(part, redacted_uri(file.path), place, is_repeatable=True, log_start=file.log_start, **options)
     return collector.stats
 
 
@@ -287,7 +284,7 @@ class Stats:
 
         values = self.to_dict()
         rows = {
-            name: [{key_name: key} | one for key, one in values[name].items()]
+            name: [{key_name: key} | figures for key, figures in values[name].items()]
             for name, key_name in (("codecs", "codec"), ("producers", "producerId"))
         }
         histograms = {name: values[name] | {"counts": list(values[name]["counts"].items())} for name in ("sizes", "counts")}
@@ -306,7 +303,7 @@ def _arrow_schema(pa: Any) -> Any:
 
     def struct_of(kind: Any, **others: Any) -> Any:
         types = {"int": number, "int | None": number, "str": text, "str | None": text}
-        own = [(camel_case(one.name), types.get(str(one.type), pa.float64())) for one in fields(kind)]
+        own = [(camel_case(field.name), types.get(str(field.type), pa.float64())) for field in fields(kind)]
         return pa.struct([*others.items(), *own])
 
     point = struct("start", "bytes", "records"), struct("start", "bytes", "records", "firstTime", "lastTime", "late")
@@ -324,7 +321,7 @@ def _arrow_schema(pa: Any) -> Any:
         "whatIf": pa.list_(struct_of(Recompression)),
         "whatIfV3": struct_of(V3Savings),
     }
-    return pa.schema([(name, types.get(name, number)) for name in (camel_case(one.name) for one in fields(Stats))])
+    return pa.schema([(name, types.get(name, number)) for name in (camel_case(field.name) for field in fields(Stats))])
 
 
 #: Batches of each codec that are unpacked for its ratio.
@@ -369,7 +366,7 @@ class Collector:
         self._damage_counts: dict[str, int] = {}
         self._has_experimental = False
         self._v3 = V3Savings() if "v3" in what_if else None
-        self._recompressor = Recompressor([one for one in what_if if one != "v3"], sample, codecs)
+        self._recompressor = Recompressor([codec for codec in what_if if codec != "v3"], sample, codecs)
 
     @property
     def stats(self) -> Stats:
@@ -457,7 +454,7 @@ class Collector:
             sampled.batches += 1
             sampled.compressed += compressed.length
             sampled.decompressed += parts["decompressed"].length
-        elif is_given(cast("Registry | None", options.get("codecs"))):
+        elif is_given(options.get("codecs")):
             self._blame_plugin(position, name, entry)
 
     def _blame_plugin(self, position: int, name: str, entry: Field) -> None:

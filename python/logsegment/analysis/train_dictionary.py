@@ -10,16 +10,13 @@ from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from logsegment._core import Limits, RecordSections
-from logsegment._options import ReadOptions
+from logsegment._options import CodecRegistry, ReadOptions
 from logsegment._storage import StorageOptions, reached_source
 from logsegment._text import count
 from logsegment.plugins.entry import Plugin
-
-if TYPE_CHECKING:
-    from logsegment.plugins.registry import Registry
 
 #: The codec that a dictionary is for.
 CLASS_NAME = "logsegment.plugins.ready:ZstdDictionary"
@@ -70,7 +67,7 @@ def train_dictionary(
     size: int | None = None,
     samples: int = 1000,
     level: int = 3,
-    codecs: Registry | None = None,
+    codecs: CodecRegistry | None = None,
     limits: Limits | None = None,
     storage_options: StorageOptions | None = None,
 ) -> TrainedDictionary:
@@ -163,7 +160,7 @@ def _trained(records: list[bytes], size: int | None, level: int) -> TrainedDicti
     import zstandard
 
     held_out = records[HELD_OUT - 1 :: HELD_OUT]
-    samples: list[bytes | bytearray | memoryview] = [one[:_MOST_SAMPLE] for number, one in enumerate(records, 1) if number % HELD_OUT]
+    samples: list[bytes | bytearray | memoryview] = [record[:_MOST_SAMPLE] for number, record in enumerate(records, 1) if number % HELD_OUT]
     total = sum(map(len, samples))
     given = f"{count(total, 'byte')} in {count(len(samples), 'batch')}"
     # The trainer of the package zstandard 0.25 does not survive some samples of a few bytes.
@@ -181,6 +178,6 @@ def _trained(records: list[bytes], size: int | None, level: int) -> TrainedDicti
         len(samples),
         len(held_out),
         sum(map(len, held_out)),
-        sum(len(packer.compress(one)) for one in held_out),
-        sum(len(codec.compress(memoryview(one), level)) for one in held_out),
+        sum(len(packer.compress(sample)) for sample in held_out),
+        sum(len(codec.compress(memoryview(sample), level)) for sample in held_out),
     )

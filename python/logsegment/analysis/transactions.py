@@ -9,8 +9,9 @@ from typing import Any, Unpack
 from logsegment._core import Finding, SegmentFile
 from logsegment._options import EntryKeywords, PartitionOptions, ReadOptions, Timestamp, milliseconds
 from logsegment._storage import Keys, StorageOptions
-from logsegment.analysis.results import LogSource, Results, partitions_of
-from logsegment.log.transactions import LONGEST_MS, Transaction, transactions_of
+from logsegment.analysis.results import Results
+from logsegment.inputs.sources import LogSource, partitions_of
+from logsegment.partition.transactions import LONGEST_MS, Transaction, transactions_of
 
 _COLUMNS = (
     *(("path", "string"), ("topic", "string"), ("partition", "int32"), ("state", "string")),
@@ -54,7 +55,7 @@ def transactions(
 
     Example:
         >>> import logsegment as ls
-        >>> sum(one.state == "aborted" for one in ls.transactions("payments-0"))
+        >>> sum(transaction.state == "aborted" for transaction in ls.transactions("payments-0"))
         11
 
     Source: KIP-98 and KIP-664; `TransactionsCommand` in Kafka's tools.
@@ -82,9 +83,9 @@ def placed_transactions(name: str, files: Sequence[SegmentFile], options: ReadOp
         options: those of a read.
         how: the other arguments of `transactions_of`.
     """
-    for one in transactions_of(files, options, **how):
-        one.path, one.topic, one.partition = name, files[0].topic, files[0].partition
-        yield one
+    for segment in transactions_of(files, options, **how):
+        segment.path, segment.topic, segment.partition = name, files[0].topic, files[0].partition
+        yield segment
 
 
 class TransactionList(Results[Transaction]):
@@ -107,4 +108,4 @@ class TransactionList(Results[Transaction]):
         return _COLUMNS
 
     def _rows(self) -> Iterable[dict[str, Any]]:
-        return (one.to_dict() for one in self)
+        return (transaction.to_dict() for transaction in self)

@@ -6,10 +6,10 @@ import time
 from dataclasses import dataclass, fields, replace
 from typing import Any, Unpack
 
-from logsegment._convert import ConvertOptions, converted
+from logsegment._convert.result import ConvertOptions, converted
 from logsegment._core import RecordBatchError, valid_batches
 from logsegment._options import EntryKeywords, ReadOptions
-from logsegment._salvage import salvaged
+from logsegment._salvage.result import salvaged
 from logsegment._text import plain_values
 from logsegment._validate import validated
 from logsegment.analysis.recompression import pieces_of
@@ -120,7 +120,7 @@ def _savings_of_valid(data: bytes, read: ReadOptions) -> V3Savings:
     try:
         return _savings(data, read)
     except RecordBatchError:
-        starts = [one.position for one in valid_batches(data, replace(read, check_crc=False, on_error="skip", unreadable="skip"))]
+        starts = [batch.position for batch in valid_batches(data, replace(read, check_crc=False, on_error="skip", unreadable="skip"))]
         if len(starts) < 2:
             return V3Savings(left_out=len(data))
         middle = starts[len(starts) // 2]
@@ -134,12 +134,12 @@ def _savings(data: bytes, read: ReadOptions) -> V3Savings:
     main, first = (_converted(stored, own, to="v3", metadata_first=is_first) for is_first in (False, True))
     uncompressed = _converted(stored, own, compression="none")
     (decompressed, seconds), (decompressed_main, seconds_main), (decompressed_first, seconds_first) = (
-        _validated(one, own) for one in (stored, main, first)
+        _validated(data, own) for data in (stored, main, first)
     )
     return V3Savings(
         batches=len(headers),
-        records=sum(one.count or 0 for one in headers),
-        header_bytes=sum(V2_HEADER - one.v3_header_len for one in headers),
+        records=sum(header.count or 0 for header in headers),
+        header_bytes=sum(V2_HEADER - header.v3_header_len for header in headers),
         stored=len(stored),
         recompressed=len(_converted(main, own)),
         main=len(main),

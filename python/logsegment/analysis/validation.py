@@ -3,53 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, pairwise, takewhile
-from typing import Any, Protocol, TypeAlias, Unpack
+from typing import Any, Unpack
 
 from logsegment._core import EarlierProducers, FileSource, Finding, FoundSegments, Place, RecordedLogs, SegmentKeyError, validate_findings
 from logsegment._options import Depth, PartitionOptions, ReadOptions, SkippingKeywords
-from logsegment._places import absolute, directory_of, shown
+from logsegment._places import absolute, directory_of, redacted_uri
 from logsegment._report import Report
-from logsegment._storage import Keys, StorageOptions, reached, reached_source
-from logsegment._survey import UNFINISHED, Survey
+from logsegment._storage import Keys, StorageOptions, reached_source
+from logsegment._survey import UNFINISHED, DamageSummary
 from logsegment._text import count
 from logsegment._validate import surveyed, validate_sidecars, validated
-from logsegment.analysis.inputs import InputSegment, found_of, in_range, input_of, opened
-from logsegment.log.log import Log
-from logsegment.log.segment import Segment
-from logsegment.segment_files.discovery import WORK, Topics, found_in
+from logsegment.inputs.input_segment import InputSegment, found_of, in_range, opened
+from logsegment.inputs.observer import Observer
+from logsegment.inputs.sources import Inputs, inputs_of, is_of_files
+from logsegment.segment_files.discovery import WORK, Topics
 
-#: Gets an error, and the log that cannot be read because of it, or the text of what is not checked.
-Failed: TypeAlias = Callable[[OSError | SegmentKeyError, InputSegment | str], object]
+#: The end of the name with which an observer gets the error of files next to logs.
+NOT_CHECKED = "files not checked"
 #: Segments that the core may open before they are read.
 MOST_AHEAD = 4
 _NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflated": 0}
-
-
-def _raise(error: OSError | SegmentKeyError, _what: InputSegment | str) -> object:
-    """Raise the error itself."""
-    raise error
-
-
-class Watcher(Protocol):
-    """Follows the progress of a validation."""
-
-    def begin(self, segment: InputSegment, /) -> object:
-        """Called before a segment is read."""
-
-    def opened(self, segment: InputSegment, /) -> AbstractContextManager[Any]:
-        """Open the bytes of a segment."""
-
-
-class _Unwatched:
-    def begin(self, segment: InputSegment, /) -> None:
-        pass
-
-    def opened(self, segment: InputSegment, /) -> AbstractContextManager[Any]:
-        return opened(segment)
 
 
 def validate(
@@ -63,6 +39,7 @@ def validate(
     decryption_keys: Keys | None = None,
     storage_options: StorageOptions | None = None,
     layout: str | None = None,
+    observer: Observer | None = None,
     **options: Unpack[SkippingKeywords],
 ) -> Report:
     """Validate everything in a source, past damage. Never raises on invalid bytes.
@@ -81,6 +58,7 @@ def validate(
         decryption_keys: see `Segment`.
         storage_options: options of the store of URIs; see `Log`.
         layout: template of the names of objects of tiered storage; see `Log`.
+        observer: gets the report of each file as soon as it is validated; see `Observer`.
         options: options of entries; see `decode`. With `unreadable="skip"` a valid batch that cannot be read here is a warning.
 
     Returns:
@@ -102,98 +80,87 @@ def validate(
     Source: docs/reference/findings.md; `LogValidator` and `DumpLogSegments` in Kafka.
     """
     read = ReadOptions.of(SkippingKeywords, options, check_crc=check_crc, strict_tail=strict_tail)
-    is_selected = any(option is not None for option in (topic, partition, decryption_keys, layout))
-    is_path = isinstance(source, str | os.PathLike)
-    if not isinstance(source, (list, tuple)) and not (is_path and (is_selected or _is_of_files(source, storage_options))):
+    access = (storage_options, decryption_keys, layout)
+    is_selected = any(option is not None for option in (topic, partition, *access[1:]))
+    if not is_of_files(source, access, is_selected=is_selected):
         if is_selected:
             raise TypeError(f"topic, partition, decryption_keys and layout belong to paths, not to {type(source).__name__}")
-        if isinstance(source, Log | Segment):
-            return source._validated(depth, read)
         place = reached_source(source, storage_options)
-        return validated(FileSource(place) if is_path else place, depth, read)
-    paths = [os.fspath(reached(_path(path), storage_options, decryption_keys, layout)) for path in ([source] if is_path else source)]
+        return validated(FileSource(place) if isinstance(source, str | os.PathLike) else place, depth, read)
     selection = topic, None if partition is None else int(partition)
-    files, left_out = found_in(paths, selection=selection, options=None)
-    return Report.of_files(LogValidation(paths, (list(map(input_of, files)), left_out), (depth, read)).reports())
-
-
-def _path(source: Any) -> str | os.PathLike[str]:
-    if not isinstance(source, str | os.PathLike):
-        raise TypeError(f"a list of sources must have paths, not {type(source).__name__}")
-    return source
-
-
-def _is_of_files(source: Any, storage_options: StorageOptions | None) -> bool:
-    """Return True for a path or URI of a directory, and for a pattern."""
-    place = Place(source, storage_options)
-    return place.is_directory() or (any(sign in os.fspath(source) for sign in "*?[") and not place.exists())
+    inputs = inputs_of(source, access, selection=selection, observer=observer)
+    return Report.of_files(LogValidation(inputs, (depth, read), observer).reports())
 
 
 class LogValidation:
     """A validation of files, directories and streams, which gives a report after the other.
 
     Args:
-        paths: of files, directories and trees; patterns.
-        found: the inputs of the paths, and the findings about files that are not read.
+        inputs: the segments, and the findings about files that are not read.
         how: the depth, and the options of the read.
-        failed: called for a log that cannot be read, and for a directory whose other files cannot be read, instead of raising the error.
+        observer: is asked about each log that cannot be read, and each directory whose other files cannot be read.
 
     Attributes:
-        segments: what is read, those of a directory in the order of their offsets.
+        segments: the segments, those of a directory in the order of their offsets.
     """
 
-    def __init__(
-        self,
-        paths: Sequence[str],
-        found: tuple[Sequence[InputSegment], Sequence[Finding]],
-        how: tuple[Depth, ReadOptions],
-        failed: Failed = _raise,
-    ) -> None:
-        self.segments = in_range(found[0], None, None)
-        self._left_out = found[1]
-        self._paths = paths
+    def __init__(self, inputs: Inputs, how: tuple[Depth, ReadOptions], observer: Observer | None = None) -> None:
+        self.segments = in_range(inputs.segments, None, None)
+        self._inputs = inputs
         self._how = how
-        self._failed = failed
+        self._observer = observer or Observer()
         self._before = previous_segments(self.segments)
         self._followed = frozenset(self._before.values())
-        self._surveys: dict[str, Survey | None] = {}
+        self._surveys: dict[str, DamageSummary | None] = {}
         self._producers: dict[str, EarlierProducers] = {}
         self._recorded = RecordedLogs()
 
-    def reports(self, watcher: Watcher | None = None) -> Iterator[Report]:
+    def reports(self) -> Iterator[Report]:
         """Yield a report for each file, and then one for the other files of each directory in which something was found."""
-        beside: list[Report] = []
-        yield from self._of_logs(watcher or _Unwatched(), beside)
-        yield from beside
-        starts = _by_directory([*self._left_out, *_log_starts(self.segments)])
-        yield from chain(self._of_log_directories(), starts, _of_replicas(self.segments))
+        self._observer.planned([(segment.name, segment.size) for segment in self.segments])
+        for report in self._reports():
+            self._observer.done(report.path or "", report)
+            yield report
 
-    def _of_logs(self, watcher: Watcher, beside: list[Report]) -> Iterator[Report]:
+    def _reports(self) -> Iterator[Report]:
+        beside: list[Report] = []
+        yield from self._of_logs(beside)
+        yield from beside
+        starts = [*self._inputs.left_out, *self._inputs.start_findings, *_log_starts(self.segments)]
+        yield from chain(self._of_log_directories(), _by_directory(starts), _of_replicas(self.segments))
+
+    def _of_logs(self, beside: list[Report]) -> Iterator[Report]:
         """Yield the reports of logs, and add those of the files next to them to `beside`."""
         number = 0
-        for directory, group in groupby(self.segments, _listed_in):
+        for directory, group in groupby(self.segments, _read_in):
             segments = list(group)
             for segment in segments:
-                watcher.begin(segment)
+                self._observer.begin(segment.name, segment.size)
                 number += 1
                 try:
-                    report = self._of_log(segment, self.segments[number : number + MOST_AHEAD], watcher)
+                    report = self._of_log(segment, self.segments[number : number + MOST_AHEAD])
                 except (OSError, SegmentKeyError) as error:
-                    self._failed(error, segment)
+                    self._fail(segment.name, error)
                 else:
                     yield report
             if directory is not None:
                 # The headers of the logs are kept until now.
                 beside += self._of_sidecars(directory, segments)
 
-    def _of_log(self, segment: InputSegment, following: Sequence[InputSegment], watcher: Watcher) -> Report:
+    def _fail(self, name: str, error: OSError | SegmentKeyError) -> None:
+        """Raise an error, unless the observer goes on."""
+        if not self._observer.failed(name, error):
+            raise error
+
+    def _of_log(self, segment: InputSegment, following: Sequence[InputSegment]) -> Report:
         earlier = self._producers.pop(self._before.get(segment.path, ""), EarlierProducers())
         depth, options = self._how
         if segment.is_of_0_7 and options.format == "auto":
             # A file that is read front to back has no name that says so.
             options = replace(options, format="0.7", base_position=segment.base_offset)
         file = _source(segment)
-        with watcher.opened(_unfound(segment)) as source:
+        seen = self._observer.read if self._observer.wants_position else None
+        with opened(_unfound(segment), seen=seen) as source:
             checked = validate_findings(
                 source,
                 depth,
@@ -201,8 +168,8 @@ class LogValidation:
                 file=file,
                 is_followed=segment.path in self._followed,
                 earlier=earlier,
-                recorded=self._recorded if segment.is_listed else None,
-                next_files=list(filter(None, map(_source, takewhile(lambda later: later.is_listed, following)))),
+                recorded=None if _read_in(segment) is None else self._recorded,
+                next_files=list(filter(None, map(_source, takewhile(lambda later: _read_in(later) is not None, following)))),
             )
         report = surveyed(file if segment.is_regular else source, (depth, options), checked, path=segment.name)
         if not segment.is_regular:
@@ -224,21 +191,21 @@ class LogValidation:
             # The log was reported already.
             return
         except OSError as error:
-            self._failed(error, f"{shown(directory)}: sidecar files not checked")
+            self._fail(f"{redacted_uri(directory)}: sidecar {NOT_CHECKED}", error)
             return
         if report.findings:
-            yield report.of_directory(shown(directory))
+            yield report.of_directory(redacted_uri(directory))
 
     def _of_log_directories(self) -> Iterator[Report]:
         """Yield the reports of the files in log directories, which contain the directories of partitions."""
-        for directory in found_of(self.segments).log_directories([absolute(path) for path in self._paths]):
+        for directory in found_of(self.segments).log_directories([absolute(path) for path in self._inputs.paths]):
             try:
                 report = validate_sidecars([], [directory])
             except OSError as error:
-                self._failed(error, f"{shown(directory)}: checkpoint files not checked")
+                self._fail(f"{redacted_uri(directory)}: checkpoint {NOT_CHECKED}", error)
                 continue
             if report.findings:
-                yield report.of_directory(shown(directory))
+                yield report.of_directory(redacted_uri(directory))
 
 
 def previous_segments(segments: Sequence[InputSegment]) -> dict[str, str]:
@@ -254,7 +221,7 @@ def previous_segments(segments: Sequence[InputSegment]) -> dict[str, str]:
     }
 
 
-def border_findings(before: Survey | None, segment: InputSegment, own: Survey | None) -> Iterator[Finding]:
+def border_findings(before: DamageSummary | None, segment: InputSegment, own: DamageSummary | None) -> Iterator[Finding]:
     """Yield the findings between a segment and the one before it, if both are valid there.
 
     Kafka uploads no segment of a compacted topic, so that offsets which are missing between two uploads are a warning. Offsets of Kafka 0.7
@@ -276,9 +243,9 @@ def border_findings(before: Survey | None, segment: InputSegment, own: Survey | 
         yield Finding("ORD-3", severity, text, "baseOffset", 0, 0, base_offset=last + 1, last_offset=segment.base_offset - 1)
 
 
-def _listed_in(segment: InputSegment) -> str | None:
-    """Return the directory in which a segment was found; None for a file that was named."""
-    return segment.file.directory if segment.file is not None and segment.file.is_listed else None
+def _read_in(segment: InputSegment) -> str | None:
+    """Return the directory whose other files are read with a segment; None for a file that was named."""
+    return segment.file.directory if segment.file is not None and (segment.is_listed or segment.has_sidecars) else None
 
 
 def _unfound(segment: InputSegment) -> InputSegment:
@@ -294,7 +261,8 @@ def _source(segment: InputSegment) -> FileSource | None:
 
 def _log_starts(segments: Sequence[InputSegment]) -> list[Finding]:
     """Return the findings about the log start offsets of partitions, below which readers read nothing."""
-    files, findings = found_of(segments).with_log_starts(PartitionOptions())
+    found = found_of(segment for segment in segments if not segment.has_sidecars)
+    files, findings = found.with_log_starts(PartitionOptions())
     try:
         return [*findings, *FoundSegments(files).deleted_records()]
     except (OSError, SegmentKeyError):

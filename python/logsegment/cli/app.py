@@ -12,7 +12,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from logsegment._core import __version__
-from logsegment.cli.exit_codes import BUG, REPORT, UNREADABLE, Ended, stop_on_signals
+from logsegment.cli.exit_codes import BUG, REPORT, UNREADABLE, ExitCode, stop_on_signals
 from logsegment.cli.help import TRACEBACK, ExamplesFirst, Verb
 from logsegment.cli.messages import printable, say
 from logsegment.cli.options import examples
@@ -22,7 +22,7 @@ PROGRAM = "logsegment"
 
 #: A verb is a command of its name in a module of its name.
 VERBS = (
-    *("batches", "cat", "compact", "completion", "convert", "diff", "explain", "find", "follow", "join", "lz4", "plugins"),
+    *("batches", "cat", "compact", "completion", "convert", "diff", "explain", "export", "find", "follow", "join", "lz4", "plugins"),
     *("restore", "rewrite", "salvage", "schemas", "split", "stats", "txn", "verify"),
 )
 
@@ -103,10 +103,10 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as mistake:
         _show_mistake(mistake)
         return mistake.exit_code
-    except Ended as ended:
+    except ExitCode as ended:
         return ended.code
     except (click.Abort, KeyboardInterrupt):
-        return Ended.INTERRUPTED
+        return ExitCode.INTERRUPTED
     except (SystemExit, GeneratorExit):
         raise
     except BaseException as bug:

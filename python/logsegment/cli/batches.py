@@ -6,37 +6,37 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import click
 
 from logsegment._core import ArrowBatch, RecordBatchError, RecordStream, batch_headers
 from logsegment._decode import batch_stream
-from logsegment.analysis.inputs import InputSegment, in_range, opened
-from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending, worst
+from logsegment._options import OnError, ReadOptions, Unreadable
+from logsegment.cli.arguments import VerbOption
+from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, handle_exit, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import segments_of
-from logsegment.cli.messages import Paper, count, instant, say, show_json_lines
+from logsegment.cli.messages import Console, count, instant, say, show_json_lines
 from logsegment.cli.options import (
+    Arrow,
+    Iso,
     Output,
+    Overwrite,
+    Parquet,
+    Quiet,
     Reading,
+    bind_args,
     ensure_iso_of_json,
     examples,
-    file_options,
-    iso_option,
-    json_option,
-    on_error_option,
     output_of,
-    paths_argument,
-    quiet_option,
-    reading_options,
-    taking,
-    unreadable_option,
 )
 from logsegment.cli.output.files import TableFile, ensure_output, pyarrow_for
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.plugin_registries import code_after, noting_errors
+from logsegment.cli.paths import LogPaths
+from logsegment.cli.plugin_registries import code_after
+from logsegment.inputs.input_segment import InputSegment, in_range, opened
 
 
 class BatchSink(Protocol):
@@ -59,21 +59,20 @@ class BatchSink(Protocol):
         """Take some rows."""
 
 
-@dataclass(frozen=True)
-class BatchesArguments:
+@dataclass(frozen=True, kw_only=True)
+class BatchesArguments(LogPaths):
     """The arguments of `batches`."""
 
-    paths: tuple[str, ...]
-    is_json: bool
-    iso: bool
-    arrow: str | None
-    parquet: str | None
-    overwrite: bool
-    no_crc: bool
-    on_error: str
-    unreadable: str
+    is_json: Annotated[bool, VerbOption("Print JSON lines.", "--json")]
+    iso: Iso
+    arrow: Arrow
+    parquet: Parquet
+    overwrite: Overwrite
+    no_crc: Annotated[bool, VerbOption("Skip checksums and read headers only.", "--no-crc")]
+    on_error: Annotated[OnError, ReadOptions]
+    unreadable: Annotated[Unreadable, ReadOptions]
     reading: Reading
-    quiet: bool
+    quiet: Quiet
 
 
 @click.command(
@@ -85,22 +84,13 @@ class BatchesArguments:
         "logsegment batches --parquet batches.parquet /var/lib/kafka/data",
     ),
 )
-@paths_argument
-@json_option("Print JSON lines.")
-@iso_option
-@file_options
-@click.option("--no-crc", is_flag=True, help="Skip checksums and read headers only.")
-@on_error_option
-@unreadable_option
-@reading_options
-@quiet_option
-@ending
-@taking(BatchesArguments)
+@handle_exit
+@bind_args(BatchesArguments)
 def batches(options: BatchesArguments) -> int:
     """List one row for every batch of every PATH, without decompression."""
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
     ensure_iso_of_json(options.iso, options.is_json)
-    segments = in_range(segments_of(options.paths), None, None)
+    segments = in_range(segments_of(options, quiet=options.quiet), None, None)
     with ExitStack() as stack:
         sink: BatchSink
         if output.kind:
@@ -109,24 +99,23 @@ def batches(options: BatchesArguments) -> int:
         else:
             sink = BatchLines(options.iso) if options.is_json else BatchText()
         progress = stack.enter_context(Progress(segments, is_wanted=not options.quiet and sink.leaves_terminal))
-        reading = noting_errors(options.reading)
-        how = {"check_crc": not options.no_crc, "on_error": options.on_error, "unreadable": options.unreadable} | reading
+        how = {"check_crc": not options.no_crc, "on_error": options.on_error, "unreadable": options.unreadable} | options.reading
         codes = [_write(segment, sink, progress, how, quiet=options.quiet) for segment in segments]
     if output.kind and not options.quiet:
         say(f"wrote {count(sink.written, 'row')} to {output.path}")
     _report_invalid(sink.invalid)
-    return code_after(reading, worst(FOUND if sink.invalid else CLEAN, *codes))
+    return code_after(options.reading, worst(FOUND if sink.invalid else CLEAN, *codes))
 
 
 def _write(segment: InputSegment, sink: BatchSink, progress: Progress, how: dict[str, Any], *, quiet: bool) -> int:
-    progress.begin(segment)
+    progress.begin(segment.name, segment.size)
     with opened(segment) as source:
         try:
             with batch_stream(source, **how) as stream:
                 sink.begin(segment.name, stream)
                 for batch in stream:
                     sink.write(batch)
-                    progress.seen(stream.io_stats.bytes_read)
+                    progress.read(stream.io_stats.bytes_read)
         except RecordBatchError as error:
             raise DamagedInput(segment.name, error) from None
         return report(stream.findings, segment.name, progress, quiet=quiet)
@@ -197,7 +186,7 @@ class BatchText:
     def __init__(self) -> None:
         self.written = 0
         self.invalid = 0
-        self._paper = Paper()
+        self._paper = Console()
 
     def begin(self, name: str, stream: RecordStream) -> None:
         """Start with the rows of this file."""

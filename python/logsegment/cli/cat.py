@@ -6,49 +6,50 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from logsegment._core import RecordBatchError, RecordStream, SegmentKeyError, Transactions, UpcomingFiles, scan_transactions
 from logsegment._decode import decoded
-from logsegment._options import COLUMNS, Framing, Integers, Isolation, KeyValues, OnError, ReadOptions, Unreadable, Values, with_values
-from logsegment.analysis.inputs import InputSegment, in_range, opened, partitions
+from logsegment._options import (
+    COLUMNS,
+    Isolation,
+    OnError,
+    ReadOptions,
+    Unreadable,
+    declared,
+    with_values,
+)
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, ending, words_of, worst
+from logsegment.cli.arguments import VerbOption
+from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, handle_exit, words_of, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
-    Base64Type,
-    ColumnsType,
-    InstantType,
-    Offsets,
-    OffsetsType,
+    Arrow,
+    Iso,
+    IsRedacted,
+    NoCrc,
+    Now,
+    Overwrite,
+    Parquet,
+    Quiet,
     Reading,
+    RedactKey,
+    bind_args,
     ensure_times,
     examples,
-    file_options,
-    iso_option,
-    json_option,
-    now_option,
-    on_error_option,
     output_of,
-    partition_options,
-    paths_argument,
-    quiet_option,
-    reading_options,
-    redact_options,
     redactor_of,
-    taking,
-    unreadable_option,
 )
 from logsegment.cli.output.files import ensure_output
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.records import (
-    Form,
+    JsonBytes,
     JsonForm,
     JsonLines,
     RecordSink,
@@ -61,45 +62,53 @@ from logsegment.cli.output.records import (
     say_others,
     with_control,
 )
-from logsegment.cli.values import MetValues, typed, values_options
-from logsegment.log.reader import Part, PartitionReader
+from logsegment.cli.paths import PartitionPaths
+from logsegment.cli.value_types import EVERY_OFFSET, Base64Type, InstantType, Offsets, OffsetsType
+from logsegment.cli.values import MetValues, ValueArguments, typed
+from logsegment.inputs.input_segment import InputSegment, in_range, opened, partitions
+from logsegment.partition.reader import Part, PartitionReader
 
 
-@dataclass(frozen=True)
-class CatArguments:
+@dataclass(frozen=True, kw_only=True)
+class CatArguments(PartitionPaths):
     """The arguments of `cat`."""
 
-    paths: tuple[str, ...]
-    offsets: Offsets
-    since: int | None
-    until: int | None
-    keys: tuple[str, ...]
-    raw_keys: tuple[bytes, ...]
-    columns: list[str] | None
-    form: Form | None
-    isolation: Isolation
-    control: bool
-    values: Values
-    key_values: KeyValues
-    schemas: str | None
-    reader_schema: str | None
-    framing: Framing | None
-    integers: Integers | None
-    limit: int | None
-    tail: int | None
-    no_crc: bool
-    threads: int
-    iso: bool
-    is_redacted: bool
-    redact_key: str | None
-    on_error: OnError
-    unreadable: Unreadable
+    offsets: Annotated[Offsets, VerbOption("Keep offsets A..B (B exclusive), A.., ..B, or one.", "--offset", kind=OffsetsType())] = (
+        EVERY_OFFSET
+    )
+    since: Annotated[
+        int | None,
+        VerbOption("Keep records at or after TIME: ISO 8601 (UTC without a zone), ms since 1970, or -2h.", "--since", kind=InstantType()),
+    ]
+    until: Annotated[int | None, VerbOption("Keep records before TIME.", "--until", kind=InstantType())]
+    now: Now
+    keys: Annotated[tuple[str, ...], VerbOption(declared(ReadOptions)["key"].shown.help, "--key TEXT")]
+    raw_keys: Annotated[
+        tuple[bytes, ...], VerbOption("Keep records with these bytes as the key; repeatable.", "--key-base64", kind=Base64Type())
+    ]
+    columns: Annotated[list[str] | None, ReadOptions]
+    form: JsonBytes
+    isolation: Annotated[Isolation, ReadOptions]
+    control: Annotated[bool, ReadOptions]
+    decoding: ValueArguments
+    limit: Annotated[int | None, VerbOption("Stop after N records.", "-n --limit N", kind=whole(0))]
+    tail: Annotated[
+        int | None,
+        VerbOption("Keep the last N matching records of each partition, read from the end of the log.", "--tail N", kind=whole(0)),
+    ]
+    no_crc: NoCrc
+    threads: Annotated[int, ReadOptions]
+    iso: Iso
+    is_redacted: IsRedacted
+    redact_key: RedactKey
+    on_error: Annotated[OnError, ReadOptions]
+    unreadable: Annotated[Unreadable, ReadOptions]
     reading: Reading
-    is_json: bool
-    arrow: str | None
-    parquet: str | None
-    overwrite: bool
-    quiet: bool
+    is_json: Annotated[bool, VerbOption("Print JSON lines, the default.", "--json")]
+    arrow: Arrow
+    parquet: Parquet
+    overwrite: Overwrite
+    quiet: Quiet
 
 
 @click.command(
@@ -117,44 +126,8 @@ class CatArguments:
         "logsegment cat orders-0 --redact-key ours.key",
     ),
 )
-@paths_argument
-@partition_options
-@click.option("--offset", "offsets", type=OffsetsType(), default=Offsets(), help="Keep offsets A..B (B exclusive), A.., ..B, or one.")
-@click.option("--since", type=InstantType(), help="Keep records at or after TIME: ISO 8601 (UTC without a zone), ms since 1970, or -2h.")
-@click.option("--until", type=InstantType(), help="Keep records before TIME.")
-@click.option("--key", "keys", multiple=True, metavar="TEXT", help="Keep records with this text as the key; repeatable.")
-@click.option("--key-base64", "raw_keys", multiple=True, type=Base64Type(), help="Keep records with these bytes as the key; repeatable.")
-@click.option("--columns", type=ColumnsType(), help="Select record columns, in this order.")
-@click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Write bytes in JSON so; auto: text or base64.")
-@click.option(
-    "--isolation",
-    type=click.Choice(["read_uncommitted", "read_committed"]),
-    default="read_uncommitted",
-    show_default=True,
-    help="Read all records, or committed records only.",
-)
-@click.option("--control", is_flag=True, help="Include control records, such as transaction markers.")
-@values_options
-@click.option("-n", "--limit", type=whole(0), metavar="N", help="Stop after N records.")
-@click.option(
-    "--tail",
-    type=whole(0),
-    metavar="N",
-    help="Keep the last N matching records of each partition, read from the end of the log.",
-)
-@click.option("--no-crc", is_flag=True, help="Skip checksums.")
-@click.option("--threads", type=whole(1), default=1, show_default=True, help="Decode and write with N threads.")
-@now_option
-@iso_option
-@redact_options
-@on_error_option
-@unreadable_option
-@reading_options
-@json_option("JSON lines, as without any of these.")
-@file_options
-@quiet_option
-@ending
-@taking(CatArguments)
+@handle_exit
+@bind_args(CatArguments)
 def cat(options: CatArguments) -> int:
     """Print the records of every PATH, by default as JSON lines."""
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
@@ -170,7 +143,7 @@ def cat(options: CatArguments) -> int:
         raise click.UsageError("only one of --limit (first records) and --tail (last records) can be given")
     keys = [key.encode("utf-8", "surrogateescape") for key in options.keys] + list(options.raw_keys)
     rows = RowFilter(options.since, options.until, keys or None, options.limit)
-    segments = in_range(segments_of(options.paths), options.offsets.start, options.offsets.end)
+    segments = in_range(segments_of(options, quiet=options.quiet), options.offsets.start, options.offsets.end)
     columns = _columns(segments, options, is_table=output.kind is not None)
     places = [(segment.topic, segment.path if segment.file is None else segment.file.source()) for segment in segments]
     with ExitStack() as stack:
@@ -189,11 +162,11 @@ def cat(options: CatArguments) -> int:
 
 def _columns(segments: Sequence[InputSegment], options: CatArguments, *, is_table: bool) -> list[str]:
     """Return the columns to show; fail if records are to be decoded and no topic is known."""
-    control, values = options.control, options.values
+    control, decoding = options.control, options.decoding
     if is_table:
-        columns = [*with_values(options.columns or with_control(COLUMNS, control), values, options.key_values)]
+        columns = [*with_values(options.columns or with_control(COLUMNS, control), decoding.values, decoding.key_values)]
     else:
-        columns = json_columns(options.columns, options, control=control)
+        columns = json_columns(options.columns, decoding, control=control)
     ensure_topics(columns, ((segment.name, segment.topic) for segment in segments), control=control)
     say_others(columns, (segment.topic for segment in segments), control=control, quiet=options.quiet)
     return columns
@@ -249,8 +222,9 @@ class _Records:
                 tail = Tail(self.sink, self.options.tail)
                 code = worst(code, self._read(partition[::-1], tail))
                 tail.finish()
+        decoding = self.options.decoding
         if not self.options.quiet:
-            for line in self.met.lines(detects="auto" in (self.options.values, self.options.key_values)):
+            for line in self.met.lines(detects="auto" in (decoding.values, decoding.key_values)):
                 say(line)
         return code
 
@@ -260,7 +234,7 @@ class _Records:
         for number, segment in enumerate(segments):
             if target.is_full:
                 break
-            self.progress.begin(segment)
+            self.progress.begin(segment.name, segment.size)
             # A reader of lines that looks at the first segment may want no more.
             if self._reads_all and (number > 0 or not isinstance(self.sink, JsonLines)):
                 self._expect(segments[number : number + MOST_AHEAD])
@@ -285,7 +259,7 @@ class _Records:
 
     def _expect(self, segments: Sequence[InputSegment]) -> None:
         """Let the core open segments of stores while others are read."""
-        files = [one.file.source() for one in segments if one.file is not None and one.is_regular and one.part is None]
+        files = [segment.file.source() for segment in segments if segment.file is not None and segment.is_regular and segment.part is None]
         self.upcoming.expect(files)
 
     def _read_one(self, segment: InputSegment, target: RecordTarget) -> int:
@@ -303,7 +277,7 @@ class _Records:
         return code
 
     def _seen(self, stream: RecordStream) -> None:
-        self.progress.seen(stream.io_stats.bytes_read)
+        self.progress.read(stream.io_stats.bytes_read)
 
     @contextmanager
     def _opened(self, segment: InputSegment) -> Iterator[Iterable[tuple[Any, ReadOptions]]]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from logsegment._options import CodecRegistry
 from logsegment.analysis.recompression import codec_and_level
-from logsegment.cli.options import ParamType
-from logsegment.cli.plugin_registries import chosen
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
+from logsegment.cli.number_types import ParamType
+from logsegment.plugins.registry import Absent
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
@@ -23,25 +22,38 @@ class CodecType(ParamType):
     name = "CODEC"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Look the name up."""
+        """Check that the name has no level; `ensure_codec` looks it up when the registry is known."""
         codec, _, level = value.partition(":")
         if codec in CODECS and level:
             self.fail(f"{value!r} has a level; write {codec} and --level {level}")
-        codecs = chosen(ctx) if ctx and value not in CODECS else None
-        if value not in CODECS and not (codecs and self._is_alias(codecs, value)):
-            plugins = "or a plugin of the registry" if codecs else "plugins need --registry or --bootstrap-servers"
-            self.fail(f"{value!r} is not one of {', '.join(map(repr, CODECS))}; {plugins}")
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Complete the names that are built in."""
         return [CompletionItem(name) for name in CODECS if name.startswith(incomplete)]
 
-    def _is_alias(self, codecs: Registry, name: str) -> bool:
-        try:
-            return codecs.by_alias(name) is not None
-        except (OSError, ValueError) as error:
-            self.fail(str(error))
+
+def ensure_codec(name: str | None, codecs: CodecRegistry | None, flag: str = "--compression") -> None:
+    """Fail for a codec that is not built in and not the alias of a plugin.
+
+    Args:
+        name: what was given, or None.
+        codecs: the registry of the verb.
+        flag: the option, for the error.
+
+    Raises:
+        click.BadParameter: if there is no such codec, or the registry cannot be read.
+    """
+    if name is None or name in CODECS:
+        return
+    has_registry = codecs is not None and not isinstance(codecs, Absent)
+    try:
+        is_known = codecs is not None and has_registry and codecs.by_alias(name) is not None
+    except (OSError, ValueError) as error:
+        raise click.BadParameter(str(error), param_hint=f"'{flag}'") from None
+    if not is_known:
+        plugins = "or a plugin of the registry" if has_registry else "plugins need --registry or --bootstrap-servers"
+        raise click.BadParameter(f"{name!r} is not one of {', '.join(map(repr, CODECS))}; {plugins}", param_hint=f"'{flag}'")
 
 
 class WhatIfType(CodecType):
@@ -51,7 +63,7 @@ class WhatIfType(CodecType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check the codecs and their levels."""
-        return [self._checked(one, param, ctx) for one in str(value).split(",")]
+        return [self._checked(name, param, ctx) for name in str(value).split(",")]
 
     def _checked(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value == "v3":
@@ -63,13 +75,8 @@ class WhatIfType(CodecType):
         super().convert(codec, param, ctx)
         return value
 
-
-class LevelType(click.types.IntParamType):
-    """A level of a codec, which knows its own levels; all of them fit 32 bits."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse the text."""
-        level = super().convert(value, param, ctx)
-        if not -(2**31) <= level < 2**31:
-            self.fail(f"{value} is not a level of any codec", param, ctx)
-        return level
+    @staticmethod
+    def ensure(what_if: Iterable[str], codecs: CodecRegistry | None) -> None:
+        """Fail for a codec that is not built in and not the alias of a plugin."""
+        for name in what_if:
+            ensure_codec(None if name == "v3" else codec_and_level(name)[0], codecs, "--what-if")

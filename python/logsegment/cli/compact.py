@@ -4,50 +4,52 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Annotated
 
 import click
 
-from logsegment._core import RecordBatchError, SegmentKeyError
-from logsegment._places import shown
 from logsegment._rewrite.compact import DELETE_RETENTION_MS, MEMORY
 from logsegment._rewrite.compact import compact as compact_source
-from logsegment.cli.codec_types import CodecType
-from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
+from logsegment.cli.arguments import VerbOption
+from logsegment.cli.codec_types import CodecType, ensure_codec
+from logsegment.cli.exit_codes import CLEAN, handle_exit, input_errors
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import below_text, choosing_replicas, log_start_offset, replica, show_log_starts
+from logsegment.cli.inputs import below_text
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import (
-    InstantType,
-    Reading,
-    examples,
-    json_option,
-    partition_options,
-    path_argument,
-    quiet_option,
-    reading_options,
-    taking,
-)
-from logsegment.cli.output.files import say_inputs
+from logsegment.cli.options import Quiet, Reading, bind_args, examples
+from logsegment.cli.output.files import OutputProgress
+from logsegment.cli.paths import LogPath, PartitionPaths
+from logsegment.cli.value_types import InstantType
 
 ADVICE = "nothing was written; `logsegment salvage` saves the valid batches, which can be compacted"
 
 
-@dataclass(frozen=True)
-class CompactArguments:
+@dataclass(frozen=True, kw_only=True)
+class CompactArguments(LogPath, PartitionPaths):
     """The arguments of `compact`."""
 
-    path: str
-    output: str | None
-    memory_mib: int
-    delete_retention_ms: int
-    now: int | None
-    compression: str | None
-    allow_lower_end: bool
-    dry_run: bool
+    output: Annotated[str | None, VerbOption("A new directory, with a directory for each partition.", "-o --output DIRECTORY")]
+    memory_mib: Annotated[int, VerbOption("For the offset map.", "--memory MIB", kind=whole(1, 2**40))] = MEMORY >> 20
+    delete_retention_ms: Annotated[
+        int,
+        VerbOption("How long tombstones stay, as the topic's delete.retention.ms.", "--delete-retention-ms", kind=whole(0)),
+    ] = DELETE_RETENTION_MS
+    now: Annotated[int | None, VerbOption("The time of the compaction.", "--now", default="the clock's", kind=InstantType())]
+    compression: Annotated[
+        str | None, VerbOption("Codec of batches that are written anew; each batch's own without it.", "--compression", kind=CodecType())
+    ]
+    allow_lower_end: Annotated[
+        bool, VerbOption("Let the log end offset fall where v0 and v1 cannot keep an empty last entry.", "--allow-lower-end")
+    ]
+    dry_run: Annotated[bool, VerbOption("Report what would become of every byte, and write nothing.", "--dry-run")]
     reading: Reading
-    is_json: bool
-    quiet: bool
+    is_json: Annotated[bool, VerbOption("JSON lines: an account of each file.", "--json")]
+    quiet: Quiet
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        ensure_codec(self.compression, self.reading["codecs"])
 
 
 @click.command(
@@ -55,28 +57,8 @@ class CompactArguments:
     short_help="Compact partitions by key, as the log cleaner of a broker does.",
     epilog=examples("logsegment compact /backup/users-0 --output compacted", "logsegment compact /backup --dry-run --json"),
 )
-@path_argument
-@partition_options
-@click.option("-o", "--output", metavar="DIRECTORY", help="A new directory, with a directory for each partition.")
-@click.option(
-    "--memory", "memory_mib", type=whole(1, 2**40), default=MEMORY >> 20, show_default=True, metavar="MIB", help="For the offset map."
-)
-@click.option(
-    "--delete-retention-ms",
-    type=whole(0),
-    default=DELETE_RETENTION_MS,
-    show_default=True,
-    help="How long tombstones stay, as the topic's delete.retention.ms.",
-)
-@click.option("--now", type=InstantType(), help="The time of the compaction; the clock's by default.")
-@click.option("--compression", type=CodecType(), help="Codec of batches that are written anew; each batch's own without it.")
-@click.option("--allow-lower-end", is_flag=True, help="Let the log end offset fall where v0 and v1 cannot keep an empty last entry.")
-@click.option("--dry-run", is_flag=True, help="Report what would become of every byte, and write nothing.")
-@reading_options
-@json_option("JSON lines: an account of each file.")
-@quiet_option
-@ending
-@taking(CompactArguments)
+@handle_exit
+@bind_args(CompactArguments)
 def compact(options: CompactArguments) -> int:
     """Write the partitions of PATH with the latest record of each key alone, as the log cleaner of a broker would.
 
@@ -87,32 +69,26 @@ def compact(options: CompactArguments) -> int:
     """
     if options.output is None and not options.dry_run:
         raise click.UsageError("Missing option '--output'; --dry-run needs none")
-    say_inputs(options.output, [options.path], quiet=options.quiet)
-    try:
-        with choosing_replicas():
-            done = compact_source(
-                options.path,
-                options.output,
-                memory=options.memory_mib << 20,
-                delete_retention_ms=options.delete_retention_ms,
-                now=options.now,
-                compression=options.compression,
-                allow_lower_end=options.allow_lower_end,
-                dry_run=options.dry_run,
-                log_start_offset=log_start_offset(),
-                replica=replica(),
-                **options.reading,
-            )
-    except RecordBatchError as error:
-        raise DamagedInput(error.path or shown(options.path), error, ADVICE) from error
-    except SegmentKeyError:
-        raise
-    except (TypeError, ValueError) as mistake:
-        raise click.UsageError(str(mistake)) from None
+    with input_errors(ADVICE):
+        done = compact_source(
+            options.path,
+            options.output,
+            memory=options.memory_mib << 20,
+            delete_retention_ms=options.delete_retention_ms,
+            now=options.now,
+            compression=options.compression,
+            allow_lower_end=options.allow_lower_end,
+            dry_run=options.dry_run,
+            log_start_offset=options.log_start_offset,
+            topic=options.topic,
+            partition=options.partition,
+            replica=options.replica,
+            observer=OutputProgress(options.output, quiet=options.quiet),
+            **options.reading,
+        )
     if options.is_json:
         for file in done.files:
             show_json({"type": "compact", "file": file.source} | file.to_dict())
-    show_log_starts(done.partition_findings)
     if not options.quiet:
         before, after = sum(file.input_bytes for file in done.files), sum(file.output_bytes for file in done.files)
         place = "" if options.output is None else f" to {os.fspath(options.output)}"

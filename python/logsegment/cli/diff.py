@@ -4,60 +4,55 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from logsegment._core import RecordBatchError, SegmentKeyError
-from logsegment._places import shown
-from logsegment._report import is_unopened, is_unreadable
+from logsegment._options import LogStartOffset, PartitionOptions, ReadOptions, StoreOptions
+from logsegment._places import redacted_uri
+from logsegment._report import is_undecompressed, is_unreadable
 from logsegment.analysis.diff import Comparison
 from logsegment.analysis.diff import diff as compare
 from logsegment.analysis.diff_sides import Difference
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, worst
+from logsegment.cli.arguments import Argument, VerbOption
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, handle_exit, worst
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, log_start_offset, selection, show_log_starts, show_notes
+from logsegment.cli.inputs import show_log_starts, show_notes
 from logsegment.cli.messages import count, say, show_json, show_wrapped
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import (
-    Reading,
-    examples,
-    json_option,
-    log_start_option,
-    quiet_option,
-    reading_options,
-    redact_messages_option,
-    selection_options,
-    taking,
-    withholding,
-)
+from logsegment.cli.options import HidesMessages, Quiet, Reading, bind_args, examples, withholding
 from logsegment.cli.output.findings import more_like_it
-from logsegment.cli.store_options import key_file_option, keyed
+from logsegment.cli.paths import STDIN, reached_path
 
 PATH = click.Path(exists=False, allow_dash=True)
 VERDICTS = {
     "same": "the same",
     "different": "DIFFERENT",
-    "unopened": "NOT DECOMPRESSED, otherwise the same",
+    "undecompressed": "NOT DECOMPRESSED, otherwise the same",
     "damaged": "DAMAGED, otherwise the same",
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DiffArguments:
     """The arguments of `diff`."""
 
-    a: str
-    b: str
-    with_batches: bool
-    deep: bool
-    no_crc: bool
-    limit: int | None
-    is_redacted: bool
+    a: Annotated[str, Argument("A", PATH)]
+    b: Annotated[str, Argument("B", PATH)]
+    store: StoreOptions
+    topic: Annotated[str | None, ReadOptions]
+    partition: Annotated[int | None, ReadOptions]
+    log_start_offset: Annotated[LogStartOffset, PartitionOptions]
+    with_batches: Annotated[bool, VerbOption("Report different batches or batch headers of the same records too.", "--batches")]
+    deep: Annotated[bool, VerbOption("Decode batches with equal headers and checksums too.", "--deep")]
+    no_crc: Annotated[bool, VerbOption("Trust stored checksums; where they agree, read headers only.", "--no-crc")]
+    limit: Annotated[int | None, VerbOption("Show at most N differences of a partition, and count all.", "-n --limit N", kind=whole(0))]
+    is_redacted: HidesMessages
     reading: Reading
-    is_json: bool
-    quiet: bool
+    is_json: Annotated[bool, VerbOption("Print JSON lines: differences, damage, and a summary of each partition.", "--json")]
+    quiet: Quiet
 
 
 @click.command(
@@ -69,21 +64,8 @@ class DiffArguments:
         "logsegment diff --batches orders-0/00000000000000000000.log copy.log",
     ),
 )
-@click.argument("a", metavar="A", type=PATH)
-@click.argument("b", metavar="B", type=PATH)
-@key_file_option
-@selection_options
-@log_start_option
-@click.option("--batches", "with_batches", is_flag=True, help="Report different batches or batch headers of the same records too.")
-@click.option("--deep", is_flag=True, help="Decode batches with equal headers and checksums too.")
-@click.option("--no-crc", is_flag=True, help="Trust stored checksums; where they agree, read headers only.")
-@click.option("-n", "--limit", type=whole(0), metavar="N", help="Show at most N differences of a partition, and count all.")
-@redact_messages_option
-@reading_options
-@json_option("Print JSON lines: differences, damage, and a summary of each partition.")
-@quiet_option
-@ending
-@taking(DiffArguments)
+@handle_exit
+@bind_args(DiffArguments)
 def diff(options: DiffArguments) -> int:
     """Compare the records of A with those of B: segments, partition directories, or trees of them.
 
@@ -91,11 +73,10 @@ def diff(options: DiffArguments) -> int:
     """
     if STDIN in (options.a, options.b):
         raise click.UsageError("diff reads its inputs twice; standard input can be read only once")
-    ctx = click.get_current_context()
-    topic, partition = selection()
-    how: dict[str, Any] = {"topic": topic, "partition": partition}
-    how |= {
-        "log_start_offset": log_start_offset(),
+    how: dict[str, Any] = {
+        "topic": options.topic,
+        "partition": options.partition,
+        "log_start_offset": options.log_start_offset,
         "batches": options.with_batches,
         "deep": options.deep,
         "check_crc": not options.no_crc,
@@ -103,7 +84,10 @@ def diff(options: DiffArguments) -> int:
     }
     redactor = withholding(options.is_redacted)
     try:
-        written = [_written(one, options, redactor) for one in compare(keyed(ctx, options.a), keyed(ctx, options.b), **how)]
+        written = [
+            _written(difference, options, redactor)
+            for difference in compare(reached_path(options.a, options.store), reached_path(options.b, options.store), **how)
+        ]
     except RecordBatchError as error:
         name = error.path or f"{options.a} or {options.b}"
         raise DamagedInput(name, error, "`logsegment verify` reports the lost ranges", redactor) from None
@@ -120,8 +104,8 @@ def diff(options: DiffArguments) -> int:
 def _written(partition: Comparison, options: DiffArguments, redactor: Redactor | None) -> tuple[str, bool]:
     """Write a partition after the gaps of its uploads; return its state, and whether batches could not be read here."""
     is_unread = False
-    show_notes(partition.left_out)
-    show_log_starts(partition.left_out)
+    show_notes(partition.left_out, quiet=options.quiet)
+    show_log_starts(partition.left_out, quiet=options.quiet)
     shown_differences = 0
     lines = JsonDifferences(partition, redactor) if options.is_json else TextDifferences(partition, redactor)
     for found in partition.once():
@@ -185,8 +169,8 @@ class TextDifferences:
             return
         words = finding.message if self._redactor is None else self._redactor.finding(finding)
         side = (found.side or "").upper()
-        line = f"{side} {shown(found.path)}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {words}"
-        if is_unopened(finding):
+        line = f"{side} {redacted_uri(found.path)}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {words}"
+        if is_undecompressed(finding):
             key = (side, finding.rule, finding.message)
             self._first.setdefault(key, line)
             self._alike[key] += 1
@@ -228,6 +212,6 @@ def _summary(partition: Comparison) -> str:
     parts += [f"{number:,} {what}" for number, what in (*counts, (totals.unreadable, "unreadable on one side")) if number]
     if totals.batches:
         parts.append(f"other batches in {count(totals.batches, 'stretch')}")
-    if totals.unopened:
-        parts.append(f"{count(totals.unopened, 'batch')} not decompressed")
+    if totals.undecompressed:
+        parts.append(f"{count(totals.undecompressed, 'batch')} not decompressed")
     return ", ".join([*parts, count(totals.damage, "damaged place")] if totals.damage else parts)

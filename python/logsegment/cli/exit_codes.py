@@ -7,18 +7,20 @@ import functools
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import ParamSpec
 
 import click
 
-from logsegment._core import InternalError, ManifestError, RecordBatchError, SegmentKeyError, StorageOptionError
+from logsegment._core import InternalError, ManifestError, RecordBatchError, ReplicaError, SegmentKeyError, StorageOptionError
 from logsegment._errors import without_file
+from logsegment._output import HINT
 from logsegment._report import LIMIT, MISSING_PLUGIN, NO_DICTIONARY, is_unreadable
 from logsegment._survey import SWALLOWED
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.messages import say
+from logsegment.segment_files.discovery import replica_text
 
 CLEAN, FOUND, UNREADABLE, LOST, BUG = 0, 1, 2, 3, 70
 #: What closes an input, and leaves the others as they are.
@@ -33,7 +35,7 @@ def worst(*codes: int) -> int:
     return min(codes, key=(UNREADABLE, FOUND, LOST, CLEAN).index)
 
 
-class Ended(BaseException):
+class ExitCode(BaseException):
     """The program ends here, with this exit code. No `Exception`, so that nothing on the way takes it for an error."""
 
     INTERRUPTED = 128 + signal.SIGINT
@@ -90,7 +92,7 @@ def stop_on_signals() -> None:
                 signal.signal(number, _stop)
 
 
-def ending(verb: Callable[P, int]) -> Callable[P, int]:
+def handle_exit(verb: Callable[P, int]) -> Callable[P, int]:
     """Give a verb's function the endings that all verbs share. It returns its exit code, and so does what is made of it."""
 
     @functools.wraps(verb)
@@ -117,7 +119,7 @@ def _code_of(verb: Callable[[], int]) -> int:
         _forget_stdout()
         return CLEAN
     except KeyboardInterrupt:
-        return Ended.INTERRUPTED
+        return ExitCode.INTERRUPTED
     except DamagedInput as damaged:
         say(str(damaged))
         if damaged.advice:
@@ -137,11 +139,36 @@ def _code_of(verb: Callable[[], int]) -> int:
         return UNREADABLE
 
 
-def words_of(error: OSError | SegmentKeyError) -> str:
+@contextlib.contextmanager
+def input_errors(
+    advice: str | Callable[[RecordBatchError], str] = DamagedInput.SKIPPING, redactor: Redactor | None = None
+) -> Iterator[None]:
+    """Raise the errors of a function as the errors of its verb.
+
+    Raises:
+        DamagedInput: for damage, with the name of its file.
+        click.UsageError: for arguments that are invalid.
+    """
+    try:
+        yield
+    except RecordBatchError as error:
+        text = advice if isinstance(advice, str) else advice(error)
+        raise DamagedInput(error.path or "input", error, text, redactor) from error
+    except (SegmentKeyError, StorageOptionError, ManifestError):
+        raise
+    except ReplicaError as error:
+        raise click.UsageError(replica_text(error, "--replica")) from None
+    except (TypeError, ValueError) as mistake:
+        raise click.UsageError(str(mistake)) from None
+
+
+def words_of(error: Exception) -> str:
     """Return the text of an error: the file, then the problem."""
     if isinstance(error, SegmentKeyError):
         return f"{error} (--key-file ID=FILE)"
-    reason = error.strerror or str(error)
+    if not isinstance(error, OSError):
+        return str(error)
+    reason = (error.strerror or str(error)).replace(HINT, "pass --overwrite to replace it")
     return f"{os.fsdecode(error.filename)}: {reason}" if error.filename is not None else reason
 
 
@@ -162,7 +189,7 @@ def _stop(number: int, _frame: FrameType | None) -> None:
     for name in _ENDING_SIGNALS:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-    raise Ended(128 + number)
+    raise ExitCode(128 + number)
 
 
 _ENDING_SIGNALS = ("SIGTERM", "SIGHUP")

@@ -5,36 +5,27 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import click
 
 from logsegment._core import BatchHeader, FileSource, Finding, RecordBatchError, SegmentKeyError, valid_batches
 from logsegment._inspect import RECORDS, VALUE_BYTES, Field, html_page, inspect, text_lines
-from logsegment._options import Depth, ReadOptions
-from logsegment.analysis.inputs import InputSegment, opened
+from logsegment._options import Depth, EntryKeywords, ReadOptions
 from logsegment.analysis.redaction import Redactor, begins_entry, is_proven, is_valid_entry, redacted
-from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
+from logsegment.cli.arguments import VerbOption
+from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, handle_exit
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, ensure_segments, segments_of
-from logsegment.cli.messages import Paper, count, say, show_json
+from logsegment.cli.inputs import ensure_segments, segments_of
+from logsegment.cli.messages import Console, count, say, show_json
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import (
-    ParamType,
-    Reading,
-    examples,
-    json_option,
-    overwrite_option,
-    path_argument,
-    reading_options,
-    redact_options,
-    redactor_of,
-    taking,
-)
+from logsegment.cli.options import IsRedacted, Overwrite, ParamType, Reading, RedactKey, bind_args, examples, redactor_of
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.plugin_registries import code_after, noting_errors
+from logsegment.cli.paths import STDIN, LogPath
+from logsegment.cli.plugin_registries import code_after
+from logsegment.inputs.input_segment import InputSegment, opened
 from logsegment.log.segment import Segment
 
 #: How the pieces of a line look on a terminal.
@@ -66,21 +57,22 @@ class CountType(ParamType):
         return int(value)
 
 
-@dataclass(frozen=True)
-class ExplainArguments:
+@dataclass(frozen=True, kw_only=True)
+class ExplainArguments(LogPath):
     """The arguments of `explain`."""
 
-    path: str
-    at: int | None
-    offset: int | None
-    depth: Depth
-    records: int
-    html: str | None
-    overwrite: bool
-    is_redacted: bool
-    redact_key: str | None
+    at: Annotated[
+        int | None, VerbOption("Show the batch at this byte, or the bytes if they are not a batch.", "--at POSITION", kind=whole(0))
+    ]
+    offset: Annotated[int | None, VerbOption("Show the batch with this offset, or the next batch.", "--offset N", kind=whole(0))]
+    depth: Annotated[Depth, VerbOption("Show the header, also the codec's frames, or also the records.", "--depth")] = "full"
+    records: Annotated[int, VerbOption("Show N records one by one, or all.", "--records N|all", kind=CountType())] = RECORDS
+    html: Annotated[str | None, VerbOption("Write an HTML page; it needs no network.", "--html FILE", kind=click.Path(dir_okay=False))]
+    overwrite: Overwrite
+    is_redacted: IsRedacted
+    redact_key: RedactKey
     reading: Reading
-    is_json: bool
+    is_json: Annotated[bool, VerbOption("Print one JSON object, a tree of fields.", "--json")]
 
 
 @click.command(
@@ -93,24 +85,8 @@ class ExplainArguments:
         "logsegment explain copy.log --at 73216 --html batch.html",
     ),
 )
-@path_argument
-@click.option("--at", type=whole(0), metavar="POSITION", help="Show the batch at this byte, or the bytes if they are not a batch.")
-@click.option("--offset", type=whole(0), metavar="N", help="Show the batch with this offset, or the next batch.")
-@click.option(
-    "--depth",
-    type=click.Choice(["headers", "metadata", "full"]),
-    default="full",
-    show_default=True,
-    help="Show the header, also the codec's frames, or also the records.",
-)
-@click.option("--records", type=CountType(), default=RECORDS, show_default=True, metavar="N|all", help="Show N records one by one, or all.")
-@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write an HTML page; it needs no network.")
-@overwrite_option
-@redact_options
-@reading_options
-@json_option("Print one JSON object, a tree of fields.")
-@ending
-@taking(ExplainArguments)
+@handle_exit
+@bind_args(ExplainArguments)
 def explain(options: ExplainArguments) -> int:
     """Show one batch field by field: position, bytes, name, value, meaning and damage.
 
@@ -125,13 +101,12 @@ def explain(options: ExplainArguments) -> int:
     if options.html is not None and options.is_json:
         raise click.UsageError("only one of --json and --html can be given")
     redactor = redactor_of(options.is_redacted, options.redact_key)
-    segment = _segment(options.path, options.offset)
+    segment = _segment(options)
     if options.html is not None:
         ensure_output(options.html, [segment], options.overwrite)
-    reading = noting_errors(options.reading)
     if options.at is None:
-        ensure_segments([segment], reading)
-    explaining = Explaining(segment, options, reading, redactor)
+        ensure_segments([segment], options.reading)
+    explaining = Explaining(segment, options, options.reading, redactor)
     try:
         root = explaining.batch_of(options.offset) if options.offset is not None else explaining.shown(options.at)
         next_one = explaining.next_one(root) if options.at is None and options.offset is None else None
@@ -150,11 +125,11 @@ def explain(options: ExplainArguments) -> int:
         show_json(tree)
     else:
         _print(segment.name, root, next_one)
-    return code_after(reading, CLEAN if root.ok and not explaining.is_damaged else FOUND)
+    return code_after(options.reading, CLEAN if root.ok and not explaining.is_damaged else FOUND)
 
 
 def _print(name: str, root: Field, next_one: Field | None) -> None:
-    paper = Paper()
+    paper = Console()
     for tree, words in [(root, ""), *([(next_one, ", the next valid batch")] if next_one else [])]:
         paper.line(f"{name}: {tree.name} at byte {tree.start:,}, {count(tree.length, 'byte')}{words}")
         for line in text_lines(tree):
@@ -253,11 +228,12 @@ def _claims_to_hold(root: Field, offset: int) -> bool:
     return isinstance(first, int) and first <= offset
 
 
-def _segment(path: str, offset: int | None) -> InputSegment:
+def _segment(options: ExplainArguments) -> InputSegment:
     """Return the one segment to explain."""
+    path, offset = options.path, options.offset
     if path == STDIN and sys.stdin.isatty():
         raise click.BadParameter("standard input is a terminal; - needs a pipe or a file")
-    found = segments_of([path])
+    found = segments_of(options)
     if len(found) == 1:
         return found[0]
     partitions = {(segment.topic, segment.partition, segment.directory) for segment in found}
@@ -292,9 +268,9 @@ def next_valid(segment: InputSegment, is_wanted: Callable[[BatchHeader], bool], 
         RecordBatchError: when the format is none that is read.
         OSError: when the file cannot be read.
     """
-    read = ReadOptions.of(Reading, options, on_error="skip", unreadable="skip", batch_size=_BATCH_SIZE)
+    read = ReadOptions.of(EntryKeywords, options, on_error="skip", unreadable="skip", batch_size=_BATCH_SIZE)
     with valid_batches(FileSource(segment.path), read) as batches:
         for batch in batches:
             if is_wanted(batch):
-                return NextBatch(batch.position, [one for one in batches.findings if one.position < batch.position])
+                return NextBatch(batch.position, [finding for finding in batches.findings if finding.position < batch.position])
     return None

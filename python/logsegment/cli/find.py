@@ -8,45 +8,38 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from logsegment._core import RecordBatchError
 from logsegment._options import OnError, ReadOptions, Unreadable
 from logsegment.analysis.find import Conditions, Counters, RecordPlace, Search
-from logsegment.analysis.inputs import InputSegment, found_of
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of
+from logsegment.cli.arguments import VerbOption
+from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, DamagedInput, handle_exit, words_of
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import segments_of
 from logsegment.cli.messages import count, instant, say, show_json, show_wrapped, with_iso_times
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
-    Base64Type,
-    InstantType,
-    Offsets,
-    OffsetsType,
+    HidesMessages,
+    Iso,
+    Now,
     ParamType,
+    Quiet,
     Reading,
+    bind_args,
     ensure_iso_of_json,
     ensure_times,
     examples,
-    iso_option,
-    json_option,
-    now_option,
-    on_error_option,
-    partition_options,
-    paths_argument,
-    quiet_option,
-    reading_options,
-    redact_messages_option,
-    taking,
-    unreadable_option,
     withholding,
 )
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
+from logsegment.cli.paths import PartitionPaths
+from logsegment.cli.value_types import Base64Type, InstantType, Offsets, OffsetsType
+from logsegment.inputs.input_segment import InputSegment, found_of
 
 #: As grep has it.
 NOT_FOUND = 1
@@ -65,26 +58,37 @@ class HeaderType(ParamType):
         return name, wanted.encode("utf-8", "surrogateescape") if equals else None
 
 
-@dataclass(frozen=True)
-class FindArguments:
+@dataclass(frozen=True, kw_only=True)
+class FindArguments(PartitionPaths):
     """The arguments of `find`."""
 
-    paths: tuple[str, ...]
-    offsets: Offsets | None
-    at: int | None
-    since: int | None
-    until: int | None
-    keys: tuple[str, ...]
-    raw_keys: tuple[bytes, ...]
-    headers: tuple[tuple[str, bytes | None], ...]
-    limit: int | None
-    is_redacted: bool
-    on_error: OnError
-    unreadable: Unreadable
+    offsets: Annotated[
+        Offsets | None,
+        VerbOption("Find the record of this offset; or A..B (B exclusive), A.., ..B.", "--offset", kind=OffsetsType()),
+    ]
+    at: Annotated[
+        int | None,
+        VerbOption("Find each partition's first record at or after TIME: ISO 8601, or ms since 1970.", "--time", kind=InstantType()),
+    ]
+    since: Annotated[int | None, VerbOption("Keep records at or after TIME; also -2h.", "--since", kind=InstantType())]
+    until: Annotated[int | None, VerbOption("Keep records before TIME, wherever they are.", "--until", kind=InstantType())]
+    now: Now
+    keys: Annotated[tuple[str, ...], VerbOption("Find records with this text as the key; repeatable.", "--key TEXT")]
+    raw_keys: Annotated[
+        tuple[bytes, ...], VerbOption("Find records with these bytes as the key; repeatable.", "--key-base64", kind=Base64Type())
+    ]
+    headers: Annotated[
+        tuple[tuple[str, bytes | None], ...],
+        VerbOption("Find records with this header; several must all match.", "--header", kind=HeaderType()),
+    ]
+    limit: Annotated[int | None, VerbOption("Stop after N records.", "-n --limit N", kind=whole(1))]
+    is_redacted: HidesMessages
+    on_error: Annotated[OnError, ReadOptions]
+    unreadable: Annotated[Unreadable, ReadOptions]
     reading: Reading
-    iso: bool
-    is_json: bool
-    quiet: bool
+    iso: Iso
+    is_json: Annotated[bool, VerbOption("Print JSON lines.", "--json")]
+    quiet: Quiet
 
 
 @click.command(
@@ -97,26 +101,8 @@ class FindArguments:
         "logsegment find orders-0 --header trace-id=4bf92f35 --limit 1",
     ),
 )
-@paths_argument
-@partition_options
-@click.option("--offset", "offsets", type=OffsetsType(), help="Find the record of this offset; or A..B (B exclusive), A.., ..B.")
-@click.option("--time", "at", type=InstantType(), help="Find each partition's first record at or after TIME: ISO 8601, or ms since 1970.")
-@click.option("--since", type=InstantType(), help="Keep records at or after TIME; also -2h.")
-@click.option("--until", type=InstantType(), help="Keep records before TIME, wherever they are.")
-@now_option
-@click.option("--key", "keys", multiple=True, metavar="TEXT", help="Find records with this text as the key; repeatable.")
-@click.option("--key-base64", "raw_keys", multiple=True, type=Base64Type(), help="Find records with these bytes as the key; repeatable.")
-@click.option("--header", "headers", multiple=True, type=HeaderType(), help="Find records with this header; several must all match.")
-@click.option("-n", "--limit", type=whole(1), metavar="N", help="Stop after N records.")
-@redact_messages_option
-@on_error_option
-@unreadable_option
-@reading_options
-@iso_option
-@json_option("Print JSON lines.")
-@quiet_option
-@ending
-@taking(FindArguments)
+@handle_exit
+@bind_args(FindArguments)
 def find(options: FindArguments) -> int:
     """Find the records that meet all conditions, with partition, segment and batch.
 
@@ -131,7 +117,7 @@ def find(options: FindArguments) -> int:
     wanted_keys = [key.encode("utf-8", "surrogateescape") for key in options.keys] + list(options.raw_keys)
     wanted = Conditions(bounds.start, bounds.end, options.at, options.since, options.until, wanted_keys or None, options.headers)
     _ensure_wanted(wanted)
-    segments = segments_of(options.paths)
+    segments = segments_of(options, quiet=options.quiet)
     for segment in segments:
         if segment.file is None or not segment.is_regular:
             raise click.UsageError(f"find reads by position; {segment.name} can be read only once; `logsegment cat` reads it")
@@ -219,7 +205,7 @@ def _search(search: Search, segments: list[InputSegment], lines: Lines, redactor
         for path, finding in search.misnamed:
             report([finding], lines.names[path], progress, quiet=quiet, redactor=redactor)
         skipped = [
-            report([one for _, one in found], lines.names[path], progress, quiet=quiet, redactor=redactor)
+            report([finding for _, finding in found], lines.names[path], progress, quiet=quiet, redactor=redactor)
             for path, found in groupby(search.findings, lambda found: found[0])
         ]
     return is_whole and not any(skipped)

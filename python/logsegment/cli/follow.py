@@ -9,49 +9,34 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import Annotated
 
 import click
 
 from logsegment._core import Finding, FoundSegments, RecordBatchError, ReplicaChoice, SegmentFile, SegmentKeyError
 from logsegment._decode import decoded
-from logsegment._options import Framing, Integers, KeyValues, OnError, PartitionOptions, ReadOptions, Unreadable, Values
-from logsegment._places import directory_of, here, is_stored, shown
-from logsegment.analysis.inputs import input_of
+from logsegment._options import OnError, PartitionOptions, ReadOptions, Unreadable
+from logsegment._places import directory_of, here, is_stored, redacted_uri
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, ending, words_of, worst
+from logsegment.cli.arguments import VerbOption
+from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, handle_exit, words_of, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import (
-    STDIN,
     choosing_replicas,
     ensure_segments,
-    partition_options_of,
-    replica_options,
-    selection,
     show_gaps,
     show_log_starts,
 )
 from logsegment.cli.messages import say
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import (
-    ColumnsType,
-    Reading,
-    batch_reading_options,
-    examples,
-    iso_option,
-    on_error_option,
-    partition_options,
-    paths_argument,
-    quiet_option,
-    redact_options,
-    redactor_of,
-    taking,
-    unreadable_option,
-)
+from logsegment.cli.options import Iso, IsRedacted, Quiet, Reading, RedactKey, bind_args, examples, redactor_of
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.output.records import Form, JsonForm, JsonLines, RowFilter, ensure_topics, json_columns, say_others
-from logsegment.cli.values import typed, unknown_schemas, values_options
-from logsegment.log.follow import Follower, Piece
+from logsegment.cli.output.records import JsonBytes, JsonForm, JsonLines, RowFilter, ensure_topics, json_columns, say_others
+from logsegment.cli.paths import STDIN, PartitionPaths
+from logsegment.cli.values import ValueArguments, typed, unknown_schemas
+from logsegment.inputs.input_segment import input_of
+from logsegment.partition.follow import Follower, Piece
 from logsegment.segment_files.discovery import found_in, is_gap, is_taken
 
 #: Seconds between two looks: at files of this machine, and at a store, which is asked for a listing.
@@ -64,31 +49,28 @@ WAIT = 10.0
 WAITING = "Wait this long for a file or directory that is gone or cut, and go on if it comes back unchanged."
 
 
-@dataclass(frozen=True)
-class FollowArguments:
+@dataclass(frozen=True, kw_only=True)
+class FollowArguments(PartitionPaths):
     """The arguments of `follow`."""
 
-    paths: tuple[str, ...]
-    offset: int | None
-    columns: list[str] | None
-    form: Form | None
-    control: bool
-    values: Values
-    key_values: KeyValues
-    schemas: str | None
-    reader_schema: str | None
-    framing: Framing | None
-    integers: Integers | None
-    interval: float | None
-    idle_exit: float | None
-    wait: float
-    iso: bool
-    is_redacted: bool
-    redact_key: str | None
-    on_error: OnError
-    unreadable: Unreadable
+    offset: Annotated[int | None, VerbOption("Start at this offset.", "--offset N", default="the end of the log", kind=whole(0))]
+    columns: Annotated[list[str] | None, ReadOptions]
+    form: JsonBytes
+    control: Annotated[bool, ReadOptions]
+    decoding: ValueArguments
+    interval: Annotated[float | None, VerbOption(BETWEEN, "--interval", kind=click.FloatRange(min=0.01))]
+    idle_exit: Annotated[
+        float | None,
+        VerbOption("Exit after this many seconds without a new record.", "--idle-exit SECONDS", kind=click.FloatRange(min=0)),
+    ]
+    wait: Annotated[float, VerbOption(WAITING, "--wait SECONDS", kind=click.FloatRange(min=0))] = WAIT
+    iso: Iso
+    is_redacted: IsRedacted
+    redact_key: RedactKey
+    on_error: Annotated[OnError, ReadOptions]
+    unreadable: Annotated[Unreadable, ReadOptions]
     reading: Reading
-    quiet: bool
+    quiet: Quiet
 
 
 @dataclass
@@ -132,32 +114,32 @@ class Following:
             return False
         self.gone.pop(path, None)
         try:
-            chosen = FoundSegments(files).of_partition(*selection())
+            chosen = FoundSegments(files).of_partition(self.options.topic, self.options.partition)
         except ValueError:
             # The partition is in another path, or comes later.
             return False
         with choosing_replicas():
             chosen = self.replicas.of(chosen)
-        self.uploaded |= {path} if any(is_stored(one.path) for one in files) else set()
-        if not any(is_stored(one.path) for one in files):
+        self.uploaded |= {path} if any(is_stored(file.path) for file in files) else set()
+        if not any(is_stored(file.path) for file in files):
             # In a store the checkpoint would cost a request with each look, and uploads begin where the log begins.
-            chosen, findings = FoundSegments(chosen).with_log_starts(partition_options_of() or PartitionOptions())
-            show_log_starts([one for one in findings if one.path not in self.reported])
-            self.reported.update(one.path for one in findings)
+            chosen, findings = FoundSegments(chosen).with_log_starts(self.options.partition_options)
+            show_log_starts([finding for finding in findings if finding.path not in self.reported], quiet=self.options.quiet)
+            self.reported.update(finding.path for finding in findings)
         found = [self._look(directory, segments, start, left_out) for directory, segments in by_partition(path, chosen)]
         return any(found)
 
     def _look(self, directory: str, segments: Sequence[SegmentFile], start: int | None, left_out: Sequence[Finding]) -> bool:
         ensure_topics(self.sink.columns, [(directory, segments[0].topic)], control=self.options.control)
         if directory not in self.followers:
-            ensure_segments([input_of(one) for one in segments if not one.is_listed], self.options.reading)
+            ensure_segments([input_of(segment) for segment in segments if not segment.is_listed], self.options.reading)
         follower = self.followers.setdefault(directory, Follower(start, self._read(segments[0]), self.options.wait))
         self._note_swaps(left_out)
-        self._report_gaps([one for one in left_out if directory_of(one.path) == shown(segments[0].directory)], follower)
+        self._report_gaps([finding for finding in left_out if directory_of(finding.path) == redacted_uri(segments[0].directory)], follower)
         found = False
         try:
-            for one in follower.look(segments):
-                found |= self._report(directory, one)
+            for look in follower.look(segments):
+                found |= self._report(directory, look)
         except RecordBatchError as error:
             raise self._damaged(directory, error) from None
         except FileNotFoundError:
@@ -182,37 +164,37 @@ class Following:
 
     def _note_swaps(self, left_out: Sequence[Finding]) -> None:
         """Say once which files of completed swaps are read."""
-        new = [one for one in left_out if is_taken(one) and one.path not in self.reported]
+        new = [finding for finding in left_out if is_taken(finding) and finding.path not in self.reported]
         if not self.options.quiet:
             show_gaps(new)
-        self.reported.update(one.path for one in new)
+        self.reported.update(finding.path for finding in new)
 
     def _report_gaps(self, left_out: Sequence[Finding], follower: Follower) -> None:
         """Say once of each upload that is not read what will be missing among what is shown."""
         if follower.next_offset is not None:
-            new = [one for one in left_out if one.path not in self.reported and is_gap(one, follower.next_offset)]
+            new = [finding for finding in left_out if finding.path not in self.reported and is_gap(finding, follower.next_offset)]
             show_gaps(new)
-            self.reported.update(one.path for one in new)
+            self.reported.update(finding.path for finding in new)
 
     def _say_once(self, text: str) -> None:
         if text not in self.reported:
             say(text)
         self.reported.add(text)
 
-    def _report(self, directory: str, one: Piece | str | SegmentKeyError) -> bool:
-        if isinstance(one, Piece):
-            self._write(one)
+    def _report(self, directory: str, look: Piece | str | SegmentKeyError) -> bool:
+        if isinstance(look, Piece):
+            self._write(look)
             return True
-        if isinstance(one, SegmentKeyError):
-            self._say_once(words_of(one))
+        if isinstance(look, SegmentKeyError):
+            self._say_once(words_of(look))
             self.code = UNREADABLE
             return False
         if not self.options.quiet:
-            say(f"{directory}: {one}")
+            say(f"{directory}: {look}")
         return False
 
     def _damaged(self, name: str, error: RecordBatchError) -> DamagedInput:
-        return DamagedInput(error.path or shown(name), error, redactor=self.redactor)
+        return DamagedInput(error.path or redacted_uri(name), error, redactor=self.redactor)
 
     def _write(self, piece: Piece) -> None:
         stream = decoded(*piece.part)
@@ -224,10 +206,12 @@ class Following:
         finally:
             sys.stdout.buffer.flush()
         if (unknown := stream.unknown_schemas) and not self.options.quiet:
-            topic = piece.segment.topic or shown(piece.segment.path)
+            topic = piece.segment.topic or redacted_uri(piece.segment.path)
             self._say_once(f"values of {topic} were not decoded: no schema for {unknown_schemas(unknown)}")
-        own = [one for one in stream.findings if piece.known is None or one.position <= piece.known]
-        found = report(own, shown(piece.segment.path), Progress([], is_wanted=False), quiet=self.options.quiet, redactor=self.redactor)
+        own = [finding for finding in stream.findings if piece.known is None or finding.position <= piece.known]
+        found = report(
+            own, redacted_uri(piece.segment.path), Progress([], is_wanted=False), quiet=self.options.quiet, redactor=self.redactor
+        )
         self.code = worst(self.code, found)
 
 
@@ -241,24 +225,8 @@ class Following:
         "logsegment follow __consumer_offsets-1 --values internal",
     ),
 )
-@paths_argument
-@partition_options
-@click.option("--offset", type=whole(0), metavar="N", help="Start at this offset. [default: the end of the log]")
-@click.option("--columns", type=ColumnsType(), help="Select record columns, in this order.")
-@click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Write bytes in JSON so; auto: text or base64.")
-@click.option("--control", is_flag=True, help="Include control records, such as transaction markers.")
-@values_options
-@click.option("--interval", type=click.FloatRange(min=0.01), help=BETWEEN)
-@click.option("--idle-exit", type=click.FloatRange(min=0), metavar="SECONDS", help="Exit after this many seconds without a new record.")
-@click.option("--wait", type=click.FloatRange(min=0), default=WAIT, show_default=True, metavar="SECONDS", help=WAITING)
-@iso_option
-@redact_options
-@on_error_option
-@unreadable_option
-@batch_reading_options
-@quiet_option
-@ending
-@taking(FollowArguments)
+@handle_exit
+@bind_args(FollowArguments)
 def follow(options: FollowArguments) -> int:
     """Print new records of the logs of every PATH until Ctrl-C.
 
@@ -272,20 +240,20 @@ def follow(options: FollowArguments) -> int:
     paths = FoundSegments.expanded(options.paths)
     listed, _ = found_in(paths, has_patterns=False, options=None)
     try:
-        listed = FoundSegments(listed).of_partition(*selection())
+        listed = FoundSegments(listed).of_partition(options.topic, options.partition)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    replicas = ReplicaChoice(replica_options() or PartitionOptions())
+    replicas = ReplicaChoice(options.replica_options)
     with choosing_replicas():
         listed = replicas.of(listed)
-    chosen = json_columns(options.columns, options, control=options.control)
+    chosen = json_columns(options.columns, options.decoding, control=options.control)
     ensure_topics(chosen, ((segment.path, segment.topic) for segment in listed), control=options.control)
     say_others(chosen, (segment.topic for segment in listed), control=options.control, quiet=options.quiet)
     redactor = redactor_of(options.is_redacted, options.redact_key, quiet=options.quiet)
     if redactor and options.form:
         raise click.UsageError("--bytes and --redact cannot be combined: redacted records have no bytes")
     sink = JsonLines(chosen, RowFilter(None, None, None, None), JsonForm(options.form or "auto", options.iso), 1, redactor)
-    places = [(one.topic, one.source()) for one in listed]
+    places = [(segment.topic, segment.source()) for segment in listed]
     following = Following(options, sink, redactor, typed(options, sink.columns, places), replicas=replicas)
     usual = STORE_INTERVAL if any(here(path) is None for path in paths) else INTERVAL
     with suppress(KeyboardInterrupt):

@@ -11,7 +11,7 @@ import click
 GROUPS = {
     "Plugin codecs": ("registry", "bootstrap_servers", "command_config", "settings", "timeout", "allow_plugin", "replication_factor"),
     "Redaction": ("is_redacted", "redact_key"),
-    "Tiered storage": ("key_file", "layout"),
+    "Tiered storage": ("decryption_keys", "layout"),
     "Bugs": ("traceback",),
 }
 #: The heading of all other options.

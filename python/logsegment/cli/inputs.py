@@ -3,46 +3,49 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 import click
 
 from logsegment._core import Finding, FoundSegments, RecordBatchError, ReplicaChoice, ReplicaError, SegmentKeyError
-from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions
+from logsegment._options import EntryKeywords, PartitionOptions
 from logsegment._validate import ensure_segment
-from logsegment.analysis.inputs import InputSegment, found_of, input_of
 from logsegment.cli.exit_codes import DamagedInput
 from logsegment.cli.messages import say
-from logsegment.cli.options import LOG_START
+from logsegment.cli.paths import STDIN, LogPaths
+from logsegment.inputs.input_segment import InputSegment, found_of, input_of
 from logsegment.segment_files.discovery import found_in, is_noted, replica_text
 from logsegment.segment_files.log_start import RULES
 
-STDIN = "-"
-#: The keys of --topic and --partition in the context of a command.
-SELECTION = ("logsegment.topic", "logsegment.partition")
 #: Findings about files that are not read that are shown.
 NOTES = 20
-#: The key of --replica, which only verbs that read one directory of a partition have.
-REPLICA = "logsegment.replica"
+
+
+def sources_of(paths: Sequence[str]) -> list[Any]:
+    """Return the sources that the paths name: the paths, and the file object of standard input."""
+    return [sys.stdin.buffer if path == STDIN else path for path in paths]
 
 
 def segments_of(
-    paths: Sequence[str],
+    logs: LogPaths,
     left_out: list[Finding] | None = None,
     failed: Callable[[OSError | SegmentKeyError], None] | None = None,
     noted: list[Finding] | None = None,
+    *,
+    quiet: bool = False,
 ) -> list[InputSegment]:
     """Return the segments that the paths name, as `found_in` does; standard input has its place among them.
 
     Args:
-        paths: as they were given.
+        logs: the arguments of the verb.
         left_out: gets the findings about files that are not read; without it, those about missing offsets and interrupted work are shown.
         failed: gets the error of each path that cannot be read, instead of raising it.
         noted: gets the findings about partitions, which are shown as well.
+        quiet: of these, findings that are only information are not shown.
 
     Raises:
         OSError: when a path does not exist, a directory cannot be listed or holds no segments.
@@ -51,38 +54,27 @@ def segments_of(
     """
     skipped: list[Finding] = []
     found: list[InputSegment] = []
-    for is_piped, group in groupby(paths, lambda path: path == STDIN):
+    for is_piped, group in groupby(logs.paths, lambda path: path == STDIN):
         if is_piped:
             found.append(InputSegment(STDIN, stream=sys.stdin.buffer))
             continue
         files, findings = found_in(list(group), failed=failed, options=None)
         found += map(input_of, files)
         skipped += findings
-    segments = _selected(found, skipped)
+    segments = _selected(found, skipped, logs)
     if left_out is None:
-        show_notes(skipped)
+        show_notes(skipped, quiet=quiet)
     else:
         left_out += skipped
-    options = partition_options_of()
+    options = logs.partition_options
     notes = list(filter(is_noted, skipped))
     if options is not None:
         segments, of_starts = _from_log_start(segments, options)
-        show_log_starts(of_starts)
+        show_log_starts(of_starts, quiet=quiet)
         notes += of_starts
     if noted is not None:
         noted += notes
     return segments
-
-
-def partition_options_of() -> PartitionOptions | None:
-    """Return the options of the verb that is called for partitions; None for a verb that reads every record of a file."""
-    context = click.get_current_context(silent=True)
-    return None if context is None else context.meta.get(LOG_START)
-
-
-def log_start_offset() -> LogStartOffset:
-    """Return what the verb that is called does with log start offsets."""
-    return (partition_options_of() or PartitionOptions()).log_start_offset
 
 
 def below_text(below: int) -> str:
@@ -90,10 +82,9 @@ def below_text(below: int) -> str:
     return f" ({below:,} below the log start offset)" if below else ""
 
 
-def show_log_starts(findings: Iterable[Finding]) -> None:
+def show_log_starts(findings: Iterable[Finding], *, quiet: bool) -> None:
     """Show those of the findings that are about log start offsets, unless the verb is quiet."""
-    context = click.get_current_context(silent=True)
-    if context is None or not context.params.get("quiet"):
+    if not quiet:
         show_gaps(finding for finding in findings if finding.rule in RULES)
 
 
@@ -105,39 +96,18 @@ def _from_log_start(segments: list[InputSegment], options: PartitionOptions) -> 
     return starting, [*findings, *FoundSegments(files).deleted_records()]
 
 
-def show_notes(findings: Iterable[Finding]) -> None:
+def show_notes(findings: Iterable[Finding], *, quiet: bool) -> None:
     """Show the findings of what is not read that each read reports; with --quiet not those that are only information."""
-    context = click.get_current_context(silent=True)
-    is_quiet = context is not None and bool(context.params.get("quiet"))
-    shown_ones = [one for one in findings if is_noted(one) and not (is_quiet and one.severity == "info")]
-    show_gaps(shown_ones[:NOTES])
-    if len(shown_ones) > NOTES:
-        say(f"and {len(shown_ones) - NOTES:,} more files are not read; `logsegment verify` lists them")
+    notes = [finding for finding in findings if is_noted(finding) and not (quiet and finding.severity == "info")]
+    show_gaps(notes[:NOTES])
+    if len(notes) > NOTES:
+        say(f"and {len(notes) - NOTES:,} more files are not read; `logsegment verify` lists them")
 
 
 def show_gaps(findings: Iterable[Finding]) -> None:
     """Show findings of files, such as uploads of tiered storage that are not read although no other upload has their offsets."""
     for finding in findings:
         say(f"{finding.path.rpartition('@')[0]}: {finding.severity} [{finding.rule}]: {finding.message}")
-
-
-def selection() -> tuple[str | None, int | None]:
-    """Return what --topic and --partition name."""
-    context = click.get_current_context(silent=True)
-    topic, partition = (None, None) if context is None else (context.meta.get(name) for name in SELECTION)
-    return topic, partition
-
-
-def replica_options() -> PartitionOptions | None:
-    """Return what --replica names; None for a verb that reads all directories of a partition."""
-    context = click.get_current_context(silent=True)
-    return PartitionOptions(replica=context.meta[REPLICA]) if context is not None and REPLICA in context.meta else None
-
-
-def replica() -> str | None:
-    """Return what --replica names, for functions that take it."""
-    options = replica_options()
-    return None if options is None or options.replica is None else os.fspath(options.replica)
 
 
 @contextlib.contextmanager
@@ -168,22 +138,22 @@ def ensure_segments(segments: Iterable[InputSegment], reading: EntryKeywords) ->
             raise DamagedInput(segment.name, error) from None
 
 
-def _selected(found: list[InputSegment], left_out: list[Finding]) -> list[InputSegment]:
+def _selected(found: list[InputSegment], left_out: list[Finding], logs: LogPaths) -> list[InputSegment]:
     """Return the segments of the topic and partition that --topic and --partition name, and of the directories that --replica names.
 
     Args:
         found: all that the paths name.
         left_out: the findings of what is not read; those of other partitions are removed.
+        logs: the arguments of the verb.
 
     Raises:
         click.UsageError: if there are none, or --replica is needed.
     """
-    topic, partition = selection()
-    options = replica_options()
+    topic, partition, options = logs.topic, logs.partition, logs.replica_options
     if topic is None and partition is None and options is None:
         return found
-    by_path = {one.path: one for one in found if one.file is not None}
-    every = [one.file for one in by_path.values() if one.file is not None]
+    by_path = {segment.path: segment for segment in found if segment.file is not None}
+    every = [segment.file for segment in by_path.values() if segment.file is not None]
     try:
         files = FoundSegments(every).of_partition(topic, partition) if by_path else []
     except ValueError as error:
@@ -196,6 +166,6 @@ def _selected(found: list[InputSegment], left_out: list[Finding]) -> list[InputS
     left_out[:] = FoundSegments(files, left_out).findings_among(every if topic is None and partition is None else None)
     if topic is None and partition is None:
         chosen = {file.path for file in files}
-        return [one for one in found if one.file is None or one.path in chosen]
-    piped = [replace(one, given=(topic, partition)) for one in found if one.file is None]
+        return [segment for segment in found if segment.file is None or segment.path in chosen]
+    piped = [replace(segment, given=(topic, partition)) for segment in found if segment.file is None]
     return [*piped, *(replace(by_path[file.path], file=file) for file in files)]

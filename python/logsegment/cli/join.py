@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import click
 
 from logsegment._rewrite.split_join import join as join_sources
-from logsegment.cli.exit_codes import ending
+from logsegment.cli.arguments import VerbOption
+from logsegment.cli.exit_codes import handle_exit, input_errors
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import log_start_offset, replica
-from logsegment.cli.options import (
-    Reading,
-    examples,
-    json_option,
-    overwrite_option,
-    partition_options,
-    paths_argument,
-    quiet_option,
-    reading_options,
-    taking,
-)
-from logsegment.cli.split_join import print_account
+from logsegment.cli.options import Overwrite, Quiet, Reading, bind_args, examples
+from logsegment.cli.output.files import OutputProgress
+from logsegment.cli.paths import PartitionPaths
+from logsegment.cli.split_join import ADVICE, ensure_paths, print_account
 
 
-@dataclass(frozen=True)
-class JoinArguments:
+@dataclass(frozen=True, kw_only=True)
+class JoinArguments(PartitionPaths):
     """The arguments of `join`."""
 
-    paths: tuple[str, ...]
-    output: str
-    overwrite: bool
+    output: Annotated[str, VerbOption("A new file for files, a new directory for a directory.", "-o --output PATH")]
+    overwrite: Overwrite
     reading: Reading
-    is_json: bool
-    quiet: bool
+    is_json: Annotated[bool, VerbOption("One JSON line: where every byte went.", "--json")]
+    quiet: Quiet
 
 
 @click.command(
@@ -41,15 +33,8 @@ class JoinArguments:
     short_help="Merge adjacent segments of a partition.",
     epilog=examples("logsegment join orders-0 --output joined", "logsegment join first.log second.log --output both.log"),
 )
-@paths_argument
-@partition_options
-@click.option("-o", "--output", required=True, metavar="PATH", help="A new file for files, a new directory for a directory.")
-@overwrite_option
-@reading_options
-@json_option("One JSON line: where every byte went.")
-@quiet_option
-@ending
-@taking(JoinArguments)
+@handle_exit
+@bind_args(JoinArguments)
 def join(options: JoinArguments) -> int:
     """Write adjacent segments of PATH as one. Batches stay byte for byte.
 
@@ -58,15 +43,17 @@ def join(options: JoinArguments) -> int:
 
     Exit codes: 0 finished, 1 bad data, 2 usage or unreadable input.
     """
-
-    def work() -> object:
-        return join_sources(
+    ensure_paths(options.paths, options.output)
+    with input_errors(ADVICE):
+        done = join_sources(
             options.paths,
             options.output,
             overwrite=options.overwrite,
-            log_start_offset=log_start_offset(),
-            replica=replica(),
+            log_start_offset=options.log_start_offset,
+            topic=options.topic,
+            partition=options.partition,
+            replica=options.replica,
+            observer=OutputProgress(options.output, quiet=options.quiet),
             **options.reading,
         )
-
-    return print_account(work, options.paths, options.output, is_json=options.is_json, quiet=options.quiet)
+    return print_account(done, options.output, is_json=options.is_json, quiet=options.quiet)

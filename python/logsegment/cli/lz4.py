@@ -5,39 +5,54 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import click
 
 from logsegment._core import Limits, Lz4Rewriter, RecordBatchError
 from logsegment._lz4 import Lz4Frames, check_lz4
-from logsegment.analysis.inputs import InputSegment, opened
-from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
+from logsegment._options import EntryOptions
+from logsegment.cli.arguments import VerbOption
+from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, handle_exit
 from logsegment.cli.help import VerbGroup
 from logsegment.cli.inputs import segments_of
-from logsegment.cli.messages import Paper, count, say
-from logsegment.cli.options import examples, limits_option, overwrite_option, path_argument, paths_argument, quiet_option, taking
+from logsegment.cli.messages import Console, count, say
+from logsegment.cli.options import Overwrite, Quiet, bind_args, examples
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
+from logsegment.cli.paths import LogPath, LogPaths
+from logsegment.inputs.input_segment import InputSegment, opened
 
 #: At damage: a new checksum would hide it.
 ADVICE = "damaged segments are not rewritten; `logsegment verify` reports the damage"
-#: Where `fix` and `break` write.
-output_option = click.option(
-    "-o", "--output", required=True, type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="Write FILE; - is stdout."
-)
 
 
-@dataclass(frozen=True)
-class FixArguments:
+@dataclass(frozen=True, kw_only=True)
+class CheckArguments(LogPaths):
+    """The arguments of `lz4 check`."""
+
+    limits: Annotated[Limits | None, EntryOptions]
+    quiet: Quiet
+
+
+@dataclass(frozen=True, kw_only=True)
+class BreakArguments(LogPath):
+    """The arguments of `lz4 break`."""
+
+    output: Annotated[str, VerbOption("Write FILE; - is stdout.", "-o --output FILE", kind=click.Path(dir_okay=False, allow_dash=True))]
+    limits: Annotated[Limits | None, EntryOptions]
+    overwrite: Overwrite
+    quiet: Quiet
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixArguments(BreakArguments):
     """The arguments of `lz4 fix`."""
 
-    path: str
-    output: str
-    form: str
-    limits: Limits | None
-    overwrite: bool
-    quiet: bool
+    form: Annotated[
+        Literal["correct", "magic"],
+        VerbOption("Write correct checksums everywhere, or what brokers of each magic expect: broken in 0, correct in 1 and 2.", "--form"),
+    ] = "correct"
 
 
 @click.group(
@@ -58,65 +73,47 @@ def lz4() -> None:
 
 
 @lz4.command(short_help="Show which checksums the frames have.")
-@paths_argument
-@limits_option
-@quiet_option
-@ending
-def check(paths: tuple[str, ...], limits: Limits | None, quiet: bool) -> int:
+@handle_exit
+@bind_args(CheckArguments)
+def check(options: CheckArguments) -> int:
     """Show which checksums the frames of every PATH have.
 
     Exit with 1 if a reader rejects a frame: magic 0 needs "broken" (Kafka 0.8.2 and 0.9), magic 1 and 2 need "correct".
     """
-    segments = segments_of(paths)
-    paper = Paper()
+    segments = segments_of(options, quiet=options.quiet)
+    paper = Console()
     is_good = True
-    with Progress(segments, is_wanted=not quiet) as progress:
+    with Progress(segments, is_wanted=not options.quiet) as progress:
         for segment in segments:
-            progress.begin(segment)
-            with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
-                frames = _survey(segment, source, limits)
+            progress.begin(segment.name, segment.size)
+            with opened(segment, seen=progress.read if progress.wants_position else None) as source:
+                frames = _survey(segment, source, options.limits)
             is_good &= all(row.ok for row in frames)
             with progress.aside():
-                _write(segment, frames, paper, quiet=quiet)
+                _write(segment, frames, paper, quiet=options.quiet)
     return CLEAN if is_good else FOUND
 
 
 @lz4.command(short_help="Write a copy with correct checksums, or with those that brokers expect.")
-@path_argument
-@output_option
-@click.option(
-    "--form",
-    type=click.Choice(["correct", "magic"]),
-    default="correct",
-    show_default=True,
-    help="Write correct checksums everywhere, or what brokers of each magic expect: broken in 0, correct in 1 and 2.",
-)
-@limits_option
-@overwrite_option
-@quiet_option
-@ending
-@taking(FixArguments)
+@handle_exit
+@bind_args(FixArguments)
 def fix(options: FixArguments) -> int:
     """Write PATH with correct checksums into FILE, for readers that require them.
 
     FILE appears when it is complete. PATH is never changed.
     """
-    return _rewrite(options)
+    return _rewrite(options, options.form)
 
 
 @lz4.command(name="break", short_help="Write a copy for Kafka 0.8.2 and 0.9.")
-@path_argument
-@output_option
-@limits_option
-@overwrite_option
-@quiet_option
-@ending
-def break_(path: str, output: str, limits: Limits | None, overwrite: bool, quiet: bool) -> int:
+@handle_exit
+@bind_args(BreakArguments)
+def break_(options: BreakArguments) -> int:
     """Write PATH with the checksums of Kafka 0.8.2 and 0.9 into FILE, without content sizes and content checksums.
 
     These clients read magic 0 only. FILE appears when it is complete. PATH is never changed.
     """
-    return _rewrite(FixArguments(path, output, "broken", limits, overwrite, quiet))
+    return _rewrite(options, "broken")
 
 
 def _survey(segment: InputSegment, source: Any, limits: Limits | None) -> list[Lz4Frames]:
@@ -126,7 +123,7 @@ def _survey(segment: InputSegment, source: Any, limits: Limits | None) -> list[L
         raise DamagedInput(segment.name, error, ADVICE) from error
 
 
-def _write(segment: InputSegment, frames: list[Lz4Frames], paper: Paper, *, quiet: bool) -> None:
+def _write(segment: InputSegment, frames: list[Lz4Frames], paper: Console, *, quiet: bool) -> None:
     if quiet and all(row.ok for row in frames):
         return
     if not frames:
@@ -146,30 +143,30 @@ def _words(row: Lz4Frames) -> str:
     return f"rejected by {readers}; `logsegment lz4 fix --form magic` rewrites it"
 
 
-def _rewrite(options: FixArguments) -> int:
+def _rewrite(options: BreakArguments, form: str) -> int:
     output = options.output
-    segments = segments_of([options.path])
+    segments = segments_of(options, quiet=options.quiet)
     if len(segments) > 1:
         raise click.UsageError("PATH must be one segment; a directory of several is not rewritten")
     segment = segments[0]
     if output == "-":
         with opened(segment) as source:
-            _pour(_pieces(segment, source, options), sys.stdout.buffer)
+            _pour(_pieces(segment, source, form, options.limits), sys.stdout.buffer)
         return CLEAN
     ensure_output(output, segments, options.overwrite)
     with Progress(segments, is_wanted=not options.quiet) as progress:
-        progress.begin(segment)
-        seen = progress.seen if progress.is_shown else None
+        progress.begin(segment.name, segment.size)
+        seen = progress.read if progress.wants_position else None
         with opened(segment, seen=seen) as source, whole_file(output, options.overwrite) as file:
-            written = _pour(_pieces(segment, source, options), file)
+            written = _pour(_pieces(segment, source, form, options.limits), file)
     if not options.quiet:
         say(f"{output}: {count(written, 'byte')}")
     return CLEAN
 
 
-def _pieces(segment: InputSegment, source: Any, options: FixArguments) -> Iterator[bytes]:
+def _pieces(segment: InputSegment, source: Any, form: str, limits: Limits | None) -> Iterator[bytes]:
     try:
-        yield from Lz4Rewriter(source, options.form, options.limits, False)
+        yield from Lz4Rewriter(source, form, limits, False)
     except RecordBatchError as error:
         raise DamagedInput(segment.name, error, ADVICE) from error
 

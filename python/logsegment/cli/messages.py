@@ -64,7 +64,7 @@ def _escaped(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
 
 
-class Paper:
+class Console:
     """Lines and small tables for people on stdout: coloured on a terminal (unless NO_COLOR is set), as plain text everywhere else."""
 
     def __init__(self) -> None:
@@ -131,10 +131,10 @@ def instant(millis: int) -> str:
 def with_iso_times(value: Any, names: Collection[str]) -> Any:
     """Return a JSON value with the times of these names in ISO 8601, at any depth; null for no time, as numbers what has no date."""
     if isinstance(value, list):
-        return [with_iso_times(one, names) for one in value]
+        return [with_iso_times(item, names) for item in value]
     if not isinstance(value, dict):
         return value
-    return {name: _iso_time(one) if name in names else with_iso_times(one, names) for name, one in value.items()}
+    return {name: _iso_time(item) if name in names else with_iso_times(item, names) for name, item in value.items()}
 
 
 def _iso_time(millis: int | None) -> str | int | None:

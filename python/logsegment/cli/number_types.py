@@ -40,6 +40,23 @@ def whole(least: int, most: int = 2**63 - 1) -> WholeType:
     return WholeType(least, most)
 
 
+class SizeType(ParamType):
+    """A number of bytes: `1000000`, `64KiB`, `512MiB`, `2GiB`."""
+
+    name = "BYTES"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Parse the text."""
+        match = re.fullmatch(r"(\d{1,18})\s*([KMGT]iB)?", str(value))
+        if match is None:
+            self.fail(f"{value!r} is not a number of bytes such as 1000000 or 512MiB", param, ctx)
+        return int(match[1]) << (10 * _UNITS.index(match[2] or ""))
+
+
+#: Units of sizes, each 1024 times the one before.
+_UNITS = ("", "KiB", "MiB", "GiB", "TiB")
+
+
 class LimitType(ParamType):
     """`NAME=VALUE`: one of the limits of `logsegment.Limits`, as a number or `unlimited`."""
 

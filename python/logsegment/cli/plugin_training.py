@@ -7,52 +7,50 @@ import sys
 from collections.abc import Generator
 from contextlib import closing, redirect_stdout
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from logsegment._core import Limits, RecordBatchError, SegmentKeyError
-from logsegment.analysis.inputs import InputSegment, opened
+from logsegment._options import EntryOptions
 from logsegment.analysis.train_dictionary import LEAST_SAMPLES, LEAST_SIZE, TrainedDictionary, train_dictionary
-from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
+from logsegment.cli.arguments import VerbOption
+from logsegment.cli.exit_codes import CLEAN, DamagedInput, handle_exit
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, segments_of
-from logsegment.cli.messages import Paper, count, say
+from logsegment.cli.inputs import segments_of
+from logsegment.cli.messages import Console, count, say
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import (
-    examples,
-    limits_option,
-    overwrite_option,
-    paths_argument,
-    quiet_option,
-    registry_option,
-    replica_option,
-    taking,
-)
+from logsegment.cli.options import Codecs, Overwrite, Quiet, bind_args, examples
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.plugin_registries import refusing
-from logsegment.plugins import Catalog, Plugin, Registry
+from logsegment.cli.paths import STDIN, ReplicaPaths
+from logsegment.cli.plugin_registries import reported_rules
+from logsegment.inputs.input_segment import InputSegment, opened
+from logsegment.plugins import Catalog, Plugin
 from logsegment.plugins.rules import registration
 
 ADVICE = "pass other segments: a dictionary needs valid ones"
 
 
-@dataclass(frozen=True)
-class TrainArguments:
+@dataclass(frozen=True, kw_only=True)
+class TrainArguments(ReplicaPaths):
     """The arguments of `train`."""
 
-    paths: tuple[str, ...]
-    output: str
-    overwrite: bool
-    size: int | None
-    samples: int
-    level: int
-    alias: str | None
-    java_class: str | None
-    codecs: Registry | None
-    limits: Limits | None
-    quiet: bool
+    output: Annotated[
+        str, VerbOption("Write the dictionary to FILE; - is stdout.", "-o --output FILE", kind=click.Path(dir_okay=False, allow_dash=True))
+    ]
+    overwrite: Overwrite
+    size: Annotated[
+        int | None,
+        VerbOption("Limit the size.", "--size BYTES", default="112640, or a tenth of the samples", kind=whole(LEAST_SIZE)),
+    ]
+    samples: Annotated[int, VerbOption("Sample N batches.", "--samples N", kind=whole(LEAST_SAMPLES))] = 1000
+    level: Annotated[int, VerbOption("Compress samples at this level of zstd.", "--level", kind=click.IntRange(-100, 22))] = 3
+    alias: Annotated[str | None, VerbOption("Write a list for `plugins register` instead, with a plugin of this alias.", "--alias")]
+    java_class: Annotated[str | None, VerbOption("Name the plugin's class in brokers and Java clients.", "--java-class CLASS")]
+    codecs: Codecs
+    limits: Annotated[Limits | None, EntryOptions]
+    quiet: Quiet
 
 
 @click.command(
@@ -65,34 +63,15 @@ class TrainArguments:
         "logsegment plugins register --registry plugins.json orders.json",
     ),
 )
-@paths_argument
-@replica_option
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(dir_okay=False, allow_dash=True),
-    metavar="FILE",
-    help="Write the dictionary to FILE; - is stdout.",
-)
-@overwrite_option
-@click.option("--size", type=whole(LEAST_SIZE), metavar="BYTES", help="Limit the size. (default: 112640, or a tenth of the samples)")
-@click.option("--samples", type=whole(LEAST_SAMPLES), default=1000, show_default=True, metavar="N", help="Sample N batches.")
-@click.option("--level", type=click.IntRange(-100, 22), default=3, show_default=True, help="Compress samples at this level of zstd.")
-@click.option("--alias", help="Write a list for `plugins register` instead, with a plugin of this alias.")
-@click.option("--java-class", metavar="CLASS", help="Name the plugin's class in brokers and Java clients.")
-@registry_option
-@limits_option
-@quiet_option
-@ending
-@taking(TrainArguments)
+@handle_exit
+@bind_args(TrainArguments)
 def train_(options: TrainArguments) -> int:
     """Make a zstd dictionary from the batches of every PATH, and measure it on other batches.
 
     FILE is the dictionary, or with --alias a list for `logsegment plugins register`. FILE appears when it is complete. The same input
     makes the same dictionary. The exit code is 1 if a batch is invalid, or the alias breaks a rule.
     """
-    segments = segments_of(options.paths)
+    segments = segments_of(options, quiet=options.quiet)
     _ensure_output(options.output, segments, options.overwrite, is_text=options.alias is not None)
     try:
         _ensure_plugin(options.alias, options.java_class)
@@ -124,7 +103,7 @@ def _ensure_plugin(alias: str | None, java_class: str | None) -> None:
     if (alias is None) != (java_class is None):
         raise click.UsageError("--alias and --java-class must be given together: brokers need a Java class (S-P13)")
     if alias is not None and java_class is not None:
-        with refusing():
+        with reported_rules():
             registration(Catalog(), [Plugin(alias, {"java": java_class}, "v1.0")])
 
 
@@ -142,9 +121,9 @@ def _trained(segments: list[InputSegment], options: TrainArguments) -> TrainedDi
 
         def sources() -> Generator[Any]:
             for segment in segments:
-                progress.begin(segment)
+                progress.begin(segment.name, segment.size)
                 read.append(segment)
-                with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
+                with opened(segment, seen=progress.read if progress.wants_position else None) as source:
                     yield source
 
         with closing(sources()) as each:
@@ -174,7 +153,7 @@ def _report(trained: TrainedDictionary, output: str) -> None:
 
 
 def _show(trained: TrainedDictionary) -> None:
-    paper = Paper()
+    paper = Console()
     paper.line(f"dictionary: {count(len(trained.dictionary), 'byte')} from {count(trained.samples, 'batch')}")
     sizes = (("records", trained.record_bytes), ("zstd", trained.zstd_bytes), ("with the dictionary", trained.dictionary_bytes))
     rows = [(name, f"{size:,}", f"{trained.record_bytes / max(1, size):.2f}") for name, size in sizes]

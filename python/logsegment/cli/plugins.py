@@ -9,23 +9,23 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from logsegment._core import Finding
-from logsegment.cli.exit_codes import CLEAN, FOUND, ending
+from logsegment.cli.arguments import Argument, VerbOption
+from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit
 from logsegment.cli.help import VerbGroup
-from logsegment.cli.messages import Paper, count, say, show_json
+from logsegment.cli.messages import Console, count, say, show_json
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import examples, quiet_option, taking
-from logsegment.cli.plugin_registries import OpenRegistry, allow_option, registry_options
+from logsegment.cli.options import FailOn, Quiet, bind_args, examples
+from logsegment.cli.plugin_registries import AllowPlugin, RegistryOptions
 from logsegment.cli.plugin_training import train_
-from logsegment.plugins import Catalog, Change, Entry, EntryError, Plugin
-from logsegment.plugins.catalog import found
+from logsegment.plugins import Catalog, Change, Entry, EntryError, Plugin, Registry
 from logsegment.plugins.loading import PluginNotInstalled, load
-from logsegment.plugins.rules import alias_error, is_language, judge, registration, removal
-from logsegment.plugins.stored_registry import StoredRegistry
+from logsegment.plugins.lookup import Plan
+from logsegment.plugins.rules import LANGUAGE, alias_error, check_rules, finding_of, is_language, registration, removal
 
 CANNOT_READ = "Batches that these plugins compressed can no longer be read, and their ids may be reused."
 
@@ -50,65 +50,78 @@ def plugins() -> None:
 plugins.add_command(train_)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ListPluginsArguments(RegistryOptions):
+    """The arguments of `plugins list`."""
+
+    is_json: Annotated[bool, VerbOption("Print JSON lines: the registry's values, each with its language.", "--json")]
+
+
 @plugins.command(name="list", epilog=examples("logsegment plugins list --registry plugins.json --json"))
-@registry_options
-@click.option("--json", "is_json", is_flag=True, help="Print JSON lines: the registry's values, each with its language.")
-@ending
-def list_(registry: OpenRegistry, is_json: bool) -> int:
+@handle_exit
+@bind_args(ListPluginsArguments)
+def list_(options: ListPluginsArguments) -> int:
     """List the plugins of all languages.
 
     Exit with 1 if a rule is broken; `logsegment plugins check` reports all rules.
     """
-    with registry.opened() as opened:
-        catalog = opened.catalog()
-    if is_json:
+    with options.opened() as registry:
+        catalog = registry.catalog()
+    if options.is_json:
         for language, entry in catalog.each():
             show_json({"language": language} | entry.to_dict())
     else:
-        _show(Paper(), _by_id(catalog))
-    return _report([finding for finding in judge(catalog) if finding.severity == "error"])
+        _show(Console(), _by_id(catalog))
+    return _report([finding for finding in check_rules(catalog) if finding.severity == "error"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckPluginsArguments(RegistryOptions):
+    """The arguments of `plugins check`."""
+
+    fail_on: FailOn = "error"
+    installed: Annotated[bool, VerbOption("Check too that Python's codecs are installed, by importing their modules.", "--installed")]
+    allow_plugin: AllowPlugin
+    is_json: Annotated[bool, VerbOption("Print findings as JSON lines.", "--json")]
+    quiet: Quiet
 
 
 @plugins.command(epilog=examples("logsegment plugins check --bootstrap-servers broker:9092"))
-@registry_options
-@click.option(
-    "--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True, help="Exit with 1 from this severity on."
-)
-@click.option("--installed", is_flag=True, help="Check too that Python's codecs are installed, by importing their modules.")
-@allow_option
-@click.option("--json", "is_json", is_flag=True, help="Print findings as JSON lines.")
-@quiet_option
-@ending
-def check(registry: OpenRegistry, fail_on: str, installed: bool, is_json: bool, quiet: bool) -> int:
+@handle_exit
+@bind_args(CheckPluginsArguments)
+def check(options: CheckPluginsArguments) -> int:
     """Check the registered plugins against all rules, and the settings of the topics."""
-    with registry.opened() as opened:
-        findings = opened.check()
-        if installed:
-            findings += _not_installed(opened.catalog(), registry.allow)
-    if is_json:
+    with options.opened(allow=options.allow_plugin) as registry:
+        findings = registry.check()
+        if options.installed:
+            findings += _not_installed(registry)
+    if options.is_json:
         for finding in findings:
             show_json(finding.to_dict())
     elif findings:
-        rows = [
-            (one.severity, one.rule, one.path, "-" if one.base_offset is None else f"{one.base_offset}", one.message) for one in findings
-        ]
-        Paper().table(("severity", "rule", "topic", "offset", "what"), rows)
-    elif not quiet:
-        Paper().line("clean", "green")
-    failing = ("error", "warning") if fail_on == "warning" else ("error",)
+        places = ["-" if finding.base_offset is None else f"{finding.base_offset}" for finding in findings]
+        rows = [(found.severity, found.rule, found.path, place, found.message) for found, place in zip(findings, places, strict=True)]
+        Console().table(("severity", "rule", "topic", "offset", "what"), rows)
+    elif not options.quiet:
+        Console().line("clean", "green")
+    failing = ("error", "warning") if options.fail_on == "warning" else ("error",)
     return FOUND if any(finding.severity in failing for finding in findings) else CLEAN
 
 
-@dataclass(frozen=True)
-class RegisterArguments:
-    """The arguments of `register`."""
+@dataclass(frozen=True, kw_only=True)
+class RegisterArguments(RegistryOptions):
+    """The arguments of `plugins register`."""
 
-    registry: OpenRegistry
-    file: str | None
-    compatible: bool
-    partial: bool
-    dry_run: bool
-    quiet: bool
+    file: Annotated[str | None, Argument("[FILE]", click.Path(dir_okay=False), is_optional=True)]
+    compatible: Annotated[
+        bool, VerbOption("Accept new major versions and other classes: they read and write the same bytes.", "--compatible")
+    ]
+    partial: Annotated[bool, VerbOption("Accept new plugins without a language that others have.", "--partial")]
+    replication_factor: Annotated[
+        int | None, VerbOption("Create topics with N replicas.", "--replication-factor N", default="3, or all brokers", kind=whole(1))
+    ]
+    dry_run: Annotated[bool, VerbOption("Print the new entries, and write nothing.", "--dry-run")]
+    quiet: Quiet
 
 
 @plugins.command(
@@ -117,15 +130,8 @@ class RegisterArguments:
         "logsegment plugins register --registry plugins.json",
     )
 )
-@registry_options
-@click.argument("file", required=False, type=click.Path(dir_okay=False))
-@click.option("--compatible", is_flag=True, help="Accept new major versions and other classes: they read and write the same bytes.")
-@click.option("--partial", is_flag=True, help="Accept new plugins without a language that others have.")
-@click.option("--replication-factor", type=whole(1), metavar="N", help="Create topics with N replicas (default: 3, or all brokers).")
-@click.option("--dry-run", is_flag=True, help="Print the new entries, and write nothing.")
-@quiet_option
-@ending
-@taking(RegisterArguments)
+@handle_exit
+@bind_args(RegisterArguments)
 def register(options: RegisterArguments) -> int:
     """Register the plugins of FILE (.yaml, .toml or .json), all or none; without FILE, ask for them.
 
@@ -134,45 +140,51 @@ def register(options: RegisterArguments) -> int:
     """
     if options.file is None and not (sys.stdin is not None and sys.stdin.isatty()):
         raise click.UsageError("no FILE, and standard input is not a terminal for the questions")
-    with options.registry.opened(quiet=options.quiet) as opened:
-        wanted = plugins_of(options.file) if options.file is not None else ask_plugins(opened.planned(lambda catalog: catalog))
+    with options.opened(options.replication_factor) as registry:
+        requested = plugins_of(options.file) if options.file is not None else ask_plugins(registry.planned(lambda catalog: catalog))
 
         def plan(catalog: Catalog) -> list[Change]:
-            return registration(catalog, wanted, compatible=options.compatible, partial=options.partial)
+            return registration(catalog, requested, compatible=options.compatible, partial=options.partial)
 
         if options.dry_run:
-            _show_changes(opened.planned(plan))
+            _show_changes(registry.planned(plan))
             return CLEAN
-        return _write(opened, plan, "Write this?" if options.file is None else None, quiet=options.quiet)
+        return _write(registry, plan, "Write this?" if options.file is None else None, quiet=options.quiet)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoveArguments(RegistryOptions):
+    """The arguments of `plugins remove`."""
+
+    aliases: Annotated[tuple[str, ...], Argument("ALIAS...", is_many=True)]
+    language: Annotated[str | None, VerbOption("Remove only the entries of this language.", "--language")]
+    yes: Annotated[bool, VerbOption("Do not ask for confirmation.", "-y --yes")]
+    quiet: Quiet
 
 
 @plugins.command(epilog=examples("logsegment plugins remove --registry plugins.json fast"))
-@registry_options
-@click.argument("aliases", metavar="ALIAS...", nargs=-1, required=True)
-@click.option("--language", help="Remove only the entries of this language.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
-@quiet_option
-@ending
-def remove(registry: OpenRegistry, aliases: tuple[str, ...], language: str | None, yes: bool, quiet: bool) -> int:
+@handle_exit
+@bind_args(RemoveArguments)
+def remove(options: RemoveArguments) -> int:
     """Remove plugins, all or none. Batches that were compressed with them can no longer be read."""
-    if not yes and not (sys.stdin is not None and sys.stdin.isatty()):
+    if not options.yes and not (sys.stdin is not None and sys.stdin.isatty()):
         raise click.UsageError("standard input is not a terminal; pass --yes to remove without confirmation")
-    with registry.opened(quiet=quiet) as opened:
-        opened.ensure_there()
-        question = None if yes else f"{CANNOT_READ} Remove this?"
-        return _write(opened, lambda catalog: removal(catalog, aliases, language), question, quiet=quiet)
+    with options.opened() as registry:
+        registry.ensure_exists()
+        question = None if options.yes else f"{CANNOT_READ} Remove this?"
+        return _write(registry, lambda catalog: removal(catalog, options.aliases, options.language), question, quiet=options.quiet)
 
 
-def _not_installed(catalog: Catalog, allow: tuple[str, ...]) -> Iterator[Finding]:
-    for alias, entry in catalog.languages.get("python", {}).items():
+def _not_installed(registry: Registry) -> Iterator[Finding]:
+    for alias, entry in registry.catalog().languages.get("python", {}).items():
         try:
-            load(entry, allow)
+            load(entry, registry.allow)
         except PluginNotInstalled as error:
-            yield found("S-P20", f"{alias!r} {entry.version}: {entry.class_name} is not available here: {error}", "python")
+            yield finding_of("S-P20", f"{alias!r} {entry.version}: {entry.class_name} is not available here: {error}", "python")
 
 
-def _write(registry: StoredRegistry, plan: Callable[[Catalog], list[Change]], question: str | None, *, quiet: bool) -> int:
-    """Write what a plan makes; with a question only what was shown and confirmed."""
+def _write(registry: Registry, plan: Plan, question: str | None, *, quiet: bool) -> int:
+    """Write the changes of a plan; with a question only changes that were shown and confirmed."""
     if question is None:
         written = registry.change(plan)
         if not quiet:
@@ -194,8 +206,8 @@ def _write(registry: StoredRegistry, plan: Callable[[Catalog], list[Change]], qu
     return CLEAN
 
 
-def _write_shown(registry: StoredRegistry, plan: Callable[[Catalog], list[Change]], shown: list[Change]) -> list[Change] | None:
-    """Write what was shown. If that is no longer what the plan makes, write nothing, and give what it makes now."""
+def _write_shown(registry: Registry, plan: Plan, shown: list[Change]) -> list[Change] | None:
+    """Write the changes that were shown. If the plan makes other changes now, return these and write nothing."""
     meanwhile: list[Change] = []
 
     def confirmed(catalog: Catalog) -> list[Change]:
@@ -210,15 +222,17 @@ def _show_changes(changes: list[Change]) -> None:
     if not changes:
         say("nothing to write; all entries are registered")
         return
-    paper = Paper()
+    paper = Console()
     gone = [change for change in changes if change.entry is None]
     _show(paper, [(change.language, change.entry, _verb(change)) for change in changes if change.entry is not None])
     if gone:
-        paper.table(("id", "alias", "language", "", ""), [(_id(one.before), one.alias, one.language, "removed", "") for one in gone])
+        paper.table(
+            ("id", "alias", "language", "", ""), [(_id(plugin.before), plugin.alias, plugin.language, "removed", "") for plugin in gone]
+        )
 
 
-def _show(paper: Paper, rows: Iterable[tuple[str, Entry, str]]) -> None:
-    cells = [(str(one.plugin_id), one.alias, language, one.version, one.class_name, verb) for language, one, verb in rows]
+def _show(paper: Console, rows: Iterable[tuple[str, Entry, str]]) -> None:
+    cells = [(str(plugin.plugin_id), plugin.alias, language, plugin.version, plugin.class_name, verb) for language, plugin, verb in rows]
     if cells:
         paper.table(("id", "alias", "language", "version", "class", ""), cells)
 
@@ -282,7 +296,7 @@ def _language(named: dict[str, str]) -> str | None:
         say(f"{text} has its class")
         return _language(named)
     if text and not is_language(text):
-        say(f"{text!r} is not a name of a language: lower-case letters, digits, '.', '_' and '-'")
+        say(f"{text!r} is not a name of a language: {LANGUAGE}")
         return _language(named)
     return text or None
 

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Annotated
 
 import click
 
 from logsegment._core import ChunkError, ManifestError, RecordBatchError
+from logsegment._options import OnError, ReadOptions, StoreOptions
 from logsegment._restore.restore import restore as restored
-from logsegment.cli.exit_codes import CLEAN, FOUND, LOST, ending
+from logsegment.cli.arguments import Argument, VerbOption
+from logsegment.cli.exit_codes import CLEAN, FOUND, LOST, handle_exit
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import selection
 from logsegment.cli.messages import count, say
-from logsegment.cli.options import examples, quiet_option, selection_options
-from logsegment.cli.store_options import key_file_option, keyed
+from logsegment.cli.options import Quiet, bind_args, examples
+from logsegment.cli.paths import reached_path
+
+
+@dataclass(frozen=True, kw_only=True)
+class RestoreArguments:
+    """The arguments of `restore`."""
+
+    prefix: Annotated[str, Argument("PREFIX")]
+    directory: Annotated[str, Argument("DIRECTORY")]
+    store: StoreOptions
+    topic: Annotated[str | None, ReadOptions]
+    partition: Annotated[int | None, ReadOptions]
+    on_error: Annotated[
+        OnError,
+        VerbOption("At a damaged segment, write nothing (raise), or restore it unchanged and report it (skip).", "--on-error"),
+    ] = "raise"
+    quiet: Quiet
 
 
 @click.command(
@@ -24,29 +42,17 @@ from logsegment.cli.store_options import key_file_option, keyed
         "logsegment restore bucket/prefix restored --key-file key1=key1.pem",
     ),
 )
-@click.argument("prefix", metavar="PREFIX")
-@click.argument("directory", metavar="DIRECTORY")
-@key_file_option
-@selection_options
-@click.option(
-    "--on-error",
-    type=click.Choice(["raise", "skip"]),
-    default="raise",
-    show_default=True,
-    help="At a damaged segment, write nothing (raise), or restore it unchanged and report it (skip).",
-)
-@quiet_option
-@click.pass_context
-@ending
-def restore(context: click.Context, prefix: str, directory: str, on_error: Literal["raise", "skip"], quiet: bool) -> int:
+@handle_exit
+@bind_args(RestoreArguments)
+def restore(options: RestoreArguments) -> int:
     """Restore the log directories of the uploads in PREFIX, byte for byte, into a new or empty DIRECTORY.
 
     Each partition becomes TOPIC-PARTITION with its segments, indexes, snapshots and leader epochs under the names that a broker uses.
     If a segment is damaged, nothing is written. A damaged index, snapshot or checkpoint is rebuilt from the log and reported.
     """
     try:
-        topic, partition = selection()
-        done = restored(keyed(context, prefix), directory, topic=topic, partition=partition, on_error=on_error)
+        prefix = reached_path(options.prefix, options.store)
+        done = restored(prefix, options.directory, topic=options.topic, partition=options.partition, on_error=options.on_error)
     except RecordBatchError as error:
         say(str(error))
         is_there = not isinstance(error, (ChunkError, ManifestError))
@@ -63,7 +69,7 @@ def restore(context: click.Context, prefix: str, directory: str, on_error: Liter
     ):
         for reason in reasons:
             say(f"{what}: {reason}")
-    if not quiet:
+    if not options.quiet:
         directories = count(len(done.partitions), "directory")
-        say(f"wrote {count(done.segments, 'segment')} of {directories}, {count(done.bytes, 'byte')}, to {directory}")
+        say(f"wrote {count(done.segments, 'segment')} of {directories}, {count(done.bytes, 'byte')}, to {options.directory}")
     return LOST if done.has_gaps or done.damaged or done.made_anew or done.missing else CLEAN

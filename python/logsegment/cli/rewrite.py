@@ -3,47 +3,31 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
-from logsegment._core import LossError, PartitionEnd, RecordBatchError, SegmentFile, SegmentKeyError
-from logsegment._options import ReadOptions
+from logsegment._core import LossError, RecordBatchError, ReplicaError, SegmentKeyError
 from logsegment._rewrite.account import RewrittenFile
-from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, rewrite_partitions
-from logsegment._rewrite.rewrite import MASKS, ensure_meant, ensure_outside
-from logsegment._rewrite.selection import Selection, core_selection, joined_keys
-from logsegment.analysis.inputs import InputSegment, opened
+from logsegment._rewrite.rewrite import MaskWith
+from logsegment._rewrite.rewrite import rewrite as rewrite_source
+from logsegment._rewrite.selection import Selection, joined_keys
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.codec_types import CodecType
-from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
+from logsegment.cli.arguments import VerbOption
+from logsegment.cli.codec_types import CodecType, ensure_codec
+from logsegment.cli.exit_codes import CLEAN, handle_exit, input_errors
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, below_text, ensure_segments, segments_of
+from logsegment.cli.inputs import below_text, sources_of
 from logsegment.cli.messages import count, say, show_json
-from logsegment.cli.options import (
-    InstantType,
-    OffsetsType,
-    ParamType,
-    Reading,
-    examples,
-    json_option,
-    now_option,
-    overwrite_option,
-    partition_options,
-    paths_argument,
-    quiet_option,
-    reading_options,
-    redact_messages_option,
-    taking,
-    withholding,
-)
-from logsegment.cli.output.files import ensure_output, output_file, say_needed, whole_directory
+from logsegment.cli.options import HidesMessages, Now, Overwrite, ParamType, Quiet, Reading, bind_args, examples, withholding
+from logsegment.cli.output.files import OutputProgress
 from logsegment.cli.output.findings import report
-from logsegment.cli.output.progress import Progress
+from logsegment.cli.paths import STDIN, PartitionPaths
+from logsegment.cli.value_types import InstantType, OffsetsType
 
 ADVICE = "nothing was written; `logsegment salvage` saves the valid batches, which can be rewritten"
 KINDS = "key=TEXT, keys=FILE, header=NAME[=VALUE], offsets=A..B or times=A..B"
@@ -76,30 +60,48 @@ class ConditionType(ParamType):
         return kind, tuple(InstantType().convert(bound, param, ctx) if bound else None for bound in (first, end))
 
 
-@dataclass(frozen=True)
-class RewriteArguments:
+@dataclass(frozen=True, kw_only=True)
+class RewriteArguments(PartitionPaths):
     """The arguments of `rewrite`."""
 
-    paths: tuple[str, ...]
-    output: str | None
-    overwrite: bool
-    keep: tuple[tuple[str, Any], ...]
-    drop: tuple[tuple[str, Any], ...]
-    tombstone: tuple[tuple[str, Any], ...]
-    mask: tuple[tuple[str, Any], ...]
-    mask_with: str
-    mask_key_path: str | None
-    compression: str | None
-    allow_loss: bool
-    allow_lower_end: bool
-    dry_run: bool
+    output: Annotated[
+        str | None, VerbOption("A new file for one segment (- is stdout), a new directory for directories.", "-o --output PATH")
+    ]
+    overwrite: Overwrite
+    keep: Annotated[
+        tuple[tuple[str, Any], ...],
+        VerbOption(f"Drop all other records: {KINDS}; repeatable.", "--keep", kind=ConditionType()),
+    ]
+    drop: Annotated[tuple[tuple[str, Any], ...], VerbOption("Drop matching records; repeatable.", "--drop", kind=ConditionType())]
+    tombstone: Annotated[
+        tuple[tuple[str, Any], ...],
+        VerbOption("Replace the values of matching records by null; repeatable.", "--tombstone", kind=ConditionType()),
+    ]
+    mask: Annotated[
+        tuple[tuple[str, Any], ...],
+        VerbOption("Replace the values of matching records by a mask; repeatable.", "--mask", kind=ConditionType()),
+    ]
+    mask_with: Annotated[MaskWith, VerbOption("The mask; hash needs --mask-key.", "--mask-with")] = "empty"
+    mask_key_path: Annotated[
+        str | None, VerbOption("The secret of the hashes, at least 16 bytes, as for --redact.", "--mask-key FILE", kind=click.Path())
+    ]
+    compression: Annotated[
+        str | None, VerbOption("Codec of batches that are written anew; each batch's own without it.", "--compression", kind=CodecType())
+    ]
+    allow_loss: Annotated[bool, VerbOption("Rewrite logs of Kafka 0.7, where later messages get other offsets.", "--allow-loss")]
+    allow_lower_end: Annotated[
+        bool, VerbOption("Let the log end offset fall where v0 and v1 cannot keep an empty last entry.", "--allow-lower-end")
+    ]
+    dry_run: Annotated[bool, VerbOption("Report what would become of every byte, and write nothing.", "--dry-run")]
+    now: Now
     reading: Reading
-    is_json: bool
-    is_redacted: bool
-    quiet: bool
+    is_json: Annotated[bool, VerbOption("JSON lines: an account of each file.", "--json")]
+    is_redacted: HidesMessages
+    quiet: Quiet
 
-
-CONDITION = ConditionType()
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        ensure_codec(self.compression, self.reading["codecs"])
 
 
 @click.command(
@@ -111,29 +113,8 @@ CONDITION = ConditionType()
         "logsegment rewrite old.log --mask key=user-17 --mask-with hash --mask-key ours.key --output new.log",
     ),
 )
-@paths_argument
-@partition_options
-@click.option("-o", "--output", metavar="PATH", help="A new file for one segment (- is stdout), a new directory for directories.")
-@overwrite_option
-@click.option("--keep", type=CONDITION, multiple=True, help=f"Drop all other records: {KINDS}. May be given more than once.")
-@click.option("--drop", type=CONDITION, multiple=True, help="Drop these records, likewise.")
-@click.option("--tombstone", type=CONDITION, multiple=True, help="Replace the values of these records by null, likewise.")
-@click.option("--mask", type=CONDITION, multiple=True, help="Replace the values of these records by a mask, likewise.")
-@click.option("--mask-with", type=click.Choice(MASKS), default="empty", show_default=True, help="The mask; hash needs --mask-key.")
-@click.option(
-    "--mask-key", "mask_key_path", type=click.Path(), metavar="FILE", help="The secret of the hashes, at least 16 bytes, as for --redact."
-)
-@click.option("--compression", type=CodecType(), help="Codec of batches that are written anew; each batch's own without it.")
-@click.option("--allow-loss", is_flag=True, help="Rewrite logs of Kafka 0.7, where later messages get other offsets.")
-@click.option("--allow-lower-end", is_flag=True, help="Let the log end offset fall where v0 and v1 cannot keep an empty last entry.")
-@click.option("--dry-run", is_flag=True, help="Report what would become of every byte, and write nothing.")
-@now_option
-@reading_options
-@json_option("JSON lines: an account of each file.")
-@redact_messages_option
-@quiet_option
-@ending
-@taking(RewriteArguments)
+@handle_exit
+@bind_args(RewriteArguments)
 def rewrite(options: RewriteArguments) -> int:
     """Write the segments of PATH without some of their records or values, as the log cleaner of a broker would.
 
@@ -148,129 +129,74 @@ def rewrite(options: RewriteArguments) -> int:
         raise click.UsageError("Missing option '--output'; --dry-run needs none")
     if options.is_json and options.output == STDIN:
         raise click.UsageError("--json writes to standard output, which is the output already")
-    work = RewriteWork(ReadOptions(**options.reading), _how(options), options.dry_run)
-    segments = segments_of(options.paths)
-    ensure_segments(segments, options.reading)
-    with Progress(segments, is_wanted=not options.quiet) as progress:
-        job = RewriteJob(options, segments, progress, withholding(options.is_redacted))
-        job.say_space()
-        done = job.to_directory(work) if any(segment.is_listed for segment in segments) else job.to_file(work)
-    if not options.quiet:
-        say(_summary(done, options))
-    return CLEAN
-
-
-@dataclass
-class RewriteJob:
-    """Arguments of all segments of a rewrite."""
-
-    options: RewriteArguments
-    segments: Sequence[InputSegment]
-    progress: Progress
-    redactor: Redactor | None
-    #: The segment that is read.
-    name: str = ""
-
-    def say_space(self) -> None:
-        """Say how much space the output may need, before the work starts."""
-        output = self.options.output
-        if self.options.quiet or self.options.dry_run or output in (None, STDIN):
-            return
-        say_needed(output or "", sum(segment.size for segment in self.segments))
-
-    def to_file(self, work: RewriteWork) -> list[RewrittenFile]:
-        """Rewrite the only segment."""
-        output = self.options.output
-        if len(self.segments) > 1:
-            raise click.UsageError("several files cannot become one; give a directory, or one file at a time")
-        segment = self.segments[0]
-        if output not in (None, STDIN) and not work.is_dry:
-            ensure_output(output or "", self.segments, self.options.overwrite)
-        self.begin(segment)
-        with self.errors(), opened(segment, is_read_twice=True) as source:
-            end = PartitionEnd([source], work.read)
-            if work.is_dry:
-                return [self.told(work.file(source, end, None, (segment.name, None))[1])]
-            if output == STDIN:
-                return [self.told(work.file(source, end, sys.stdout.buffer, (segment.name, None))[1])]
-            with output_file(output or "", self.options.overwrite) as file:
-                account = work.file(source, end, file.target, (segment.name, output))[1]
-        return [self.told(account)]
-
-    def to_directory(self, work: RewriteWork) -> list[RewrittenFile]:
-        """Rewrite the partitions of all segments."""
-        by_path = {segment.path: segment for segment in self.segments}
-        files = [segment.file for segment in self.segments if segment.file is not None]
-        if len(files) != len(self.segments):
-            raise click.UsageError("standard input cannot be read together with directories")
-
-        def begun(file: SegmentFile) -> None:
-            self.begin(by_path[file.path])
-
-        told = replace(work, begun=begun, done=self.told)
-        output = self.options.output or ""
-        with self.errors():
-            try:
-                if work.is_dry:
-                    return rewrite_partitions(files, told, None, None)
-                for path in self.options.paths:
-                    ensure_outside(output, path)
-                with whole_directory(output) as hidden:
-                    return rewrite_partitions(files, told, hidden, output)
-            except (SegmentKeyError, RecordBatchError):
-                raise
-            except ValueError as mistake:
-                raise click.UsageError(str(mistake)) from None
-
-    def begin(self, segment: InputSegment) -> None:
-        """Note which segment is read."""
-        self.name = segment.name
-        self.progress.begin(segment)
-
-    def told(self, account: RewrittenFile) -> RewrittenFile:
-        """Report the account of a file."""
-        report(account.findings, self.name, self.progress, quiet=self.options.quiet, redactor=self.redactor)
-        if self.options.is_json:
-            with self.progress.aside():
-                show_json({"type": "rewrite", "file": self.name} | account.to_dict())
-        return account
-
-    @contextmanager
-    def errors(self) -> Any:
-        """Name the segment in errors about its bytes."""
-        try:
-            yield
-        except LossError as refused:
-            raise DamagedInput(self.name, refused, "nothing was written", self.redactor) from refused
-        except RecordBatchError as error:
-            raise DamagedInput(self.name, error, ADVICE, self.redactor) from error
-
-
-def _how(options: RewriteArguments) -> RewriteOptions:
-    try:
-        key = None if options.mask_key_path is None else Path(options.mask_key_path).read_bytes().removesuffix(b"\n").removesuffix(b"\r")
-    except OSError as error:
-        # The path is not shown: it may be the secret itself.
-        raise click.UsageError(f"--mask-key must be the path of a file with the secret: {error.strerror}") from None
-    try:
-        how = RewriteOptions(
-            keep=core_selection(_selection(options.keep)),
-            drop=core_selection(_selection(options.drop)),
-            tombstone=core_selection(_selection(options.tombstone)),
-            mask=core_selection(_selection(options.mask)),
+    redactor = withholding(options.is_redacted)
+    with RewriteProgress(options, redactor) as progress, input_errors(_advice, redactor), _argument_names():
+        done = rewrite_source(
+            sources_of(options.paths),
+            sys.stdout.buffer if options.output == STDIN else options.output,
+            keep=_selection(options.keep),
+            drop=_selection(options.drop),
+            tombstone=_selection(options.tombstone),
+            mask=_selection(options.mask),
             mask_with=options.mask_with,
-            mask_key=key,
+            mask_key=_mask_key(options.mask_key_path),
             compression=options.compression,
             allow_loss=options.allow_loss,
             allow_lower_end=options.allow_lower_end,
+            overwrite=options.overwrite,
+            dry_run=options.dry_run,
+            log_start_offset=options.log_start_offset,
+            topic=options.topic,
+            partition=options.partition,
+            replica=options.replica,
+            observer=progress,
+            **options.reading,
         )
-        ensure_meant(how)
+    if not options.quiet:
+        say(_summary(done.files, options))
+    return CLEAN
+
+
+class RewriteProgress(OutputProgress):
+    """Prints the account of each file."""
+
+    def __init__(self, options: RewriteArguments, redactor: Redactor | None) -> None:
+        super().__init__(None if options.dry_run else options.output, quiet=options.quiet, has_bar=True)
+        self._options = options
+        self._redactor = redactor
+
+    def done(self, path: str, result: RewrittenFile) -> None:
+        """Print the findings, and with --json the account."""
+        report(result.findings, path, self, quiet=self._options.quiet, redactor=self._redactor)
+        if self._options.is_json:
+            with self.aside():
+                show_json({"type": "rewrite", "file": path} | result.to_dict())
+
+
+def _advice(error: RecordBatchError) -> str:
+    return "nothing was written" if isinstance(error, LossError) else ADVICE
+
+
+def _mask_key(path: str | None) -> bytes | None:
+    try:
+        return None if path is None else Path(path).read_bytes().removesuffix(b"\n").removesuffix(b"\r")
+    except OSError as error:
+        # The path is not shown: it may be the secret itself.
+        raise click.UsageError(f"--mask-key must be the path of a file with the secret: {error.strerror}") from None
+
+
+@contextmanager
+def _argument_names() -> Iterator[None]:
+    """Name the options of the command line in errors about arguments."""
+    try:
+        yield
+    except (RecordBatchError, ReplicaError, SegmentKeyError):
+        raise
     except (TypeError, ValueError) as mistake:
         text = str(mistake)
         for name in ("mask_key", "mask_with"):
             text = text.replace(name, f"--{name.replace('_', '-')}")
         raise click.UsageError(text.replace("give keep, drop, tombstone or mask", "give --keep, --drop, --tombstone or --mask")) from None
-    return how
 
 
 def _selection(conditions: Sequence[tuple[str, Any]]) -> Selection | None:

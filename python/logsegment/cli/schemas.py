@@ -3,22 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated
 
 import click
 
 from logsegment._core import Limits
+from logsegment._options import EntryOptions, OnError, PartitionOptions, ReadOptions, StoreOptions
 from logsegment._output import output_directory
+from logsegment._storage import StorageOptions
 from logsegment._text import count
-from logsegment.cli.exit_codes import CLEAN, FOUND, ending
+from logsegment.cli.arguments import Argument, VerbOption
+from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit
 from logsegment.cli.help import VerbGroup
-from logsegment.cli.inputs import choosing_replicas, replica
-from logsegment.cli.messages import Paper, say, show_json
-from logsegment.cli.options import examples, limits_option, on_error_option, quiet_option, replica_option
-from logsegment.cli.store_options import keyed_path, storage_option
+from logsegment.cli.inputs import choosing_replicas
+from logsegment.cli.messages import Console, say, show_json
+from logsegment.cli.options import Quiet, bind_args, examples
+from logsegment.cli.paths import reached_path
 from logsegment.schemas import Schema, SchemaSet, SubjectVersion, from_log
 from logsegment.schemas.directory import written
 
-PATH = click.argument("path", metavar="PATH", callback=keyed_path)
+
+@dataclass(frozen=True, kw_only=True)
+class SchemasArguments:
+    """The arguments of all verbs: the log, and how it is read."""
+
+    path: Annotated[str, Argument("PATH")]
+    storage_options: Annotated[StorageOptions | None, StoreOptions]
+    replica: Annotated[str | None, PartitionOptions]
+    on_error: Annotated[OnError, ReadOptions]
+    limits: Annotated[Limits | None, EntryOptions]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListArguments(SchemasArguments):
+    """The arguments of `schemas list`."""
+
+    subject: Annotated[str | None, VerbOption("Only this subject.", "--subject NAME")]
+    is_json: Annotated[bool, VerbOption("JSON lines.", "--json")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowArguments(SchemasArguments):
+    """The arguments of `schemas show`."""
+
+    name: Annotated[str, Argument("NAME")]
+    is_json: Annotated[bool, VerbOption("One line of JSON, with id, GUID, references and versions.", "--json")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportArguments(SchemasArguments):
+    """The arguments of `schemas export`."""
+
+    output: Annotated[str, VerbOption("A new directory.", "-o --output DIRECTORY", kind=click.Path())]
+    quiet: Quiet
 
 
 @click.group(
@@ -38,79 +76,62 @@ def schemas() -> None:
 
 
 @schemas.command(name="list", epilog=examples("logsegment schemas list --json _schemas-0 | jq .subject"))
-@PATH
-@storage_option
-@replica_option
-@click.option("--subject", metavar="NAME", help="Only this subject.")
-@click.option("--json", "is_json", is_flag=True, help="JSON lines.")
-@on_error_option
-@limits_option
-@ending
-def list_(path: str, subject: str | None, is_json: bool, on_error: str, limits: Limits | None) -> int:
+@handle_exit
+@bind_args(ListArguments)
+def list_(options: ListArguments) -> int:
     """List the versions of all subjects, deleted versions too."""
-    found = _read(path, on_error, limits)
+    found, subject = _read(options), options.subject
     rows = [(version, schema) for name in found.subjects if subject in (None, name) for version, schema in found.versions_of(name)]
-    if is_json:
+    if options.is_json:
         for version, schema in rows:
             show_json(_row(version, schema))
         return CLEAN
     cells = [
-        (one.subject, f"{one.version}", f"{schema.id}", schema.type, one.state, _references(schema), schema.guid or "-")
-        for one, schema in rows
+        (version.subject, f"{version.version}", f"{schema.id}", schema.type, version.state, _references(schema), schema.guid or "-")
+        for version, schema in rows
     ]
-    Paper().table(("subject", "version", "id", "type", "state", "references", "guid"), cells)
+    Console().table(("subject", "version", "id", "type", "state", "references", "guid"), cells)
     return CLEAN
 
 
 @schemas.command(epilog=examples("logsegment schemas show _schemas-0 17", "logsegment schemas show _schemas-0 orders-value:3"))
-@PATH
-@storage_option
-@replica_option
-@click.argument("name")
-@click.option("--json", "is_json", is_flag=True, help="One line of JSON, with id, GUID, references and versions.")
-@on_error_option
-@limits_option
-@ending
-def show(path: str, name: str, is_json: bool, on_error: str, limits: Limits | None) -> int:
+@handle_exit
+@bind_args(ShowArguments)
+def show(options: ShowArguments) -> int:
     """Show the text of one schema.
 
     NAME is an id, a GUID, a subject (its newest version) or SUBJECT:VERSION. Exit code 1 if there is no such schema.
     """
-    schema = _named(_read(path, on_error, limits), name)
+    schema = _named(_read(options), options.name)
     if schema is None:
-        say(f"{path} has no schema {name}; logsegment schemas list {path} lists the schemas")
+        say(f"{options.path} has no schema {options.name}; logsegment schemas list {options.path} lists the schemas")
         return FOUND
-    if is_json:
+    if options.is_json:
         show_json(schema.to_dict())
     else:
         for line in schema.text.splitlines():
-            Paper().line(line)
+            Console().line(line)
     return CLEAN
 
 
 @schemas.command(epilog=examples("logsegment schemas export _schemas-0 -o schemas"))
-@PATH
-@storage_option
-@replica_option
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="DIRECTORY", help="A new directory.")
-@on_error_option
-@limits_option
-@quiet_option
-@ending
-def export(path: str, output: str, on_error: str, limits: Limits | None, quiet: bool) -> int:
+@handle_exit
+@bind_args(ExportArguments)
+def export(options: ExportArguments) -> int:
     """Write each schema to a file of its own, with an index that `logsegment.schemas.from_directory` reads."""
-    found = _read(path, on_error, limits)
-    with output_directory(output) as place:
+    found = _read(options)
+    with output_directory(options.output) as place:
         written(found, place)
-    if not quiet:
-        say(f"wrote {count(len(found), 'schema')} to {output}")
+    if not options.quiet:
+        say(f"wrote {count(len(found), 'schema')} to {options.output}")
     return CLEAN
 
 
-def _read(path: str, on_error: str, limits: Limits | None) -> SchemaSet:
+def _read(options: SchemasArguments) -> SchemaSet:
+    path = reached_path(options.path, StoreOptions(storage_options=options.storage_options))
     try:
         with choosing_replicas():
-            return from_log(path, replica=replica(), on_error="skip" if on_error == "skip" else "raise", limits=limits)
+            return from_log(path, replica=options.replica, on_error=options.on_error, limits=options.limits)
     except FileNotFoundError:
         raise
     except ValueError as error:
@@ -125,12 +146,12 @@ def _named(found: SchemaSet, name: str) -> Schema | None:
     if versions := found.versions_of(name):
         return _newest(versions)
     subject, _, number = name.rpartition(":")
-    return next((schema for one, schema in found.versions_of(subject) if f"{one.version}" == number), None)
+    return next((schema for version, schema in found.versions_of(subject) if f"{version.version}" == number), None)
 
 
 def _newest(versions: Iterable[tuple[SubjectVersion, Schema]]) -> Schema | None:
     """Return the schema of the newest version that is not deleted, or of the newest of all."""
-    ordered = sorted(versions, key=lambda one: (one[0].state == "live", one[0].version))
+    ordered = sorted(versions, key=lambda pair: (pair[0].state == "live", pair[0].version))
     return ordered[-1][1] if ordered else None
 
 
@@ -141,4 +162,4 @@ def _row(version: SubjectVersion, schema: Schema) -> dict[str, object]:
 
 
 def _references(schema: Schema) -> str:
-    return ", ".join(f"{one.subject}:{one.version}" for one in schema.references) or "-"
+    return ", ".join(f"{reference.subject}:{reference.version}" for reference in schema.references) or "-"

@@ -3,41 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import click
 
 from logsegment._rewrite.split_join import split as split_source
-from logsegment.cli.exit_codes import ending
+from logsegment.cli.arguments import VerbOption
+from logsegment.cli.exit_codes import handle_exit, input_errors
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import log_start_offset, replica
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import (
-    InstantType,
-    Reading,
-    examples,
-    json_option,
-    now_option,
-    partition_options,
-    path_argument,
-    quiet_option,
-    reading_options,
-    taking,
-)
-from logsegment.cli.split_join import print_account
+from logsegment.cli.options import Now, Quiet, Reading, bind_args, examples
+from logsegment.cli.output.files import OutputProgress
+from logsegment.cli.paths import LogPath, PartitionPaths
+from logsegment.cli.split_join import ADVICE, ensure_paths, print_account
+from logsegment.cli.value_types import InstantType
 
 
-@dataclass(frozen=True)
-class SplitArguments:
+@dataclass(frozen=True, kw_only=True)
+class SplitArguments(LogPath, PartitionPaths):
     """The arguments of `split`."""
 
-    path: str
-    output: str
-    offsets: tuple[int, ...]
-    times: tuple[int, ...]
-    size: int | None
+    output: Annotated[str, VerbOption("A new directory.", "-o --output DIRECTORY")]
+    offsets: Annotated[tuple[int, ...], VerbOption("Begin a segment with the first batch from here on.", "--at-offset", kind=whole(0))]
+    times: Annotated[
+        tuple[int, ...], VerbOption("Begin a segment with the first batch from this time on.", "--at-time", kind=InstantType())
+    ]
+    size: Annotated[int | None, VerbOption("Begin a segment before it would have more bytes.", "--bytes", kind=whole(1))]
+    now: Now
     reading: Reading
-    is_json: bool
-    quiet: bool
+    is_json: Annotated[bool, VerbOption("One JSON line: where every byte went.", "--json")]
+    quiet: Quiet
 
 
 @click.command(
@@ -45,18 +40,8 @@ class SplitArguments:
     short_help="Cut segments at offsets, times or sizes.",
     epilog=examples("logsegment split orders-0 --bytes 104857600 --output cut", "logsegment split big.log --at-offset 5000 --output cut"),
 )
-@path_argument
-@partition_options
-@click.option("-o", "--output", required=True, metavar="DIRECTORY", help="A new directory.")
-@click.option("--at-offset", "offsets", type=whole(0), multiple=True, help="Begin a segment with the first batch from here on.")
-@click.option("--at-time", "times", type=InstantType(), multiple=True, help="Begin a segment with the first batch from this time on.")
-@click.option("--bytes", "size", type=whole(1), help="Begin a segment before it would have more bytes.")
-@now_option
-@reading_options
-@json_option("One JSON line: where every byte went.")
-@quiet_option
-@ending
-@taking(SplitArguments)
+@handle_exit
+@bind_args(SplitArguments)
 def split(options: SplitArguments) -> int:
     """Write the segments of PATH cut into more segments. Batches stay byte for byte, so that a cut inside a batch is made after it.
 
@@ -67,16 +52,19 @@ def split(options: SplitArguments) -> int:
     if not options.offsets and not options.times and options.size is None:
         raise click.UsageError("nothing to do: give --at-offset, --at-time or --bytes")
 
-    def work() -> object:
-        return split_source(
+    ensure_paths(options.paths, options.output)
+    with input_errors(ADVICE):
+        done = split_source(
             options.path,
             options.output,
             offsets=options.offsets,
             times=options.times,
             bytes=options.size,
-            log_start_offset=log_start_offset(),
-            replica=replica(),
+            log_start_offset=options.log_start_offset,
+            topic=options.topic,
+            partition=options.partition,
+            replica=options.replica,
+            observer=OutputProgress(options.output, quiet=options.quiet),
             **options.reading,
         )
-
-    return print_account(work, [options.path], options.output, is_json=options.is_json, quiet=options.quiet)
+    return print_account(done, options.output, is_json=options.is_json, quiet=options.quiet)

@@ -1,47 +1,36 @@
-"""Share the errors and the account of all bytes between `split` and `join`."""
+"""The account of all bytes, as `split` and `join` print it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
 import click
 
-from logsegment._core import RecordBatchError, SegmentKeyError
-from logsegment._places import shown
-from logsegment.cli.exit_codes import CLEAN, DamagedInput
-from logsegment.cli.inputs import STDIN, choosing_replicas, show_log_starts
+from logsegment._rewrite.arrangement import Arrangement, SegmentPart
+from logsegment.cli.exit_codes import CLEAN
 from logsegment.cli.messages import count, say, show_json
-from logsegment.cli.output.files import say_inputs
+from logsegment.cli.paths import STDIN
 
+#: Advice about a damaged source.
+ADVICE = "nothing was written; `logsegment salvage` saves the valid batches"
 #: Most new segments that are listed.
 _MOST_SEGMENTS = 10
 
 
-def print_account(work: Callable[[], Any], paths: Sequence[str], output: str, *, is_json: bool, quiet: bool) -> int:
-    """Do the work, and report where every byte went.
+def ensure_paths(paths: Sequence[str], output: str) -> None:
+    """Refuse standard input and standard output.
 
     Raises:
-        click.UsageError: for arguments that do not fit.
-        DamagedInput: if a segment is damaged.
+        click.UsageError: if one of the paths is `-`.
     """
     if STDIN in (*paths, output):
         raise click.UsageError("segments are read and written by position: name files or directories, not -")
-    say_inputs(output, paths, quiet=quiet)
-    try:
-        with choosing_replicas():
-            done = work()
-    except RecordBatchError as error:
-        raise DamagedInput(
-            error.path or shown(paths[0]), error, "nothing was written; `logsegment salvage` saves the valid batches"
-        ) from error
-    except SegmentKeyError:
-        raise
-    except (TypeError, ValueError) as mistake:
-        raise click.UsageError(str(mistake)) from None
-    show_log_starts(done.partition_findings)
+
+
+def print_account(done: Arrangement, output: str, *, is_json: bool, quiet: bool) -> int:
+    """Print where every byte went."""
     if is_json:
         show_json({"type": "arrangement"} | done.to_dict())
     if not quiet:
@@ -55,7 +44,7 @@ def print_account(work: Callable[[], Any], paths: Sequence[str], output: str, *,
     return CLEAN
 
 
-def _segments(parts: Sequence[Any], output: str) -> Iterator[str]:
+def _segments(parts: Sequence[SegmentPart], output: str) -> Iterator[str]:
     """Yield a line for each new segment, of the first ones if there are many."""
     for number, (path, own) in enumerate(groupby((part for part in parts if part.output is not None), lambda part: part.output)):
         if number == _MOST_SEGMENTS:

@@ -6,36 +6,28 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from logsegment._core import Finding, LimitError, SegmentFile, UnsupportedError
 from logsegment._options import ReadOptions
-from logsegment._places import shown
-from logsegment.analysis.inputs import found_of
+from logsegment._places import redacted_uri
 from logsegment.analysis.transactions import placed_transactions
-from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of, worst
+from logsegment.cli.arguments import VerbOption
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, DamagedInput, handle_exit, words_of, worst
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import ensure_segments, segments_of
 from logsegment.cli.messages import instant, say, show, show_json, with_iso_times
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import (
-    InstantType,
-    Reading,
-    ensure_iso_of_json,
-    examples,
-    header_reading_options,
-    iso_option,
-    json_option,
-    paths_argument,
-    replica_option,
-    taking,
-)
+from logsegment.cli.options import Iso, ReadingHeaders, bind_args, ensure_iso_of_json, examples
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_text import duration
-from logsegment.log.transactions import LONGEST_MS, Transaction
+from logsegment.cli.paths import ReplicaPaths
+from logsegment.cli.value_types import InstantType
+from logsegment.inputs.input_segment import found_of
+from logsegment.partition.transactions import LONGEST_MS, Transaction
 
 #: Damaged places of a partition that are listed.
 SHOWN = 100
@@ -52,17 +44,26 @@ class NowType(InstantType):
         return time.time_ns() // 1_000_000 if value == "wall" else super().convert(value, param, ctx)
 
 
-@dataclass(frozen=True)
-class TxnArguments:
+@dataclass(frozen=True, kw_only=True)
+class TxnArguments(ReplicaPaths):
     """The arguments of `txn`."""
 
-    paths: tuple[str, ...]
-    is_all: bool
-    longest_ms: int
-    now: int | None
-    reading: Reading
-    iso: bool
-    is_json: bool
+    is_all: Annotated[bool, VerbOption("List committed transactions too.", "--all")]
+    longest_ms: Annotated[int, VerbOption("Report transactions as hanging after DURATION.", "--hanging-after MS", kind=whole(0))] = (
+        LONGEST_MS
+    )
+    now: Annotated[
+        int | None,
+        VerbOption(
+            "Measure open transactions up to TIME, or `wall` for the current time.",
+            "--now TIME",
+            default="what the times of the partition show",
+            kind=NowType(),
+        ),
+    ]
+    reading: ReadingHeaders
+    iso: Iso
+    is_json: Annotated[bool, VerbOption("Print JSON lines.", "--json")]
 
 
 @click.command(
@@ -74,29 +75,8 @@ class TxnArguments:
         "logsegment txn --all --json /var/lib/kafka/data | jq .durationMs",
     ),
 )
-@paths_argument
-@replica_option
-@click.option("--all", "is_all", is_flag=True, help="List committed transactions too.")
-@click.option(
-    "--hanging-after",
-    "longest_ms",
-    type=whole(0),
-    default=LONGEST_MS,
-    show_default=True,
-    metavar="MS",
-    help="Report transactions as hanging after DURATION.",
-)
-@click.option(
-    "--now",
-    type=NowType(),
-    metavar="TIME",
-    help="Measure open transactions up to TIME, or `wall` for the current time (default: what the times of the partition show).",
-)
-@header_reading_options
-@iso_option
-@json_option("Print JSON lines.")
-@ending
-@taking(TxnArguments)
+@handle_exit
+@bind_args(TxnArguments)
 def txn(options: TxnArguments) -> int:
     """List the open, hanging and aborted transactions of every partition: producer, offsets, size, duration.
 
@@ -105,7 +85,7 @@ def txn(options: TxnArguments) -> int:
     Exit codes: 0 clean, 1 a hanging transaction or a damaged batch, 2 usage or unreadable input; other partitions are still reported.
     """
     ensure_iso_of_json(options.iso, options.is_json)
-    segments = segments_of(options.paths)
+    segments = segments_of(options)
     for segment in segments:
         if segment.file is None or not segment.is_regular:
             raise click.UsageError(f"txn reads its input twice; {segment.name} can be read only once")
@@ -140,7 +120,7 @@ def _write(name: str, files: Sequence[SegmentFile], options: TxnArguments) -> in
         return refused.code
     with Progress([], is_wanted=False) as progress:
         for file, finding in first:
-            report([finding], shown(file.path), progress, quiet=False)
+            report([finding], redacted_uri(file.path), progress, quiet=False)
     if damaged > len(first):
         say(f"{name}: and {damaged - len(first):,} damaged places more; `logsegment verify` lists them")
     return FOUND if damaged or counts["hanging"] else CLEAN
@@ -150,10 +130,10 @@ def write_text(found: Iterator[Transaction], name: str, is_all: bool) -> Counter
     """Write a table, and a line of counts above it."""
     counts: Counter[str] = Counter()
     lines = []
-    for one in found:
-        counts[one.state] += 1
-        if is_all or one.state != "committed":
-            lines.append(line(one))
+    for transaction in found:
+        counts[transaction.state] += 1
+        if is_all or transaction.state != "committed":
+            lines.append(line(transaction))
     states = ("committed", "aborted", "open", "hanging", *(("unknown",) if counts["unknown"] else ()))
     summary = ", ".join(f"{counts[state]:,} {state}" for state in states)
     show(f"{name}: {summary}")
@@ -165,20 +145,29 @@ def write_text(found: Iterator[Transaction], name: str, is_all: bool) -> Counter
 def write_json(found: Iterator[Transaction], is_all: bool, *, iso: bool = False) -> Counter[str]:
     """Write an object for each transaction."""
     counts: Counter[str] = Counter()
-    for one in found:
-        counts[one.state] += 1
-        if is_all or one.state != "committed":
-            show_json(with_iso_times(one.to_dict(), ["firstTimestamp"] if iso else ()))
+    for transaction in found:
+        counts[transaction.state] += 1
+        if is_all or transaction.state != "committed":
+            show_json(with_iso_times(transaction.to_dict(), ["firstTimestamp"] if iso else ()))
     return counts
 
 
-def line(one: Transaction) -> str:
+def line(transaction: Transaction) -> str:
     """Return a transaction as a row of the table."""
-    marker = "-" if one.marker_offset is None else str(one.marker_offset)
-    cells = (one.state, one.producer_id, one.producer_epoch, one.first_offset, one.last_offset, marker, one.batches, one.records)
+    marker = "-" if transaction.marker_offset is None else str(transaction.marker_offset)
+    cells = (
+        transaction.state,
+        transaction.producer_id,
+        transaction.producer_epoch,
+        transaction.first_offset,
+        transaction.last_offset,
+        marker,
+        transaction.batches,
+        transaction.records,
+    )
     row = "  ".join(f"{cell!s:>{width}}" for cell, (_, width) in zip(cells, WIDTHS, strict=True))
-    begun = "-" if one.first_timestamp < 0 else instant(one.first_timestamp)
-    return f"  {row}  {one.bytes:>12}  {begun:24}  {_lasted(one.duration_ms)}"
+    begun = "-" if transaction.first_timestamp < 0 else instant(transaction.first_timestamp)
+    return f"  {row}  {transaction.bytes:>12}  {begun:24}  {_lasted(transaction.duration_ms)}"
 
 
 def _lasted(ms: int) -> str:

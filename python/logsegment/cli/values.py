@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, get_args
+from typing import Annotated, Any, Protocol, TypeVar
 
 import click
 
@@ -18,14 +18,13 @@ from logsegment._options import (
     Integers,
     KeyValues,
     ReadOptions,
+    StoreOptions,
     Values,
-    ensure_values,
     is_of_keys,
     is_of_values,
 )
 from logsegment._text import count, listed
 from logsegment._typed_values import Place, planned
-from logsegment.cli.store_options import storage_options
 from logsegment.schemas import from_path
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,78 +34,39 @@ F = TypeVar("F", bound=Callable[..., Any])
 VALUE_FORMATS = ("avro_values", "json_values", "protobuf_values", "raw_values")
 
 
-class ValueArguments(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class ValueArguments:
+    """The options of decoded keys and values."""
+
+    values: Annotated[Values, ReadOptions] = "raw"
+    key_values: Annotated[KeyValues, ReadOptions] = "raw"
+    schemas: Annotated[str | None, ReadOptions] = None
+    reader_schema: Annotated[str | None, ReadOptions] = None
+    framing: Annotated[Framing | None, ReadOptions] = None
+    integers: Annotated[Integers | None, ReadOptions] = None
+
+
+class ReadingValues(Protocol):
     """The arguments of a verb with these options."""
 
     @property
-    def values(self) -> Values:
-        """How values are shown."""
+    def decoding(self) -> ValueArguments:
+        """Return the options of decoded keys and values."""
 
     @property
-    def key_values(self) -> KeyValues:
-        """How keys are shown."""
-
-    @property
-    def schemas(self) -> str | None:
-        """Where the schemas are."""
-
-    @property
-    def reader_schema(self) -> str | None:
-        """The file of the schema as which values are read."""
-
-    @property
-    def framing(self) -> Framing | None:
-        """How values name their schemas."""
-
-    @property
-    def integers(self) -> Integers | None:
-        """The column of an integer of JSON without bounds."""
+    def store(self) -> StoreOptions:
+        """Return how the schemas are reached."""
 
     @property
     def is_redacted(self) -> bool:
-        """Payloads are not shown."""
+        """Return True if payloads are not shown."""
 
 
-class _KindType(click.Choice[Any]):
-    """A kind of values; the error does not list each type of a window."""
-
-    def __init__(self, known: tuple[str, ...]) -> None:
-        super().__init__(known)
-        self.known = known
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            ensure_values("the kind", value, self.known)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        return value
-
-
-def values_options(function: F) -> F:
-    """Add the options; the verb gets `values`, `key_values`, `schemas`, `reader_schema`, `framing` and `integers`."""
-    text = (
-        "Show values as raw bytes, as fields (auto, avro, json, protobuf), by Kafka's serializers (string, long, int, short, float, "
-        "double, uuid), or the fields of Kafka's internal topics.  [default: raw]"
-    )
-    values = click.option("--values", type=_KindType(get_args(Values)), default="raw", metavar="KIND", help=text)
-    text = "The same for keys, and windowed(TYPE) or session(TYPE) for keys of Kafka Streams.  [default: raw]"
-    keys = click.option("--key-values", type=_KindType(get_args(KeyValues)), default="raw", metavar="KIND", help=text)
-    text = "Schemas: a registry's log (_schemas-0) or URL, a directory of schema files, or the one schema of all values."
-    schemas = click.option("--schemas", metavar="PATH", help=text)
-    text = "Read all values as this schema (default: the newest version, or each as its own)."
-    reader = click.option("--reader-schema", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help=text)
-    text = f"How a value names its schema: {', '.join(get_args(Framing))}.  [default: detected]"
-    framing = click.option("--framing", type=click.Choice(get_args(Framing)), metavar="NAME", help=text)
-    text = "Show an integer of JSON whose schema has no bounds as 64 bits, or as a decimal of 38 digits.  [default: int64]"
-    integers = click.option("--integers", type=click.Choice(get_args(Integers)), help=text)
-    return values(keys(schemas(reader(framing(integers(function))))))
-
-
-def typed(options: ValueArguments, columns: Iterable[str], places: Iterable[Place]) -> ReadOptions:
+def typed(arguments: ReadingValues, columns: Iterable[str], places: Iterable[Place]) -> ReadOptions:
     """Return the options of a read of these columns, with the schemas of keys and values.
 
     Args:
-        options: the arguments of the verb.
+        arguments: those of the verb.
         columns: those of the output.
         places: all that is read.
 
@@ -114,42 +74,17 @@ def typed(options: ValueArguments, columns: Iterable[str], places: Iterable[Plac
         click.UsageError: if schemas are missing or bad.
         OSError: if a file cannot be read.
     """
-    names = tuple(columns)
+    options, names = arguments.decoding, tuple(columns)
     for is_of, kind, option in ((is_of_values, options.values, "--values"), (is_of_keys, options.key_values, "--key-values")):
         named = next(filter(is_of, names), None)
         if named is not None and kind in ("raw", "internal"):
             raise click.UsageError(f"the column {named} needs {option} auto, avro, json or protobuf")
     read = ReadOptions(columns=names)
-    without = PRIMITIVES | {"raw", "internal"}
-    if {options.values, options.key_values} <= without:
-        given = (
-            ("--schemas", options.schemas),
-            ("--reader-schema", options.reader_schema),
-            ("--framing", options.framing),
-            ("--integers", options.integers),
-        )
-        useless = next((option for option, value in given if value is not None), None)
-        if useless is not None:
-            raise click.UsageError(f"{useless} needs --values auto, avro, json or protobuf (or --key-values)")
-        if {options.values, options.key_values} <= {"raw", "internal"}:
-            return read
-    if options.is_redacted:
-        raise click.UsageError("--redact shows no payloads, so that nothing is decoded: leave out --values and --key-values")
-    may_lack = without | {"auto", "json"} | ({"avro"} if options.framing == "container" else set())
-    if options.schemas is None and not {options.values, options.key_values} <= may_lack:
-        raise click.UsageError("--schemas is missing: a registry's log, a directory of schema files, or one schema")
-    reader = None if options.reader_schema is None else Path(options.reader_schema)
+    if {options.values, options.key_values} <= {"raw", "internal"}:
+        ensure_useful(options)
+        return read
     try:
-        schemas = None if options.schemas is None else from_path(options.schemas, storage_options=storage_options())
-        wanted = replace(
-            read,
-            values=options.values,
-            key_values=options.key_values,
-            schemas=schemas,
-            reader_schema=reader,
-            framing=options.framing,
-            integers=options.integers or "int64",
-        )
+        wanted = replace(read, **value_arguments(arguments))
         found = replace(planned(wanted, list(places)), columns=names, values="raw", key_values="raw", schemas=None, reader_schema=None)
         # A field that the schemas do not have is told before anything is read.
         with decoded(b"", found):
@@ -158,6 +93,51 @@ def typed(options: ValueArguments, columns: Iterable[str], places: Iterable[Plac
         raise
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+
+
+def value_arguments(arguments: ReadingValues) -> dict[str, Any]:
+    """Return the arguments of `logsegment.decode` for keys and values.
+
+    Raises:
+        click.UsageError: if schemas are missing, or options need others.
+        OSError, ValueError: if the schemas cannot be read.
+    """
+    options = arguments.decoding
+    ensure_useful(options)
+    kinds = {options.values, options.key_values}
+    if arguments.is_redacted and not kinds <= {"raw", "internal"}:
+        raise click.UsageError("--redact shows no payloads, so that nothing is decoded: leave out --values and --key-values")
+    may_lack = _WITHOUT | {"auto", "json"} | ({"avro"} if options.framing == "container" else set())
+    if options.schemas is None and not kinds <= may_lack:
+        raise click.UsageError("--schemas is missing: a registry's log, a directory of schema files, or one schema")
+    schemas = None if options.schemas is None else from_path(options.schemas, storage_options=arguments.store.storage_options)
+    return {
+        "values": options.values,
+        "key_values": options.key_values,
+        "schemas": schemas,
+        "reader_schema": None if options.reader_schema is None else Path(options.reader_schema),
+        "framing": options.framing,
+        "integers": options.integers or "int64",
+    }
+
+
+def ensure_useful(options: ValueArguments) -> None:
+    """Fail for options about schemas if no keys and values are decoded with schemas."""
+    if not {options.values, options.key_values} <= _WITHOUT:
+        return
+    given = (
+        ("--schemas", options.schemas),
+        ("--reader-schema", options.reader_schema),
+        ("--framing", options.framing),
+        ("--integers", options.integers),
+    )
+    useless = next((option for option, value in given if value is not None), None)
+    if useless is not None:
+        raise click.UsageError(f"{useless} needs --values auto, avro, json or protobuf (or --key-values)")
+
+
+#: Kinds of values that need no schemas.
+_WITHOUT = PRIMITIVES | {"raw", "internal"}
 
 
 @dataclass
@@ -194,5 +174,5 @@ def unknown_schemas(names: Iterable[str]) -> str:
     """Return the names of schemas in one text: `ids 0, 7`."""
     ids = sorted(int(name.removeprefix("the id ")) for name in names if name.startswith("the id "))
     others = sorted(name for name in names if not name.startswith("the id "))
-    shown = [f"{'id' if len(ids) == 1 else 'ids'} {listed([f'{one}' for one in ids], 10)}"] if ids else []
+    shown = [f"{'id' if len(ids) == 1 else 'ids'} {listed([f'{schema_id}' for schema_id in ids], 10)}"] if ids else []
     return " and ".join([*shown, *([listed(others, 5)] if others else [])])

@@ -4,48 +4,45 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import click
 
-from logsegment._core import Finding, SegmentKeyError
 from logsegment._options import Depth, ReadOptions, Unreadable
-from logsegment._places import shown
+from logsegment._places import directory_of
 from logsegment._report import Report, is_unreadable
-from logsegment.analysis.inputs import InputSegment
-from logsegment.analysis.validation import LogValidation
-from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, ending, words_of
+from logsegment.analysis.validation import NOT_CHECKED, validate
+from logsegment.cli.arguments import VerbOption
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, handle_exit, words_of
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import STDIN, segments_of
-from logsegment.cli.messages import Paper, count, say
-from logsegment.cli.options import (
-    Reading,
-    examples,
-    json_option,
-    paths_argument,
-    quiet_option,
-    reading_options,
-    taking,
-    unreadable_option,
-)
+from logsegment.cli.inputs import sources_of
+from logsegment.cli.messages import Console, count, say
+from logsegment.cli.options import FailOn, NoCrc, Quiet, Reading, bind_args, examples
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.verdicts import write_json, write_words
+from logsegment.cli.paths import LogPaths
 
 
-@dataclass(frozen=True)
-class VerifyArguments:
+@dataclass(frozen=True, kw_only=True)
+class VerifyArguments(LogPaths):
     """The arguments of `verify`."""
 
-    paths: tuple[str, ...]
-    depth: Depth
-    fail_on: str
-    strict_tail: bool
-    no_crc: bool
+    depth: Annotated[
+        Depth,
+        VerbOption(
+            "Check framing, headers and checksums (headers), also records' offsets, times and lengths (metadata), or everything (full).",
+            "--depth",
+        ),
+    ] = "full"
+    fail_on: FailOn = "error"
+    strict_tail: Annotated[bool, ReadOptions]
+    no_crc: NoCrc
+    unreadable: Annotated[Unreadable, ReadOptions]
     reading: Reading
-    unreadable: Unreadable
-    is_json: bool
-    quiet: bool
+    is_json: Annotated[bool, VerbOption("Print JSON lines: findings, and a summary of each file.", "--json")]
+    quiet: Quiet
 
 
 @click.command(
@@ -57,25 +54,8 @@ class VerifyArguments:
         "logsegment verify --json --fail-on warning orders-0 > findings.jsonl",
     ),
 )
-@paths_argument
-@click.option(
-    "--depth",
-    type=click.Choice(["headers", "metadata", "full"]),
-    default="full",
-    show_default=True,
-    help=("Check framing, headers and checksums (headers), also the records' offsets, times and lengths (metadata), or everything (full)."),
-)
-@click.option(
-    "--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True, help="Exit with 1 from this severity on."
-)
-@click.option("--strict-tail", is_flag=True, help="Report a file that ends inside a batch as an error.")
-@click.option("--no-crc", is_flag=True, help="Skip checksums.")
-@unreadable_option
-@reading_options
-@json_option("Print JSON lines: findings, and a summary of each file.")
-@quiet_option
-@ending
-@taking(VerifyArguments)
+@handle_exit
+@bind_args(VerifyArguments)
 def verify(options: VerifyArguments) -> int:
     """Validate every PATH, past damage.
 
@@ -83,45 +63,80 @@ def verify(options: VerifyArguments) -> int:
 
     Exit codes: 0 nothing found, 1 findings of the severity of --fail-on or bytes that cannot be read, 2 usage or unreadable input.
     """
-    left_out: list[Finding] = []
-    missing: list[OSError | SegmentKeyError] = []
-    found = segments_of(options.paths, left_out, missing.append), left_out
-    for error in missing:
-        say(words_of(error))
-    paper = None if options.is_json else Paper()
-    seen: Counter[str] = Counter(unreadable=len(missing))
-    read = ReadOptions(check_crc=not options.no_crc, strict_tail=options.strict_tail, unreadable=options.unreadable, **options.reading)
-    with Progress(found[0], is_wanted=not options.quiet) as progress:
-
-        def failed(error: OSError | SegmentKeyError, what: InputSegment | str) -> None:
-            seen["unreadable"] += isinstance(what, InputSegment)
-            with progress.aside():
-                say(f"{what}: {words_of(error)}" if isinstance(what, str) else _unreadable(what.name, error))
-
-        paths = [path for path in options.paths if path != STDIN]
-        validation = LogValidation(paths, found, (options.depth, read), failed)
-        indexes = MissingIndexes(validation.segments)
-        for report in validation.reports(progress):
-            seen.update(report.counts)
-            if not report.is_of_directory:
-                seen[report.state] += 1
-                seen["unread"] += options.unreadable == "raise" and any(map(is_unreadable, report.findings))
-                seen["lost"] += bool(report.lost)
-            words = report if paper is None or not report.is_of_directory else indexes.without(report)
-            if words is not None and not (options.quiet and report.state == "clean"):
-                with progress.aside():
-                    _write(words, paper)
-        if paper is not None and not options.quiet and (line := indexes.line()):
+    paper = None if options.is_json else Console()
+    with VerifyProgress(options, paper) as progress:
+        try:
+            validate(
+                sources_of(options.paths),
+                depth=options.depth,
+                check_crc=not options.no_crc,
+                strict_tail=options.strict_tail,
+                topic=options.topic,
+                partition=options.partition,
+                unreadable=options.unreadable,
+                observer=progress,
+                **options.reading,
+            )
+        except ValueError as mistake:
+            raise click.UsageError(str(mistake)) from None
+        if paper is not None and not options.quiet and (line := progress.indexes.line()):
             with progress.aside():
                 paper.line(line)
-    if len(found[0]) + len(missing) > 1 and not options.quiet:
-        say(_total(seen, len(found[0]) + len(missing)))
-    return _code(seen, options.fail_on)
+    if progress.files > 1 and not options.quiet:
+        say(_total(progress.seen, progress.files))
+    return _code(progress.seen, options.fail_on)
 
 
-def _unreadable(name: str, error: OSError | SegmentKeyError) -> str:
+class VerifyProgress(Progress):
+    """Prints the report of each file when it is validated, and counts states.
+
+    Attributes:
+        files: the number of files, and of paths that cannot be read.
+        seen: the number of files by state, of findings by severity, and of what decides the exit code.
+        indexes: the missing indexes.
+    """
+
+    def __init__(self, options: VerifyArguments, paper: Console | None) -> None:
+        super().__init__(is_wanted=not options.quiet)
+        self._options = options
+        self._paper = paper
+        self._is_planned = False
+        self.files = 0
+        self.seen: Counter[str] = Counter()
+        self.indexes = MissingIndexes()
+
+    def planned(self, files: Sequence[tuple[str, int]]) -> None:
+        """Count the files."""
+        super().planned(files)
+        self.files += len(files)
+        self._is_planned = True
+        self.indexes.add(name for name, _ in files)
+
+    def failed(self, path: str, error: Exception) -> bool:
+        """Print the error and go on, with the other files."""
+        is_of_file = not path.endswith(NOT_CHECKED)
+        self.files += not self._is_planned
+        self.seen["unreadable"] += is_of_file
+        with self.aside():
+            say(_unreadable(path, error) if is_of_file else f"{path}: {words_of(error)}")
+        return True
+
+    def done(self, path: str, report: Report) -> None:
+        """Print the report, unless it is clean and --quiet is given."""
+        self.seen.update(report.counts)
+        if not report.is_of_directory:
+            self.seen[report.state] += 1
+            self.seen["unread"] += self._options.unreadable == "raise" and any(map(is_unreadable, report.findings))
+            self.seen["lost"] += bool(report.lost)
+        words = report if self._paper is None or not report.is_of_directory else self.indexes.without(report)
+        if words is not None and not (self._options.quiet and report.state == "clean"):
+            with self.aside():
+                _write(words, self._paper)
+
+
+def _unreadable(name: str, error: Exception) -> str:
     """Return why a file cannot be read, with its name once."""
-    words = words_of(error) if isinstance(error, SegmentKeyError) else error.strerror or words_of(error)
+    words = error.strerror or words_of(error) if isinstance(error, OSError) and name else words_of(error)
     return words if words.startswith(name) else f"{name}: {words}"
 
 
@@ -130,9 +145,13 @@ class MissingIndexes:
 
     RULE = "IDX-1"
 
-    def __init__(self, segments: Sequence[InputSegment]) -> None:
-        self._files = Counter(shown(segment.directory) for segment in segments)
+    def __init__(self) -> None:
+        self._files: Counter[str] = Counter()
         self._missing: Counter[str] = Counter()
+
+    def add(self, names: Iterable[str]) -> None:
+        """Count the files of each directory."""
+        self._files.update(map(directory_of, names))
 
     def without(self, report: Report) -> Report | None:
         """Return a report without findings about missing indexes; None if there are no others."""
@@ -152,7 +171,7 @@ class MissingIndexes:
         return f"{'no indexes' if is_each else 'indexes are missing'} in {partitions}: reading is slower"
 
 
-def _write(report: Report, paper: Paper | None) -> None:
+def _write(report: Report, paper: Console | None) -> None:
     if paper:
         write_words(report, paper)
     else:
@@ -161,7 +180,7 @@ def _write(report: Report, paper: Paper | None) -> None:
 
 
 def _total(seen: Counter[str], files: int) -> str:
-    words = {"clean": "clean", "readable": "readable", "unopened": "not read", "damaged": "damaged", "unreadable": "unreadable"}
+    words = {"clean": "clean", "readable": "readable", "undecompressed": "not read", "damaged": "damaged", "unreadable": "unreadable"}
     states = [f"{seen[state]:,} {word}" for state, word in words.items() if seen[state]]
     found = [count(seen[severity], severity) for severity in ("error", "warning") if seen[severity]]
     return "; ".join([f"{count(files, 'file')}: {', '.join(states)}", *found])

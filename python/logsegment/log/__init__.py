@@ -1,1 +1,1 @@
-"""Segments and logs: which bytes of which files hold wanted offsets and times, and the records in them."""
+"""Logs and their segments in Python's hands: `Log` and `Segment`."""

@@ -23,7 +23,6 @@ from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import SNAPSHOT
 from logsegment._options import (
     EVERY_FORMAT,
-    Depth,
     EntryKeywords,
     Isolation,
     LogStartOffset,
@@ -36,13 +35,12 @@ from logsegment._options import (
     time_bounds,
 )
 from logsegment._places import absolute, directory_of
-from logsegment._report import Report
 from logsegment._storage import Keys, StorageOptions, all_reached, reached
 from logsegment._text import count, listed
 from logsegment._typed_values import planned
-from logsegment._validate import validate_segments
-from logsegment.log.reader import PartitionReader, arranged, committed_transactions
-from logsegment.log.segment import Entries, Segment, aborted_transactions
+from logsegment.log.entries import Entries
+from logsegment.log.segment import Segment, aborted_transactions
+from logsegment.partition.reader import PartitionReader, committed_transactions, order_by_offsets
 from logsegment.segment_files.discovery import Paths, Topics, found_in, is_noted
 from logsegment.segment_files.log_start import warn_of_log_starts, without_log_starts
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
@@ -113,6 +111,7 @@ class Log(Entries):
         number = partition_number(partition)
         places = FoundSegments.expanded(all_reached(path, storage_options))
         self.paths = [absolute(reached(place, None, decryption_keys, layout)) for place in places]
+        self._paths = self.paths
         options = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
         files, self.left_out = found_in(self.paths, selection=(topic, number), has_patterns=False, options=options)
         self._files, self._log_start_findings = FoundSegments(files).with_log_starts(options)
@@ -172,7 +171,7 @@ class Log(Entries):
         files, findings = self._files, self._log_start_findings
         if log_start_offset is not None:
             files, findings = FoundSegments(files).with_log_starts(PartitionOptions(log_start_offset=log_start_offset))
-        parts = [part for one in self._arranged(read, files) for part in PartitionReader.plan(one, read, times).parts()]
+        parts = [part for partition in self._ordered(read, files) for part in PartitionReader.plan(partition, read, times).parts()]
         return decode_files(parts, read, [*self._gaps(read), *findings, *FoundSegments(files).deleted_records(start_offset)])
 
     def offset_for_timestamp(self, timestamp: Timestamp, **options: Unpack[EntryKeywords]) -> int | None:
@@ -193,7 +192,7 @@ class Log(Entries):
         """
         read = ReadOptions.of(EntryKeywords, options)
         self._one_partition()
-        return PartitionReader(self._arranged(read)[0], read).offset_at(milliseconds(timestamp))
+        return PartitionReader(self._ordered(read)[0], read).offset_at(milliseconds(timestamp))
 
     @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
@@ -203,12 +202,12 @@ class Log(Entries):
     @property
     def offset_index(self) -> Rows[OffsetEntry]:
         """The entries of all offset indexes; a position counts in its own segment."""
-        return _joined(OffsetEntry, [one.offset_index for one in self.segments])
+        return _joined(OffsetEntry, [segment.offset_index for segment in self.segments])
 
     @property
     def time_index(self) -> Rows[TimeEntry]:
         """The entries of all time indexes."""
-        return _joined(TimeEntry, [one.time_index for one in self.segments])
+        return _joined(TimeEntry, [segment.time_index for segment in self.segments])
 
     @property
     def producer_snapshot(self) -> Rows[ProducerState]:
@@ -241,15 +240,9 @@ class Log(Entries):
         return f"Log({', '.join(map(repr, self.paths))}, {count(len(self.segments), 'segment')})"
 
     def _batch_stream(self, options: ReadOptions) -> RecordStream:
-        segments = self._arranged(options, without_log_starts(self._files))
-        parts = [part for one in segments for part in PartitionReader(one, options).parts()]
+        segments = self._ordered(options, without_log_starts(self._files))
+        parts = [part for segment in segments for part in PartitionReader(segment, options).parts()]
         return batch_files([source for source, _ in parts], options, self._gaps(options))
-
-    def _validated(self, depth: Depth, options: ReadOptions) -> Report:
-        above = FoundSegments(self._files).log_directories([path for path in self.paths if Place(path).is_directory()])
-        report = validate_segments(arranged(self._files, reports=True), above, depth, options)
-        report.findings += [*self.left_out, *self._log_start_findings, *FoundSegments(self._files).deleted_records()]
-        return report
 
     def _planned(self, options: ReadOptions) -> ReadOptions:
         """Return the options with the schemas of keys and values."""
@@ -257,14 +250,14 @@ class Log(Entries):
 
     def _gaps(self, options: ReadOptions) -> list[Finding]:
         """Return the findings of uploads that alone have wanted offsets, and are not read, and of interrupted work."""
-        return [one for one in self.left_out if is_noted(one, options.start_offset, options.end_offset)]
+        return [finding for finding in self.left_out if is_noted(finding, options.start_offset, options.end_offset)]
 
     def _by_directory(self) -> list[list[Segment]]:
-        return [list(group) for _, group in groupby(self.segments, lambda one: os.path.dirname(one.path))]
+        return [list(group) for _, group in groupby(self.segments, lambda segment: os.path.dirname(segment.path))]
 
-    def _arranged(self, options: ReadOptions, files: Sequence[SegmentFile] | None = None) -> list[list[SegmentLookup]]:
+    def _ordered(self, options: ReadOptions, files: Sequence[SegmentFile] | None = None) -> list[list[SegmentLookup]]:
         """Return the segments of each partition in the order of the offsets that they hold; None for the segments of the log."""
-        files = arranged(self._files if files is None else files, reports=options.skips_damage)
+        files = order_by_offsets(self._files if files is None else files, reports=options.skips_damage)
         return [list(map(SegmentLookup, group)) for _, group in groupby(files, lambda file: os.path.dirname(file.path))]
 
     def _one_partition(self) -> list[Segment]:
@@ -280,7 +273,7 @@ def _aborted(segments: Sequence[Segment]) -> list[Rows[AbortedTransaction]]:
     """Return those of each segment of a partition. Its markers are read once, if a segment has no valid `.txnindex`."""
     siblings = cache(segments[0]._file.siblings)
     known = cache(lambda: committed_transactions(siblings(), EVERY_FORMAT))
-    return [aborted_transactions(one._file, siblings, lambda _: known()) for one in segments]
+    return [aborted_transactions(segment._file, siblings, lambda _: known()) for segment in segments]
 
 
 def _joined(kind: Any, parts: Sequence[Rows[Any]]) -> Rows[Any]:

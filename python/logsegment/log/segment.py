@@ -1,10 +1,9 @@
-"""A segment with the files next to it: `Segment`, and `Entries`, which it has in common with `Log`."""
+"""A segment with the files next to it: `Segment`."""
 
 from __future__ import annotations
 
 import mmap as mapping
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
@@ -22,138 +21,29 @@ from logsegment._core import (
     read_producer_snapshot,
     read_txn_index,
 )
-from logsegment._decode import BatchTable, ensure_topic_names, warn_of_other_topics
+from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._inspect import Field, inspect
 from logsegment._log_paths import SWAP, is_of_0_7
 from logsegment._options import (
     EVERY_FORMAT,
-    Depth,
     EntryKeywords,
     Isolation,
-    OnError,
     ReadKeywords,
     ReadOptions,
-    SkippingKeywords,
     Timestamp,
     milliseconds,
     time_bounds,
 )
 from logsegment._places import absolute, is_stored
-from logsegment._report import Report
 from logsegment._storage import Keys, StorageOptions, reached
 from logsegment._typed_values import planned
-from logsegment._validate import validate_segments
-from logsegment.log.reader import PartitionReader, alone, committed_transactions
+from logsegment.log.entries import Entries
+from logsegment.partition.reader import PartitionReader, committed_transactions, with_neighbour_bounds
 from logsegment.segment_files.discovery import find_segments, size_of
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
-
-
-class Entries(ABC):
-    """Read records and batch headers of segments, and validate segments."""
-
-    def batches(
-        self,
-        *,
-        start_offset: int | None = None,
-        end_offset: int | None = None,
-        check_crc: bool = True,
-        on_error: OnError = "raise",
-        strict_tail: bool = False,
-        **options: Unpack[SkippingKeywords],
-    ) -> BatchTable:
-        """Read the headers of batches with these offsets, as `logsegment.batches` does.
-
-        Args:
-            start_offset: first offset to return (inclusive), in each partition.
-            end_offset: end of the offsets to return (exclusive), in each partition.
-            check_crc, on_error, strict_tail: see `batches`.
-            options: options of entries; see `decode`.
-
-        Returns:
-            A `BatchTable`; `position` is in the file of the batch. Offsets of an unreadable upload of tiered storage are a finding.
-
-        Raises:
-            RecordBatchError: if the length of an entry is invalid.
-
-        Example:
-            >>> import logsegment as ls
-            >>> ls.Segment("payments-0/00000000000000000000.log").batches(start_offset=10, end_offset=13).num_rows
-            2
-            >>> ls.Log("orders-0").batches().num_rows
-            20
-        """
-        own = {"check_crc": check_crc, "on_error": on_error, "strict_tail": strict_tail}
-        read = ReadOptions.of(SkippingKeywords, options, **own, start_offset=start_offset, end_offset=end_offset)
-        return self._batch_stream(read).read_all()
-
-    def validate(
-        self,
-        *,
-        depth: Depth = "full",
-        check_crc: bool = True,
-        strict_tail: bool = False,
-        **options: Unpack[SkippingKeywords],
-    ) -> Report:
-        """Validate all segments and their sidecar files. Never raises on invalid bytes.
-
-        Args:
-            depth, check_crc, strict_tail: see `logsegment.validate`.
-            options: options of entries; see `decode`.
-
-        Returns:
-            A `Report`; the `path` of a finding starts with its file.
-
-        Raises:
-            OSError: if a file cannot be read.
-
-        Example:
-            >>> import logsegment as ls
-            >>> ls.Segment("payments-0/00000000000000000000.log").validate().ok, ls.Log("payments-0").validate().ok
-            (True, True)
-        """
-        read = ReadOptions.of(SkippingKeywords, options, check_crc=check_crc, strict_tail=strict_tail)
-        return self._validated(depth, read)
-
-    def to_pylist(self) -> list[dict[str, Any]]:
-        """Return the records as a dict each, as `RecordStream.to_pylist` does, with the default options of `records`."""
-        return self.records().to_pylist()
-
-    def to_pyarrow(self) -> pa.Table:
-        """Return the records as a `pyarrow.Table`."""
-        return self.records().to_pyarrow()
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the records as a `polars.DataFrame`; `logsegment.polars.scan` reads only what a query wants."""
-        frame: pl.DataFrame = self.records().to_polars()
-        return frame
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the records as a `pandas.DataFrame`."""
-        return self.records().to_pandas()
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.records().__arrow_c_stream__(requested_schema)
-
-    def __arrow_c_schema__(self) -> object:
-        # The schema does not depend on what is read.
-        return decode(b"", ReadOptions()).__arrow_c_schema__()
-
-    @abstractmethod
-    def records(self, *args: Any, **options: Any) -> RecordStream:
-        """Return the records."""
-
-    @abstractmethod
-    def _batch_stream(self, options: ReadOptions) -> RecordStream:
-        """Return the headers of the batches that may hold the wanted offsets."""
-
-    @abstractmethod
-    def _validated(self, depth: Depth, options: ReadOptions) -> Report:
-        """Return the report of a validation."""
+    pass
 
 
 class Segment(Entries):
@@ -206,6 +96,7 @@ class Segment(Entries):
         else:
             (self._file,) = find_segments(_file(reached(path, storage_options), decryption_keys, layout))
         self._lookup = SegmentLookup(self._file)
+        self._files, self._paths, self.left_out, self._log_start_findings = [self._file], [], [], []
         self._mmap = mmap
 
     @property
@@ -364,7 +255,7 @@ class Segment(Entries):
     def _ended_here(self, segments: Sequence[SegmentFile]) -> Transactions:
         """Return the transactions of the partition up to the end of the segment."""
         first = self.base_offset or 0
-        before = [one for one in segments if (one.base_offset or 0) <= first]
+        before = [segment for segment in segments if (segment.base_offset or 0) <= first]
         return committed_transactions(before, EVERY_FORMAT)
 
     @cached_property
@@ -389,12 +280,9 @@ class Segment(Entries):
         source, options = PartitionReader([self._placed(options)], options).part()
         return batch_stream(self._mapped(source), options, file=source)
 
-    def _validated(self, depth: Depth, options: ReadOptions) -> Report:
-        return validate_segments([alone(self._file, reports=True)], [], depth, options)
-
     def _placed(self, options: ReadOptions) -> SegmentLookup:
         """Return the look-up of the segment with the offsets that it may hold now."""
-        return self._lookup.of(alone(self._file, reports=options.skips_damage))
+        return self._lookup.of(with_neighbour_bounds(self._file, reports=options.skips_damage))
 
     def _mapped(self, source: FileSource) -> Any:
         """Return the memory of a file that is read from its first byte on, if it is wanted; otherwise the file."""
@@ -427,7 +315,7 @@ def aborted_transactions(
         return Rows(AbortedTransaction, found[0])
     segments = partition()
     first = file.base_offset or 0
-    later = [one.base_offset for one in segments if one.base_offset is not None and one.base_offset > first]
+    later = [segment.base_offset for segment in segments if segment.base_offset is not None and segment.base_offset > first]
     last = min(later, default=2**63)
     rows = [(*aborted, None) for aborted in known_of(segments).aborted if first <= aborted[2] < last]
     return Rows(AbortedTransaction, rows, found[1] if found else [])

@@ -1,20 +1,21 @@
 """The entries of all languages in a registry, and its damaged records.
 
-The last record of each key goes in, from a topic or a file, and a `Catalog` comes out. The rules between entries are in `rules`.
+The records of a file or of topics go in, and a `Catalog` comes out. The rules between entries are in `rules`.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from logsegment._core import Finding
 from logsegment.plugins.entry import Entry, EntryError
 
-#: A registry's topic: one for each language of clients (S-P9).
-TOPIC = re.compile(r"plugin-([A-Za-z0-9._-]+)-topic")
+#: The topic of a registry: one for each language of clients (S-P9).
+_TOPIC = re.compile(r"plugin-([A-Za-z0-9._-]+)-topic")
 
 
 def topic_of(language: str) -> str:
@@ -22,10 +23,35 @@ def topic_of(language: str) -> str:
     return f"plugin-{language}-topic"
 
 
-def language_of(topic: str) -> str | None:
+def language_of(topic: str | None) -> str | None:
     """Return the language of a topic; None if it is not the topic of a registry."""
-    found = TOPIC.fullmatch(topic)
-    return found and found[1]
+    match = _TOPIC.fullmatch(topic or "")
+    return match and match[1]
+
+
+def java_first(language: str) -> tuple[bool, str]:
+    """Return the key by which languages are sorted. Java is first: brokers read its entries."""
+    return (language != "java", language)
+
+
+class RegistryError(OSError):
+    """Raised if a registry cannot be read or written, or if its entry of a plugin cannot be trusted."""
+
+
+class Record(NamedTuple):
+    """A record of a registry: one of a topic, or an entry of a file.
+
+    Attributes:
+        language: that of its topic.
+        key: the alias.
+        value: JSON, in bytes or parsed; None removes the alias.
+        offset: in the topic.
+    """
+
+    language: str
+    key: str | bytes | None
+    value: Any
+    offset: int | None = None
 
 
 @dataclass(frozen=True)
@@ -74,11 +100,39 @@ class Catalog:
 
     languages: dict[str, dict[str, Entry]] = field(default_factory=dict)
     damaged: tuple[DamagedEntry, ...] = ()
-    ends: dict[str, int] = field(default_factory=dict, compare=False)
+    ends: Mapping[str, int] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of_records(cls, records: Iterable[Record], languages: Iterable[str], ends: Mapping[str, int] | None = None) -> Catalog:
+        """Build a catalog from records in the order of their offsets: the last record of a key counts (S-P12).
+
+        Args:
+            records: the records.
+            languages: all languages, also those without records.
+            ends: see `Catalog`.
+        """
+        latest: dict[tuple[str, str | None], Record] = {}
+        for record in records:
+            # A key that is not UTF-8 keeps its bytes, so that it can be removed.
+            alias = record.key.decode("utf-8", "surrogateescape") if isinstance(record.key, bytes) else record.key
+            latest.pop((record.language, alias), None)
+            if record.value is not None or alias is None:
+                latest[record.language, alias] = record
+        entries: dict[str, dict[str, Entry]] = {language: {} for language in languages}
+        damaged = []
+        for (language, alias), record in latest.items():
+            try:
+                entry = _parsed(alias, record.value)
+            except EntryError as error:
+                damaged.append(DamagedEntry(language, alias, error.message, error.field, record.offset))
+            else:
+                entries[language][entry.alias] = entry
+        return cls(entries, tuple(damaged), ends or {})
 
     def of(self, alias: str) -> dict[str, Entry]:
-        """Return the entries of one alias, by language."""
-        return {language: entries[alias] for language, entries in self.languages.items() if alias in entries}
+        """Return the entries of one alias by language, Java first."""
+        languages = sorted(self.languages, key=java_first)
+        return {language: self.languages[language][alias] for language in languages if alias in self.languages[language]}
 
     def aliases(self) -> list[str]:
         """Return all aliases that have an entry, sorted."""
@@ -95,8 +149,8 @@ class Catalog:
         return {entry.plugin_id for _, entry in self.each()}
 
     def holds(self, alias: str) -> list[str]:
-        """Return the languages that have a record of this key, damaged or not."""
-        damaged = {one.language for one in self.damaged if one.alias == alias}
+        """Return the languages that have a record of this key, damaged or not, Java first."""
+        damaged = {entry.language for entry in self.damaged if entry.alias == alias}
         return sorted(damaged | self.of(alias).keys(), key=java_first)
 
     def after(self, changes: Iterable[Change]) -> Catalog:
@@ -109,73 +163,17 @@ class Catalog:
             if change.entry is not None:
                 entries[change.alias] = change.entry
             written.add((change.language, change.alias))
-        return Catalog(languages, tuple(one for one in self.damaged if (one.language, one.alias) not in written))
+        return Catalog(languages, tuple(entry for entry in self.damaged if (entry.language, entry.alias) not in written))
 
 
-class CatalogBuilder:
-    """Builds a catalog from records in the order of their offsets: the last record of a key counts (S-P12)."""
-
-    def __init__(self) -> None:
-        self._records: dict[str, dict[str | None, tuple[object, int | None]]] = {}
-        self._ends: dict[str, int] = {}
-
-    def language(self, language: str) -> None:
-        """Add a language, which may have no entries."""
-        self._records.setdefault(language, {})
-
-    def add(self, language: str, key: bytes | None, value: bytes | None, offset: int | None = None) -> None:
-        """Add a record of a topic; a value of None removes its key."""
-        # A key that is not UTF-8 keeps its bytes, so that it can be removed.
-        self.put(language, None if key is None else key.decode("utf-8", "surrogateescape"), value, offset)
-
-    def put(self, language: str, alias: str | None, value: object, offset: int | None = None) -> None:
-        """Add a record with JSON, in bytes or parsed, as its value; None removes its key."""
-        records = self._records.setdefault(language, {})
-        records.pop(alias, None)
-        if value is not None or alias is None:
-            records[alias] = (value, offset)
-
-    def end(self, language: str, offset: int) -> None:
-        """Set the offset to which a topic was read."""
-        self._ends[language] = offset
-
-    def finish(self) -> Catalog:
-        """Parse the records that remain."""
-        catalog, damaged = Catalog(), []
-        for language, records in self._records.items():
-            entries = catalog.languages.setdefault(language, {})
-            for alias, (value, offset) in records.items():
-                try:
-                    entry = _parsed(alias, value)
-                except EntryError as error:
-                    damaged.append(DamagedEntry(language, alias, error.message, error.field, offset))
-                else:
-                    entries[entry.alias] = entry
-        return Catalog(catalog.languages, tuple(damaged), self._ends)
-
-
-def java_first(language: str) -> tuple[bool, str]:
-    """Return the key by which languages are sorted. Java is first: brokers read its entries."""
-    return (language != "java", language)
-
-
-def found(rule: str, message: str, language: str, *, severity: str = "error", field: str | None = None) -> Finding:
-    """Return a finding about the registry of a language."""
-    return Finding(rule, severity, message, topic_of(language), 0, 0, field=field)
-
-
-def _parsed(alias: str | None, value: object) -> Entry:
+def _parsed(alias: str | None, value: Any) -> Entry:
     if alias is None:
         raise EntryError("a record without a key is not an entry, and compaction keeps it")
     return Entry.from_json(value, alias) if isinstance(value, bytes) else Entry.from_dict(value, alias)
 
 
-class RegistryError(OSError):
-    """Raised if a registry cannot be read or written, or if its entry of a plugin cannot be trusted."""
-
-
-class KnownEntries:
-    """The entries of one language that can be trusted, and the reasons of the others.
+class TrustedEntries:
+    """The entries of one language that can be trusted, and the reasons against the others.
 
     Attributes:
         end: the offset to which they were read; a larger one is newer.
@@ -185,32 +183,31 @@ class KnownEntries:
         self.end = catalog.ends.get(language, 0)
         entries = catalog.languages.get(language, {}).values()
         holders = Counter(entry.plugin_id for entry in entries)
-        self._ids = {entry.plugin_id: entry for entry in entries if holders[entry.plugin_id] == 1}
-        self._aliases = {entry.alias: entry for entry in self._ids.values()}
+        self._entries: dict[int | str, Entry] = {}
         self._errors: dict[int | str | None, str] = {}
-        place = topic_of(language)
-        for one in catalog.damaged:
-            where = "" if one.offset is None else f", offset {one.offset}"
-            self._errors[one.alias] = f"{place}{where}: {one.finding.message}"
-        for plugin_id in (number for number, count in holders.items() if count > 1):
-            names = " and ".join(repr(entry.alias) for entry in entries if entry.plugin_id == plugin_id)
-            text = f"{place}: id {plugin_id} is that of {names}, and batches name only the id"
-            self._errors |= {plugin_id: text} | {entry.alias: text for entry in entries if entry.plugin_id == plugin_id}
+        topic = topic_of(language)
+        for damaged in catalog.damaged:
+            if damaged.language == language:
+                offset = "" if damaged.offset is None else f", offset {damaged.offset}"
+                self._errors[damaged.alias] = f"{topic}{offset}: {damaged.finding.message}"
+        for entry in entries:
+            if holders[entry.plugin_id] == 1:
+                self._entries |= {entry.plugin_id: entry, entry.alias: entry}
+                continue
+            names = " and ".join(repr(other.alias) for other in entries if other.plugin_id == entry.plugin_id)
+            text = f"{topic}: id {entry.plugin_id} is that of {names}, and batches name only the id"
+            self._errors |= {entry.plugin_id: text, entry.alias: text}
 
-    def by_id(self, plugin_id: int) -> Entry | None:
-        """Return the entry with this id."""
-        return self._ids.get(plugin_id)
+    def get(self, name: int | str) -> Entry | None:
+        """Return the entry with this id or alias."""
+        return self._entries.get(name)
 
-    def by_alias(self, alias: str) -> Entry | None:
-        """Return the entry with this alias."""
-        return self._aliases.get(alias)
+    def in_order(self) -> list[Entry]:
+        """Return the entries in the order of their ids."""
+        return [self._entries[plugin_id] for plugin_id in sorted(name for name in self._entries if isinstance(name, int))]
 
-    def entries(self) -> list[Entry]:
-        """Return the entries that can be trusted, in the order of their ids."""
-        return [self._ids[plugin_id] for plugin_id in sorted(self._ids)]
-
-    def ensure_sound(self, name: int | str) -> None:
-        """Raise an error if a name that was not found may be that of a damaged entry."""
+    def ensure_absent(self, name: int | str) -> None:
+        """Raise an error if an id or alias without an entry may be that of a damaged entry."""
         text = self._errors.get(name)
         if text is not None:
             raise RegistryError(text)

@@ -21,33 +21,33 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from logsegment._output import OutputFile
-from logsegment.plugins.catalog import Catalog, CatalogBuilder, Change, KnownEntries, RegistryError, language_of, topic_of
+from logsegment.plugins.catalog import Catalog, Change, Record, RegistryError, language_of, topic_of
 from logsegment.plugins.entry import refuse_constant
-from logsegment.plugins.stored_registry import Plan, StoredRegistry, T
+from logsegment.plugins.lookup import Lookup, Plan, Store
+from logsegment.plugins.registry import Registry
+
+#: The content of a file: topic -> alias -> value.
+Topics: TypeAlias = dict[str, dict[str, Any]]
+#: A registry has at most 16 plugins; a file of many megabytes is a segment that was named by mistake.
+_MAX_BYTES = 16 << 20
 
 
-class NotHere(RegistryError):
-    """Raised if there is no such file on this machine, or if it may not be read."""
-
-
-class FileRegistry(StoredRegistry):
-    """Plugins registered in a JSON file.
+class FileRegistry(Registry):
+    """Plugins registered in a JSON file. The file is read again for each unknown id or alias.
 
     Args:
         path: the file; `register` makes it.
         language: whose entries are found.
-        allow: patterns of Python modules that entries may name: `package.*` is the package and all modules in it. Without it only
-            codecs of logsegment and those that installed packages offer as entry points of the group `logsegment.codecs` are loaded.
+        allow: see `Registry`.
 
     Raises:
-        ValueError: if `language` is not a name of a language.
-        TypeError: if `allow` is not a list of strings.
+        ValueError, TypeError: as `Registry`.
 
     Example:
         >>> from logsegment.plugins import FileRegistry, Plugin
@@ -59,108 +59,106 @@ class FileRegistry(StoredRegistry):
         'example.fast:Codec'
     """
 
-    #: A file is read again for every unknown name: it costs nothing.
-    retry_seconds = 0.0
-    fault_seconds = 0.0
-
     def __init__(self, path: str | os.PathLike[str], language: str = "python", *, allow: Iterable[str] = ()) -> None:
-        super().__init__(language, allow)
         self.path = os.fspath(path)
-        self._is_settled = False
+        super().__init__(FileStore(self.path), language, allow=allow)
 
-    def __repr__(self) -> str:
-        return f"FileRegistry({self.path!r}, {self.language!r})"
-
-    def settled(self) -> Self:
+    def for_tasks(self) -> Self:
         """Return the registry with its entries read, and with an absolute path.
 
-        On a machine without the file, an unknown name is a name that was not registered when the file was read.
+        On a machine without the file, the entries are those that were read here.
 
         Raises:
             RegistryError: if the file cannot be read.
         """
-        settled = copy(self)
-        settled.path = os.path.abspath(self.path)
-        settled._is_settled = True
-        settled.refresh()
-        return settled
+        other = copy(self)
+        other.path = os.path.abspath(self.path)
+        other._lookup = Lookup(FileStore(other.path, FileStore(other.path).topics()))
+        other.refresh()
+        return other
 
-    def place(self) -> Hashable:
-        """Return None: another machine may have another file under the same path."""
-        return None
 
-    def planned(self, plan: Callable[[Catalog], T]) -> T:
-        """Return the result of a plan without writing it. Without a file the catalog is empty."""
-        return plan(self.catalog() if os.path.lexists(self.path) else Catalog())
+class FileStore(Store):
+    """The records of a file.
 
-    def change(self, plan: Plan) -> list[Change]:
-        """Write the changes of a plan, while no other administrator writes.
+    Args:
+        path: the file.
+        kept: its content, for a machine without the file.
+    """
 
-        Args:
-            plan: returns the changes for a catalog; if it raises, nothing is written.
+    def __init__(self, path: str, kept: Topics | None = None) -> None:
+        self.name = path
+        self._kept = kept
 
-        Returns:
-            The changes that were written.
+    def read(self, language: str | None) -> Catalog:
+        """Read the entries of one language, or of all."""
+        topics = self.topics()
+        return _catalog(topics if language is None else {name: topics[name] for name in topics if name == topic_of(language)})
+
+    def topics(self) -> Topics:
+        """Read the content of the file.
 
         Raises:
-            RegistryError: if the file cannot be read or written.
+            RegistryError: if there is no file, or it is not a registry.
         """
-        if not os.path.lexists(self.path):
+        try:
+            with open(self.name, "rb") as file:
+                content = file.read(_MAX_BYTES + 1)
+        except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+            if self._kept is not None:
+                return self._kept
+            raise self._unreadable(error) from error
+        except OSError as error:
+            raise self._unreadable(error) from error
+        if len(content) > _MAX_BYTES:
+            raise self._invalid(f"it has more than {_MAX_BYTES:,} bytes")
+        try:
+            return self._checked(json.loads(content, object_pairs_hook=_without_doubles, parse_constant=refuse_constant))
+        except (ValueError, RecursionError) as error:
+            raise self._invalid(f"it is not JSON ({error})") from None
+
+    def absence(self) -> str | None:
+        """Return a text if there is no file."""
+        return None if os.path.lexists(self.name) else self._missing()
+
+    def change(self, plan: Plan) -> tuple[list[Change], Catalog]:
+        """Write the changes of a plan into a new file."""
+        if self.absence():
             # A rejected registration leaves no file and no lock.
             plan(Catalog())
         with self._writing():
-            topics = self._topics() if os.path.lexists(self.path) else {}
+            topics = {} if self.absence() else self.topics()
             catalog = _catalog(topics)
             changes = plan(catalog)
             if changes:
                 self._replace(_changed(topics, changes))
-        self._learn(catalog.after(changes))
-        return changes
+        return changes, catalog.after(changes)
 
-    def _again(self, name: int | str) -> KnownEntries:
-        try:
-            return super()._again(name)
-        except NotHere:
-            if self._known is None or not self._is_settled:
-                raise
-            return self._known
+    def _missing(self) -> str:
+        return f"no registry {self.name}; `logsegment plugins register` makes one"
 
-    def _load(self, language: str | None) -> Catalog:
-        topics = self._topics()
-        return _catalog(topics if language is None else {name: topics[name] for name in topics if name == topic_of(language)})
+    def _unreadable(self, error: OSError) -> RegistryError:
+        is_missing = isinstance(error, FileNotFoundError)
+        return RegistryError(self._missing() if is_missing else f"the registry {self.name} cannot be read: {error.strerror}")
 
-    def _topics(self) -> dict[str, dict[str, Any]]:
-        try:
-            with open(self.path, "rb") as file:
-                content = file.read(_MAX_BYTES + 1)
-        except FileNotFoundError:
-            raise NotHere(f"no registry {self.path}; `logsegment plugins register` makes one") from None
-        except OSError as error:
-            kind = NotHere if isinstance(error, PermissionError | NotADirectoryError) else RegistryError
-            raise kind(f"the registry {self.path} cannot be read: {error.strerror}") from error
-        if len(content) > _MAX_BYTES:
-            raise RegistryError(f"{self.path} is not a registry: it has more than {_MAX_BYTES:,} bytes")
-        try:
-            topics = json.loads(content, object_pairs_hook=_without_doubles, parse_constant=refuse_constant)
-        except (ValueError, RecursionError) as error:
-            raise RegistryError(f"{self.path} is not a registry: it is not JSON ({error})") from None
-        return self._checked(topics)
+    def _invalid(self, problem: str) -> RegistryError:
+        return RegistryError(f"{self.name} is not a registry: {problem}")
 
-    def _checked(self, topics: Any) -> dict[str, dict[str, Any]]:
+    def _checked(self, topics: Any) -> Topics:
         if not isinstance(topics, dict):
-            raise RegistryError(f"{self.path} is not a registry: it has no JSON object")
+            raise self._invalid("it has no JSON object")
         for name, entries in topics.items():
             if language_of(name) is None:
-                raise RegistryError(f"{self.path} is not a registry: {name!r} is not plugin-LANGUAGE-topic")
+                raise self._invalid(f"{name!r} is not plugin-LANGUAGE-topic")
             if not isinstance(entries, dict):
-                raise RegistryError(f"{self.path} is not a registry: {name} has no object of aliases")
+                raise self._invalid(f"{name} has no object of aliases")
         return topics
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Hold the lock of all writers of this file. The system frees it, however the writer ends."""
         try:
-            descriptor = os.open(f"{os.path.realpath(self.path)}.lock", os.O_RDWR | os.O_CREAT, 0o666)
+            descriptor = os.open(f"{os.path.realpath(self.name)}.lock", os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise RegistryError(f"{error.filename} cannot be created: {error.strerror}") from error
         try:
@@ -169,27 +167,22 @@ class FileRegistry(StoredRegistry):
         finally:
             os.close(descriptor)
 
-    def _replace(self, topics: dict[str, dict[str, Any]]) -> None:
+    def _replace(self, topics: Topics) -> None:
         try:
-            with OutputFile(self.path, overwrite=True) as output:
+            with OutputFile(self.name, overwrite=True) as output:
                 output.file.write(json.dumps(topics, indent=2).encode() + b"\n")
         except OSError as error:
-            raise RegistryError(f"the registry {self.path} cannot be written: {error.strerror}") from error
+            raise RegistryError(f"the registry {self.name} cannot be written: {error.strerror}") from error
 
 
-def _catalog(topics: dict[str, dict[str, Any]]) -> Catalog:
-    builder = CatalogBuilder()
-    for name, entries in topics.items():
-        language = language_of(name)
-        if language is not None:
-            builder.language(language)
-            for alias, value in entries.items():
-                # null removes an alias, as in a topic.
-                builder.put(language, alias, value)
-    return builder.finish()
+def _catalog(topics: Topics) -> Catalog:
+    by_language = {language: entries for name, entries in topics.items() if (language := language_of(name))}
+    # null removes an alias, as in a topic.
+    records = (Record(language, alias, value) for language, entries in by_language.items() for alias, value in entries.items())
+    return Catalog.of_records(records, by_language)
 
 
-def _changed(topics: dict[str, dict[str, Any]], changes: list[Change]) -> dict[str, dict[str, Any]]:
+def _changed(topics: Topics, changes: list[Change]) -> Topics:
     """Return the topics with these changes; an invalid entry stays where it is."""
     changed = {name: dict(entries) for name, entries in topics.items()}
     for change in changes:
@@ -201,15 +194,10 @@ def _changed(topics: dict[str, dict[str, Any]], changes: list[Change]) -> dict[s
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        name, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise ValueError(f"{name!r} occurs twice")
-    return found
-
-
-#: A registry has at most 16 plugins; a file of many megabytes is a segment that was named by mistake.
-_MAX_BYTES = 16 << 20
+    names = Counter(name for name, _ in pairs)
+    if len(names) < len(pairs):
+        raise ValueError(f"{names.most_common(1)[0][0]!r} occurs twice")
+    return dict(pairs)
 
 
 if sys.platform == "win32":

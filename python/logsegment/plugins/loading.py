@@ -117,7 +117,7 @@ def _found(entry: Entry, allow: tuple[str, ...]) -> Any:
 def _ensure_allowed(class_name: str, module: str, allow: tuple[str, ...]) -> None:
     if class_name in READY or any(_matches(module, pattern) for pattern in allow):
         return
-    if not any(class_name == f"{one.module}:{one.attr}" for one in entry_points(group=GROUP)):
+    if not any(class_name == f"{point.module}:{point.attr}" for point in entry_points(group=GROUP)):
         raise PluginNotInstalled(
             f"the registry may not load {class_name!r}: it is not an entry point of the group {GROUP}; to load it, pass "
             f"allow=[{module!r}] to the registry (Spark: option plugins.allow, command line: --allow-plugin)"

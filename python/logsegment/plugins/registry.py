@@ -1,47 +1,214 @@
-"""The protocol of a registry of plugins, a registry in memory, and the look-ups of the core in a registry."""
+"""A registry of plugins as the clients of one language see it: look-ups, and the operations of an administrator.
+
+`Registry` is the same for all stores: a file (`FileRegistry`), the topics of a cluster (`TopicRegistry`), segments of these topics
+(`Registry.from_log`), or entries that the caller gives (`MemoryRegistry`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Self, TypeVar
 
-from logsegment.plugins.catalog import topic_of
-from logsegment.plugins.codec import Codec
-from logsegment.plugins.entry import Entry
-from logsegment.plugins.loading import ANY, PluginNotInstalled, is_stop, load, patterns
+from logsegment._core import Finding
+from logsegment._options import CodecRegistry
+from logsegment.plugins import rules
+from logsegment.plugins.catalog import Catalog, Change, RegistryError
+from logsegment.plugins.entry import Entry, Plugin
+from logsegment.plugins.loading import ANY, patterns
+from logsegment.plugins.lookup import Lookup, Plan, Store
+
+T = TypeVar("T")
 
 
-@runtime_checkable
-class Registry(Protocol):
-    """The plugins of the clients of one language: the type of `codecs=`.
+class Registry:
+    """The plugins of the clients of one language.
 
-    A look-up may raise an `OSError`, and may read the registry again for an unknown id or alias. Registries are used from several threads,
-    and can be pickled.
+    Each call that takes `codecs=` takes a registry, or another object with its methods `by_id` and `by_alias`. An attribute `allow` of such
+    an object has the patterns of modules that its entries may name; without it they may name installed codecs only.
 
-    An attribute `allow` may hold patterns of modules that entries may name. Without it they may name only codecs that installed packages
-    offer as entry points of the group `logsegment.codecs`, and the codecs of logsegment.
+    Entries are read once and kept. An unknown id or alias makes the registry read them again. A registry may be used from several threads.
+    It is pickled with the entries that it has read.
+
+    Args:
+        store: where the records are.
+        language: whose entries are found.
+        allow: patterns of Python modules that entries may name: `package.*` is the package and all modules in it. Without it only
+            codecs of logsegment and those that installed packages offer as entry points of the group `logsegment.codecs` are loaded.
+
+    Raises:
+        ValueError: if `language` is not a name of a language.
+        TypeError: if `allow` is not a list of strings.
     """
 
+    def __init__(self, store: Store, language: str = "python", *, allow: Iterable[str] = ()) -> None:
+        rules.ensure_language(language)
+        self.language = language
+        #: Patterns of modules that entries may name.
+        self.allow = patterns(allow)
+        self._lookup = Lookup(store)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._lookup.store.name!r}, {self.language!r})"
+
+    def in_language(self, language: str) -> Self:
+        """Return the same registry for another language, such as that of the brokers ("java").
+
+        Args:
+            language: of the entries.
+
+        Raises:
+            ValueError: if `language` is not a name of a language.
+
+        Example:
+            >>> from logsegment.plugins import FileRegistry
+            >>> FileRegistry("plugins.json").in_language("java").language
+            'java'
+        """
+        rules.ensure_language(language)
+        other = copy(self)
+        other.language = language
+        return other
+
     def by_id(self, plugin_id: int) -> Entry | None:
-        """Return the plugin with this id; None if there is none."""
-        ...
+        """Return the plugin with an id.
+
+        Returns:
+            The entry; None if no plugin has this id.
+
+        Raises:
+            RegistryError: if the registry cannot be read, if two plugins have this id, or if it may be the id of a damaged entry.
+        """
+        return self._lookup.find(self.language, plugin_id)
 
     def by_alias(self, alias: str) -> Entry | None:
-        """Return the plugin with this alias; None if there is none."""
-        ...
+        """Return the plugin with an alias.
+
+        Returns:
+            The entry; None if no plugin has this alias.
+
+        Raises:
+            RegistryError: if the registry cannot be read, or if the entry is damaged or shares its id with another.
+        """
+        return self._lookup.find(self.language, alias)
 
     def entries(self) -> list[Entry]:
-        """Return all plugins, in the order of their ids."""
-        ...
+        """Return all plugins of this language, in the order of their ids.
+
+        Raises:
+            RegistryError: if the registry cannot be read.
+        """
+        return self._lookup.entries(self.language).in_order()
 
     def refresh(self) -> None:
-        """Read the registry again."""
-        ...
+        """Read the registry again.
+
+        Raises:
+            RegistryError: if the registry cannot be read.
+        """
+        self._lookup.refresh(self.language)
+
+    def catalog(self) -> Catalog:
+        """Read the entries of all languages.
+
+        Raises:
+            RegistryError: if the registry cannot be read.
+        """
+        return self._lookup.store.read(None)
+
+    def planned(self, plan: Callable[[Catalog], T]) -> T:
+        """Return the result of a plan without writing it. Without a registry the catalog is empty."""
+        return plan(self.catalog() if self._lookup.store.absence() is None else Catalog())
+
+    def change(self, plan: Plan) -> list[Change]:
+        """Write the changes of a plan, while no other administrator writes.
+
+        Args:
+            plan: returns the changes for a catalog. It may be called several times; if it raises, nothing is written.
+
+        Returns:
+            The changes that were written.
+
+        Raises:
+            RegistrationError: if the settings of a topic would lose entries.
+            RegistryError: if the registry cannot be read or written.
+        """
+        changes, catalog = self._lookup.store.change(plan)
+        self._lookup.learn(catalog, self.language)
+        return changes
+
+    def register(self, plugins: Iterable[Plugin], *, compatible: bool = False, partial: bool = False) -> list[Change]:
+        """Register plugins, all or none.
+
+        Args:
+            plugins: the plugins; a registered plugin is not changed.
+            compatible: accept a new major version, or another class under the same version, that reads and writes the same bytes.
+            partial: accept a new alias without an entry for a language of other aliases.
+
+        Returns:
+            The changes that were written.
+
+        Raises:
+            RegistrationError: if a rule would be broken.
+            RegistryError: if the registry cannot be read or written.
+        """
+        requested = list(plugins)
+        return self.change(lambda catalog: rules.registration(catalog, requested, compatible=compatible, partial=partial))
+
+    def remove(self, aliases: Iterable[str], language: str | None = None) -> list[Change]:
+        """Remove aliases, all or none. Batches that were compressed with them can no longer be read.
+
+        Args:
+            aliases: the aliases.
+            language: the language to remove them from; None for all.
+
+        Returns:
+            The changes that were written.
+
+        Raises:
+            RegistrationError: if an alias is not registered, or if Java's entry would be removed and another one kept.
+            RegistryError: if the registry cannot be read or written.
+        """
+        requested = list(aliases)
+        self.ensure_exists()
+        return self.change(lambda catalog: rules.removal(catalog, requested, language))
+
+    def check(self) -> list[Finding]:
+        """Check all rules on the registered entries, and the settings of the file or topics.
+
+        Raises:
+            RegistryError: if the registry cannot be read.
+        """
+        return self._lookup.store.check() + rules.check_rules(self.catalog())
+
+    def ensure_exists(self) -> None:
+        """Raise an error if there is no registry, before a write creates one.
+
+        Raises:
+            RegistryError: if there is none, or if it cannot be read.
+        """
+        if (text := self._lookup.store.absence()) is not None:
+            raise RegistryError(text)
+
+    def for_tasks(self) -> Self:
+        """Return the registry as tasks of Spark get it: a file is read now, entries of topics are shared by the tasks of a process.
+
+        Raises:
+            RegistryError: if the file cannot be read.
+        """
+        other = copy(self)
+        other._lookup = self._lookup.shared()
+        return other
+
+    @property
+    def last_error(self) -> RegistryError | None:
+        """The error of the last look-up that failed, which the core reports as unreadable batches; None if none has failed."""
+        return self._lookup.last_error
 
 
-class MemoryRegistry:
-    """A registry of given entries, in memory. Entries may name any module, since the caller wrote them.
+class MemoryRegistry(Registry):
+    """A registry of given entries, in memory, for all languages. Entries may name any module, since the caller wrote them.
 
     Args:
         entries: the plugins.
@@ -55,35 +222,26 @@ class MemoryRegistry:
         'fast'
     """
 
-    #: The patterns of modules that entries may name.
-    allow = ANY
-
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        self._by_id: dict[int, Entry] = {}
-        self._by_alias: dict[str, Entry] = {}
-        for entry in entries:
-            other = self._by_id.get(entry.plugin_id) or self._by_alias.get(entry.alias)
-            if other is not None:
-                raise ValueError(f"{_named(entry)} and {_named(other)} cannot be in one registry")
-            self._by_id[entry.plugin_id] = self._by_alias[entry.alias] = entry
-
-    def by_id(self, plugin_id: int) -> Entry | None:
-        """Return the plugin with this id; None if there is none."""
-        return self._by_id.get(plugin_id)
-
-    def by_alias(self, alias: str) -> Entry | None:
-        """Return the plugin with this alias; None if there is none."""
-        return self._by_alias.get(alias)
-
-    def entries(self) -> list[Entry]:
-        """Return all plugins, in the order of their ids."""
-        return [self._by_id[plugin_id] for plugin_id in sorted(self._by_id)]
-
-    def refresh(self) -> None:
-        """Do nothing: there is nothing to read."""
+        super().__init__(_Memory(entries), allow=ANY)
 
     def __repr__(self) -> str:
         return f"MemoryRegistry({self.entries()!r})"
+
+
+class _Memory(Store):
+    name = "a registry in memory"
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._entries: dict[str, Entry] = {}
+        for entry in entries:
+            for other in self._entries.values():
+                if entry.plugin_id == other.plugin_id or entry.alias == other.alias:
+                    raise ValueError(f"{_named(entry)} and {_named(other)} cannot be in one registry")
+            self._entries[entry.alias] = entry
+
+    def read(self, language: str | None) -> Catalog:
+        return Catalog({language or "java": self._entries})
 
 
 def _named(entry: Entry) -> str:
@@ -95,7 +253,7 @@ class Absent:
     """No registry, for a program with another option than `codecs=`: errors name that option.
 
     Args:
-        wanted: the option for a registry, such as `--registry`.
+        option: the option for a registry, such as `--registry`.
 
     Example:
         >>> from logsegment.plugins.registry import Absent
@@ -103,118 +261,15 @@ class Absent:
         True
     """
 
-    wanted: str
+    option: str
 
-    def by_id(self, plugin_id: int) -> Entry | None:
+    def by_id(self, plugin_id: int) -> None:
         """Return None: there is no plugin."""
-        return None
 
-    def by_alias(self, alias: str) -> Entry | None:
+    def by_alias(self, alias: str) -> None:
         """Return None: there is no plugin."""
-        return None
-
-    def entries(self) -> list[Entry]:
-        """Return no plugins."""
-        return []
-
-    def refresh(self) -> None:
-        """Do nothing: there is nothing to read."""
 
 
-def is_given(registry: Registry | None) -> bool:
+def is_given(registry: CodecRegistry | None) -> bool:
     """Return True if there is a registry."""
     return registry is not None and not isinstance(registry, Absent)
-
-
-#: Alias, class, version, the codec or None, and the reason for None.
-Resolved: TypeAlias = tuple[str, str, str, Codec | None, str]
-
-
-def _resolved(entry: Entry, allow: tuple[str, ...]) -> Resolved:
-    """Return the codec of an entry, or why there is none; `allow` is that of `load`."""
-    try:
-        return entry.alias, entry.class_name, entry.version, load(entry, allow), ""
-    except PluginNotInstalled as error:
-        return entry.alias, entry.class_name, entry.version, None, str(error)
-
-
-class Resolver:
-    """The look-ups of the core in a registry. The core keeps the answers for one call or stream.
-
-    Args:
-        registry: any object with `by_id` and `by_alias`.
-
-    Raises:
-        TypeError: if `registry` is not a registry.
-    """
-
-    def __init__(self, registry: Registry) -> None:
-        if not callable(getattr(registry, "by_id", None)) or not callable(getattr(registry, "by_alias", None)):
-            given = type(registry).__name__
-            raise TypeError(f"codecs must be a registry of plugins, such as logsegment.plugins.FileRegistry, not {given}")
-        self._registry = registry
-        self._allow = patterns(getattr(registry, "allow", ()))
-
-    def by_id(self, plugin_id: int) -> Resolved | None:
-        """Return the plugin with this id; None if it is not registered."""
-        entry = self._registry.by_id(plugin_id)
-        return None if entry is None else _resolved(entry, self._allow)
-
-    def by_alias(self, alias: str) -> int | None:
-        """Return the id of the plugin with this alias; None if it is not registered."""
-        entry = self._registry.by_alias(alias)
-        return None if entry is None else entry.plugin_id
-
-    def is_stop(self, error: BaseException) -> bool:
-        """Return True if a signal raised an exception of a plugin or of the registry."""
-        return is_stop(error)
-
-
-class BrokerResolver(Resolver):
-    """The look-ups of the core for the work of a broker.
-
-    A broker is a Java program: ids and aliases are those of Java's entries (S-P18, S-P21). The code is that of Python's entry of the same
-    alias, which is compatible and has the same id (S-P13). A registry of one language serves both.
-
-    Args:
-        registry: any object with `by_id` and `by_alias`. With `in_language` it has the entries of both languages.
-
-    Raises:
-        TypeError: if `registry` is not a registry.
-    """
-
-    def __init__(self, registry: Registry) -> None:
-        super().__init__(registry)
-        in_language = getattr(registry, "in_language", None)
-        self._code: Registry | None = in_language("python") if in_language is not None else None
-        if in_language is not None:
-            self._registry = in_language("java")
-
-    def by_id(self, plugin_id: int) -> Resolved | None:
-        """Return the plugin with this id in Java's entries, with Python's code; None if it is not registered."""
-        if self._code is None:
-            return super().by_id(plugin_id)
-        entry = self._registry.by_id(plugin_id)
-        if entry is None:
-            return None
-        ours = self._code.by_alias(entry.alias)
-        if ours is None or ours.plugin_id != plugin_id:
-            reason = (
-                f"{topic_of('python')} has no entry for it" if ours is None else f"{topic_of('python')} gives it the id {ours.plugin_id}"
-            )
-            return entry.alias, entry.class_name, entry.version, None, reason
-        return _resolved(ours, self._allow)
-
-
-def resolver(registry: Registry | None) -> Resolver | str | None:
-    """Return the look-ups of a registry for the core; the option that errors name if there is no registry."""
-    if registry is None or isinstance(registry, Absent):
-        return None if registry is None else registry.wanted
-    return Resolver(registry)
-
-
-def broker_resolver(registry: Registry | None) -> BrokerResolver | str | None:
-    """Return the look-ups of a registry for the work of a broker; see `resolver`."""
-    if registry is None or isinstance(registry, Absent):
-        return None if registry is None else registry.wanted
-    return BrokerResolver(registry)

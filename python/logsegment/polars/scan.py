@@ -12,11 +12,11 @@ from logsegment._core import ArrowBatch, Finding, FoundSegments, SegmentLookup, 
 from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import COLUMNS, INTERNAL, Isolation, LogStartOffset, ReadKeywords, ReadOptions, ensure_one_of
-from logsegment._places import absolute, shown
+from logsegment._places import absolute, redacted_uri
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import listed
 from logsegment.log.log import Log
-from logsegment.log.reader import PartitionReader
+from logsegment.partition.reader import PartitionReader
 from logsegment.polars.predicates import ANYTHING, Bounds, condition_of
 from logsegment.segment_files.discovery import Paths, Topics, is_noted
 
@@ -82,7 +82,7 @@ def scan(
     Source: `polars.io.plugins.register_io_source`.
     """
     register = _register()
-    places = [absolute(one) for one in ([path] if isinstance(path, str | os.PathLike) else path)]
+    places = [absolute(place) for place in ([path] if isinstance(path, str | os.PathLike) else path)]
     read = ReadOptions.of(ReadKeywords, {"binary": "binary_view", "columns": COLUMNS, **options}, isolation=isolation)
     ensure_one_of("log_start_offset", log_start_offset, get_args(LogStartOffset))
     chosen: dict[str, Any] = {"topic": topic, "partition": partition, "replica": replica, "log_start_offset": log_start_offset}
@@ -91,7 +91,11 @@ def scan(
         read = log()._planned(read)
     source = _Source(log, read, {} if io_stats is None else io_stats, [] if findings is None else findings)
     frame: pl.LazyFrame = register(
-        source.frames, schema=source.schema(), is_pure=True, explain_name="LOGSEGMENT", explain_detail=listed(list(map(shown, places)), 3)
+        source.frames,
+        schema=source.schema(),
+        is_pure=True,
+        explain_name="LOGSEGMENT",
+        explain_detail=listed(list(map(redacted_uri, places)), 3),
     )
     return frame
 
@@ -140,16 +144,16 @@ class _Source:
         log = self.log()
         self.findings += filter(is_noted, log.left_out)
         if INTERNAL in needed:
-            warn_of_other_topics(self.options, (one.topic for one in log))
+            warn_of_other_topics(self.options, (segment.topic for segment in log))
         self.findings += log._log_start_findings
-        for segments in log._arranged(self.options):
+        for segments in log._ordered(self.options):
             file = segments[0].file
             bounds = condition((file.topic, file.partition))
             if bounds is None or n_rows == 0:
                 continue
-            self.findings += FoundSegments(one.file for one in segments).deleted_records(bounds.start)
+            self.findings += FoundSegments(segment.file for segment in segments).deleted_records(bounds.start)
             if INTERNAL in needed:
-                ensure_topic_names(self.options, [one.file for one in segments])
+                ensure_topic_names(self.options, [segment.file for segment in segments])
             # `values` adds a column, which a query may not have named.
             for batch in self._batches(
                 segments, bounds, replace(self.options, columns=needed, values="raw", key_values="raw", batch_size=least)
@@ -166,7 +170,7 @@ class _Source:
     def _batches(self, segments: Sequence[SegmentLookup], bounds: Bounds, options: ReadOptions) -> Generator[ArrowBatch]:
         """Yield the batches of one partition that may hold records within bounds."""
         # Offsets of Kafka 0.7 are positions after messages, by which nothing can be looked up.
-        if options.format in ("0.7", "sniff") or any(is_of_0_7(one.path) for one in segments):
+        if options.format in ("0.7", "sniff") or any(is_of_0_7(segment.path) for segment in segments):
             bounds = ANYTHING
         wanted = replace(options, start_offset=bounds.start, end_offset=bounds.end)
         with PartitionReader.plan(segments, wanted, timestamp=bounds.timestamp).read() as stream:

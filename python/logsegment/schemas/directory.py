@@ -51,7 +51,7 @@ def single(
     """
     kind: SchemaType
     if isinstance(schema, str | os.PathLike) and (path := _path_of(schema)) is not None:
-        kind = _type_named(type) if type is not None else next((one for one, end in SUFFIXES.items() if path.suffix == end), "AVRO")
+        kind = _type_named(type) if type is not None else next((name for name, end in SUFFIXES.items() if path.suffix == end), "AVRO")
         text = text_of(path)
         found = Schema(kind, text, imports=Neighbours(path.parent).imports_of(kind, path, text))
     else:
@@ -124,7 +124,7 @@ def from_directory(directory: StrPath, *, ids: Mapping[int | str, StrPath] | Non
         schemas = _indexed(around, index)
     else:
         schemas = [_named_schema(around, path.stem, path) for path in schema_files(root)]
-    return SchemaSet(tuple(schemas), framing, is_local=not any(one.versions for one in schemas))
+    return SchemaSet(tuple(schemas), framing, is_local=not any(schema.versions for schema in schemas))
 
 
 def from_path(path: StrPath, *, framing: Framing | None = None, storage_options: StorageOptions | None = None) -> SchemaSet:
@@ -183,26 +183,26 @@ def _indexed(around: Neighbours, index: Path) -> list[Schema]:
         content = json.loads(index.read_text(encoding="utf-8"))
         if isinstance(content, dict):
             return [_named_schema(around, name, around.root / path) for name, path in content.items()]
-        return [_listed_schema(around, one) for one in content]
+        return [_listed_schema(around, entry) for entry in content]
     except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
         raise ValueError(f"{index} is not an index of schemas: {error}") from None
 
 
-def _listed_schema(around: Neighbours, one: Mapping[str, Any]) -> Schema:
-    references = tuple(SchemaReference(each["name"], each["subject"], each["version"]) for each in one.get("references", ()))
-    versions = tuple(SubjectVersion(each["subject"], each["version"], each.get("state", "live")) for each in one.get("versions", ()))
-    found = _schema_file(around, around.root / one["file"])
+def _listed_schema(around: Neighbours, entry: Mapping[str, Any]) -> Schema:
+    references = tuple(SchemaReference(each["name"], each["subject"], each["version"]) for each in entry.get("references", ()))
+    versions = tuple(SubjectVersion(each["subject"], each["version"], each.get("state", "live")) for each in entry.get("versions", ()))
+    found = _schema_file(around, around.root / entry["file"])
     return Schema(
-        one["schemaType"],
+        entry["schemaType"],
         found.text,
-        one.get("id"),
-        one.get("guid"),
+        entry.get("id"),
+        entry.get("guid"),
         references,
         versions,
-        one.get("context", ""),
-        tuple(one.get("globalIds", ())),
+        entry.get("context", ""),
+        tuple(entry.get("globalIds", ())),
         # What a registry lists says what is needed.
-        () if "references" in one else found.imports,
+        () if "references" in entry else found.imports,
     )
 
 

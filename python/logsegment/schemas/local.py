@@ -36,11 +36,11 @@ def schema_files(directory: Path, depth: int = 4) -> list[Path]:
     Directories of partitions and hidden ones are left out.
     """
     places = sorted(directory.iterdir())
-    files = [one for one in places if one.suffix in SUFFIXES.values() and one.is_file()]
+    files = [place for place in places if place.suffix in SUFFIXES.values() and place.is_file()]
     if files or depth == 0:
         return files
-    inner = [one for one in places if one.is_dir() and not one.name.startswith(".") and not _PARTITION.fullmatch(one.name)]
-    return [file for one in inner for file in schema_files(one, depth - 1)]
+    inner = [place for place in places if place.is_dir() and not place.name.startswith(".") and not _PARTITION.fullmatch(place.name)]
+    return [file for directory in inner for file in schema_files(directory, depth - 1)]
 
 
 def text_of(path: Path) -> str:
@@ -150,7 +150,7 @@ class Neighbours:
 
 def imported(text: str) -> list[str]:
     """Return the names of the files that a text of Protobuf imports."""
-    tokens = [one for one in _PROTO_TOKENS.findall(text) if not one.startswith(("//", "/*"))]
+    tokens = [match for match in _PROTO_TOKENS.findall(text) if not match.startswith(("//", "/*"))]
     names, start = [], 0
     for index, token in enumerate(tokens):
         if token != ";" and token not in ("{", "}"):
@@ -226,9 +226,9 @@ class _Names:
             full = _full(name, own if isinstance(own, str) else namespace)
             self.defined[full] = None
             fields = schema.get("fields")
-            for one in fields if isinstance(fields, list) else ():
-                if isinstance(one, dict):
-                    self._walk(one.get("type"), full.rpartition(".")[0])
+            for field in fields if isinstance(fields, list) else ():
+                if isinstance(field, dict):
+                    self._walk(field.get("type"), full.rpartition(".")[0])
         elif kind == "array":
             self._walk(schema.get("items"), namespace)
         elif kind == "map":
@@ -259,4 +259,4 @@ def _references(text: str) -> list[str]:
 
 def _ids(schema: Any) -> list[str]:
     found = [schema.get(key) for key in ("$id", "id")] if isinstance(schema, dict) else []
-    return [one.rstrip("#") for one in found if isinstance(one, str) and one]
+    return [reference.rstrip("#") for reference in found if isinstance(reference, str) and reference]

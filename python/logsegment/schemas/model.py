@@ -85,9 +85,11 @@ class Schema:
             "id": self.id,
             "guid": self.guid,
             "schemaType": self.type,
-            "references": [{"name": one.name, "subject": one.subject, "version": one.version} for one in self.references],
+            "references": [
+                {"name": reference.name, "subject": reference.subject, "version": reference.version} for reference in self.references
+            ],
             "schema": self.text,
-            "versions": [{"subject": one.subject, "version": one.version, "state": one.state} for one in self.versions],
+            "versions": [{"subject": version.subject, "version": version.version, "state": version.state} for version in self.versions],
         } | global_ids
 
 
@@ -131,10 +133,10 @@ class SchemaSet:
 
         It is the only one that no other schema imports. A schema with an id is it only among local files.
         """
-        if not self.is_local and any(one.id is not None or one.guid is not None for one in self.schemas):
+        if not self.is_local and any(schema.id is not None or schema.guid is not None for schema in self.schemas):
             return None
-        imported = {text for one in self.schemas for _, text in one.imports}
-        found = [one for one in self.schemas if one.text not in imported]
+        imported = {text for schema in self.schemas for _, text in schema.imports}
+        found = [schema for schema in self.schemas if schema.text not in imported]
         return found[0] if len(found) == 1 else None
 
     def by_id(self, schema_id: int, *, context: str = "") -> Schema | None:
@@ -200,13 +202,13 @@ class SchemaSet:
 
     @cached_property
     def _by_id(self) -> dict[tuple[str, int], Schema]:
-        return {(one.context, one.id): one for one in self.schemas if one.id is not None}
+        return {(schema.context, schema.id): schema for schema in self.schemas if schema.id is not None}
 
     @cached_property
     def _by_guid(self) -> dict[str, Schema]:
         # The same text may be in several contexts; the default one is what values mean.
-        ordered = sorted((one for one in self.schemas if one.guid is not None), key=lambda one: one.context == "")
-        return {one.guid.lower(): one for one in ordered if one.guid is not None}
+        ordered = sorted((schema for schema in self.schemas if schema.guid is not None), key=lambda schema: schema.context == "")
+        return {schema.guid.lower(): schema for schema in ordered if schema.guid is not None}
 
     @cached_property
     def _by_subject(self) -> dict[str, list[tuple[SubjectVersion, Schema]]]:
@@ -215,7 +217,7 @@ class SchemaSet:
             for version in schema.versions:
                 subjects.setdefault(version.subject, []).append((version, schema))
         for versions in subjects.values():
-            versions.sort(key=lambda one: one[0])
+            versions.sort(key=lambda version: version[0])
         return subjects
 
     def _collect(self, schema: Schema, found: list[tuple[str, Schema]], above: Sequence[SchemaReference]) -> None:

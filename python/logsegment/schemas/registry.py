@@ -157,10 +157,10 @@ class _Registry:
                 self._read(subject, 1)
         finally:
             watch.cancel()
-        for (context, schema_id), one in sorted(self.found.items(), key=lambda item: item[0]):
+        for (context, schema_id), schema in sorted(self.found.items(), key=lambda item: item[0]):
             versions = tuple(sorted(self.versions[context, schema_id]))
             global_ids = tuple(sorted(self.global_ids.get(schema_id, ()))) if context == "" else ()
-            yield replace(one, versions=versions, global_ids=global_ids)
+            yield replace(schema, versions=versions, global_ids=global_ids)
 
     def register(self, subject: str, schema: Schema) -> int:
         """Register a schema, and return its id.
@@ -170,7 +170,9 @@ class _Registry:
             ValueError: if the answer has no id.
         """
         path = f"/subjects/{quote(subject, safe='')}/versions"
-        references = [{"name": one.name, "subject": one.subject, "version": one.version} for one in schema.references]
+        references = [
+            {"name": reference.name, "subject": reference.subject, "version": reference.version} for reference in schema.references
+        ]
         body = {"schema": schema.text, "schemaType": schema.type} | ({"references": references} if references else {})
         answer = self._answer("POST", path, content=json.dumps(body), headers={"Content-Type": _CONTENT_TYPE})
         found = answer.get("id") if isinstance(answer, dict) else None
@@ -192,11 +194,11 @@ class _Registry:
             raise self._too_much("max_depth", path)
         live, ids = set(self._numbers(path)), set[int]()
         for version in self._numbers(path, deleted="true") or sorted(live):
-            one = self._get(f"{path}/{version}", deleted="true")
-            if one is None:
+            entry = self._get(f"{path}/{version}", deleted="true")
+            if entry is None:
                 continue
             try:
-                schema = _schema(one)
+                schema = _schema(entry)
             except _ODD as error:
                 raise self._not_a_registry(f"{path}/{version}", error) from None
             place = context_of(subject), schema.id or 0
@@ -217,7 +219,7 @@ class _Registry:
             pairs: list[tuple[int, int]] = []
             while found := self._get(path, limit=f"{_MOST_VERSIONS}", offset=f"{len(pairs)}"):
                 try:
-                    more = [(_number(one["contentId"], bits=64), _number(one["globalId"], bits=64)) for one in found["versions"]]
+                    more = [(_number(row["contentId"], bits=64), _number(row["globalId"], bits=64)) for row in found["versions"]]
                     pairs += more
                     if not more or len(pairs) >= _number(found["count"], bits=64):
                         return pairs
@@ -240,7 +242,7 @@ class _Registry:
         try:
             if not isinstance(found, list):
                 raise TypeError("not a list")
-            return [kind(one) for one in found]
+            return [kind(entry) for entry in found]
         except _ODD as error:
             raise self._not_a_registry(path, error) from None
 
@@ -327,21 +329,21 @@ def _reason(content: bytearray) -> str:
     return f": {str(message)[:_MOST_REASON]}"
 
 
-def _schema(one: Any) -> Schema:
+def _schema(entry: Any) -> Schema:
     """Return the schema of an answer.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError: if it is not one.
     """
-    text, references = _text(one["schema"]), tuple(_reference(each) for each in one.get("references") or ())
-    given = one.get("guid")
-    extras = {name: one.get(name) for name in ("metadata", "ruleSet")}
+    text, references = _text(entry["schema"]), tuple(_reference(each) for each in entry.get("references") or ())
+    given = entry.get("guid")
+    extras = {name: entry.get(name) for name in ("metadata", "ruleSet")}
     guid = guid_of(text, references, extras) if given is None else str(UUID(_text(given)))
-    return Schema(one.get("schemaType") or "AVRO", text, _number(one["id"]), guid, references)
+    return Schema(entry.get("schemaType") or "AVRO", text, _number(entry["id"]), guid, references)
 
 
-def _reference(one: Any) -> SchemaReference:
-    return SchemaReference(_text(one["name"]), _text(one["subject"]), _number(one["version"]))
+def _reference(entry: Any) -> SchemaReference:
+    return SchemaReference(_text(entry["name"]), _text(entry["subject"]), _number(entry["version"]))
 
 
 def _text(value: Any) -> str:

@@ -122,15 +122,16 @@ class _Replay:
         found: dict[tuple[str, int], list[SubjectVersion]] = {}
         for (subject, version), (schema_id, state) in self.versions.items():
             found.setdefault((context_of(subject), schema_id), []).append(SubjectVersion(subject, version, state))
-        for (context, schema_id), one in sorted(self.stored.items()):
+        for (context, schema_id), schema in sorted(self.stored.items()):
             versions = tuple(sorted(found.get((context, schema_id), ())))
-            yield Schema(one.type, one.text, schema_id, one.guid, one.references, versions, context)
+            yield Schema(schema.type, schema.text, schema_id, schema.guid, schema.references, versions, context)
 
     def _register(self, place: tuple[str, int], values: dict[str, Any]) -> None:
         subject, _ = place
         schema_id, text = _number(values, "id"), _text(values, "schema")
         references = tuple(
-            SchemaReference(_text(one, "name"), _text(one, "subject"), _number(one, "version")) for one in values.get("references") or ()
+            SchemaReference(_text(value, "name"), _text(value, "subject"), _number(value, "version"))
+            for value in values.get("references") or ()
         )
         kind: SchemaType = values.get("schemaType") or "AVRO"
         if kind not in get_args(SchemaType):
@@ -148,7 +149,7 @@ class _Replay:
                 self.versions[place] = schema_id, "deleted"
 
     def _clear(self, subject: str) -> None:
-        self.versions = {place: one for place, one in self.versions.items() if place[0] != subject or one[1] == "live"}
+        self.versions = {place: version for place, version in self.versions.items() if place[0] != subject or version[1] == "live"}
 
 
 def context_of(subject: str) -> str:
@@ -171,8 +172,8 @@ def guid_of(text: str, references: tuple[SchemaReference, ...], values: dict[str
     if values.get("ruleSet"):
         return None
     md5 = hashlib.md5(text.encode(), usedforsecurity=False)
-    for one in references:
-        md5.update(one.name.encode() + one.subject.encode() + one.version.to_bytes(4, "big", signed=True))
+    for reference in references:
+        md5.update(reference.name.encode() + reference.subject.encode() + reference.version.to_bytes(4, "big", signed=True))
     if metadata := values.get("metadata"):
         md5.update(b"\x01" + "".join(_metadata_parts(metadata)).encode())
     return str(UUID(bytes=md5.digest()))

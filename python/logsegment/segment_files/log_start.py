@@ -38,5 +38,5 @@ def without_log_starts(files: Iterable[SegmentFile]) -> list[SegmentFile]:
 
 def warn_of_log_starts(findings: Iterable[Finding], *, stacklevel: int = 3) -> None:
     """Warn of findings about log start offsets, for functions without another way to report them."""
-    for one in findings:
-        warnings.warn(f"{one.path.rpartition('@')[0]}: [{one.rule}] {one.message}", UserWarning, stacklevel=stacklevel)
+    for finding in findings:
+        warnings.warn(f"{finding.path.rpartition('@')[0]}: [{finding.rule}] {finding.message}", UserWarning, stacklevel=stacklevel)

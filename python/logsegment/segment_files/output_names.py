@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from logsegment._log_paths import SWAP
-from logsegment._places import absolute, is_tiered, shown
+from logsegment._places import absolute, is_tiered, redacted_uri
 
 
 class NamedSegment(Protocol):
@@ -56,7 +56,7 @@ def output_directories(segments: Iterable[NamedSegment]) -> dict[str, str]:
     for segment in segments:
         names.setdefault(segment.directory[:], directory_name(segment))
     shared = {name for name, number in Counter(names.values()).items() if number > 1}
-    above = {directory: os.path.dirname(shown(absolute(directory))) for directory, name in names.items() if name in shared}
+    above = {directory: os.path.dirname(redacted_uri(absolute(directory))) for directory, name in names.items() if name in shared}
     common = os.path.commonpath(above.values()) if above else ""
     return {
         directory: os.path.join(os.path.relpath(above[directory], common), name) if name in shared else name

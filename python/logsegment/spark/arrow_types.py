@@ -37,7 +37,7 @@ def spark_arrow_type(kind: pa.DataType) -> pa.DataType:
     import pyarrow as pa
 
     if pa.types.is_struct(kind):
-        return pa.struct([pa.field(one.name, spark_arrow_type(one.type)) for one in kind])
+        return pa.struct([pa.field(field.name, spark_arrow_type(field.type)) for field in kind])
     if pa.types.is_list(kind):
         return pa.list_(pa.field("element", spark_arrow_type(kind.value_type)))
     if pa.types.is_map(kind):

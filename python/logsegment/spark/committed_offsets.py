@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from logsegment._places import absolute
 from logsegment.analysis.committed_offsets import TOPIC
 from logsegment.analysis.committed_offsets import committed_offsets as read
-from logsegment.analysis.results import partitions_of
+from logsegment.inputs.sources import partitions_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,7 +43,7 @@ def committed_offsets(spark: SparkSession, path: str | os.PathLike[str] | Sequen
         >>> committed_offsets(spark, "__consumer_offsets-1").where("topic = 'codec-lz4'").select("group", "committedOffset").first()
         Row(group='corpus-group-classic', committedOffset=9)
     """
-    places = [absolute(one) for one in _several(path)]
+    places = [absolute(place) for place in _several(path)]
     access = (options.get("storage_options"), options.get("decryption_keys"), options.get("layout"))
     logs = [[file.path for file in files] for _, files in partitions_of(places, access) if files[0].topic in (TOPIC, None)]
     if not logs:

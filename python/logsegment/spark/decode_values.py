@@ -94,7 +94,7 @@ def decode_values(
 
     per_value.__name__ = _NAME
     made = cast(Any, arrow_udf)(per_value, from_arrow_type(spark_arrow_type(kind)))
-    return lambda *given: made(*(col(one) if isinstance(one, str) else one for one in given)).alias(_NAME)
+    return lambda *given: made(*(col(column) if isinstance(column, str) else column for column in given)).alias(_NAME)
 
 
 def _headers_type() -> Any:

@@ -16,7 +16,7 @@ from logsegment.spark.udf import batch_info_udf, convert_udf, decode_udf, encode
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from logsegment.plugins import Registry
+    from logsegment._options import CodecRegistry
 
 Options: TypeAlias = Mapping[str, Any]
 
@@ -29,7 +29,7 @@ def register(
     convert: Options | None = None,
     batch_info: Options | None = None,
     validate: Options | None = None,
-    codecs: Registry | None = None,
+    codecs: CodecRegistry | None = None,
 ) -> None:
     """Register the data source "logsegment" and the SQL functions.
 

@@ -16,13 +16,14 @@ from pyspark.sql import DataFrame
 
 from logsegment._core import SegmentFile
 from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
-from logsegment._places import absolute, is_stored, shown
+from logsegment._places import absolute, is_stored, redacted_uri
 from logsegment._rewrite.account import Rewrite, RewrittenFile
-from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, ensure_own_directories, rewrite_partition
+from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, rewrite_partition
 from logsegment._rewrite.rewrite import MaskWith, ensure_meant, ensure_outside
 from logsegment._rewrite.selection import Selection, core_selection
 from logsegment._storage import StorageOptions, reached
 from logsegment.segment_files.log_start import files_of_partitions
+from logsegment.segment_files.output_directory import ensure_own_directories
 from logsegment.segment_files.output_names import directory_name
 from logsegment.spark.write import journal, places
 from logsegment.spark.write.journal import Move
@@ -89,7 +90,7 @@ def rewrite(
     files, findings = files_of_partitions(src, PartitionOptions(log_start_offset=log_start_offset, replica=replica))
     target = os.path.abspath(os.fspath(dst))
     if is_stored(os.fspath(dst)):
-        raise ValueError(f"{shown(os.fspath(dst))}: a rewrite writes to a directory of this machine, or of a shared file system")
+        raise ValueError(f"{redacted_uri(os.fspath(dst))}: a rewrite writes to a directory of this machine, or of a shared file system")
     ensure_outside(target, src)
     ensure_own_directories(files)
     partitions = [list(group) for _, group in groupby(files, lambda file: absolute(file.directory))]

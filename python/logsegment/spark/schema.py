@@ -53,7 +53,7 @@ def schema_of(read: ReadOptions) -> StructType:
 
     with decoded(b"", read) as nothing:
         own = pa.schema(nothing.schema)
-    return from_arrow_schema(pa.schema([one.with_type(spark_arrow_type(one.type)) for one in own]))
+    return from_arrow_schema(pa.schema([field.with_type(spark_arrow_type(field.type)) for field in own]))
 
 
 def type_of(array: Any) -> DataType:

@@ -16,7 +16,7 @@ from pyspark.sql.pandas.functions import arrow_udf, pandas_udf
 from pyspark.sql.types import BinaryType
 
 from logsegment._arrays import batch_info_array, decode_array, validate_array
-from logsegment._convert import convert_array
+from logsegment._convert.arrays import convert_array
 from logsegment._core import ArrowArray, RecordBatchError
 from logsegment._encode import encode_array
 from logsegment._options import Depth, OnBadValue

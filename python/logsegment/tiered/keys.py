@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from logsegment._core import Place, SegmentKeyError
-from logsegment._places import is_stored, shown
+from logsegment._places import is_stored, redacted_uri
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -147,7 +147,7 @@ def _read(path: str) -> bytes:
             return file.read(_MAX_BYTES)
     data = Place(path).read()
     if data is None:
-        raise FileNotFoundError(2, os.strerror(2), shown(path))
+        raise FileNotFoundError(2, os.strerror(2), redacted_uri(path))
     return bytes(data)
 
 

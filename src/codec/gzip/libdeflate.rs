@@ -13,7 +13,7 @@ use crate::wire::Sink;
 
 /// The decompression context of libdeflate, made at the first call.
 #[derive(Default)]
-pub(super) struct Inflater(Option<InflateContext>);
+pub(super) struct OneShotInflater(Option<InflateContext>);
 
 /// The bytes that a call read and wrote.
 #[derive(Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub(super) struct Inflated {
     pub(super) written: usize,
 }
 
-impl Inflater {
+impl OneShotInflater {
     /// Decompresses the deflated data that `input` begins with; `None` if it is corrupt or does not fit into `output`.
     pub(super) fn inflate(&mut self, input: &[u8], output: &mut [u8]) -> Option<Inflated> {
         if self.0.is_none() {
@@ -74,7 +74,7 @@ impl Drop for InflateContext {
 
 /// The compression context of libdeflate for one level, made at the first call and again when the level changes.
 #[derive(Default)]
-pub struct Compressor(Option<DeflateContext>);
+pub struct GzipCompressor(Option<DeflateContext>);
 
 struct DeflateContext {
     compressor: NonNull<libdeflate_compressor>,
@@ -84,7 +84,7 @@ struct DeflateContext {
 // SAFETY: as for `InflateContext`.
 unsafe impl Send for DeflateContext {}
 
-impl Compressor {
+impl GzipCompressor {
     /// Compresses `input` as one member without name and time, as Java writes it (COD-G1), and appends it to `out`.
     pub(in crate::codec) fn compress(&mut self, input: &[u8], level: u8, out: &mut Sink) -> Result<()> {
         if self.0.as_ref().is_none_or(|context| context.level != level) {
@@ -144,13 +144,13 @@ mod tests {
     #[test]
     fn inflate_reports_what_it_read_and_wrote() {
         let mut output = [0; 8];
-        assert_eq!(Inflater::default().inflate(HELLO, &mut output), Some(Inflated { read: 7, written: 5 }));
+        assert_eq!(OneShotInflater::default().inflate(HELLO, &mut output), Some(Inflated { read: 7, written: 5 }));
         assert_eq!(&output, b"hello\0\0\0");
     }
 
     #[test]
     fn inflate_refuses_corrupt_data_and_small_buffers() {
-        let mut inflater = Inflater::default();
+        let mut inflater = OneShotInflater::default();
         assert_eq!(inflater.inflate(HELLO, &mut [0; 4]), None);
         assert_eq!(inflater.inflate(HELLO, &mut []), None);
         assert_eq!(inflater.inflate(b"\xff\xff", &mut [0; 8]), None);
@@ -162,7 +162,7 @@ mod tests {
     fn cod_g1_the_header_has_neither_name_nor_time_at_any_level() {
         for level in 1..=9 {
             let mut out = Sink::default();
-            Compressor::default().compress(b"hello", level, &mut out).unwrap();
+            GzipCompressor::default().compress(b"hello", level, &mut out).unwrap();
             let (header, _) = out.bytes().split_at(10);
             // libdeflate writes its best levels into the hints, which no reader uses.
             assert_eq!((&header[..8], header[9]), (b"\x1f\x8b\x08\0\0\0\0\0".as_slice(), 0xff), "{level}");

@@ -3,7 +3,7 @@
 //! magic 2 | method 1 | flags 1 | time 4, hints 1, system 1 | [extra: length 2, bytes] | [name 0] | [comment 0] | [header crc 2]
 //! | deflated data | crc 4 | size 4; little-endian.
 
-use super::codec_error;
+use crate::codec::error::gzip_error;
 use crate::error::{Error, Result};
 
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -23,10 +23,10 @@ pub const COMMENT: u8 = 0b1_0000;
 pub(super) fn split_header(input: &[u8]) -> Result<&[u8]> {
     let (&[first, second, method, flags], after) = input.split_first_chunk::<4>().ok_or_else(cut)?;
     if [first, second] != MAGIC {
-        return Err(codec_error("COD-G1", "the magic is not that of gzip"));
+        return Err(gzip_error("COD-G1", "the magic is not that of gzip"));
     }
     if method != DEFLATE {
-        return Err(codec_error("COD-G1", "the method is not deflate"));
+        return Err(gzip_error("COD-G1", "the method is not deflate"));
     }
     let mut rest = after.get(6..).ok_or_else(cut)?;
     if flags & EXTRA != 0 {
@@ -55,15 +55,15 @@ pub(super) fn next(rest: &[u8]) -> Option<&[u8]> {
 
 /// Verifies the trailer against the decompressed data; returns the bytes after it (COD-G3).
 pub(super) fn verify<'a>(decompressed: &[u8], trailer: &'a [u8]) -> Result<&'a [u8]> {
-    let cut = || codec_error("COD-G3", "the trailer is cut short");
+    let cut = || gzip_error("COD-G3", "the trailer is cut short");
     let (crc, after) = trailer.split_first_chunk::<4>().ok_or_else(cut)?;
     let (size, rest) = after.split_first_chunk::<4>().ok_or_else(cut)?;
     let [a, b, c, d, ..] = decompressed.len().to_le_bytes();
     if *size != [a, b, c, d] {
-        return Err(codec_error("COD-G3", "the size in the trailer is not that of the data"));
+        return Err(gzip_error("COD-G3", "the size in the trailer is not that of the data"));
     }
     if u32::from_le_bytes(*crc) != crc32fast::hash(decompressed) {
-        return Err(codec_error("COD-G3", "the checksum in the trailer is not that of the data"));
+        return Err(gzip_error("COD-G3", "the checksum in the trailer is not that of the data"));
     }
     Ok(rest)
 }
@@ -80,21 +80,21 @@ fn verify_header<'a>(input: &[u8], rest: &'a [u8]) -> Result<&'a [u8]> {
     let header = input.get(..input.len() - rest.len()).unwrap_or_default();
     let [low, high, _, _] = crc32fast::hash(header).to_le_bytes();
     if *stored != [low, high] {
-        return Err(codec_error("COD-G2", "the header checksum does not match"));
+        return Err(gzip_error("COD-G2", "the header checksum does not match"));
     }
     Ok(after)
 }
 
 #[cold]
 fn cut() -> Error {
-    codec_error("COD-G1", "the header is cut short")
+    gzip_error("COD-G1", "the header is cut short")
 }
 
 #[cfg(test)]
 mod tests {
     use crate::codec::Codec::Gzip;
     use crate::codec::CodecFinding;
-    use crate::codec::testing::{Outcome, decompress};
+    use crate::codec::testing::{DecompressionOutcome, decompress};
 
     const HELLO: &[u8] = b"\x1f\x8b\x08\0\0\0\0\0\x02\xff\xcb\x48\xcd\xc9\xc9\x07\0\x86\xa6\x10\x36\x05\0\0\0";
     const WORLD: &[u8] = b"\x1f\x8b\x08\0\0\0\0\0\x02\xff\x53\x28\xcf\x2f\xca\x49\x01\0\xcb\x42\x3b\x4a\x06\0\0\0";
@@ -109,24 +109,24 @@ mod tests {
         bytes
     }
 
-    fn trailing(decompressed: &[u8], bytes: u64) -> Outcome {
-        Outcome::Decompressed(decompressed.to_vec(), vec![CodecFinding::TrailingBytes { bytes }])
+    fn trailing(decompressed: &[u8], bytes: u64) -> DecompressionOutcome {
+        DecompressionOutcome::Decompressed(decompressed.to_vec(), vec![CodecFinding::TrailingBytes { bytes }])
     }
 
     #[test]
     fn cod_g1_not_gzip() {
         for bytes in [b"".as_slice(), b"\x1f", b"\x78\x9c\xcb\x48\xcd\xc9\xc9\x07\0\x06\x2c\x02\x15", b"\x1f\x8b\x07\0\0\0\0\0\0\0\x03\0"] {
-            assert_eq!(decompress(Gzip, bytes), Outcome::Error("COD-G1"), "{bytes:02x?}");
+            assert_eq!(decompress(Gzip, bytes), DecompressionOutcome::Error("COD-G1"), "{bytes:02x?}");
         }
     }
 
     #[test]
     fn cod_g2_header_fields_are_skipped() {
-        assert_eq!(decompress(Gzip, &hello(0x1c, b"\x03\0abcname\0comment\0")), Outcome::of(b"hello"));
-        assert_eq!(decompress(Gzip, &hello(0xe0, b"")), Outcome::of(b"hello"));
-        assert_eq!(decompress(Gzip, &hello(0x04, b"\xff\xff")), Outcome::Error("COD-G1"));
+        assert_eq!(decompress(Gzip, &hello(0x1c, b"\x03\0abcname\0comment\0")), DecompressionOutcome::of(b"hello"));
+        assert_eq!(decompress(Gzip, &hello(0xe0, b"")), DecompressionOutcome::of(b"hello"));
+        assert_eq!(decompress(Gzip, &hello(0x04, b"\xff\xff")), DecompressionOutcome::Error("COD-G1"));
         let nameless = hello(0x08, b"name").into_iter().map(|byte| byte.max(1)).collect::<Vec<_>>();
-        assert_eq!(decompress(Gzip, &nameless), Outcome::Error("COD-G1"));
+        assert_eq!(decompress(Gzip, &nameless), DecompressionOutcome::Error("COD-G1"));
     }
 
     #[test]
@@ -134,15 +134,15 @@ mod tests {
         let header = hello(0x02, b"");
         let crc = crc32fast::hash(header.get(..10).unwrap_or_default()).to_le_bytes();
         let [low, high, ..] = crc;
-        assert_eq!(decompress(Gzip, &hello(0x02, &[low, high])), Outcome::of(b"hello"));
-        assert_eq!(decompress(Gzip, &hello(0x02, &[low, !high])), Outcome::Error("COD-G2"));
+        assert_eq!(decompress(Gzip, &hello(0x02, &[low, high])), DecompressionOutcome::of(b"hello"));
+        assert_eq!(decompress(Gzip, &hello(0x02, &[low, !high])), DecompressionOutcome::Error("COD-G2"));
     }
 
     #[test]
     fn cod_g2_members_are_one_stream() {
-        assert_eq!(decompress(Gzip, &[HELLO, WORLD].concat()), Outcome::of(b"hello world"));
+        assert_eq!(decompress(Gzip, &[HELLO, WORLD].concat()), DecompressionOutcome::of(b"hello world"));
         // The size of the last member is too small a guess for the first.
-        assert_eq!(decompress(Gzip, &[HELLO, WORLD, HELLO].concat()), Outcome::of(b"hello worldhello"));
+        assert_eq!(decompress(Gzip, &[HELLO, WORLD, HELLO].concat()), DecompressionOutcome::of(b"hello worldhello"));
     }
 
     #[test]
@@ -158,14 +158,14 @@ mod tests {
     #[test]
     fn cod_g3_a_cut_member_after_a_member_is_an_error() {
         let cut = WORLD.get(..19).unwrap_or_default();
-        assert_eq!(decompress(Gzip, &[HELLO, cut].concat()), Outcome::Error("COD-G3"));
+        assert_eq!(decompress(Gzip, &[HELLO, cut].concat()), DecompressionOutcome::Error("COD-G3"));
     }
 
     #[test]
     fn cod_g3_every_cut_is_an_error() {
         for len in 0..HELLO.len() {
             let cut = HELLO.get(..len).unwrap_or_default();
-            assert!(matches!(decompress(Gzip, cut), Outcome::Error("COD-G1" | "COD-G3")), "{len}");
+            assert!(matches!(decompress(Gzip, cut), DecompressionOutcome::Error("COD-G1" | "COD-G3")), "{len}");
         }
     }
 
@@ -177,7 +177,7 @@ mod tests {
                 if let Some(byte) = bytes.get_mut(byte) {
                     *byte ^= 1 << bit;
                 }
-                assert_eq!(decompress(Gzip, &bytes), Outcome::Error("COD-G3"), "{byte} {bit}");
+                assert_eq!(decompress(Gzip, &bytes), DecompressionOutcome::Error("COD-G3"), "{byte} {bit}");
             }
         }
     }

@@ -7,7 +7,7 @@ mod libdeflate;
 mod member;
 mod streaming;
 
-pub use libdeflate::Compressor;
+pub use libdeflate::GzipCompressor;
 
 /// The flags of a member's header.
 pub mod flag {
@@ -15,10 +15,10 @@ pub mod flag {
 }
 
 use super::output::Output;
-use super::{CodecFinding, Decompressed, bad, to_len};
-use crate::error::{Error, Result};
+use super::{CodecFinding, Decompressed};
+use crate::error::Result;
 use crate::limits::Budget;
-use crate::wire::as_u64;
+use crate::wire::{as_u64, to_len};
 
 /// The sizes and the checksum of the deflated data of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Measured {
 pub fn measure(body: &[u8], budget: &Budget) -> Result<Measured> {
     let mut buffer = Decompressed::default();
     let mut output = Output::new(&mut buffer, budget)?;
-    let rest = streaming::Inflater::default().inflate(body, &mut output)?;
+    let rest = streaming::StreamingInflater::default().inflate(body, &mut output)?;
     Ok(Measured { deflated: body.len() - rest.len(), decompressed: buffer.len(), crc: crc32fast::hash(buffer.bytes()) })
 }
 
@@ -52,12 +52,12 @@ const MARGIN: usize = 512;
 
 /// The inflating contexts, made when the first member comes.
 #[derive(Default)]
-pub(super) struct Decompressor {
-    oneshot: libdeflate::Inflater,
-    streaming: streaming::Inflater,
+pub(super) struct GzipDecompressor {
+    oneshot: libdeflate::OneShotInflater,
+    streaming: streaming::StreamingInflater,
 }
 
-impl Decompressor {
+impl GzipDecompressor {
     /// Decompresses all members. Bytes after the last member that are not a member are ignored, as in Java (COD-G2).
     pub(super) fn decompress(&mut self, input: &[u8], out: &mut Output<'_>, findings: Option<&mut Vec<CodecFinding>>) -> Result<()> {
         if out.is_watched() {
@@ -114,9 +114,4 @@ impl Decompressor {
 fn guess(body: &[u8]) -> Option<usize> {
     let size = to_len(u32::from_le_bytes(*body.last_chunk::<4>()?));
     (size <= body.len().saturating_mul(TRUSTED_RATIO).max(TRUSTED)).then_some(size)
-}
-
-#[cold]
-fn codec_error(rule: &'static str, problem: &'static str) -> Error {
-    bad("gzip", rule, problem)
 }

@@ -1,6 +1,6 @@
 //! Deflated data decompressed piece by piece by zlib-rs, into a buffer that grows with it.
 
-use super::codec_error;
+use crate::codec::error::gzip_error;
 use crate::codec::output::Output;
 use crate::error::Result;
 use flate2::{Decompress, FlushDecompress, Status};
@@ -13,13 +13,13 @@ const PIECE: usize = 4 << 10;
 
 /// The streaming context, made at the first call, which is rare.
 #[derive(Default)]
-pub(super) struct Inflater(Option<Decompress>);
+pub(super) struct StreamingInflater(Option<Decompress>);
 
-impl Inflater {
+impl StreamingInflater {
     /// Decompresses the deflated data that `input` begins with, and returns the bytes after it.
     pub(super) fn inflate<'a>(&mut self, input: &'a [u8], out: &mut Output<'_>) -> Result<&'a [u8]> {
         let all = self.inflate_pieces(input, out, usize::MAX)?;
-        all.ok_or_else(|| codec_error("COD-G3", "the deflated data is cut short"))
+        all.ok_or_else(|| gzip_error("COD-G3", "the deflated data is cut short"))
     }
 
     /// Decompresses like `inflate`, in small pieces; `None` once the output is enough.
@@ -47,24 +47,24 @@ impl Inflater {
                 return Ok(None);
             }
             if status.written < given.max(1) {
-                return Err(codec_error("COD-G3", "the deflated data is cut short"));
+                return Err(gzip_error("COD-G3", "the deflated data is cut short"));
             }
         }
     }
 }
 
-struct Step {
+struct InflateStep {
     written: usize,
     has_ended: bool,
 }
 
 /// Decompresses until `input` or `output` is used up or the data ends.
-fn step(context: &mut Decompress, input: &mut &[u8], output: &mut [u8]) -> Result<Step> {
+fn step(context: &mut Decompress, input: &mut &[u8], output: &mut [u8]) -> Result<InflateStep> {
     let (read, written) = (context.total_in(), context.total_out());
     let status =
-        context.decompress(input, output, FlushDecompress::None).map_err(|_| codec_error("COD-G3", "the deflated data is corrupt"))?;
+        context.decompress(input, output, FlushDecompress::None).map_err(|_| gzip_error("COD-G3", "the deflated data is corrupt"))?;
     *input = input.get(since(context.total_in(), read)..).unwrap_or_default();
-    Ok(Step { written: since(context.total_out(), written), has_ended: status == Status::StreamEnd })
+    Ok(InflateStep { written: since(context.total_out(), written), has_ended: status == Status::StreamEnd })
 }
 
 /// Returns the bytes between two totals of one step, the length of a slice at most.
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use crate::codec::Codec::Gzip;
     use crate::codec::Decompressed;
-    use crate::codec::testing::{Outcome, decompress_within};
+    use crate::codec::testing::{DecompressionOutcome, decompress_within};
     use crate::limits::{Budget, Limits};
     use flate2::{Compression, write::DeflateEncoder};
     use std::io::Write;
@@ -90,7 +90,7 @@ mod tests {
 
     fn inflate(input: &[u8], allowed: u64) -> Result<usize> {
         let budget = Budget::for_entry(&Limits { max_decompressed_bytes: allowed, ..Limits::default() }, input.len());
-        let (mut buffer, mut inflater) = (Decompressed::default(), Inflater::default());
+        let (mut buffer, mut inflater) = (Decompressed::default(), StreamingInflater::default());
         let rest = inflater.inflate(input, &mut Output::new(&mut buffer, &budget)?)?.len();
         assert_eq!(rest, b"after it".len());
         Ok(buffer.len())
@@ -124,13 +124,13 @@ mod tests {
         // 4 GiB - 1 and 16 MiB from 5 bytes: both read as far as they go, and found wrong.
         for size in [b"\xff\xff\xff\xff", b"\0\0\0\x01"] {
             let member = [b"\x1f\x8b\x08\0\0\0\0\0\0\0\xcb\x48\xcd\xc9\xc9\x07\0\x86\xa6\x10\x36", size.as_slice()].concat();
-            assert_eq!(decompress_within(&Limits::default(), Gzip, &member), Outcome::Error("COD-G3"));
+            assert_eq!(decompress_within(&Limits::default(), Gzip, &member), DecompressionOutcome::Error("COD-G3"));
         }
         // A true one that is too large for a guess.
         let deflated = zeros(20 << 20)?;
         let crc = crc32fast::hash(&vec![0; 20 << 20]).to_le_bytes();
         let member = [b"\x1f\x8b\x08\0\0\0\0\0\0\0", deflated.as_slice(), &crc, b"\0\0\x40\x01"].concat();
-        assert_eq!(decompress_within(&Limits::default(), Gzip, &member), Outcome::of(&vec![0; 20 << 20]));
+        assert_eq!(decompress_within(&Limits::default(), Gzip, &member), DecompressionOutcome::of(&vec![0; 20 << 20]));
         Ok(())
     }
 }

@@ -1,16 +1,17 @@
 //! One block. liblz4 decompresses it; if liblz4 refuses it, the decoder of `lz4_flex` finds the reason.
 
-use super::frame::Block;
-use super::{codec_error, liblz4};
+use super::frame::Lz4Block;
+use super::liblz4;
+use crate::codec::error::lz4_error;
 use crate::codec::output::Output;
 use crate::error::{Error, Result};
 use lz4_flex::block::DecompressError;
 
 /// Decompresses a block to at most `maximum` bytes.
-pub(super) fn decompress(block: &Block<'_>, maximum: usize, out: &mut Output<'_>) -> Result<()> {
+pub(super) fn decompress(block: &Lz4Block<'_>, maximum: usize, out: &mut Output<'_>) -> Result<()> {
     match block {
-        Block::Stored(bytes) => store(bytes, out),
-        Block::Compressed(bytes) => decompress_block(bytes, maximum, out),
+        Lz4Block::Stored(bytes) => store(bytes, out),
+        Lz4Block::Compressed(bytes) => decompress_block(bytes, maximum, out),
     }
 }
 
@@ -35,7 +36,7 @@ fn decompress_block(bytes: &[u8], maximum: usize, out: &mut Output<'_>) -> Resul
     }
     match lz4_flex::block::decompress_into(bytes, buffer) {
         // liblz4 checks the rules for the end of a block, as do Kafka's readers, which call it too.
-        Ok(_) => Err(codec_error("COD-L1", "a block does not end as a block must")),
+        Ok(_) => Err(lz4_error("COD-L1", "a block does not end as a block must")),
         Err(error) => Err(explain(&error, end, maximum, out)),
     }
 }
@@ -61,13 +62,13 @@ pub(super) fn decompress_dependent(bytes: &[u8], maximum: usize, out: &mut Outpu
 fn explain(error: &DecompressError, given: usize, maximum: usize, out: &Output<'_>) -> Error {
     match error {
         DecompressError::OutputTooSmall { .. } if given < maximum => {
-            out.ensure(given + 1).err().unwrap_or_else(|| codec_error("COD-L13", "a block decompresses to more than it can hold"))
+            out.ensure(given + 1).err().unwrap_or_else(|| lz4_error("COD-L13", "a block decompresses to more than it can hold"))
         }
-        DecompressError::OutputTooSmall { .. } => codec_error("COD-L13", "a block decompresses to more than the frame allows"),
-        DecompressError::LiteralOutOfBounds => codec_error("COD-L1", "a literal runs past its block"),
-        DecompressError::ExpectedAnotherByte => codec_error("COD-L1", "a block ends inside a sequence"),
-        DecompressError::OffsetOutOfBounds => codec_error("COD-L1", "a match reaches back before its block"),
-        _ => codec_error("COD-L1", "a block is corrupt"),
+        DecompressError::OutputTooSmall { .. } => lz4_error("COD-L13", "a block decompresses to more than the frame allows"),
+        DecompressError::LiteralOutOfBounds => lz4_error("COD-L1", "a literal runs past its block"),
+        DecompressError::ExpectedAnotherByte => lz4_error("COD-L1", "a block ends inside a sequence"),
+        DecompressError::OffsetOutOfBounds => lz4_error("COD-L1", "a match reaches back before its block"),
+        _ => lz4_error("COD-L1", "a block is corrupt"),
     }
 }
 
@@ -76,7 +77,7 @@ mod tests {
     use crate::codec::Codec::Lz4;
     use crate::codec::HeaderChecksum::Correct;
     use crate::codec::NO_ENTRIES;
-    use crate::codec::testing::{Outcome, decompress, decompress_within};
+    use crate::codec::testing::{DecompressionOutcome, decompress, decompress_within};
     use crate::limits::Limits;
 
     fn frame(blocks: &[&[u8]]) -> Vec<u8> {
@@ -103,32 +104,35 @@ mod tests {
     fn blocks_are_decompressed_one_after_the_other() {
         let block = run(0, 1, b"bcdef");
         let expected = [vec![b'a'; 21], b"bcdef".to_vec()].concat();
-        assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &frame(&[&block, &block])), Outcome::of(&expected.repeat(2)));
+        assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &frame(&[&block, &block])), DecompressionOutcome::of(&expected.repeat(2)));
     }
 
     #[test]
     fn cod_l12_a_match_does_not_reach_into_the_block_before() {
         let reaching = b"\x10b\x02\0\x50cdefg";
-        assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &frame(&[&run(0, 1, b"bcdef"), reaching])), Outcome::Error("COD-L1"));
+        assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &frame(&[&run(0, 1, b"bcdef"), reaching])), DecompressionOutcome::Error("COD-L1"));
     }
 
     #[test]
     fn cod_l13_a_block_decompresses_to_the_maximum_and_no_further() {
         // 1 + 19 + 255 * 256 + 231 + 5 = 65,536
         let expected = [vec![b'a'; 65_531], b"bcdef".to_vec()].concat();
-        assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &frame(&[&run(256, 231, b"bcdef")])), Outcome::of(&expected));
-        assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &frame(&[&run(256, 232, b"bcdef")])), Outcome::Error("COD-L13"));
+        assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &frame(&[&run(256, 231, b"bcdef")])), DecompressionOutcome::of(&expected));
+        assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &frame(&[&run(256, 232, b"bcdef")])), DecompressionOutcome::Error("COD-L13"));
     }
 
     #[test]
     fn cod_l13_a_compressed_block_larger_than_the_maximum_is_refused() {
-        assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), b"\x04\x22\x4d\x18\x60\x40\x82\0\0\x81\x01\x01\x01"), Outcome::Error("COD-L13"));
+        assert_eq!(
+            decompress(Lz4(Correct, NO_ENTRIES), b"\x04\x22\x4d\x18\x60\x40\x82\0\0\x81\x01\x01\x01"),
+            DecompressionOutcome::Error("COD-L13")
+        );
     }
 
     #[test]
     fn cod_l1_corrupt_blocks_are_errors() {
         for block in [b"\x50ab".as_slice(), b"\x10a\x05\0\x50bcdef", b"\x1fa\x01\0\xff", b"\xf0"] {
-            assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &frame(&[block])), Outcome::Error("COD-L1"), "{block:02x?}");
+            assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &frame(&[block])), DecompressionOutcome::Error("COD-L1"), "{block:02x?}");
         }
     }
 
@@ -139,7 +143,7 @@ mod tests {
             let expected = [b"a".as_slice(), &vec![0; usize::from(length)], b"bcdef"].concat();
             assert_eq!(
                 decompress(Lz4(Correct, NO_ENTRIES), &frame(&[&run(0, 1, b"stale"), &block])),
-                Outcome::of(&[decompressed_run(), expected].concat())
+                DecompressionOutcome::of(&[decompressed_run(), expected].concat())
             );
         }
     }
@@ -152,9 +156,9 @@ mod tests {
     fn cod_6_blocks_end_at_the_budget() {
         let within = |bytes| Limits { max_decompressed_bytes: bytes, ..Limits::default() };
         let compressed = frame(&[&run(0, 1, b"bcdef")]);
-        assert!(matches!(decompress_within(&within(26), Lz4(Correct, NO_ENTRIES), &compressed), Outcome::Decompressed(..)));
-        assert_eq!(decompress_within(&within(25), Lz4(Correct, NO_ENTRIES), &compressed), Outcome::Error("COD-6"));
+        assert!(matches!(decompress_within(&within(26), Lz4(Correct, NO_ENTRIES), &compressed), DecompressionOutcome::Decompressed(..)));
+        assert_eq!(decompress_within(&within(25), Lz4(Correct, NO_ENTRIES), &compressed), DecompressionOutcome::Error("COD-6"));
         let stored = b"\x04\x22\x4d\x18\x60\x40\x82\x01\0\0\x80\x01\0\0\0\0";
-        assert_eq!(decompress_within(&within(0), Lz4(Correct, NO_ENTRIES), stored), Outcome::Error("COD-6"));
+        assert_eq!(decompress_within(&within(0), Lz4(Correct, NO_ENTRIES), stored), DecompressionOutcome::Error("COD-6"));
     }
 }

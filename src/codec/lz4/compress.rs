@@ -2,7 +2,7 @@
 //! checksums but that of the frame header.
 
 use super::ChecksumForm;
-use super::frame::{MAGIC, STORED};
+use super::layout::{MAGIC, STORED};
 use super::liblz4::{self, HighCompressor};
 use crate::wire::Sink;
 
@@ -14,11 +14,11 @@ const END_MARK: [u8; 4] = [0; 4];
 
 /// The compression contexts.
 #[derive(Default)]
-pub struct Compressor {
+pub struct Lz4Compressor {
     high: HighCompressor,
 }
 
-impl Compressor {
+impl Lz4Compressor {
     /// Compresses `input` as one frame. A block ends after the first `front` bytes.
     pub(in crate::codec) fn compress(&mut self, (input, front): (&[u8], usize), level: Option<u8>, checksum: ChecksumForm, out: &mut Sink) {
         let start = out.len();
@@ -64,7 +64,7 @@ mod tests {
 
     fn compressed(input: &[u8], level: Option<u8>, checksum: ChecksumForm) -> Vec<u8> {
         let mut out = Sink::default();
-        Compressor::default().compress((input, 0), level, checksum, &mut out);
+        Lz4Compressor::default().compress((input, 0), level, checksum, &mut out);
         out.bytes().to_vec()
     }
 

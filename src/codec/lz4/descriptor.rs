@@ -4,15 +4,15 @@
 //! Blocks that depend on each other are accepted here: their header checksum is as good as that of others, and a rewrite keeps blocks as
 //! they are. Sources: KIP-57, CNV-20 to CNV-22.
 
-use super::codec_error;
-use super::frame::{BLOCK_CHECKSUM, CONTENT_CHECKSUM, CONTENT_SIZE, MAGIC, RESERVED, STORED, VERSION, VERSION_1};
 use super::header_checksum::{ChecksumForm, FoundChecksum};
-use crate::codec::to_len;
+use super::layout::{BLOCK_CHECKSUM, CONTENT_CHECKSUM, CONTENT_SIZE, MAGIC, RESERVED, STORED, VERSION, VERSION_1};
+use crate::codec::error::lz4_error;
 use crate::error::Result;
+use crate::wire::to_len;
 
 /// The bits of FLG, and the bit of a block's size that marks a stored block.
 pub mod flag {
-    pub use super::super::frame::{BLOCK_CHECKSUM, CONTENT_CHECKSUM, CONTENT_SIZE, DICTIONARY_ID, INDEPENDENT, STORED};
+    pub use crate::codec::lz4::layout::{BLOCK_CHECKSUM, CONTENT_CHECKSUM, CONTENT_SIZE, DICTIONARY_ID, INDEPENDENT, STORED};
 }
 
 /// The position of FLG.
@@ -41,17 +41,17 @@ impl<'a> Descriptor<'a> {
     /// # Errors
     /// `Codec` when the frame is cut short or has another magic (CNV-21), version, reserved bits or a dictionary id.
     pub fn parse(frame: &'a [u8]) -> Result<Self> {
-        let cut = || codec_error("COD-L1", "the frame descriptor is cut short");
+        let cut = || lz4_error("COD-L1", "the frame descriptor is cut short");
         let (magic, after) = frame.split_first_chunk::<4>().ok_or_else(cut)?;
         if *magic != MAGIC {
-            return Err(codec_error("COD-L15", "the magic is not that of an LZ4 frame"));
+            return Err(lz4_error("COD-L15", "the magic is not that of an LZ4 frame"));
         }
         let &[flags, sizes] = after.first_chunk::<2>().ok_or_else(cut)?;
         if flags & RESERVED != 0 {
-            return Err(codec_error("COD-L12", "reserved bits or a dictionary id are set"));
+            return Err(lz4_error("COD-L12", "reserved bits or a dictionary id are set"));
         }
         if flags & VERSION != VERSION_1 {
-            return Err(codec_error("COD-L2", "the version is not 1"));
+            return Err(lz4_error("COD-L2", "the version is not 1"));
         }
         let at = if flags & CONTENT_SIZE == 0 { SHORT } else { SHORT + SIZE_LEN };
         let (bytes, after) = frame.split_at_checked(at).ok_or_else(cut)?;
@@ -99,8 +99,8 @@ pub fn strip(frame: &[u8], to: &mut [u8]) -> Result<usize> {
     let (header, after) = frame.split_at_checked(descriptor.checksum_at() + 1).unwrap_or((frame, &[]));
     let (blocks, rest) = after.split_at_checked(blocks_len(after, descriptor.flags)?).unwrap_or((after, &[]));
     let checksum_len = if descriptor.flags & CONTENT_CHECKSUM == 0 { 0 } else { 4 };
-    let rest = rest.get(checksum_len..).ok_or_else(|| codec_error("COD-L11", "the content checksum is cut short"))?;
-    let mut writer = Writer { to, at: 0 };
+    let rest = rest.get(checksum_len..).ok_or_else(|| lz4_error("COD-L11", "the content checksum is cut short"))?;
+    let mut writer = StrippedFrame { to, at: 0 };
     writer.put(header.get(..SHORT).unwrap_or_default());
     writer.put(&[descriptor.stored]);
     writer.put(blocks);
@@ -118,7 +118,7 @@ fn blocks_len(after: &[u8], flags: u8) -> Result<usize> {
     let mut at = 0_usize;
     loop {
         let size = after.get(at..).and_then(|tail| tail.first_chunk::<4>());
-        let size = size.ok_or_else(|| codec_error("COD-L13", "the end mark is missing"))?;
+        let size = size.ok_or_else(|| lz4_error("COD-L13", "the end mark is missing"))?;
         let len = to_len(u32::from_le_bytes(*size) & !STORED);
         at += 4;
         if len == 0 {
@@ -128,12 +128,12 @@ fn blocks_len(after: &[u8], flags: u8) -> Result<usize> {
     }
 }
 
-struct Writer<'a> {
+struct StrippedFrame<'a> {
     to: &'a mut [u8],
     at: usize,
 }
 
-impl Writer<'_> {
+impl StrippedFrame<'_> {
     fn put(&mut self, bytes: &[u8]) {
         if let Some(slot) = self.to.get_mut(self.at..).and_then(|tail| tail.get_mut(..bytes.len())) {
             slot.copy_from_slice(bytes);

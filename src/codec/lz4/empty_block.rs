@@ -14,13 +14,13 @@ pub const NO_ENTRIES: EntryLen = |_| None;
 const BUFFER_LEN: usize = 2048;
 
 /// A walk over the entries of a frame as far as the frame is decompressed.
-pub(super) struct Entries {
+pub(super) struct EntryWalk {
     entry_len: EntryLen,
     /// Where the last entry starts whose length is known to be needed.
     at: usize,
 }
 
-impl Entries {
+impl EntryWalk {
     pub(super) fn new(entry_len: EntryLen) -> Self {
         Self { entry_len, at: 0 }
     }
@@ -43,7 +43,7 @@ impl Entries {
 mod tests {
     use crate::codec::Codec::Lz4;
     use crate::codec::HeaderChecksum::Correct;
-    use crate::codec::testing::{Outcome, decompress};
+    use crate::codec::testing::{DecompressionOutcome, decompress};
     use crate::codec::{CodecFinding, EntryLen, NO_ENTRIES};
 
     /// Entries of 3,000 bytes.
@@ -66,8 +66,8 @@ mod tests {
         frame
     }
 
-    fn ended(decompressed: &[u8], bytes: u64) -> Outcome {
-        Outcome::Decompressed(decompressed.to_vec(), vec![CodecFinding::EmptyBlock { bytes }])
+    fn ended(decompressed: &[u8], bytes: u64) -> DecompressionOutcome {
+        DecompressionOutcome::Decompressed(decompressed.to_vec(), vec![CodecFinding::EmptyBlock { bytes }])
     }
 
     #[test]
@@ -85,7 +85,7 @@ mod tests {
         let of = |first: usize, second: usize| frame(&[&long[..first], EMPTY, &long[first..second], EMPTY]);
         assert_eq!(decompress(Lz4(Correct, LONG), &of(952, 3000)), ended(&long, 4));
         assert_eq!(decompress(Lz4(Correct, LONG), &of(953, 3000)), ended(&long[..953], 2060));
-        assert_eq!(decompress(Lz4(Correct, LONG), &of(900, 952)), Outcome::of(&long[..952]));
+        assert_eq!(decompress(Lz4(Correct, LONG), &of(900, 952)), DecompressionOutcome::of(&long[..952]));
         // Between two entries there is no body to read.
         assert_eq!(decompress(Lz4(Correct, LONG), &frame(&[&long, EMPTY, &long])), ended(&long, 3008));
     }

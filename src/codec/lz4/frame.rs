@@ -1,36 +1,15 @@
 //! The frame around the blocks.
-//!
-//! magic 4 | FLG 1 | BD 1 | [content size 8] | HC 1 | blocks: size 4, bytes, [checksum 4] | end mark 4 | [content checksum 4]; little-endian.
 
 use super::descriptor::Descriptor;
-use super::{ChecksumForm, FoundChecksum, HeaderChecksum, codec_error};
-use crate::codec::to_len;
+use super::header_checksum::{ChecksumForm, FoundChecksum, HeaderChecksum};
+use super::layout::{BLOCK_CHECKSUM, CONTENT_CHECKSUM, INDEPENDENT, STORED};
+use crate::codec::error::lz4_error;
 use crate::error::Result;
+use crate::wire::to_len;
 use xxhash_rust::xxh32::xxh32;
 
-pub(super) const MAGIC: [u8; 4] = *b"\x04\x22\x4d\x18";
-
-// FLG
-pub(super) const RESERVED: u8 = 0b0000_0011;
-/// Bit 0 of FLG: the frame names a dictionary.
-pub const DICTIONARY_ID: u8 = 0b0000_0001;
-/// Bit 2: a checksum of the content follows the end mark.
-pub const CONTENT_CHECKSUM: u8 = 0b0000_0100;
-/// Bit 3: the size of the content follows BD.
-pub const CONTENT_SIZE: u8 = 0b0000_1000;
-/// Bit 4: a checksum follows every block.
-pub const BLOCK_CHECKSUM: u8 = 0b0001_0000;
-/// Bit 5: no block refers to those before it.
-pub const INDEPENDENT: u8 = 0b0010_0000;
-pub(super) const VERSION: u8 = 0b1100_0000;
-pub(super) const VERSION_1: u8 = 0b0100_0000;
-
-// Block size
-/// The bit of a block's size that says that its bytes are stored as they are.
-pub const STORED: u32 = 1 << 31;
-
 /// The fields of the descriptor.
-pub(super) struct Frame {
+pub(super) struct Lz4Frame {
     flags: u8,
     /// Bytes that no block may exceed, compressed or decompressed.
     pub(super) block_maximum: usize,
@@ -41,7 +20,7 @@ pub(super) struct Frame {
 }
 
 /// The bytes of one block.
-pub(super) enum Block<'a> {
+pub(super) enum Lz4Block<'a> {
     /// A compressed block.
     Compressed(&'a [u8]),
     /// A block that did not shrink, as it is (COD-L5).
@@ -56,17 +35,17 @@ fn mismatch(found: FoundChecksum) -> &'static str {
     }
 }
 
-impl Frame {
+impl Lz4Frame {
     /// Splits the descriptor off: the frame and its blocks.
     pub(super) fn parse(input: &[u8], accepted: HeaderChecksum, allows_dependent: bool) -> Result<(Self, &[u8])> {
         let descriptor = Descriptor::parse(input)?;
         if !allows_dependent && descriptor.flags & INDEPENDENT == 0 {
-            return Err(codec_error("COD-L12", "blocks depend on each other"));
+            return Err(lz4_error("COD-L12", "blocks depend on each other"));
         }
         let block_maximum = block_maximum(descriptor.sizes)?;
         let odd_checksum = match accepted {
             HeaderChecksum::Correct if descriptor.checksum(ChecksumForm::Correct) != descriptor.stored => {
-                return Err(codec_error("COD-L8", mismatch(descriptor.found())));
+                return Err(lz4_error("COD-L8", mismatch(descriptor.found())));
             }
             HeaderChecksum::Correct => None,
             // Magic 0 has the broken one.
@@ -84,8 +63,8 @@ impl Frame {
 
     /// Splits one block off: the block, or nothing at the end mark, and what follows.
     #[inline]
-    pub(super) fn split_block<'a>(&self, bytes: &'a [u8]) -> Result<(Option<Block<'a>>, &'a [u8])> {
-        let (size, after) = bytes.split_first_chunk::<4>().ok_or_else(|| codec_error("COD-L13", "the end mark is missing"))?;
+    pub(super) fn split_block<'a>(&self, bytes: &'a [u8]) -> Result<(Option<Lz4Block<'a>>, &'a [u8])> {
+        let (size, after) = bytes.split_first_chunk::<4>().ok_or_else(|| lz4_error("COD-L13", "the end mark is missing"))?;
         let size = u32::from_le_bytes(*size);
         let len = to_len(size & !STORED);
         if len == 0 {
@@ -93,11 +72,11 @@ impl Frame {
             return Ok((None, after));
         }
         if len > self.block_maximum {
-            return Err(codec_error("COD-L13", "a block is larger than the frame allows"));
+            return Err(lz4_error("COD-L13", "a block is larger than the frame allows"));
         }
-        let (block, after) = after.split_at_checked(len).ok_or_else(|| codec_error("COD-L13", "a block is cut short"))?;
+        let (block, after) = after.split_at_checked(len).ok_or_else(|| lz4_error("COD-L13", "a block is cut short"))?;
         let after = if self.flags & BLOCK_CHECKSUM != 0 { verify_block(block, after)? } else { after };
-        let block = if size & STORED != 0 { Block::Stored(block) } else { Block::Compressed(block) };
+        let block = if size & STORED != 0 { Lz4Block::Stored(block) } else { Lz4Block::Compressed(block) };
         Ok((Some(block), after))
     }
 
@@ -106,7 +85,7 @@ impl Frame {
         if self.flags & CONTENT_CHECKSUM == 0 {
             return Ok((None, after));
         }
-        let (checksum, rest) = after.split_first_chunk::<4>().ok_or_else(|| codec_error("COD-L11", "the content checksum is cut short"))?;
+        let (checksum, rest) = after.split_first_chunk::<4>().ok_or_else(|| lz4_error("COD-L11", "the content checksum is cut short"))?;
         Ok((Some(u32::from_le_bytes(*checksum)), rest))
     }
 }
@@ -118,15 +97,15 @@ fn block_maximum(sizes: u8) -> Result<usize> {
         0x50 => Ok(256 << 10),
         0x60 => Ok(1 << 20),
         0x70 => Ok(4 << 20),
-        _ => Err(codec_error("COD-L3", "the block size is not one of 4 to 7, or reserved bits are set")),
+        _ => Err(lz4_error("COD-L3", "the block size is not one of 4 to 7, or reserved bits are set")),
     }
 }
 
 /// Verifies the checksum after a block, which is of the bytes as they are stored; returns the bytes after it (COD-L11).
 fn verify_block<'a>(block: &[u8], after: &'a [u8]) -> Result<&'a [u8]> {
-    let (stored, after) = after.split_first_chunk::<4>().ok_or_else(|| codec_error("COD-L11", "a block checksum is cut short"))?;
+    let (stored, after) = after.split_first_chunk::<4>().ok_or_else(|| lz4_error("COD-L11", "a block checksum is cut short"))?;
     if u32::from_le_bytes(*stored) != xxh32(block, 0) {
-        return Err(codec_error("COD-L11", "a block checksum does not match"));
+        return Err(lz4_error("COD-L11", "a block checksum does not match"));
     }
     Ok(after)
 }
@@ -135,10 +114,10 @@ fn verify_block<'a>(block: &[u8], after: &'a [u8]) -> Result<&'a [u8]> {
 mod tests {
     use crate::codec::Codec::Lz4;
     use crate::codec::HeaderChecksum::{Any, Correct};
-    use crate::codec::testing::{Outcome, decompress};
+    use crate::codec::testing::{DecompressionOutcome, decompress};
     use crate::codec::{CodecFinding, FoundChecksum, NO_ENTRIES};
 
-    fn lz4(parts: &[&[u8]]) -> Outcome {
+    fn lz4(parts: &[&[u8]]) -> DecompressionOutcome {
         decompress(Lz4(Correct, NO_ENTRIES), &[&[b"\x04\x22\x4d\x18".as_slice()], parts].concat().concat())
     }
 
@@ -151,51 +130,57 @@ mod tests {
         let frame = b"\x04\x22\x4d\x18\x64\x40\xa7\x01\0\0\x80\x01\0\0\0\0\xde\xad\xbe\xef";
         for len in 0..frame.len() {
             let cut = frame.get(..len).unwrap_or_default();
-            assert!(matches!(decompress(Lz4(Any, NO_ENTRIES), cut), Outcome::Error("COD-L1" | "COD-L11" | "COD-L13")), "{len}");
+            assert!(
+                matches!(decompress(Lz4(Any, NO_ENTRIES), cut), DecompressionOutcome::Error("COD-L1" | "COD-L11" | "COD-L13")),
+                "{len}"
+            );
         }
     }
 
     #[test]
     fn cod_l2_other_versions_are_refused() {
-        assert_eq!(lz4(&[b"\xa0\x40\0", ONE, END]), Outcome::Error("COD-L2"));
+        assert_eq!(lz4(&[b"\xa0\x40\0", ONE, END]), DecompressionOutcome::Error("COD-L2"));
     }
 
     #[test]
     fn cod_l3_block_sizes() {
         for (header, good) in [(b"\x60\x50\xfb", true), (b"\x60\x60\x51", true), (b"\x60\x70\x73", true), (b"\x60\x30\xd4", false)] {
-            assert_eq!(lz4(&[header, ONE, END]) == Outcome::of(b"\x01"), good, "{header:02x?}");
+            assert_eq!(lz4(&[header, ONE, END]) == DecompressionOutcome::of(b"\x01"), good, "{header:02x?}");
         }
-        assert_eq!(lz4(&[b"\x60\x41\0", ONE, END]), Outcome::Error("COD-L3"));
-        assert_eq!(lz4(&[b"\x60\xc0\0", ONE, END]), Outcome::Error("COD-L3"));
+        assert_eq!(lz4(&[b"\x60\x41\0", ONE, END]), DecompressionOutcome::Error("COD-L3"));
+        assert_eq!(lz4(&[b"\x60\xc0\0", ONE, END]), DecompressionOutcome::Error("COD-L3"));
     }
 
     #[test]
     fn cod_l5_stored_blocks_are_copied() {
-        assert_eq!(lz4(&[JAVA, ONE, ONE, END]), Outcome::of(b"\x01\x01"));
-        assert_eq!(lz4(&[JAVA, END]), Outcome::of(b""));
+        assert_eq!(lz4(&[JAVA, ONE, ONE, END]), DecompressionOutcome::of(b"\x01\x01"));
+        assert_eq!(lz4(&[JAVA, END]), DecompressionOutcome::of(b""));
     }
 
     #[test]
     fn cod_l8_only_magic_0_takes_another_header_checksum() {
-        assert_eq!(lz4(&[b"\x60\x40\x1a", ONE, END]), Outcome::Error("COD-L8"));
-        assert_eq!(decompress(Lz4(Any, NO_ENTRIES), b"\x04\x22\x4d\x18\x60\x40\x1a\x01\0\0\x80\x01\0\0\0\0"), Outcome::of(b"\x01"));
+        assert_eq!(lz4(&[b"\x60\x40\x1a", ONE, END]), DecompressionOutcome::Error("COD-L8"));
+        assert_eq!(
+            decompress(Lz4(Any, NO_ENTRIES), b"\x04\x22\x4d\x18\x60\x40\x1a\x01\0\0\x80\x01\0\0\0\0"),
+            DecompressionOutcome::of(b"\x01")
+        );
     }
 
     #[test]
     fn cod_l9_bytes_after_the_frame_are_reported() {
-        let expected = Outcome::Decompressed(b"\x01".to_vec(), vec![CodecFinding::TrailingBytes { bytes: 7 }]);
+        let expected = DecompressionOutcome::Decompressed(b"\x01".to_vec(), vec![CodecFinding::TrailingBytes { bytes: 7 }]);
         assert_eq!(lz4(&[JAVA, ONE, END, b"garbage"]), expected);
     }
 
     #[test]
     fn cod_l10_the_end_mark_may_have_the_top_bit() {
-        assert_eq!(lz4(&[JAVA, ONE, b"\0\0\0\x80"]), Outcome::of(b"\x01"));
+        assert_eq!(lz4(&[JAVA, ONE, b"\0\0\0\x80"]), DecompressionOutcome::of(b"\x01"));
     }
 
     #[test]
     fn cod_l11_block_checksums_are_verified() {
-        assert_eq!(lz4(&[b"\x70\x40\xad", b"\x01\0\0\x80a\x4d\xc2\x56\x55", END]), Outcome::Error("COD-L11"));
-        assert_eq!(lz4(&[b"\x70\x40\xad", b"\x01\0\0\x80a\x56\x74\x0d\x55", END]), Outcome::of(b"a"));
+        assert_eq!(lz4(&[b"\x70\x40\xad", b"\x01\0\0\x80a\x4d\xc2\x56\x55", END]), DecompressionOutcome::Error("COD-L11"));
+        assert_eq!(lz4(&[b"\x70\x40\xad", b"\x01\0\0\x80a\x56\x74\x0d\x55", END]), DecompressionOutcome::of(b"a"));
     }
 
     #[test]
@@ -210,23 +195,23 @@ mod tests {
             Lz4(Any, NO_ENTRIES),
             &[b"\x04\x22\x4d\x18\x6c\x40\x0b\0\0\0\0\0\0\0\xff", b"\x01\0\0\x80a".as_slice(), END, b"\x01\0\0\0"].concat(),
         );
-        assert_eq!(frame, Outcome::Decompressed(b"a".to_vec(), findings));
-        assert_eq!(lz4(&[b"\x64\x40\xa7", b"\x01\0\0\x80a", END, b"\x56\x74\x0d\x55"]), Outcome::of(b"a"));
+        assert_eq!(frame, DecompressionOutcome::Decompressed(b"a".to_vec(), findings));
+        assert_eq!(lz4(&[b"\x64\x40\xa7", b"\x01\0\0\x80a", END, b"\x56\x74\x0d\x55"]), DecompressionOutcome::of(b"a"));
     }
 
     #[test]
     fn cod_l12_dependent_blocks_dictionaries_and_reserved_bits_are_refused() {
         for flags in [0x40, 0x61, 0x62] {
-            assert_eq!(lz4(&[&[flags, 0x40, 0], ONE, END]), Outcome::Error("COD-L12"), "{flags:02x}");
+            assert_eq!(lz4(&[&[flags, 0x40, 0], ONE, END]), DecompressionOutcome::Error("COD-L12"), "{flags:02x}");
         }
     }
 
     #[test]
     fn cod_l15_other_frames_are_refused() {
-        assert_eq!(decompress(Lz4(Any, NO_ENTRIES), b"\x02\x21\x4c\x18\0\0\0\0"), Outcome::Error("COD-L15"));
+        assert_eq!(decompress(Lz4(Any, NO_ENTRIES), b"\x02\x21\x4c\x18\0\0\0\0"), DecompressionOutcome::Error("COD-L15"));
         assert_eq!(
             decompress(Lz4(Any, NO_ENTRIES), b"\x50\x2a\x4d\x18\x04\0\0\0abcd\x04\x22\x4d\x18\x60\x40\x82\0\0\0\0"),
-            Outcome::Error("COD-L15")
+            DecompressionOutcome::Error("COD-L15")
         );
     }
 }

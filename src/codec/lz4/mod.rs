@@ -10,23 +10,24 @@ pub mod descriptor;
 mod empty_block;
 mod frame;
 mod header_checksum;
+mod layout;
 mod liblz4;
 
-pub use compress::Compressor;
+pub use compress::Lz4Compressor;
 pub use empty_block::{EntryLen, NO_ENTRIES};
 pub use header_checksum::{ChecksumForm, FoundChecksum, HeaderChecksum};
 
+use super::CodecFinding;
 use super::output::Output;
-use super::{CodecFinding, bad};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::wire::as_u64;
-use empty_block::Entries;
-use frame::Frame;
+use empty_block::EntryWalk;
+use frame::Lz4Frame;
 use xxhash_rust::xxh32::xxh32;
 
 /// How a frame is read.
 #[derive(Clone, Copy)]
-pub(super) struct Reading {
+pub(super) struct FrameOptions {
     /// The header checksums that are accepted.
     pub(super) accepted: HeaderChecksum,
     /// The lengths of the entries in the frame.
@@ -47,12 +48,12 @@ enum End<'a> {
 
 /// True for bytes that begin as a frame does.
 pub fn is_lz4_frame(input: &[u8]) -> bool {
-    input.starts_with(&frame::MAGIC)
+    input.starts_with(&layout::MAGIC)
 }
 
 /// Decompresses the frame that `input` begins with.
-pub(super) fn decompress(input: &[u8], read: Reading, out: &mut Output<'_>, findings: Option<&mut Vec<CodecFinding>>) -> Result<()> {
-    let (frame, blocks) = Frame::parse(input, read.accepted, read.allows_dependent)?;
+pub(super) fn decompress(input: &[u8], read: FrameOptions, out: &mut Output<'_>, findings: Option<&mut Vec<CodecFinding>>) -> Result<()> {
+    let (frame, blocks) = Lz4Frame::parse(input, read.accepted, read.allows_dependent)?;
     match (decompress_blocks(&frame, blocks, read.entry_len, out)?, findings) {
         (End::Mark(after), findings) => {
             let (checksum, rest) = frame.split_end(after)?;
@@ -70,14 +71,14 @@ pub(super) fn decompress(input: &[u8], read: Reading, out: &mut Output<'_>, find
 }
 
 /// Decompresses all blocks that Kafka reads.
-fn decompress_blocks<'a>(frame: &Frame, mut rest: &'a [u8], entry_len: EntryLen, out: &mut Output<'_>) -> Result<End<'a>> {
-    let mut entries = Entries::new(entry_len);
+fn decompress_blocks<'a>(frame: &Lz4Frame, mut rest: &'a [u8], entry_len: EntryLen, out: &mut Output<'_>) -> Result<End<'a>> {
+    let mut entries = EntryWalk::new(entry_len);
     loop {
         let (block, after) = frame.split_block(rest)?;
         let Some(block) = block else { return Ok(End::Mark(after)) };
         let before = out.len();
         match block {
-            frame::Block::Compressed(bytes) if frame.is_dependent() => block::decompress_dependent(bytes, frame.block_maximum, out)?,
+            frame::Lz4Block::Compressed(bytes) if frame.is_dependent() => block::decompress_dependent(bytes, frame.block_maximum, out)?,
             _ => block::decompress(&block, frame.block_maximum, out)?,
         }
         if out.is_enough() {
@@ -91,7 +92,7 @@ fn decompress_blocks<'a>(frame: &Frame, mut rest: &'a [u8], entry_len: EntryLen,
 }
 
 /// Reports what Java does not verify (COD-L9, COD-L11).
-fn report(frame: &Frame, checksum: Option<u32>, rest: &[u8], out: &Output<'_>, findings: &mut Vec<CodecFinding>) {
+fn report(frame: &Lz4Frame, checksum: Option<u32>, rest: &[u8], out: &Output<'_>, findings: &mut Vec<CodecFinding>) {
     report_header(frame, findings);
     let found = as_u64(out.len());
     if let Some(declared) = frame.content_size.filter(|declared| *declared != found) {
@@ -109,16 +110,11 @@ fn report(frame: &Frame, checksum: Option<u32>, rest: &[u8], out: &Output<'_>, f
     }
 }
 
-fn report_header(frame: &Frame, findings: &mut Vec<CodecFinding>) {
+fn report_header(frame: &Lz4Frame, findings: &mut Vec<CodecFinding>) {
     if let Some(found) = frame.odd_checksum {
         findings.push(CodecFinding::HeaderChecksum { found });
     }
     if frame.is_dependent() {
         findings.push(CodecFinding::DependentBlocks);
     }
-}
-
-#[cold]
-fn codec_error(rule: &'static str, problem: &'static str) -> Error {
-    bad("lz4", rule, problem)
 }

@@ -71,7 +71,7 @@ pub struct PluginOutput<'a> {
 
 /// Where a plugin put the decompressed bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum OutputPlacement {
     /// In the buffer.
     Buffer,
     /// In memory of the plugin.
@@ -81,12 +81,12 @@ pub enum Place {
 /// The plugins that a caller supplied, or none.
 #[derive(Clone, Default)]
 pub struct Plugins {
-    brought: Option<Arc<Brought>>,
+    loaded: Option<Arc<LoadedPlugin>>,
     /// What names a registry to whoever calls, such as an option of a program.
     wanted: Option<Arc<str>>,
 }
 
-struct Brought {
+struct LoadedPlugin {
     codecs: Arc<dyn PluginCodecs>,
     /// A bit for each id: a batch that this plugin compressed was decompressed again, to the same bytes.
     proven: AtomicU16,
@@ -95,18 +95,18 @@ struct Brought {
 impl Plugins {
     /// These.
     pub fn new(codecs: Arc<dyn PluginCodecs>) -> Self {
-        Self { brought: Some(Arc::new(Brought { codecs, proven: AtomicU16::new(0) })), wanted: None }
+        Self { loaded: Some(Arc::new(LoadedPlugin { codecs, proven: AtomicU16::new(0) })), wanted: None }
     }
 
     /// None; errors say that `wanted` would bring some.
     pub fn absent(wanted: &str) -> Self {
-        Self { brought: None, wanted: Some(wanted.into()) }
+        Self { loaded: None, wanted: Some(wanted.into()) }
     }
 
-    /// True when the caller brought none.
+    /// True when the caller loaded none.
     #[inline]
     pub fn is_none(&self) -> bool {
-        self.brought.is_none()
+        self.loaded.is_none()
     }
 
     /// The compression type with this name: one that is built in, else the plugin with this alias (S-P17).
@@ -115,8 +115,8 @@ impl Plugins {
     /// `UnknownCompressionName`, and those of `PluginCodecs::find`.
     pub fn named(&self, name: &str) -> Result<CompressionType> {
         let built_in = CompressionType::named(name);
-        match (&self.brought, &built_in) {
-            (Some(brought), Err(_)) => brought.codecs.find(name)?.map_or(built_in, |id| Ok(CompressionType::Plugin(id))),
+        match (&self.loaded, &built_in) {
+            (Some(loaded), Err(_)) => loaded.codecs.find(name)?.map_or(built_in, |id| Ok(CompressionType::Plugin(id))),
             _ => built_in,
         }
     }
@@ -135,15 +135,15 @@ impl Plugins {
     /// # Errors
     /// `UnknownPlugin` without a registry (S-P19), those of `PluginCodecs::ensure`; `Plugin` when the plugin fails, or gives more than the
     /// budget allows.
-    pub fn decompress(&self, id: u8, compressed: &[u8], memory: &Memory, to: PluginOutput<'_>, budget: &Budget) -> Result<Place> {
-        let codecs = &self.brought(id).map_err(in_header)?.codecs;
+    pub fn decompress(&self, id: u8, compressed: &[u8], memory: &Memory, to: PluginOutput<'_>, budget: &Budget) -> Result<OutputPlacement> {
+        let codecs = &self.loaded(id).map_err(in_header)?.codecs;
         if let Some(native) = codecs.native(id).map_err(in_header)? {
             native.decompress(compressed, &mut Output::new(to.buffer, budget)?, || codecs.describe(id))?;
-            return Ok(Place::Buffer);
+            return Ok(OutputPlacement::Buffer);
         }
         codecs.decompress(id, memory.counted(compressed), budget.allowed(), to.given).map_err(in_header)?;
         budget.ensure(to.given.len()).map_err(|error| self.blamed(id, &error))?;
-        Ok(Place::Given)
+        Ok(OutputPlacement::Given)
     }
 
     /// Compresses all of `input` and appends it to `out`. `input` may be empty afterwards.
@@ -155,10 +155,10 @@ impl Plugins {
     /// `UnknownPlugin` without a registry (S-P19), those of `PluginCodecs::ensure`, and `Compression` when the plugin fails.
     #[cold]
     pub fn compress(&self, id: u8, input: &mut Sink, level: Option<i32>, out: &mut Sink) -> Result<()> {
-        let brought = self.brought(id)?;
-        let (codecs, start, len) = (&brought.codecs, out.len(), input.len());
+        let loaded = self.loaded(id)?;
+        let (codecs, start, len) = (&loaded.codecs, out.len(), input.len());
         let bit = 1_u16.checked_shl(u32::from(id)).unwrap_or(0);
-        let is_unproven = len > 0 && brought.proven.load(Ordering::Relaxed) & bit == 0;
+        let is_unproven = len > 0 && loaded.proven.load(Ordering::Relaxed) & bit == 0;
         let unproven = is_unproven.then(|| input.bytes().to_vec());
         let compressed = match codecs.native(id)? {
             Some(native) => native.compress(input.bytes(), level, out, || codecs.describe(id)),
@@ -171,7 +171,7 @@ impl Plugins {
         }
         if let Some(input) = unproven {
             self.ensure_same(id, out.from(start), &input)?;
-            brought.proven.fetch_or(bit, Ordering::Relaxed);
+            loaded.proven.fetch_or(bit, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -184,11 +184,11 @@ impl Plugins {
             Budget::for_entry(&Limits { max_decompressed_bytes: most, max_ratio: u64::MAX, ..Limits::default() }, compressed.len());
         let to = PluginOutput { buffer: &mut decompressed, given: &mut given };
         let place = self.decompress(id, compressed, &Memory::default(), to, &budget).map_err(|error| of_compression(&error))?;
-        let again = if place == Place::Buffer { decompressed.bytes() } else { &given };
+        let again = if place == OutputPlacement::Buffer { decompressed.bytes() } else { &given };
         if again == input {
             return Ok(());
         }
-        let plugin = self.brought(id)?.codecs.describe(id);
+        let plugin = self.loaded(id)?.codecs.describe(id);
         let problem = format!("its output decompresses to {}, expected {}", plural(again.len(), "byte"), input.len());
         Err(ErrorKind::Compression { plugin, problem }.into())
     }
@@ -196,19 +196,19 @@ impl Plugins {
     /// Returns an error of the decompressed bytes as an error of the plugin, in the same place.
     #[cold]
     pub fn blamed(&self, id: u8, error: &Error) -> Error {
-        let plugin = self.brought.as_ref().map_or_else(String::new, |brought| brought.codecs.describe(id));
+        let plugin = self.loaded.as_ref().map_or_else(String::new, |loaded| loaded.codecs.describe(id));
         let problem = format!("its output is not the records of the batch: {}", error.message());
         error.become_kind(ErrorKind::Plugin { plugin, problem })
     }
 
-    fn brought(&self, id: u8) -> Result<&Brought> {
+    fn loaded(&self, id: u8) -> Result<&LoadedPlugin> {
         let wanted = || self.wanted.clone().unwrap_or_else(|| "codecs=".into());
-        self.brought.as_deref().ok_or_else(|| ErrorKind::UnknownPlugin { id, wanted: Some(wanted()) }.into())
+        self.loaded.as_deref().ok_or_else(|| ErrorKind::UnknownPlugin { id, wanted: Some(wanted()) }.into())
     }
 
     #[cold]
     fn plugin_name(&self, id: u8) -> String {
-        let alias = self.brought.as_ref().and_then(|brought| brought.codecs.alias(id));
+        let alias = self.loaded.as_ref().and_then(|loaded| loaded.codecs.alias(id));
         alias.unwrap_or_else(|| CompressionType::Plugin(id).name().to_owned())
     }
 }
@@ -233,7 +233,7 @@ fn in_header(error: Error) -> Error {
 
 impl fmt::Debug for Plugins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.brought.is_some() { "Plugins(..)" } else { "Plugins(none)" })
+        f.write_str(if self.loaded.is_some() { "Plugins(..)" } else { "Plugins(none)" })
     }
 }
 
@@ -300,7 +300,7 @@ mod tests {
         let budget = Budget::for_entry(&Limits { max_decompressed_bytes: most, ..Limits::default() }, 1 << 20);
         let mut given = Bytes::from_static(b"before");
         let to = PluginOutput { buffer: &mut Decompressed::default(), given: &mut given };
-        assert_eq!(plugins.decompress(id, compressed, &Memory::default(), to, &budget)?, Place::Given);
+        assert_eq!(plugins.decompress(id, compressed, &Memory::default(), to, &budget)?, OutputPlacement::Given);
         Ok(given)
     }
 

@@ -171,7 +171,7 @@ fn too_much(len: usize, given: usize) -> String {
 /// The text up to its end mark.
 #[cold]
 fn text_of(message: &[c_char; MAX_MESSAGE_LEN], result: i64) -> String {
-    let bytes: Vec<u8> = message.iter().take_while(|one| **one != 0).map(|one| one.to_ne_bytes()[0]).collect();
+    let bytes: Vec<u8> = message.iter().take_while(|character| **character != 0).map(|character| character.to_ne_bytes()[0]).collect();
     let text = escaped(&String::from_utf8_lossy(&bytes));
     if text.is_empty() { format!("it returned error {result}") } else { text }
 }

@@ -2,22 +2,17 @@
 
 mod fast;
 
+use fast::ElementPosition;
+
 /// The longest literal whose tag holds its length; larger tags hold the number of bytes of the length.
 const LONGEST_SHORT: usize = 60;
-
-/// The position of the next element, and of its bytes in the output.
-#[derive(Clone, Copy)]
-struct Place {
-    from: usize,
-    to: usize,
-}
 
 /// Decompresses all `elements` to `output`, which has the declared length.
 ///
 /// # Errors
 /// The reason why the block is corrupt.
 pub(super) fn decompress(elements: &[u8], output: &mut [u8]) -> Result<(), &'static str> {
-    let mut at = Place { from: 0, to: 0 };
+    let mut at = ElementPosition { from: 0, to: 0 };
     while at.from < elements.len() {
         fast::run(elements, output, &mut at);
         step(elements, output, &mut at)?;
@@ -27,7 +22,7 @@ pub(super) fn decompress(elements: &[u8], output: &mut [u8]) -> Result<(), &'sta
 
 /// Decompresses one element of any kind; fails with the reason why it is corrupt.
 #[inline(never)]
-fn step(elements: &[u8], output: &mut [u8], at: &mut Place) -> Result<(), &'static str> {
+fn step(elements: &[u8], output: &mut [u8], at: &mut ElementPosition) -> Result<(), &'static str> {
     let Some((tag, rest)) = elements.get(at.from..).and_then(<[u8]>::split_first) else { return Ok(()) };
     let rest = match tag & 3 {
         0 => literal(*tag, rest, output, at)?,
@@ -37,7 +32,7 @@ fn step(elements: &[u8], output: &mut [u8], at: &mut Place) -> Result<(), &'stat
     Ok(())
 }
 
-fn literal<'a>(tag: u8, rest: &'a [u8], output: &mut [u8], at: &mut Place) -> Result<&'a [u8], &'static str> {
+fn literal<'a>(tag: u8, rest: &'a [u8], output: &mut [u8], at: &mut ElementPosition) -> Result<&'a [u8], &'static str> {
     const OVERRUN: &str = "a literal runs past the block";
     let short = usize::from(tag >> 2) + 1;
     let (len, rest) = match short.checked_sub(LONGEST_SHORT) {
@@ -51,7 +46,7 @@ fn literal<'a>(tag: u8, rest: &'a [u8], output: &mut [u8], at: &mut Place) -> Re
     Ok(rest)
 }
 
-fn copied<'a>(tag: u8, rest: &'a [u8], output: &mut [u8], at: &mut Place) -> Result<&'a [u8], &'static str> {
+fn copied<'a>(tag: u8, rest: &'a [u8], output: &mut [u8], at: &mut ElementPosition) -> Result<&'a [u8], &'static str> {
     let (after, len, high) = match tag & 3 {
         1 => (1, 4 + usize::from(tag >> 2 & 7), usize::from(tag >> 5) << 8),
         2 => (2, 1 + usize::from(tag >> 2), 0),

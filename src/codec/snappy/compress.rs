@@ -14,9 +14,9 @@ const CHUNK_LEN: usize = 32 << 10;
 
 /// The encoder with its hash table, made when the first data comes.
 #[derive(Default)]
-pub struct Compressor(Option<Encoder>);
+pub struct SnappyCompressor(Option<Encoder>);
 
-impl Compressor {
+impl SnappyCompressor {
     /// Compresses `input` in chunks; a chunk ends after the first `front` bytes. An empty stream is a header alone (COD-S6).
     pub(in crate::codec) fn compress(&mut self, (input, front): (&[u8], usize), out: &mut Sink) -> Result<()> {
         out.put(&MAGIC);
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn cod_s1_s7_chunks_of_32_kib_after_one_header() {
         let mut out = Sink::default();
-        Compressor::default().compress((&[0; CHUNK_LEN + 1], 0), &mut out).unwrap();
+        SnappyCompressor::default().compress((&[0; CHUNK_LEN + 1], 0), &mut out).unwrap();
         assert!(out.bytes().starts_with(b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01\0\0"));
         assert!(out.bytes().ends_with(b"\0\0\0\x03\x01\0\0"));
     }
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn cod_s6_an_empty_stream_is_a_header_alone() {
         let mut out = Sink::default();
-        Compressor::default().compress((b"", 0), &mut out).unwrap();
+        SnappyCompressor::default().compress((b"", 0), &mut out).unwrap();
         assert_eq!(out.bytes(), b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01");
     }
 }

@@ -8,12 +8,13 @@ mod raw;
 mod target;
 mod xerial;
 
-pub use compress::Compressor;
+pub use compress::SnappyCompressor;
 pub use xerial::MAGIC as XERIAL_MAGIC;
 
-use super::{CodecFinding, bad};
-use crate::error::{Error, Result};
-use target::{Declared, Target, Within};
+use super::CodecFinding;
+use super::error::snappy_error;
+use crate::error::Result;
+use target::{BlockTarget, Declared, Within};
 
 /// Decompresses a stream of either framing into `output`; returns the bytes written.
 ///
@@ -36,19 +37,14 @@ pub fn decompressed_len(input: &[u8]) -> Result<usize> {
 }
 
 /// Decompresses a stream of either framing.
-pub(super) fn decompress(input: &[u8], out: &mut impl Target, findings: Option<&mut Vec<CodecFinding>>) -> Result<()> {
+pub(super) fn decompress(input: &[u8], out: &mut impl BlockTarget, findings: Option<&mut Vec<CodecFinding>>) -> Result<()> {
     if input.is_empty() {
-        return Err(codec_error("COD-S2", "the input is empty"));
+        return Err(snappy_error("COD-S2", "the input is empty"));
     }
     match xerial::chunks(input) {
         Some(chunks) => xerial::decompress(chunks, out, findings),
         None => raw::decompress(input, out),
     }
-}
-
-#[cold]
-fn codec_error(rule: &'static str, problem: &'static str) -> Error {
-    bad("snappy", rule, problem)
 }
 
 #[cfg(test)]
@@ -60,7 +56,7 @@ mod tests {
     fn a_stream_is_decompressed_into_a_buffer_of_the_caller() {
         let input: Vec<u8> = (0..200_000_u32).map(|n| (n / 7).to_le_bytes()[0]).collect();
         let mut compressed = Sink::default();
-        Compressor::default().compress((&input, 0), &mut compressed).unwrap();
+        SnappyCompressor::default().compress((&input, 0), &mut compressed).unwrap();
         let mut output = vec![1; input.len() + 3];
         assert_eq!(decompressed_len(compressed.bytes()), Ok(input.len()));
         assert_eq!(decompress_to(compressed.bytes(), &mut output), Ok(input.len()));

@@ -5,7 +5,7 @@ use crate::error::{ErrorKind, Result};
 use crate::wire::as_u64;
 
 /// Receives blocks one after the other.
-pub(in crate::codec) trait Target {
+pub(in crate::codec) trait BlockTarget {
     /// Has `decompress` fill all of the `len` bytes that a block declares.
     ///
     /// # Errors
@@ -18,7 +18,7 @@ pub(in crate::codec) trait Target {
     }
 }
 
-impl Target for Output<'_> {
+impl BlockTarget for Output<'_> {
     #[inline]
     fn take(&mut self, len: usize, decompress: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
         self.ensure(len)?;
@@ -49,7 +49,7 @@ impl<'a> Within<'a> {
     }
 }
 
-impl Target for Within<'_> {
+impl BlockTarget for Within<'_> {
     fn take(&mut self, len: usize, decompress: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
         let end = self.len.saturating_add(len);
         let (asked, allowed) = (as_u64(end), as_u64(self.output.len()));
@@ -73,7 +73,7 @@ impl Declared {
     }
 }
 
-impl Target for Declared {
+impl BlockTarget for Declared {
     fn take(&mut self, len: usize, _: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
         self.len = self.len.saturating_add(len);
         Ok(())

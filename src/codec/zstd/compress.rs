@@ -10,9 +10,9 @@ use crate::wire::{Sink, as_u64};
 
 /// The compression context, made when the first data comes.
 #[derive(Default)]
-pub struct Compressor(Option<CCtx<'static>>);
+pub struct ZstdCompressor(Option<CCtx<'static>>);
 
-impl Compressor {
+impl ZstdCompressor {
     /// Compresses `input` as one frame without a checksum.
     pub(in crate::codec) fn compress(&mut self, input: &[u8], level: i32, out: &mut Sink) -> Result<()> {
         let context = self.context()?;

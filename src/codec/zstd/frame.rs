@@ -2,9 +2,9 @@
 //!
 //! magic 4 | descriptor 1 | [window 1] | [dictionary id 1, 2, 4] | [content size 1, 2, 4, 8] | blocks: header 3, bytes | [checksum 4]; little-endian.
 
-use super::codec_error;
-use crate::codec::to_len;
+use crate::codec::error::zstd_error;
 use crate::error::{Error, Result};
+use crate::wire::to_len;
 
 const MAGIC: u32 = 0xfd2f_b528;
 const SKIPPABLE: u32 = 0x184d_2a50;
@@ -22,15 +22,15 @@ const WINDOW_MAXIMUM: u64 = 1 << 27;
 const BLOCK_MAXIMUM: usize = 128 << 10;
 
 /// A part of a stream.
-pub(super) enum Part<'a> {
+pub(super) enum ZstdPart<'a> {
     /// A frame with content.
-    Frame(Frame<'a>),
+    Frame(ZstdFrame<'a>),
     /// A skippable frame.
     Skippable,
 }
 
 /// A frame with content.
-pub(super) struct Frame<'a> {
+pub(super) struct ZstdFrame<'a> {
     /// All its bytes, from the magic to the checksum.
     pub(super) bytes: &'a [u8],
     /// Where its first block starts.
@@ -44,32 +44,32 @@ pub(super) struct Frame<'a> {
 }
 
 /// Splits the frame off with which `input` begins.
-pub(super) fn split(input: &[u8]) -> Result<(Part<'_>, &[u8])> {
-    let (magic, after) = take_u32(input).ok_or_else(|| codec_error("COD-Z3", "the stream ends inside a frame's magic"))?;
+pub(super) fn split(input: &[u8]) -> Result<(ZstdPart<'_>, &[u8])> {
+    let (magic, after) = take_u32(input).ok_or_else(|| zstd_error("COD-Z3", "the stream ends inside a frame's magic"))?;
     match magic {
         MAGIC => {
-            let header = Header::parse(after)?;
+            let header = ZstdFrameHeader::parse(after)?;
             let (bound, rest) = walk(&header)?;
             let bytes = input.get(..input.len() - rest.len()).unwrap_or_default();
             let blocks_at = input.len() - header.blocks.len();
-            Ok((Part::Frame(Frame { bytes, blocks_at, bound, window: header.window, dictionary: header.dictionary }), rest))
+            Ok((ZstdPart::Frame(ZstdFrame { bytes, blocks_at, bound, window: header.window, dictionary: header.dictionary }), rest))
         }
         _ if magic & SKIPPABLE_MASK == SKIPPABLE => {
             let (len, after) = take_u32(after).ok_or_else(cut)?;
-            Ok((Part::Skippable, after.get(to_len(len)..).ok_or_else(cut)?))
+            Ok((ZstdPart::Skippable, after.get(to_len(len)..).ok_or_else(cut)?))
         }
-        _ => Err(codec_error("COD-Z3", "the magic is not that of a zstd frame")),
+        _ => Err(zstd_error("COD-Z3", "the magic is not that of a zstd frame")),
     }
 }
 
 /// Returns the window that the frame claims with which `input` begins; `None` if its header is cut, bad, or that of a skippable frame.
 pub(super) fn claimed_window(input: &[u8]) -> Option<u64> {
     let (magic, after) = take_u32(input)?;
-    if magic == MAGIC { Header::parse(after).ok().map(|header| header.window) } else { None }
+    if magic == MAGIC { ZstdFrameHeader::parse(after).ok().map(|header| header.window) } else { None }
 }
 
 /// The fields before the blocks.
-struct Header<'a> {
+struct ZstdFrameHeader<'a> {
     has_checksum: bool,
     content_size: Option<u64>,
     block_maximum: usize,
@@ -78,11 +78,11 @@ struct Header<'a> {
     blocks: &'a [u8],
 }
 
-impl<'a> Header<'a> {
+impl<'a> ZstdFrameHeader<'a> {
     fn parse(bytes: &'a [u8]) -> Result<Self> {
         let (&descriptor, rest) = bytes.split_first().ok_or_else(cut)?;
         if descriptor & RESERVED != 0 {
-            return Err(codec_error("COD-Z6", "a reserved bit is set"));
+            return Err(zstd_error("COD-Z6", "a reserved bit is set"));
         }
         let single_segment = descriptor & SINGLE_SEGMENT != 0;
         let (window, rest) = if single_segment { (None, rest) } else { take_window(rest)? };
@@ -91,17 +91,17 @@ impl<'a> Header<'a> {
         // A single segment is its own window.
         let window = window.or(content_size).unwrap_or(u64::MAX);
         if window > WINDOW_MAXIMUM {
-            return Err(codec_error("COD-Z4", "the window is larger than 128 MiB"));
+            return Err(zstd_error("COD-Z4", "the window is larger than 128 MiB"));
         }
         let block_maximum = usize::try_from(window).unwrap_or(usize::MAX).min(BLOCK_MAXIMUM);
         Ok(Self { has_checksum: descriptor & CHECKSUM != 0, content_size, block_maximum, window, dictionary, blocks })
     }
 }
 
-impl Frame<'_> {
+impl ZstdFrame<'_> {
     /// Returns the end of the block that starts at `at`, or the end of the frame if it is the last block.
     pub(super) fn block_end(&self, at: usize) -> usize {
-        match Block::parse(self.bytes.get(at..).unwrap_or_default(), BLOCK_MAXIMUM) {
+        match ZstdBlock::parse(self.bytes.get(at..).unwrap_or_default(), BLOCK_MAXIMUM) {
             Ok(block) if !block.is_last => self.bytes.len().min(at + block.len),
             _ => self.bytes.len(),
         }
@@ -109,7 +109,7 @@ impl Frame<'_> {
 }
 
 /// The header of a block.
-struct Block {
+struct ZstdBlock {
     is_last: bool,
     /// Bytes of it, its header included.
     len: usize,
@@ -117,7 +117,7 @@ struct Block {
     decompressed: Option<usize>,
 }
 
-impl Block {
+impl ZstdBlock {
     /// Parses the header of a block, which must not be larger than `maximum`. Decoding in one go would accept a larger block that only
     /// repeats or copies bytes; decoding piece by piece, as Java does, refuses it.
     fn parse(bytes: &[u8], maximum: usize) -> Result<Self> {
@@ -125,24 +125,24 @@ impl Block {
         let word = u32::from_le_bytes([low, middle, high, 0]);
         let size = to_len(word >> 3);
         if size > maximum {
-            return Err(codec_error("COD-Z6", "a block is larger than the window or 128 KiB"));
+            return Err(zstd_error("COD-Z6", "a block is larger than the window or 128 KiB"));
         }
         let (compressed, decompressed) = match (word >> 1) & 0b11 {
             0 => (size, Some(size)),
             1 => (1, Some(size)),
             2 => (size, None),
-            _ => return Err(codec_error("COD-Z6", "a block is of the reserved type")),
+            _ => return Err(zstd_error("COD-Z6", "a block is of the reserved type")),
         };
         Ok(Self { is_last: word & 1 != 0, len: 3 + compressed, decompressed })
     }
 }
 
 /// Walks over the blocks and the checksum; returns the most bytes that they decompress to, and the bytes after the frame.
-fn walk<'a>(header: &Header<'a>) -> Result<(usize, &'a [u8])> {
+fn walk<'a>(header: &ZstdFrameHeader<'a>) -> Result<(usize, &'a [u8])> {
     let mut rest = header.blocks;
     let mut bound: usize = 0;
     loop {
-        let block = Block::parse(rest, header.block_maximum)?;
+        let block = ZstdBlock::parse(rest, header.block_maximum)?;
         let decompressed = block.decompressed.unwrap_or(header.block_maximum);
         bound = bound.saturating_add(decompressed);
         rest = rest.get(block.len..).ok_or_else(cut)?;
@@ -197,14 +197,14 @@ fn take_u32(bytes: &[u8]) -> Option<(u32, &[u8])> {
 
 #[cold]
 fn cut() -> Error {
-    codec_error("COD-Z6", "a frame is cut short")
+    zstd_error("COD-Z6", "a frame is cut short")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::codec::Codec::Zstd;
-    use crate::codec::testing::{Outcome, decompress};
+    use crate::codec::testing::{DecompressionOutcome, decompress};
 
     /// A frame of "hello" after this header.
     fn hello(header: &[u8]) -> Vec<u8> {
@@ -213,51 +213,51 @@ mod tests {
 
     fn bound(input: &[u8]) -> Option<usize> {
         match split(input) {
-            Ok((Part::Frame(frame), _)) => Some(frame.bound),
+            Ok((ZstdPart::Frame(frame), _)) => Some(frame.bound),
             _ => None,
         }
     }
 
     #[test]
     fn cod_z4_windows_up_to_128_mib() {
-        assert_eq!(decompress(Zstd, &hello(b"\0\x50")), Outcome::of(b"hello"));
-        assert_eq!(decompress(Zstd, &hello(b"\0\x88")), Outcome::of(b"hello"));
+        assert_eq!(decompress(Zstd, &hello(b"\0\x50")), DecompressionOutcome::of(b"hello"));
+        assert_eq!(decompress(Zstd, &hello(b"\0\x88")), DecompressionOutcome::of(b"hello"));
         for window in [0x89, 0x90, 0xa0, 0xff] {
-            assert_eq!(decompress(Zstd, &hello(&[0, window])), Outcome::Error("COD-Z4"), "{window:02x}");
+            assert_eq!(decompress(Zstd, &hello(&[0, window])), DecompressionOutcome::Error("COD-Z4"), "{window:02x}");
         }
     }
 
     #[test]
     fn cod_z4_a_single_segment_is_its_own_window() {
-        assert_eq!(decompress(Zstd, &hello(b"\xa0\x01\0\0\x08")), Outcome::Error("COD-Z4"));
-        assert_eq!(decompress(Zstd, &hello(b"\xa0\0\0\0\x08")), Outcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, &hello(b"\xa0\x01\0\0\x08")), DecompressionOutcome::Error("COD-Z4"));
+        assert_eq!(decompress(Zstd, &hello(b"\xa0\0\0\0\x08")), DecompressionOutcome::Error("COD-Z6"));
     }
 
     #[test]
     fn cod_z5_dictionary_ids_are_refused_unless_0() {
         for header in [b"\x01\x50\x07".as_slice(), b"\x02\x50\0\x07", b"\x03\x50\0\0\0\x07"] {
-            assert_eq!(decompress(Zstd, &hello(header)), Outcome::Error("COD-Z5"));
+            assert_eq!(decompress(Zstd, &hello(header)), DecompressionOutcome::Error("COD-Z5"));
         }
-        assert_eq!(decompress(Zstd, &hello(b"\x03\x50\0\0\0\0")), Outcome::of(b"hello"));
+        assert_eq!(decompress(Zstd, &hello(b"\x03\x50\0\0\0\0")), DecompressionOutcome::of(b"hello"));
     }
 
     #[test]
     fn cod_z6_reserved_bits_and_block_types_are_refused() {
-        assert_eq!(decompress(Zstd, &hello(b"\x08\x50")), Outcome::Error("COD-Z6"));
-        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\0\x50\x2f\0\0hello"), Outcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, &hello(b"\x08\x50")), DecompressionOutcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\0\x50\x2f\0\0hello"), DecompressionOutcome::Error("COD-Z6"));
         // A run of 128 KiB + 1.
-        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\0\x50\x0b\0\x10a"), Outcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\0\x50\x0b\0\x10a"), DecompressionOutcome::Error("COD-Z6"));
     }
 
     #[test]
     fn cod_z6_a_block_is_no_larger_than_the_window() {
         let run = |window: u8, header: [u8; 3]| decompress(Zstd, &[b"\x28\xb5\x2f\xfd\0".as_slice(), &[window], &header, b"a"].concat());
         // A run of 1,024 bytes in a window of as many, and one of 1,025 in that and in one of 1,152.
-        assert_eq!(run(0, [0x03, 0x20, 0]), Outcome::of(&[b'a'; 1024]));
-        assert_eq!(run(1, [0x0b, 0x20, 0]), Outcome::of(&[b'a'; 1025]));
-        assert_eq!(run(0, [0x0b, 0x20, 0]), Outcome::Error("COD-Z6"));
+        assert_eq!(run(0, [0x03, 0x20, 0]), DecompressionOutcome::of(&[b'a'; 1024]));
+        assert_eq!(run(1, [0x0b, 0x20, 0]), DecompressionOutcome::of(&[b'a'; 1025]));
+        assert_eq!(run(0, [0x0b, 0x20, 0]), DecompressionOutcome::Error("COD-Z6"));
         // A single segment of 3 bytes, and a block of 5.
-        assert_eq!(decompress(Zstd, &hello(b"\x20\x03")), Outcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, &hello(b"\x20\x03")), DecompressionOutcome::Error("COD-Z6"));
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn cod_z6_a_cut_skippable_frame_is_an_error() {
-        assert_eq!(decompress(Zstd, b"\x50\x2a\x4d\x18\x03\0\0\0ab"), Outcome::Error("COD-Z6"));
-        assert_eq!(decompress(Zstd, b"\x50\x2a\x4d\x18\x03\0"), Outcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, b"\x50\x2a\x4d\x18\x03\0\0\0ab"), DecompressionOutcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, b"\x50\x2a\x4d\x18\x03\0"), DecompressionOutcome::Error("COD-Z6"));
     }
 }

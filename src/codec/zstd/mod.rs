@@ -7,19 +7,18 @@ mod compress;
 mod dictionaries;
 mod frame;
 
-pub use compress::Compressor;
+pub use compress::ZstdCompressor;
 pub use dictionaries::Dictionaries;
 
-use std::borrow::Cow;
-
+use super::CodecFinding;
+use super::error::zstd_error;
 use super::output::Output;
-use super::{CodecFinding, bad};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::as_u64;
 use ::zstd::zstd_safe;
 use ::zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 use ::zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective};
-use frame::{Frame, Part};
+use frame::{ZstdFrame, ZstdPart};
 
 /// Bytes of buffer that a frame gets on the claim of its header alone.
 const TRUSTED: usize = 8 << 20;
@@ -34,14 +33,14 @@ const MOST_WINDOW: u64 = 8 << 20;
 
 /// The decompression contexts, made when the first frame comes, and the dictionaries that frames may name.
 #[derive(Default)]
-pub(super) struct Decompressor {
+pub(super) struct ZstdDecompressor {
     context: Option<DCtx<'static>>,
     /// The context for entries of which the beginning may be enough: the other one decompresses in one go only.
     streaming: Option<DCtx<'static>>,
     dictionaries: Dictionaries,
 }
 
-impl Decompressor {
+impl ZstdDecompressor {
     /// Sets the dictionaries that frames may name.
     pub(super) fn set_dictionaries(&mut self, dictionaries: Dictionaries) {
         self.dictionaries = dictionaries;
@@ -63,8 +62,8 @@ impl Decompressor {
                 Err(error) => return Err(error),
             };
             match part {
-                Part::Frame(frame) if out.is_watched() && is_streamed(&frame, out) => self.stream_frame(&frame, out)?,
-                Part::Frame(frame) => self.decompress_frame(&frame, out)?,
+                ZstdPart::Frame(frame) if out.is_watched() && is_streamed(&frame, out) => self.stream_frame(&frame, out)?,
+                ZstdPart::Frame(frame) => self.decompress_frame(&frame, out)?,
                 _ => {}
             }
             if out.is_enough() {
@@ -77,9 +76,9 @@ impl Decompressor {
 
     /// Decompresses one frame piece by piece, until the output is enough. The decoder is given block by block: it would go on with the next block
     /// as long as the piece is not full, and a block is decompressed as a whole.
-    fn stream_frame(&mut self, frame: &Frame<'_>, out: &mut Output<'_>) -> Result<()> {
+    fn stream_frame(&mut self, frame: &ZstdFrame<'_>, out: &mut Output<'_>) -> Result<()> {
         match self.stream(frame.bytes, frame.block_end(frame.blocks_at), |end| frame.block_end(end), out)? {
-            Streamed::Cut => Err(codec_error("COD-Z6", "a frame is cut short")),
+            Streamed::Cut => Err(zstd_error("COD-Z6", "a frame is cut short")),
             Streamed::Whole | Streamed::Enough => Ok(()),
         }
     }
@@ -135,7 +134,7 @@ impl Decompressor {
 
     /// Decompresses one frame. A frame with a large claim starts with a small buffer, and starts again with one of twice the size while it
     /// does not fit.
-    fn decompress_frame(&mut self, frame: &Frame<'_>, out: &mut Output<'_>) -> Result<()> {
+    fn decompress_frame(&mut self, frame: &ZstdFrame<'_>, out: &mut Output<'_>) -> Result<()> {
         let dictionaries = self.dictionaries.clone();
         let dictionary = match frame.dictionary {
             0 => None,
@@ -157,9 +156,9 @@ impl Decompressor {
                     out.fill(len);
                     return Ok(());
                 }
-                Err(code) if !is_too_small(code) => return Err(codec_error("COD-Z6", zstd_safe::get_error_name(code))),
+                Err(code) if !is_too_small(code) => return Err(zstd_error("COD-Z6", zstd_safe::get_error_name(code))),
                 Err(_) if given == frame.bound => {
-                    return Err(codec_error("COD-Z6", "a frame decompresses to more than its header and blocks allow"));
+                    return Err(zstd_error("COD-Z6", "a frame decompresses to more than its header and blocks allow"));
                 }
                 // The buffer cannot grow: this is the end of the budget.
                 Err(_) if given == out.left() => out.ensure(given.saturating_add(1))?,
@@ -193,7 +192,7 @@ fn may_be_cut(len: usize, left: usize) -> bool {
 }
 
 /// True for a frame that can be decompressed piece by piece within the rest of the budget.
-fn is_streamed(frame: &Frame<'_>, out: &Output<'_>) -> bool {
+fn is_streamed(frame: &ZstdFrame<'_>, out: &Output<'_>) -> bool {
     frame.dictionary == 0 && frame.window <= MOST_WINDOW.min(as_u64(out.left()))
 }
 
@@ -207,7 +206,7 @@ fn made<'a>(context: &'a mut Option<DCtx<'static>>) -> Result<&'a mut DCtx<'stat
 
 #[cold]
 fn failed(code: usize) -> Error {
-    codec_error("COD-Z6", zstd_safe::get_error_name(code))
+    zstd_error("COD-Z6", zstd_safe::get_error_name(code))
 }
 
 /// True for the error code of an output that is too small; codes are negative numbers as unsigned ones.
@@ -218,61 +217,56 @@ fn is_too_small(code: usize) -> bool {
 
 #[cold]
 fn missing_dictionary(id: u64) -> Error {
-    codec_error("COD-Z5", format!("the frame needs the dictionary {id}, which was not supplied"))
-}
-
-#[cold]
-fn codec_error(rule: &'static str, problem: impl Into<Cow<'static, str>>) -> Error {
-    bad("zstd", rule, problem)
+    zstd_error("COD-Z5", format!("the frame needs the dictionary {id}, which was not supplied"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::codec::Codec::Zstd;
-    use crate::codec::testing::{Outcome, decompress, decompress_within};
+    use crate::codec::testing::{DecompressionOutcome, decompress, decompress_within};
     use crate::limits::Limits;
 
     const HELLO: &[u8] = b"\x28\xb5\x2f\xfd\x20\x05\x29\0\0hello";
 
     #[test]
     fn cod_z2_frames_with_and_without_content_size() {
-        assert_eq!(decompress(Zstd, HELLO), Outcome::of(b"hello"));
-        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\0\x58\x29\0\0hello"), Outcome::of(b"hello"));
+        assert_eq!(decompress(Zstd, HELLO), DecompressionOutcome::of(b"hello"));
+        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\0\x58\x29\0\0hello"), DecompressionOutcome::of(b"hello"));
     }
 
     #[test]
     fn cod_z2_content_checksums_are_verified() {
-        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\x24\x05\x29\0\0hello\xa3\x6d\x9f\x88"), Outcome::of(b"hello"));
-        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\x24\x05\x29\0\0hello\xa3\x6d\x9f\x89"), Outcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\x24\x05\x29\0\0hello\xa3\x6d\x9f\x88"), DecompressionOutcome::of(b"hello"));
+        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\x24\x05\x29\0\0hello\xa3\x6d\x9f\x89"), DecompressionOutcome::Error("COD-Z6"));
     }
 
     #[test]
     fn cod_z3_frames_and_skippable_frames_are_one_stream() {
         let skippable = b"\x5f\x2a\x4d\x18\x02\0\0\0ab";
-        assert_eq!(decompress(Zstd, &[skippable, HELLO, skippable, HELLO, skippable].concat()), Outcome::of(b"hellohello"));
-        assert_eq!(decompress(Zstd, skippable), Outcome::of(b""));
-        assert_eq!(decompress(Zstd, b""), Outcome::of(b""));
+        assert_eq!(decompress(Zstd, &[skippable, HELLO, skippable, HELLO, skippable].concat()), DecompressionOutcome::of(b"hellohello"));
+        assert_eq!(decompress(Zstd, skippable), DecompressionOutcome::of(b""));
+        assert_eq!(decompress(Zstd, b""), DecompressionOutcome::of(b""));
     }
 
     #[test]
     fn cod_z3_anything_else_after_a_frame_is_an_error() {
-        assert_eq!(decompress(Zstd, &[HELLO, b"\0"].concat()), Outcome::Error("COD-Z3"));
-        assert_eq!(decompress(Zstd, &[HELLO, b"garbage!"].concat()), Outcome::Error("COD-Z3"));
+        assert_eq!(decompress(Zstd, &[HELLO, b"\0"].concat()), DecompressionOutcome::Error("COD-Z3"));
+        assert_eq!(decompress(Zstd, &[HELLO, b"garbage!"].concat()), DecompressionOutcome::Error("COD-Z3"));
     }
 
     #[test]
     fn cod_z6_every_cut_is_an_error() {
         for len in 1..HELLO.len() {
             let cut = HELLO.get(..len).unwrap_or_default();
-            assert!(matches!(decompress(Zstd, cut), Outcome::Error("COD-Z3" | "COD-Z6")), "{len}");
+            assert!(matches!(decompress(Zstd, cut), DecompressionOutcome::Error("COD-Z3" | "COD-Z6")), "{len}");
         }
     }
 
     #[test]
     fn cod_z6_a_wrong_content_size_is_an_error() {
-        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\x20\x09\x29\0\0hello"), Outcome::Error("COD-Z6"));
-        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\x20\x04\x29\0\0hello"), Outcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\x20\x09\x29\0\0hello"), DecompressionOutcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\x20\x04\x29\0\0hello"), DecompressionOutcome::Error("COD-Z6"));
     }
 
     /// A frame of runs: `count` blocks of 128 KiB zeros, 4 bytes each.
@@ -289,11 +283,11 @@ mod tests {
     fn cod_6_the_buffer_grows_with_the_output_up_to_the_budget() {
         let limits = Limits { max_ratio: 1 << 20, ..Limits::default() };
         // 32 MiB from 1 KiB: two more attempts.
-        assert_eq!(decompress_within(&limits, Zstd, &zeros(256)), Outcome::of(&vec![0; 32 << 20]));
+        assert_eq!(decompress_within(&limits, Zstd, &zeros(256)), DecompressionOutcome::of(&vec![0; 32 << 20]));
         let limits = Limits { max_decompressed_bytes: (32 << 20) - 1, ..limits };
-        assert_eq!(decompress_within(&limits, Zstd, &zeros(256)), Outcome::Error("COD-6"));
+        assert_eq!(decompress_within(&limits, Zstd, &zeros(256)), DecompressionOutcome::Error("COD-6"));
         let limits = Limits { max_ratio: 10_000, ..Limits::default() };
-        assert_eq!(decompress_within(&limits, Zstd, &zeros(256)), Outcome::Error("COD-6"));
+        assert_eq!(decompress_within(&limits, Zstd, &zeros(256)), DecompressionOutcome::Error("COD-6"));
     }
 
     #[test]

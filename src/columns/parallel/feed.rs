@@ -6,21 +6,22 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
 
-use crate::columns::stream::{StreamOptions, check_first_run, leave_out, tail_finding};
+use crate::columns::run_pieces::{check_first_run, leave_out, tail_finding};
+use crate::columns::stream_options::StreamOptions;
 use crate::decode::Stats;
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::{Piece, Run, Runs};
+use crate::framing::{FrameEvent, Run, Runs};
 use crate::validate::Findings;
 
 /// The source and the state of its jobs, behind one lock.
-pub struct Shared {
-    feed: Mutex<Feed>,
+pub struct SharedFeed {
+    feed: Mutex<JobFeed>,
     changed: Condvar,
     /// How many jobs may be under way or finished before the consumer takes them.
     window: u64,
 }
 
-struct Feed {
+struct JobFeed {
     runs: Runs,
     /// Jobs that were cut ahead, because only the consumer may read the source.
     queue: VecDeque<(u64, Job)>,
@@ -39,7 +40,7 @@ struct Feed {
 
 /// What became of one job, or a part of it.
 #[derive(Default)]
-pub struct Outcome {
+pub struct JobOutcome {
     pub batches: Vec<RecordBatch>,
     pub findings: Findings,
     pub error: Option<Error>,
@@ -55,15 +56,24 @@ pub enum Job {
     /// Entries to decode.
     Run(Run),
     /// Nothing to do.
-    Ready(Outcome),
+    Ready(JobOutcome),
 }
 
-impl Shared {
+impl SharedFeed {
     pub fn new(runs: Runs, threads: usize) -> Self {
         let window = u64::try_from(threads).unwrap_or(1).saturating_mul(2);
         let (queue, cut, delivered, asked) = (VecDeque::new(), 0, 0, 0);
-        let feed =
-            Feed { runs, queue, cut, delivered, asked, is_ended: false, findings: Findings::default(), has_begun: false, is_over: false };
+        let feed = JobFeed {
+            runs,
+            queue,
+            cut,
+            delivered,
+            asked,
+            is_ended: false,
+            findings: Findings::default(),
+            has_begun: false,
+            is_over: false,
+        };
         Self { feed: Mutex::new(feed), changed: Condvar::new(), window }
     }
 
@@ -136,16 +146,16 @@ impl Shared {
         self.lock().runs.bytes_read()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Feed> {
+    fn lock(&self) -> MutexGuard<'_, JobFeed> {
         self.feed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, feed: MutexGuard<'a, Feed>) -> MutexGuard<'a, Feed> {
+    fn wait<'a>(&self, feed: MutexGuard<'a, JobFeed>) -> MutexGuard<'a, JobFeed> {
         self.changed.wait(feed).unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Feed {
+impl JobFeed {
     fn next_job(&mut self, options: &StreamOptions, window: u64, cuts: bool) -> Option<(u64, Job)> {
         if self.queue.is_empty() && cuts && self.may_cut(window) {
             return Some(self.cut(options));
@@ -169,12 +179,12 @@ impl Feed {
         self.cut += 1;
         let piece = catch_unwind(AssertUnwindSafe(|| self.runs.next_piece()));
         let job = match piece.unwrap_or_else(|_| Err(internal("splitting the source panicked"))) {
-            Ok(Some(Piece::Run(run))) => match check_first_run(options, &mut self.findings, &mut self.has_begun, &run) {
+            Ok(Some(FrameEvent::Run(run))) => match check_first_run(options, &mut self.findings, &mut self.has_begun, &run) {
                 Ok(()) => return (number, Job::Run(run)),
                 Err(error) => self.end(|_, _| Err(error)),
             },
             Ok(Some(other)) => {
-                let mut outcome = Outcome::default();
+                let mut outcome = JobOutcome::default();
                 match leave_out(options, &mut outcome.findings, &other) {
                     Ok(()) => outcome,
                     Err(error) => self.end(|_, _| Err(error)),
@@ -186,11 +196,11 @@ impl Feed {
         (number, Job::Ready(job))
     }
 
-    fn end(&mut self, finding_of: impl FnOnce(&Runs, &mut Findings) -> Result<()>) -> Outcome {
+    fn end(&mut self, finding_of: impl FnOnce(&Runs, &mut Findings) -> Result<()>) -> JobOutcome {
         self.is_ended = true;
         let mut findings = std::mem::take(&mut self.findings);
         let error = finding_of(&self.runs, &mut findings).err();
-        Outcome { findings, error, is_last: true, ..Outcome::default() }
+        JobOutcome { findings, error, is_last: true, ..JobOutcome::default() }
     }
 }
 
@@ -209,7 +219,7 @@ mod tests {
 
     #[test]
     fn the_first_job_is_nobodys_turn_before_the_consumer_has_come() {
-        let shared = Shared::new(Runs::new(Source::memory(bytes::Bytes::new()), Limits::default(), 1), 2);
+        let shared = SharedFeed::new(Runs::new(Source::memory(bytes::Bytes::new()), Limits::default(), 1), 2);
         let (sender, turns) = channel();
         std::thread::scope(|scope| {
             scope.spawn(|| sender.send(shared.wait_for_turn(0)));

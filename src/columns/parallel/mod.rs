@@ -17,11 +17,12 @@ use std::time::Duration;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use self::feed::{Job, Outcome, Shared, internal};
+use self::feed::{Job, JobOutcome, SharedFeed, internal};
 use self::reorder_buffer::ReorderBuffer;
-use self::worker::{MOST_HELD, Unrolling, work};
+use self::worker::{MOST_HELD, PendingRun, work};
+use super::batch_source::BatchSource;
 use super::binary::BytesColumn;
-use super::stream::{BatchSource, StreamOptions, schema_of};
+use super::stream_options::{StreamOptions, schema_of};
 use crate::decode::Stats;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Runs;
@@ -30,12 +31,12 @@ use crate::validate::Findings;
 /// A stream made by several threads.
 pub struct Parallel<B> {
     options: StreamOptions,
-    shared: Arc<Shared>,
+    shared: Arc<SharedFeed>,
     /// `None` before the first batch.
     workers: Option<Workers>,
     reordered: ReorderBuffer,
     /// The consumer's own share, and the number of the job it is at.
-    own: Unrolling<B>,
+    own: PendingRun<B>,
     own_job: Option<u64>,
     next: u64,
     ready: VecDeque<RecordBatch>,
@@ -48,7 +49,7 @@ pub struct Parallel<B> {
 /// The threads that were started, and what they send.
 struct Workers {
     threads: Vec<JoinHandle<()>>,
-    outcomes: Receiver<(u64, Outcome)>,
+    outcomes: Receiver<(u64, JobOutcome)>,
     /// The process that they belong to.
     process: u32,
 }
@@ -63,8 +64,8 @@ impl<B: BytesColumn> Parallel<B> {
     /// A stream over these runs; nothing is started yet.
     pub fn new(runs: Runs, options: StreamOptions) -> Self {
         Self {
-            shared: Arc::new(Shared::new(runs, options.threads.min(MOST_THREADS))),
-            own: Unrolling::new(&options),
+            shared: Arc::new(SharedFeed::new(runs, options.threads.min(MOST_THREADS))),
+            own: PendingRun::new(&options),
             options,
             workers: None,
             reordered: ReorderBuffer::default(),
@@ -90,7 +91,7 @@ impl<B: BytesColumn> Parallel<B> {
     }
 
     /// The next outcome in order. While it is not there, decodes a run of its own.
-    fn next_outcome(&mut self) -> Outcome {
+    fn next_outcome(&mut self) -> JobOutcome {
         self.shared.ask(self.next);
         loop {
             self.receive_early();
@@ -106,7 +107,7 @@ impl<B: BytesColumn> Parallel<B> {
                 return outcome;
             }
             if let Err(error) = self.options.interrupt.ensure_wanted() {
-                return Outcome { error: Some(error), ..Outcome::default() };
+                return JobOutcome { error: Some(error), ..JobOutcome::default() };
             }
         }
     }
@@ -119,7 +120,7 @@ impl<B: BytesColumn> Parallel<B> {
     }
 
     /// The next part of the own job, whose turn it is.
-    fn own_part(&mut self) -> Outcome {
+    fn own_part(&mut self) -> JobOutcome {
         let outcome = self.own.make(1);
         if !outcome.is_part {
             self.own_job = None;
@@ -146,7 +147,7 @@ impl<B: BytesColumn> Parallel<B> {
     }
 
     /// Waits a moment for a worker; an outcome when none is left to wait for.
-    fn wait(&mut self) -> Option<Outcome> {
+    fn wait(&mut self) -> Option<JobOutcome> {
         match self.workers.as_ref()?.outcomes.recv_timeout(PATIENCE) {
             Ok((number, outcome)) => {
                 self.reordered.put(number, outcome);
@@ -154,12 +155,12 @@ impl<B: BytesColumn> Parallel<B> {
             }
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
-                Some(Outcome { error: Some(internal("a decoding thread has ended")), ..Outcome::default() })
+                Some(JobOutcome { error: Some(internal("a decoding thread has ended")), ..JobOutcome::default() })
             }
         }
     }
 
-    fn accept(&mut self, outcome: Outcome) {
+    fn accept(&mut self, outcome: JobOutcome) {
         self.ready.extend(outcome.batches);
         self.findings.append(outcome.findings);
         self.stats.add(&outcome.stats);

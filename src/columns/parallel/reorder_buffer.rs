@@ -2,20 +2,20 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::feed::Outcome;
+use super::feed::JobOutcome;
 
 /// Outcomes by the number of their job. A job may give several parts, in their order, and none may take the place of another.
 #[derive(Default)]
-pub struct ReorderBuffer(BTreeMap<u64, VecDeque<Outcome>>);
+pub struct ReorderBuffer(BTreeMap<u64, VecDeque<JobOutcome>>);
 
 impl ReorderBuffer {
     /// Keeps the next part of this job.
-    pub fn put(&mut self, number: u64, outcome: Outcome) {
+    pub fn put(&mut self, number: u64, outcome: JobOutcome) {
         self.0.entry(number).or_default().push_back(outcome);
     }
 
     /// The next part of this job, if it came.
-    pub fn take(&mut self, number: u64) -> Option<Outcome> {
+    pub fn take(&mut self, number: u64) -> Option<JobOutcome> {
         let parts = self.0.get_mut(&number)?;
         let part = parts.pop_front();
         if parts.is_empty() {
@@ -33,7 +33,7 @@ mod tests {
     fn parts_of_a_job_come_in_their_order_and_none_is_lost() {
         let part = |bytes_read, is_part| {
             let stats = crate::decode::Stats { bytes_read, ..Default::default() };
-            Outcome { stats, is_part, ..Outcome::default() }
+            JobOutcome { stats, is_part, ..JobOutcome::default() }
         };
         let mut buffer = ReorderBuffer::default();
         buffer.put(1, part(10, false));

@@ -3,10 +3,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::Sender;
 
-use super::feed::{Job, Outcome, Shared, internal};
+use super::feed::{Job, JobOutcome, SharedFeed, internal};
 use crate::columns::binary::BytesColumn;
 use crate::columns::chunks::ChunkBuilder;
-use crate::columns::stream::StreamOptions;
+use crate::columns::stream_options::StreamOptions;
 use crate::error::Result;
 use crate::framing::Run;
 
@@ -15,13 +15,13 @@ use crate::framing::Run;
 pub const MOST_HELD: usize = 16;
 
 /// A run on its way into chunks.
-pub struct Unrolling<B> {
+pub struct PendingRun<B> {
     chunks: ChunkBuilder<B>,
     /// Its last chunk was made.
     is_finished: bool,
 }
 
-impl<B: BytesColumn> Unrolling<B> {
+impl<B: BytesColumn> PendingRun<B> {
     pub fn new(options: &StreamOptions) -> Self {
         Self { chunks: ChunkBuilder::new(options.clone()), is_finished: true }
     }
@@ -33,14 +33,14 @@ impl<B: BytesColumn> Unrolling<B> {
     }
 
     /// Makes up to `most` more chunks.
-    pub fn make(&mut self, most: usize) -> Outcome {
+    pub fn make(&mut self, most: usize) -> JobOutcome {
         let before = self.chunks.stats();
         let mut batches = Vec::new();
         let made = catch_unwind(AssertUnwindSafe(|| self.make_into(&mut batches, most)));
         let error = made.unwrap_or_else(|_| Err(internal("a decoding thread panicked"))).err();
         self.is_finished |= error.is_some();
         let findings = std::mem::take(&mut self.chunks.findings);
-        Outcome { batches, findings, error, stats: self.chunks.stats().since(&before), is_part: !self.is_finished, is_last: false }
+        JobOutcome { batches, findings, error, stats: self.chunks.stats().since(&before), is_part: !self.is_finished, is_last: false }
     }
 
     fn make_into(&mut self, batches: &mut Vec<arrow_array::RecordBatch>, most: usize) -> Result<()> {
@@ -62,8 +62,8 @@ impl<B: BytesColumn> Unrolling<B> {
 }
 
 /// Takes jobs until there are none.
-pub fn work<B: BytesColumn>(shared: &Shared, options: &StreamOptions, sender: &Sender<(u64, Outcome)>) {
-    let mut unrolling = Unrolling::<B>::new(options);
+pub fn work<B: BytesColumn>(shared: &SharedFeed, options: &StreamOptions, sender: &Sender<(u64, JobOutcome)>) {
+    let mut unrolling = PendingRun::<B>::new(options);
     while let Some((number, job)) = shared.wait_for_job(options) {
         let is_delivered = match job {
             Job::Ready(outcome) => sender.send((number, outcome)).is_ok(),
@@ -79,7 +79,7 @@ pub fn work<B: BytesColumn>(shared: &Shared, options: &StreamOptions, sender: &S
 }
 
 /// Gives all of a run to the consumer; false when it is not wanted any more.
-fn deliver<B: BytesColumn>(shared: &Shared, unrolling: &mut Unrolling<B>, number: u64, sender: &Sender<(u64, Outcome)>) -> bool {
+fn deliver<B: BytesColumn>(shared: &SharedFeed, unrolling: &mut PendingRun<B>, number: u64, sender: &Sender<(u64, JobOutcome)>) -> bool {
     loop {
         let outcome = unrolling.make(MOST_HELD);
         if !outcome.is_part {

@@ -11,32 +11,32 @@ use arrow_buffer::{ArrowNativeType, NullBuffer};
 use arrow_data::{ByteView, MAX_INLINE_VIEW_LEN};
 use arrow_schema::DataType;
 
-use super::{invalid, unfit};
+use super::errors::{invalid, unfit};
 use crate::columns::array_checks::{bad_indexes, bad_offsets, bad_views};
 use crate::error::Result;
 
 /// The runs of a column; nothing is copied.
-pub struct Runs<'a> {
-    layout: Layout<'a>,
+pub struct ByteRuns<'a> {
+    layout: BytesLayout<'a>,
     nulls: Option<&'a NullBuffer>,
 }
 
-enum Layout<'a> {
+enum BytesLayout<'a> {
     Short(&'a [i32], &'a [u8]),
     Long(&'a [i64], &'a [u8]),
-    Views(Views<'a>),
+    Views(ViewArray<'a>),
     Fixed(usize, &'a [u8]),
     /// The number of the first row, and the index of each row's run among others.
-    Dictionary(usize, Vec<usize>, Box<Runs<'a>>),
+    Dictionary(usize, Vec<usize>, Box<ByteRuns<'a>>),
     AllNull,
 }
 
-struct Views<'a> {
+struct ViewArray<'a> {
     views: &'a [u128],
     buffers: Vec<&'a [u8]>,
 }
 
-impl<'a> Runs<'a> {
+impl<'a> ByteRuns<'a> {
     /// The runs of an array.
     ///
     /// # Errors
@@ -58,12 +58,12 @@ impl<'a> Runs<'a> {
             return None;
         }
         match &self.layout {
-            Layout::Short(offsets, data) => Some(between(offsets, data, row)),
-            Layout::Long(offsets, data) => Some(between(offsets, data, row)),
-            Layout::Views(views) => Some(views.get(row)),
-            Layout::Fixed(size, data) => Some(data.get(row * size..(row + 1) * size).unwrap_or_default()),
-            Layout::Dictionary(first, indexes, runs) => runs.get(*indexes.get(row.checked_sub(*first)?)?),
-            Layout::AllNull => None,
+            BytesLayout::Short(offsets, data) => Some(between(offsets, data, row)),
+            BytesLayout::Long(offsets, data) => Some(between(offsets, data, row)),
+            BytesLayout::Views(views) => Some(views.get(row)),
+            BytesLayout::Fixed(size, data) => Some(data.get(row * size..(row + 1) * size).unwrap_or_default()),
+            BytesLayout::Dictionary(first, indexes, runs) => runs.get(*indexes.get(row.checked_sub(*first)?)?),
+            BytesLayout::AllNull => None,
         }
     }
 
@@ -78,14 +78,14 @@ impl<'a> Runs<'a> {
             DataType::Utf8View => views(array.as_string_view(), rows),
             DataType::FixedSizeBinary(_) => (fixed(array.as_fixed_size_binary())?, None),
             DataType::Dictionary(_, _) => dictionary(array, rows)?,
-            DataType::Null => (Layout::AllNull, None),
+            DataType::Null => (BytesLayout::AllNull, None),
             _ => return None,
         };
         Some((Self { layout, nulls: array.nulls() }, problem))
     }
 }
 
-impl<'a> Views<'a> {
+impl<'a> ViewArray<'a> {
     #[inline]
     fn get(&self, row: usize) -> &'a [u8] {
         let Some(view) = self.views.get(row) else { return &[] };
@@ -110,28 +110,28 @@ fn between<'a, O: ArrowNativeType>(offsets: &[O], data: &'a [u8], row: usize) ->
     }
 }
 
-fn short<'a, T: ByteArrayType<Offset = i32>>(array: &'a GenericByteArray<T>, rows: &Range<usize>) -> (Layout<'a>, Option<String>) {
+fn short<'a, T: ByteArrayType<Offset = i32>>(array: &'a GenericByteArray<T>, rows: &Range<usize>) -> (BytesLayout<'a>, Option<String>) {
     let (offsets, data) = (array.value_offsets(), array.value_data());
-    (Layout::Short(offsets, data), bad_offsets(offsets, rows, data.len()))
+    (BytesLayout::Short(offsets, data), bad_offsets(offsets, rows, data.len()))
 }
 
-fn long<'a, T: ByteArrayType<Offset = i64>>(array: &'a GenericByteArray<T>, rows: &Range<usize>) -> (Layout<'a>, Option<String>) {
+fn long<'a, T: ByteArrayType<Offset = i64>>(array: &'a GenericByteArray<T>, rows: &Range<usize>) -> (BytesLayout<'a>, Option<String>) {
     let (offsets, data) = (array.value_offsets(), array.value_data());
-    (Layout::Long(offsets, data), bad_offsets(offsets, rows, data.len()))
+    (BytesLayout::Long(offsets, data), bad_offsets(offsets, rows, data.len()))
 }
 
-fn views<'a, T: ByteViewType + ?Sized>(array: &'a GenericByteViewArray<T>, rows: &Range<usize>) -> (Layout<'a>, Option<String>) {
+fn views<'a, T: ByteViewType + ?Sized>(array: &'a GenericByteViewArray<T>, rows: &Range<usize>) -> (BytesLayout<'a>, Option<String>) {
     let views = array.views();
     let buffers: Vec<_> = array.data_buffers().iter().map(|buffer| buffer.as_slice()).collect();
     let problem = bad_views(views, array.nulls(), rows, &buffers);
-    (Layout::Views(Views { views, buffers }), problem)
+    (BytesLayout::Views(ViewArray { views, buffers }), problem)
 }
 
-fn fixed(array: &FixedSizeBinaryArray) -> Option<Layout<'_>> {
-    Some(Layout::Fixed(usize::try_from(array.value_length()).ok()?, array.value_data()))
+fn fixed(array: &FixedSizeBinaryArray) -> Option<BytesLayout<'_>> {
+    Some(BytesLayout::Fixed(usize::try_from(array.value_length()).ok()?, array.value_data()))
 }
 
-fn dictionary<'a>(array: &'a ArrayRef, rows: &Range<usize>) -> Option<(Layout<'a>, Option<String>)> {
+fn dictionary<'a>(array: &'a ArrayRef, rows: &Range<usize>) -> Option<(BytesLayout<'a>, Option<String>)> {
     use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
     indexed::<UInt32Type>(array, rows)
         .or_else(|| indexed::<Int32Type>(array, rows))
@@ -143,25 +143,25 @@ fn dictionary<'a>(array: &'a ArrayRef, rows: &Range<usize>) -> Option<(Layout<'a
         .or_else(|| indexed::<UInt64Type>(array, rows))
 }
 
-fn indexed<'a, K: ArrowDictionaryKeyType>(array: &'a ArrayRef, rows: &Range<usize>) -> Option<(Layout<'a>, Option<String>)> {
+fn indexed<'a, K: ArrowDictionaryKeyType>(array: &'a ArrayRef, rows: &Range<usize>) -> Option<(BytesLayout<'a>, Option<String>)> {
     let array: &DictionaryArray<K> = array.as_any().downcast_ref()?;
-    let (runs, problem) = Runs::of_array(array.values(), &(0..array.values().len()))?;
+    let (runs, problem) = ByteRuns::of_array(array.values(), &(0..array.values().len()))?;
     let problem = problem.or_else(|| bad_indexes(array.keys(), rows, array.values().len()));
     let keys = array.keys().values().get(rows.clone()).unwrap_or_default();
     let indexes = keys.iter().map(|key| key.as_usize()).collect();
-    Some((Layout::Dictionary(rows.start, indexes, Box::new(runs)), problem))
+    Some((BytesLayout::Dictionary(rows.start, indexes, Box::new(runs)), problem))
 }
 
 /// Where the items of each list start and end.
 #[derive(Clone, Copy)]
-pub enum Ends<'a> {
+pub enum ArrayOffsets<'a> {
     /// Of lists.
     Short(&'a [i32]),
     /// Of large lists.
     Long(&'a [i64]),
 }
 
-impl Ends<'_> {
+impl ArrayOffsets<'_> {
     /// Why these are not the ends of lists of `len` items.
     pub fn problem(self, len: usize) -> Option<String> {
         match self {

@@ -2,7 +2,7 @@
 
 use arrow_array::{Array, ArrayRef};
 
-use super::bytes::Runs;
+use super::bytes::ByteRuns;
 use super::flags::Flags;
 use crate::error::{ErrorKind, Result};
 use crate::model::control::marker_value;
@@ -11,7 +11,7 @@ use crate::model::{ControlType, NewRecord};
 /// Which rows are control records, and of which type.
 pub(super) struct Controls<'a> {
     flags: Option<Flags<'a>>,
-    types: Option<Runs<'a>>,
+    types: Option<ByteRuns<'a>>,
 }
 
 impl<'a> Controls<'a> {
@@ -22,7 +22,7 @@ impl<'a> Controls<'a> {
     pub(super) fn of(flags: Option<&'a ArrayRef>, types: Option<&'a ArrayRef>) -> Result<Option<Self>> {
         let flags = flags.map(|array| Flags::of("isControl", array)).transpose()?;
         let is_any_typed = types.is_some_and(|types| types.logical_null_count() < types.len());
-        let types = types.map(|array| Runs::of("controlType", array)).transpose()?;
+        let types = types.map(|array| ByteRuns::of("controlType", array)).transpose()?;
         let is_any = flags.as_ref().map_or(is_any_typed, |flags| !flags.are_clear());
         Ok(is_any.then_some(Self { flags, types }))
     }

@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_schema::DataType;
 
-use super::unfit;
+use super::errors::unfit;
 use crate::error::Result;
 
 /// The booleans; null is false.

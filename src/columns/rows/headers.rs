@@ -5,32 +5,32 @@ use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
-use super::bytes::{Ends, Runs};
-use super::{invalid, unfit};
+use super::bytes::{ArrayOffsets, ByteRuns};
+use super::errors::{invalid, unfit};
 use crate::error::{ErrorKind, Result};
 use crate::model::NewHeader;
 
 /// The headers of a column; nothing is copied.
-pub(super) struct Headers<'a> {
-    ends: Ends<'a>,
+pub(super) struct HeaderLists<'a> {
+    ends: ArrayOffsets<'a>,
     nulls: Option<&'a NullBuffer>,
     pairs: Option<&'a NullBuffer>,
-    keys: Runs<'a>,
-    values: Runs<'a>,
+    keys: ByteRuns<'a>,
+    values: ByteRuns<'a>,
 }
 
-impl<'a> Headers<'a> {
+impl<'a> HeaderLists<'a> {
     /// The headers of a list<struct<key, value>> or a map.
     ///
     /// # Errors
     /// `Usage` for an array of another type, or one that is not valid.
     pub(super) fn of(name: &str, array: &'a ArrayRef) -> Result<Option<Self>> {
         let (ends, pairs) = match array.data_type() {
-            DataType::List(_) => (Ends::Short(array.as_list::<i32>().value_offsets()), array.as_list::<i32>().values()),
-            DataType::LargeList(_) => (Ends::Long(array.as_list::<i64>().value_offsets()), array.as_list::<i64>().values()),
+            DataType::List(_) => (ArrayOffsets::Short(array.as_list::<i32>().value_offsets()), array.as_list::<i32>().values()),
+            DataType::LargeList(_) => (ArrayOffsets::Long(array.as_list::<i64>().value_offsets()), array.as_list::<i64>().values()),
             DataType::Map(_, _) => {
                 let map = array.as_map();
-                return Self::over(name, array, Ends::Short(map.value_offsets()), map.entries()).map(Some);
+                return Self::over(name, array, ArrayOffsets::Short(map.value_offsets()), map.entries()).map(Some);
             }
             DataType::Null => return Ok(None),
             _ => return Err(unfit(name, WANTED, array)),
@@ -59,7 +59,7 @@ impl<'a> Headers<'a> {
     }
 
     /// Key and value are those of these names, or the first and the second.
-    fn over(name: &str, array: &'a ArrayRef, ends: Ends<'a>, pairs: &'a StructArray) -> Result<Self> {
+    fn over(name: &str, array: &'a ArrayRef, ends: ArrayOffsets<'a>, pairs: &'a StructArray) -> Result<Self> {
         if let Some(problem) = ends.problem(pairs.len()) {
             return Err(invalid(name, &problem));
         }
@@ -71,8 +71,8 @@ impl<'a> Headers<'a> {
                 ends,
                 nulls: array.nulls(),
                 pairs: pairs.nulls(),
-                keys: Runs::within(&format!("{name}.key"), keys, items.clone())?,
-                values: Runs::within(&format!("{name}.value"), values, items)?,
+                keys: ByteRuns::within(&format!("{name}.key"), keys, items.clone())?,
+                values: ByteRuns::within(&format!("{name}.value"), values, items)?,
             }),
             _ => Err(unfit(name, WANTED, array)),
         }

@@ -5,6 +5,7 @@
 
 pub mod bytes;
 mod control;
+mod errors;
 mod flags;
 mod headers;
 pub mod numbers;
@@ -15,25 +16,26 @@ use std::ops::Range;
 
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
 
-use self::bytes::Runs;
+use self::bytes::ByteRuns;
 use self::control::Controls;
-use self::headers::Headers;
-use self::numbers::Numbers;
+use self::errors::table_error;
+use self::headers::HeaderLists;
+use self::numbers::IntegerColumn;
 use self::timestamps::Timestamps;
 use crate::encode::RecordWriter;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{NewHeader, NewRecord};
 
 /// The columns of one batch of rows.
 pub struct Rows<'a> {
-    offsets: Option<Numbers>,
+    offsets: Option<IntegerColumn>,
     timestamps: Option<Timestamps>,
     /// What a record gets whose timestamp is null, ms.
     no_timestamp: i64,
-    keys: Option<Runs<'a>>,
-    values: Runs<'a>,
-    headers: Option<Headers<'a>>,
+    keys: Option<ByteRuns<'a>>,
+    values: ByteRuns<'a>,
+    headers: Option<HeaderLists<'a>>,
     controls: Option<Controls<'a>>,
 }
 
@@ -80,18 +82,18 @@ impl<'a> Rows<'a> {
     fn from_columns(column: impl Fn(&str) -> Option<&'a ArrayRef>) -> Result<Self> {
         let values = column("value").ok_or_else(|| table_error("the column \"value\" is missing"))?;
         Ok(Self {
-            offsets: column("offset").map(|array| Numbers::of("offset", array)).transpose()?,
+            offsets: column("offset").map(|array| IntegerColumn::of("offset", array)).transpose()?,
             timestamps: match (column("timestampMs"), column("timestamp")) {
                 (Some(array), _) => Some(Timestamps::of("timestampMs", array)?),
                 (None, Some(array)) => Some(Timestamps::of("timestamp", array)?),
                 (None, None) => None,
             },
             no_timestamp: NO_TIMESTAMP,
-            keys: column("key").map(|array| Runs::of("key", array)).transpose()?,
-            values: Runs::of("value", values)?,
+            keys: column("key").map(|array| ByteRuns::of("key", array)).transpose()?,
+            values: ByteRuns::of("value", values)?,
             headers: match (column("headersRaw"), column("headers")) {
-                (Some(array), _) => Headers::of("headersRaw", array)?,
-                (None, Some(array)) => Headers::of("headers", array)?,
+                (Some(array), _) => HeaderLists::of("headersRaw", array)?,
+                (None, Some(array)) => HeaderLists::of("headers", array)?,
                 (None, None) => None,
             },
             controls: Controls::of(column("isControl"), column("controlType"))?,
@@ -117,18 +119,4 @@ impl<'a> Rows<'a> {
             _ => writer.write(&record),
         }
     }
-}
-
-fn table_error(problem: impl Into<String>) -> Error {
-    ErrorKind::Usage { argument: "table", problem: problem.into() }.into()
-}
-
-#[cold]
-fn invalid(name: &str, problem: &str) -> Error {
-    table_error(format!("the column {name:?} is not a valid Arrow array: {problem}"))
-}
-
-#[cold]
-fn unfit(name: &str, wanted: &str, array: &ArrayRef) -> Error {
-    table_error(format!("the column {name:?} must be of {wanted}, not {}", array.data_type()))
 }

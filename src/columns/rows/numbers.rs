@@ -6,16 +6,16 @@ use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 
-use super::unfit;
+use super::errors::unfit;
 use crate::error::Result;
 
 /// The integers; those of 64 bits are not copied.
-pub struct Numbers {
+pub struct IntegerColumn {
     values: ScalarBuffer<i64>,
     nulls: Option<NullBuffer>,
 }
 
-impl Numbers {
+impl IntegerColumn {
     /// The integers of an array.
     ///
     /// # Errors

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 
 use arrow_array::RecordBatch;
 
-use super::bytes::Runs;
-use super::numbers::Numbers;
-use super::{Rows, table_error};
+use super::Rows;
+use super::bytes::ByteRuns;
+use super::errors::table_error;
+use super::numbers::IntegerColumn;
 use crate::codec::Plugins;
 use crate::encode::{BatchSettings, Partitioner, RecordWriter};
 use crate::error::{Error, ErrorKind, Result};
@@ -37,18 +38,18 @@ pub struct ProducedOptions {
 /// The writers of all partitions that rows went to.
 pub struct Produced {
     options: ProducedOptions,
-    topics: HashMap<Vec<u8>, Topic>,
-    targets: Vec<Target>,
+    topics: HashMap<Vec<u8>, ProducedTopic>,
+    targets: Vec<ProduceTarget>,
 }
 
-struct Topic {
+struct ProducedTopic {
     partitioner: Partitioner,
     settings: BatchSettings,
     targets: HashMap<i32, usize>,
 }
 
 /// One partition.
-pub struct Target {
+pub struct ProduceTarget {
     /// Name of the topic, legal as Kafka's names are.
     pub topic: String,
     /// Number of the partition.
@@ -56,7 +57,7 @@ pub struct Target {
     writer: RecordWriter,
 }
 
-impl Target {
+impl ProduceTarget {
     /// Records written.
     pub fn records(&self) -> i64 {
         self.writer.next_offset()
@@ -64,7 +65,7 @@ impl Target {
 }
 
 /// Takes the ended batches of a partition, given by its index among the targets, when there are many or it is the end.
-pub trait Outlet {
+pub trait BatchSink {
     /// Takes all ended batches from the writer, or nothing since they are too few.
     ///
     /// # Errors
@@ -79,7 +80,7 @@ impl Produced {
     }
 
     /// The partitions, in the order in which rows named them.
-    pub fn targets(&self) -> &[Target] {
+    pub fn targets(&self) -> &[ProduceTarget] {
         &self.targets
     }
 
@@ -87,7 +88,7 @@ impl Produced {
     ///
     /// # Errors
     /// `Usage` for a column of a wrong type, `Refused` for a row that cannot be written, with its number; what `outlet` says.
-    pub fn write(&mut self, batch: &RecordBatch, now: i64, first_row: usize, outlet: &mut impl Outlet) -> Result<()> {
+    pub fn write(&mut self, batch: &RecordBatch, now: i64, first_row: usize, outlet: &mut impl BatchSink) -> Result<()> {
         let rows = ProducedRows::of(batch, now)?;
         let mut scratch = Vec::new();
         for row in 0..batch.num_rows() {
@@ -100,7 +101,7 @@ impl Produced {
     ///
     /// # Errors
     /// `Limit` for a batch that is too large, what `outlet` says.
-    pub fn finish(&mut self, outlet: &mut impl Outlet) -> Result<()> {
+    pub fn finish(&mut self, outlet: &mut impl BatchSink) -> Result<()> {
         for (index, target) in self.targets.iter_mut().enumerate() {
             target.writer.end_batch()?;
             outlet.take(index, &mut target.writer, true)?;
@@ -114,7 +115,7 @@ impl Produced {
         rows: &'s ProducedRows<'_>,
         row: usize,
         scratch: &mut Vec<NewHeader<'s>>,
-        outlet: &mut impl Outlet,
+        outlet: &mut impl BatchSink,
     ) -> Result<()> {
         let index = self.target(rows, row)?;
         let Some(target) = self.targets.get_mut(index) else { return Ok(()) };
@@ -132,7 +133,7 @@ impl Produced {
             (None, None) => return Err(table_error("the column \"topic\" is missing; add it, or pass the option topic")),
         };
         if !self.topics.contains_key(name) {
-            let topic = Topic::new(name, &self.options)?;
+            let topic = ProducedTopic::new(name, &self.options)?;
             self.topics.insert(name.to_owned(), topic);
         }
         let Some(topic) = self.topics.get_mut(name) else { return Ok(usize::MAX) };
@@ -147,16 +148,16 @@ impl Produced {
         topic.targets.insert(partition, index);
         let mut writer = RecordWriter::new(topic.settings, self.options.batch_bytes, 0)?;
         writer.set_plugins(self.options.plugins.clone());
-        self.targets.push(Target { topic: String::from_utf8_lossy(name).into_owned(), partition, writer });
+        self.targets.push(ProduceTarget { topic: String::from_utf8_lossy(name).into_owned(), partition, writer });
         Ok(index)
     }
 }
 
-impl Topic {
+impl ProducedTopic {
     fn new(name: &[u8], options: &ProducedOptions) -> Result<Self> {
         let name = legal(name)?;
         let partitions = options.partitions.or_else(|| options.known_partitions.get(name).copied()).unwrap_or(1);
-        let is_compressed = options.compressed_topics.is_empty() || options.compressed_topics.iter().any(|one| one == name);
+        let is_compressed = options.compressed_topics.is_empty() || options.compressed_topics.iter().any(|topic| topic == name);
         let (compressed, uncompressed) = options.settings;
         Ok(Self {
             partitioner: Partitioner::new(partitions, options.start, options.batch_bytes),
@@ -169,8 +170,8 @@ impl Topic {
 /// The columns of a batch that a producer looks at.
 struct ProducedRows<'a> {
     rows: Rows<'a>,
-    topics: Option<Runs<'a>>,
-    partitions: Option<Numbers>,
+    topics: Option<ByteRuns<'a>>,
+    partitions: Option<IntegerColumn>,
 }
 
 impl<'a> ProducedRows<'a> {
@@ -181,8 +182,8 @@ impl<'a> ProducedRows<'a> {
         let rows = Rows::from_columns(column)?;
         Ok(Self {
             rows: Rows { no_timestamp: now, ..rows },
-            topics: batch.column_by_name("topic").map(|array| Runs::of("topic", array)).transpose()?,
-            partitions: batch.column_by_name("partition").map(|array| Numbers::of("partition", array)).transpose()?,
+            topics: batch.column_by_name("topic").map(|array| ByteRuns::of("topic", array)).transpose()?,
+            partitions: batch.column_by_name("partition").map(|array| IntegerColumn::of("partition", array)).transpose()?,
         })
     }
 }
@@ -198,7 +199,7 @@ impl Rows<'_> {
     }
 }
 
-/// Kafka's rule for names (`Topic.validate`); a name becomes that of a directory.
+/// Kafka's rule for names (`ProducedTopic.validate`); a name becomes that of a directory.
 fn legal(name: &[u8]) -> Result<&str> {
     const MOST: usize = 249;
     let is_legal = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);

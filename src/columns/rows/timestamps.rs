@@ -5,13 +5,13 @@ use arrow_array::types::{TimestampMicrosecondType, TimestampMillisecondType, Tim
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 
-use super::numbers::Numbers;
-use super::unfit;
+use super::errors::unfit;
+use super::numbers::IntegerColumn;
 use crate::error::Result;
 
 /// The timestamps; nothing is copied.
 pub(super) struct Timestamps {
-    numbers: Numbers,
+    numbers: IntegerColumn,
     unit: TimeUnit,
 }
 
@@ -22,7 +22,7 @@ impl Timestamps {
     /// `Usage` for an array of another type.
     pub(super) fn of(name: &str, array: &ArrayRef) -> Result<Self> {
         let DataType::Timestamp(unit, _) = array.data_type() else {
-            let numbers = Numbers::of(name, array).map_err(|_| unfit(name, "timestamps, or integers in milliseconds", array))?;
+            let numbers = IntegerColumn::of(name, array).map_err(|_| unfit(name, "timestamps, or integers in milliseconds", array))?;
             return Ok(Self { numbers, unit: TimeUnit::Millisecond });
         };
         let values = match unit {
@@ -31,7 +31,7 @@ impl Timestamps {
             TimeUnit::Microsecond => array.as_primitive::<TimestampMicrosecondType>().values(),
             TimeUnit::Nanosecond => array.as_primitive::<TimestampNanosecondType>().values(),
         };
-        Ok(Self { numbers: Numbers::new(values.clone(), array.nulls().cloned()), unit: *unit })
+        Ok(Self { numbers: IntegerColumn::new(values.clone(), array.nulls().cloned()), unit: *unit })
     }
 
     /// Milliseconds of a row, rounded down; `None` for null.

@@ -4,7 +4,7 @@ use crate::model::BatchHeader;
 
 /// What the last batch did, and what was known before it: the last offset, and the gaps.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Latest {
+pub struct LatestBatch {
     pub base_offset: i64,
     pub before: Option<i64>,
     pub gaps: u64,
@@ -13,7 +13,7 @@ pub struct Latest {
     pub lower: Option<i64>,
 }
 
-impl Latest {
+impl LatestBatch {
     /// Whether it is where it says, and a batch after it that goes back does not. Two that go back and agree are right.
     pub fn is_right_next_to(&self, header: &BatchHeader) -> bool {
         let Some(before) = self.before else { return false };

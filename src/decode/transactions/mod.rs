@@ -10,11 +10,11 @@ mod ranges;
 mod scan;
 
 pub use clocks::{Begin, Clocks, LONGEST_MS};
-pub use open::Place;
+pub use open::BatchPosition;
 use ranges::ProducerRanges;
-pub use scan::Scan;
+pub use scan::TransactionScan;
 
-use super::{Walk, ensure_count, records_at, verify};
+use super::{RecordIter, ensure_count, records_at, verify};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::model::{BatchHeader, CompressionType, ControlType, Marker, RecordRef, RecordSink, Section, control};
@@ -31,7 +31,7 @@ pub struct Transactions {
 
 /// What became of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum TransactionOutcome {
     /// It counts: by its marker, or since it belongs to no transaction. (Or is after the last stable offset.)
     Committed,
     /// It does not count.
@@ -77,15 +77,15 @@ impl Transactions {
     }
 
     /// What became of a batch that lies before the last stable offset.
-    pub fn fate(&self, header: &BatchHeader) -> Fate {
+    pub fn fate(&self, header: &BatchHeader) -> TransactionOutcome {
         if !header.attributes.is_transactional() || header.attributes.is_control() {
-            return Fate::Committed;
+            return TransactionOutcome::Committed;
         }
         let (id, offset) = (header.producer.id, header.base_offset);
         match self.undecided.find(id, offset) {
-            Some(after) => Fate::Undecided { after },
-            None if self.aborted.find(id, offset).is_some() => Fate::Aborted,
-            None => Fate::Committed,
+            Some(after) => TransactionOutcome::Undecided { after },
+            None if self.aborted.find(id, offset).is_some() => TransactionOutcome::Aborted,
+            None => TransactionOutcome::Committed,
         }
     }
 }
@@ -121,7 +121,7 @@ pub fn marker(header: &BatchHeader, bytes: &[u8]) -> Result<Option<Marker>> {
     let section = Section::new(records, records.len());
     let mut first = FirstRecord(None);
     let count = ensure_count(header, section.len(), false)?;
-    let mut walk = Walk::of_batch(header, count, &section, &Limits::default())?;
+    let mut walk = RecordIter::of_batch(header, count, &section, &Limits::default())?;
     // One record alone does not tell whether its payload is where it was looked for.
     walk.ensure_placed(&section)?;
     walk.advance(&section, 1, &mut first)?;

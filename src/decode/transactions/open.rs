@@ -2,7 +2,7 @@
 
 /// Where a batch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct BatchPosition {
     /// Which of the segments.
     pub segment: usize,
     /// Where in it.
@@ -11,7 +11,7 @@ pub struct Place {
 
 /// A transaction without a marker so far.
 #[derive(Debug)]
-pub struct Open {
+pub struct OpenTransaction {
     pub first_offset: i64,
     /// Of its last batch that was seen.
     pub last_offset: i64,
@@ -22,13 +22,13 @@ pub struct Open {
     /// Its first offset that the next marker decides about.
     pub certain: Option<i64>,
     /// Where its first batch was seen.
-    pub begun: Option<Place>,
+    pub begun: Option<BatchPosition>,
     /// Places before it where offsets are missing.
     pub gaps: u64,
 }
 
-impl Open {
-    pub fn new(first_offset: i64, gaps: u64, begun: Option<Place>) -> Self {
+impl OpenTransaction {
+    pub fn new(first_offset: i64, gaps: u64, begun: Option<BatchPosition>) -> Self {
         Self { first_offset, last_offset: first_offset, epoch: None, undecided_until: None, certain: Some(first_offset), begun, gaps }
     }
 

@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use super::latest::{Change, Latest};
-use super::open::{Open, Place};
+use super::latest::{Change, LatestBatch};
+use super::open::{BatchPosition, OpenTransaction};
 use super::{ProducerRanges, Transactions, is_marker, marker, may_be_marker, proven_marker};
 use crate::decode::parse_header;
 use crate::error::Result;
@@ -17,8 +17,8 @@ use crate::sidecar::ProducerEntry;
 
 /// Reads batches in offset order.
 #[derive(Debug, Default)]
-pub struct Scan {
-    open: HashMap<i64, Open>,
+pub struct TransactionScan {
+    open: HashMap<i64, OpenTransaction>,
     aborted: ProducerRanges,
     undecided: ProducerRanges,
     first_offset: Option<i64>,
@@ -27,7 +27,7 @@ pub struct Scan {
     /// The last offset so far.
     last_offset: Option<i64>,
     /// What the last batch changed, while its base offset is taken on trust.
-    latest: Latest,
+    latest: LatestBatch,
     /// Places so far where offsets are missing.
     gaps: u64,
     segment: usize,
@@ -37,7 +37,7 @@ pub struct Scan {
     is_torn: bool,
 }
 
-impl Scan {
+impl TransactionScan {
     /// A scan that keeps every marker that ends a transaction.
     pub fn keeping_ends() -> Self {
         Self { ends: Some(Vec::new()), ..Self::default() }
@@ -55,7 +55,7 @@ impl Scan {
             if self.latest.before.is_some_and(|before| before < base_offset && base_offset <= self.latest.base_offset) {
                 self.take_back(base_offset);
             }
-            self.latest = Latest::default();
+            self.latest = LatestBatch::default();
             self.reach(base_offset);
             self.last_offset = Some(base_offset.saturating_sub(1));
         }
@@ -101,8 +101,8 @@ impl Scan {
         }
         if !header.attributes.is_control() {
             match order {
-                Order::Onward => self.append(header),
-                Order::Back => self.undecided.add(header.producer.id, header.base_offset, header.base_offset),
+                OffsetOrder::Onward => self.append(header),
+                OffsetOrder::Back => self.undecided.add(header.producer.id, header.base_offset, header.base_offset),
             }
             return;
         }
@@ -138,7 +138,8 @@ impl Scan {
     pub fn agree(&mut self, producers: &[ProducerEntry]) {
         let (last, gaps) = (self.last_offset, self.gaps);
         self.open.retain(|id, open| {
-            let first = producers.iter().find(|one| one.producer_id == *id).map_or(-1, |one| one.current_txn_first_offset);
+            let first =
+                producers.iter().find(|producer| producer.producer_id == *id).map_or(-1, |producer| producer.current_txn_first_offset);
             if open.gaps == gaps || (0..=open.first_offset).contains(&first) {
                 return true;
             }
@@ -165,7 +166,7 @@ impl Scan {
 
     /// A transaction is open from this offset on, unless its producer has an open one already.
     pub fn begin(&mut self, producer_id: i64, first_offset: i64) {
-        self.open.entry(producer_id).or_insert_with(|| Open::new(first_offset, self.gaps, None));
+        self.open.entry(producer_id).or_insert_with(|| OpenTransaction::new(first_offset, self.gaps, None));
     }
 
     /// True when a transaction is open.
@@ -187,7 +188,7 @@ impl Scan {
 
     /// Where those open transactions began that cut a read up to `end`, as far as their first batches were seen. When the checksum of one does
     /// not match, it is none: a flipped bit made it one.
-    pub fn begun_before(&self, end: Option<i64>) -> Vec<Place> {
+    pub fn begun_before(&self, end: Option<i64>) -> Vec<BatchPosition> {
         let cutting = self.open.values().filter(|open| end.is_none_or(|end| open.first_offset < end));
         cutting.filter_map(|open| open.begun).collect()
     }
@@ -205,19 +206,19 @@ impl Scan {
 
     /// No checksum covers a base offset. Where offsets go back, the last batch claimed one too high when this one goes on from those before it,
     /// and this one claims one too low when not.
-    fn follow(&mut self, header: &BatchHeader) -> Order {
-        let mut order = Order::Onward;
+    fn follow(&mut self, header: &BatchHeader) -> OffsetOrder {
+        let mut order = OffsetOrder::Onward;
         if !self.is_at_border && self.last_offset.is_some_and(|last| header.base_offset <= last) {
             if self.latest.is_right_next_to(header) {
                 self.latest.lower = Some(header.last_offset);
-                return Order::Back;
+                return OffsetOrder::Back;
             }
             if self.latest.before.is_none() {
-                order = Order::Back;
+                order = OffsetOrder::Back;
             }
             self.take_back(header.base_offset);
         }
-        self.latest = Latest { base_offset: header.base_offset, before: self.last_offset, gaps: self.gaps, ..Latest::default() };
+        self.latest = LatestBatch { base_offset: header.base_offset, before: self.last_offset, gaps: self.gaps, ..LatestBatch::default() };
         self.reach(header.base_offset);
         (self.is_at_border, self.last_offset) = (false, Some(header.last_offset));
         order
@@ -256,10 +257,10 @@ impl Scan {
 
     fn append(&mut self, header: &BatchHeader) {
         let (first, epoch) = (header.base_offset, Some(header.producer.epoch));
-        let place = Place { segment: self.segment, position: header.position };
+        let place = BatchPosition { segment: self.segment, position: header.position };
         let went_on_from = self.open.get(&header.producer.id).map(|open| open.last_offset);
         self.latest.change = Change::Data { producer_id: header.producer.id, base_offset: first, went_on_from };
-        let open = self.open.entry(header.producer.id).or_insert_with(|| Open::new(first, self.gaps, Some(place)));
+        let open = self.open.entry(header.producer.id).or_insert_with(|| OpenTransaction::new(first, self.gaps, Some(place)));
         let is_other = open.epoch.is_some() && open.epoch != epoch;
         if is_other && open.gaps < self.gaps {
             // An epoch begins after the marker of the one before, and that was in a gap.
@@ -290,7 +291,7 @@ impl Scan {
 
 /// How a batch follows those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+enum OffsetOrder {
     Onward,
     Back,
 }

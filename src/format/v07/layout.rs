@@ -18,7 +18,7 @@
 //! attributes: | 7-2 unused | 1-0 compression |
 //! ```
 
-use crate::wire::{Field, Kind};
+use crate::wire::{WireField, WireKind};
 
 /// Bytes of the length field.
 pub const LENGTH_LEN: usize = 4;
@@ -36,19 +36,19 @@ pub const PAYLOAD_V0: usize = 9;
 pub const PAYLOAD_V1: usize = 10;
 
 /// The fields of an entry of magic 0, for whoever shows them.
-pub const FIELDS_V0: [Field; 4] = [
-    Field::new("length", Kind::Int(4)),
-    Field::new("magic", Kind::Int(1)),
-    Field::new("crc", Kind::Unsigned(4)),
-    Field::new("payload", Kind::Bytes),
+pub const FIELDS_V0: [WireField; 4] = [
+    WireField::new("length", WireKind::Int(4)),
+    WireField::new("magic", WireKind::Int(1)),
+    WireField::new("crc", WireKind::Unsigned(4)),
+    WireField::new("payload", WireKind::Bytes),
 ];
 /// The same of magic 1.
-pub const FIELDS_V1: [Field; 5] = [
-    Field::new("length", Kind::Int(4)),
-    Field::new("magic", Kind::Int(1)),
-    Field::new("attributes", Kind::Int(1)),
-    Field::new("crc", Kind::Unsigned(4)),
-    Field::new("payload", Kind::Bytes),
+pub const FIELDS_V1: [WireField; 5] = [
+    WireField::new("length", WireKind::Int(4)),
+    WireField::new("magic", WireKind::Int(1)),
+    WireField::new("attributes", WireKind::Int(1)),
+    WireField::new("crc", WireKind::Unsigned(4)),
+    WireField::new("payload", WireKind::Bytes),
 ];
 
 #[cfg(test)]
@@ -57,8 +57,8 @@ mod tests {
 
     #[test]
     fn the_constants_are_those_of_the_fields() {
-        assert_eq!(["magic", "crc", "payload"].map(|name| Field::at(&FIELDS_V0, name)), [MAGIC, CRC_V0, PAYLOAD_V0].map(Some));
-        let at = ["magic", "attributes", "crc", "payload"].map(|name| Field::at(&FIELDS_V1, name));
+        assert_eq!(["magic", "crc", "payload"].map(|name| WireField::at(&FIELDS_V0, name)), [MAGIC, CRC_V0, PAYLOAD_V0].map(Some));
+        let at = ["magic", "attributes", "crc", "payload"].map(|name| WireField::at(&FIELDS_V1, name));
         assert_eq!(at, [MAGIC, ATTRIBUTES, CRC_V1, PAYLOAD_V1].map(Some));
     }
 }

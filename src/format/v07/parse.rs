@@ -7,7 +7,7 @@ use crate::wire::checksum;
 
 /// The fields of an entry. Positions count from the entry's start.
 #[derive(Clone, Copy, Debug)]
-pub struct Message {
+pub struct V07Message {
     /// Stored checksum.
     pub crc: u32,
     /// 0 or 1.
@@ -21,7 +21,7 @@ pub struct Message {
 /// The bits of the attributes with the codec (L7-4).
 const COMPRESSION_MASK: u8 = 0x03;
 
-impl Message {
+impl V07Message {
     /// Parses an entry that ends where `entry` ends, its length field included.
     ///
     /// # Errors
@@ -59,9 +59,9 @@ impl Message {
 /// Its base offset is its own position, its last offset the position after it, which its last message carries (L7-23, L7-24).
 ///
 /// # Errors
-/// As `Message::parse`.
+/// As `V07Message::parse`.
 pub fn header(bytes: &[u8], position: u64, offset: i64) -> Result<BatchHeader> {
-    let message = Message::parse(bytes)?;
+    let message = V07Message::parse(bytes)?;
     let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     Ok(BatchHeader {
         position,
@@ -84,7 +84,7 @@ pub fn claimed_len(bytes: &[u8]) -> Option<usize> {
 }
 
 #[inline(always)]
-fn fields(entry: &[u8]) -> Option<Message> {
+fn fields(entry: &[u8]) -> Option<V07Message> {
     let [magic, attributes] = *entry.get(MAGIC..)?.first_chunk::<2>()?;
     let (attributes, crc_at, payload_start) = match magic {
         0 => (0, CRC_V0, PAYLOAD_V0),
@@ -92,7 +92,7 @@ fn fields(entry: &[u8]) -> Option<Message> {
         _ => return None,
     };
     let crc = u32::from_be_bytes(*entry.get(crc_at..)?.first_chunk::<4>()?);
-    Some(Message { crc, magic: i8::from_be_bytes([magic]), attributes, payload_start })
+    Some(V07Message { crc, magic: i8::from_be_bytes([magic]), attributes, payload_start })
 }
 
 #[cold]
@@ -119,11 +119,11 @@ mod tests {
     #[test]
     fn l7_8_the_examples_parse_and_their_checksums_match() -> Result<()> {
         for (entry, magic) in [(&b"\0\0\0\x0a\x00\x36\x10\xa6\x86hello"[..], 0), (b"\0\0\0\x0b\x01\x00\x36\x10\xa6\x86hello", 1)] {
-            let message = Message::parse(entry)?;
+            let message = V07Message::parse(entry)?;
             assert_eq!((message.magic, message.payload(entry)), (magic, &b"hello"[..]));
             assert_eq!(claimed_len(entry), Some(entry.len()));
             message.verify(entry)?;
-            assert!(Message { crc: 1, ..message }.verify(entry).is_err());
+            assert!(V07Message { crc: 1, ..message }.verify(entry).is_err());
         }
         Ok(())
     }
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn l7_1_and_l7_7_short_entries_and_other_magics_are_errors() {
-        let rule = |entry: &[u8]| Message::parse(entry).map_err(|error| error.rule()).err();
+        let rule = |entry: &[u8]| V07Message::parse(entry).map_err(|error| error.rule()).err();
         assert_eq!(rule(b"\0\0\0\x05\x01\0\0\0\0"), Some("L7-1"));
         assert_eq!(rule(b"\0\0\0\x06\x02\0\0\0\0\0"), Some("L7-7"));
         assert_eq!(rule(b"\0\0\0\x05\x00\0\0\0\0"), None);

@@ -1,13 +1,13 @@
 //! The messages of an uncompressed section, one at a time, as ranges into a sink; and what may be wrong with a set, looked at before.
 
 use super::layout::LENGTH_LEN;
-use super::parse::{self, Message};
+use super::parse::{self, V07Message};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{RecordRef, RecordSink, Section};
 
 /// The entries of a decompressed set, one after the other.
 #[derive(Clone, Copy, Debug)]
-pub struct Entries<'a> {
+pub struct V07Entries<'a> {
     bytes: &'a [u8],
     at: usize,
     count: u64,
@@ -15,7 +15,7 @@ pub struct Entries<'a> {
 
 /// A walk over messages that were looked at; it can stop after any of them and go on later.
 #[derive(Clone, Copy, Debug)]
-pub struct Walk {
+pub struct V07RecordIter {
     count: usize,
     index: usize,
     position: usize,
@@ -23,7 +23,7 @@ pub struct Walk {
     wrapper: Option<i64>,
 }
 
-impl<'a> Entries<'a> {
+impl<'a> V07Entries<'a> {
     /// Of the messages that a wrapper decompressed to.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, count: 0 }
@@ -38,11 +38,11 @@ impl<'a> Entries<'a> {
     ///
     /// # Errors
     /// With the index of the entry: `Length` for one that is too short, negative, or the first and cut; `Magic`; `Checksum` when asked for.
-    pub fn next(&mut self, check_crc: bool) -> Result<Option<(Message, &'a [u8])>> {
+    pub fn next(&mut self, check_crc: bool) -> Result<Option<(V07Message, &'a [u8])>> {
         self.take(check_crc).map_err(|error| error.in_record(self.count))
     }
 
-    fn take(&mut self, check_crc: bool) -> Result<Option<(Message, &'a [u8])>> {
+    fn take(&mut self, check_crc: bool) -> Result<Option<(V07Message, &'a [u8])>> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let Some(length) = rest.first_chunk::<LENGTH_LEN>() else { return Ok(None) };
         let length = i32::from_be_bytes(*length);
@@ -50,7 +50,7 @@ impl<'a> Entries<'a> {
         let Some(entry) = rest.get(..len) else {
             return if self.count == 0 { Err(invalid_size(length, rest.len())) } else { Ok(None) };
         };
-        let message = Message::parse(entry)?;
+        let message = V07Message::parse(entry)?;
         if check_crc {
             message.verify(entry)?;
         }
@@ -60,7 +60,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-impl Walk {
+impl V07RecordIter {
     /// Over the messages of a wrapper of `size` bytes: all but the last carry its position, the last one that after it (L7-24).
     pub fn of_inner(count: usize, size: u64) -> Self {
         Self { count, index: 0, position: 0, wrapper: Some(i64::try_from(size).unwrap_or(i64::MAX)) }
@@ -91,7 +91,7 @@ impl Walk {
     /// Gives the next `records` messages to the sink, fewer when fewer are left.
     ///
     /// # Errors
-    /// As `Message::parse`; never for messages that were looked at.
+    /// As `V07Message::parse`; never for messages that were looked at.
     pub fn advance<S: RecordSink>(&mut self, section: &Section<'_>, records: usize, sink: &mut S) -> Result<()> {
         let stop = self.index.saturating_add(records).min(self.count);
         let bytes = section.bytes();
@@ -99,7 +99,7 @@ impl Walk {
             let start = self.position;
             let rest = bytes.get(start..).unwrap_or_default();
             let entry = rest.get(..parse::claimed_len(rest).unwrap_or(0)).unwrap_or_default();
-            let message = Message::parse(entry)?;
+            let message = V07Message::parse(entry)?;
             let end = start + entry.len();
             let offset_delta = match self.wrapper {
                 Some(size) if self.index + 1 == self.count => size,

@@ -23,7 +23,7 @@
 //! attributes: | 7-4 unused | 3 timestamp type (magic 1 only) | 2-0 compression |
 //! ```
 
-use crate::wire::{Field, Kind};
+use crate::wire::{WireField, WireKind};
 
 /// Where the size is; it counts the bytes after itself.
 pub const SIZE: usize = 8;
@@ -47,29 +47,29 @@ pub const MIN_LEN_V0: usize = 26;
 pub const MIN_LEN_V1: usize = 34;
 
 /// The fields of an entry of magic 0, for whoever shows them.
-pub const FIELDS_V0: [Field; 9] = [
-    Field::new("offset", Kind::Int(8)),
-    Field::new("size", Kind::Int(4)),
-    Field::new("crc", Kind::Unsigned(4)),
-    Field::new("magic", Kind::Int(1)),
-    Field::new("attributes", Kind::Int(1)),
-    Field::new("keyLength", Kind::Int(4)),
-    Field::new("key", Kind::Bytes),
-    Field::new("valueLength", Kind::Int(4)),
-    Field::new("value", Kind::Bytes),
+pub const FIELDS_V0: [WireField; 9] = [
+    WireField::new("offset", WireKind::Int(8)),
+    WireField::new("size", WireKind::Int(4)),
+    WireField::new("crc", WireKind::Unsigned(4)),
+    WireField::new("magic", WireKind::Int(1)),
+    WireField::new("attributes", WireKind::Int(1)),
+    WireField::new("keyLength", WireKind::Int(4)),
+    WireField::new("key", WireKind::Bytes),
+    WireField::new("valueLength", WireKind::Int(4)),
+    WireField::new("value", WireKind::Bytes),
 ];
 /// The same of magic 1.
-pub const FIELDS_V1: [Field; 10] = [
-    Field::new("offset", Kind::Int(8)),
-    Field::new("size", Kind::Int(4)),
-    Field::new("crc", Kind::Unsigned(4)),
-    Field::new("magic", Kind::Int(1)),
-    Field::new("attributes", Kind::Int(1)),
-    Field::new("timestamp", Kind::Int(8)),
-    Field::new("keyLength", Kind::Int(4)),
-    Field::new("key", Kind::Bytes),
-    Field::new("valueLength", Kind::Int(4)),
-    Field::new("value", Kind::Bytes),
+pub const FIELDS_V1: [WireField; 10] = [
+    WireField::new("offset", WireKind::Int(8)),
+    WireField::new("size", WireKind::Int(4)),
+    WireField::new("crc", WireKind::Unsigned(4)),
+    WireField::new("magic", WireKind::Int(1)),
+    WireField::new("attributes", WireKind::Int(1)),
+    WireField::new("timestamp", WireKind::Int(8)),
+    WireField::new("keyLength", WireKind::Int(4)),
+    WireField::new("key", WireKind::Bytes),
+    WireField::new("valueLength", WireKind::Int(4)),
+    WireField::new("value", WireKind::Bytes),
 ];
 
 #[cfg(test)]
@@ -79,10 +79,10 @@ mod tests {
     #[test]
     fn the_constants_are_those_of_the_fields() {
         for (fields, key_at) in [(&FIELDS_V0[..], KEY_V0), (&FIELDS_V1[..], KEY_V1)] {
-            let at = ["size", "crc", "magic", "attributes", "keyLength"].map(|name| Field::at(fields, name));
+            let at = ["size", "crc", "magic", "attributes", "keyLength"].map(|name| WireField::at(fields, name));
             assert_eq!(at, [SIZE, CRC, MAGIC, ATTRIBUTES, key_at].map(Some));
         }
-        assert_eq!(Field::at(&FIELDS_V1, "timestamp"), Some(TIMESTAMP));
+        assert_eq!(WireField::at(&FIELDS_V1, "timestamp"), Some(TIMESTAMP));
         assert_eq!((KEY_V0 + 8, KEY_V1 + 8), (MIN_LEN_V0, MIN_LEN_V1));
     }
 }

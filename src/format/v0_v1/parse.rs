@@ -9,7 +9,7 @@ use crate::wire::checksum;
 
 /// The fields of an entry. Positions count from the entry's start; lengths below zero mean null (PRM-8).
 #[derive(Clone, Copy, Debug)]
-pub struct Message {
+pub struct V0V1Message {
     /// As stored; what it means depends on where the message lies.
     pub offset: i64,
     /// Stored checksum.
@@ -33,7 +33,7 @@ pub struct Message {
 /// The bits of the attributes with the codec (L8-3).
 const COMPRESSION_MASK: u8 = 0x07;
 
-impl Message {
+impl V0V1Message {
     /// Parses an entry that ends where `entry` ends, its offset and size fields included.
     ///
     /// # Errors
@@ -124,7 +124,7 @@ pub fn claimed_len(bytes: &[u8]) -> Option<usize> {
 }
 
 #[inline(always)]
-fn fields(entry: &[u8]) -> Option<Message> {
+fn fields(entry: &[u8]) -> Option<V0V1Message> {
     let head = entry.first_chunk::<MIN_LEN_V0>()?;
     let [magic, attributes] = array(head, MAGIC)?;
     let (timestamp, key_at) = match magic {
@@ -140,7 +140,7 @@ fn fields(entry: &[u8]) -> Option<Message> {
     if value_start + non_null(value_len) > entry.len() {
         return None;
     }
-    Some(Message {
+    Some(V0V1Message {
         offset: i64::from_be_bytes(array(head, 0)?),
         crc: u32::from_be_bytes(array(head, CRC)?),
         magic: i8::from_be_bytes([magic]),
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn l8_9_the_examples_parse_and_their_checksums_match() -> Result<()> {
         for (entry, key_len, timestamp) in [(V0, -1, -1), (V1, 1, 1_600_000_000_000)] {
-            let message = Message::parse(entry)?;
+            let message = V0V1Message::parse(entry)?;
             assert_eq!((message.offset, message.key_len, message.timestamp), (5, key_len, timestamp));
             assert_eq!(message.value(entry), Some(&b"hello"[..]));
             assert_eq!((message.end(), claimed_len(entry)), (entry.len(), Some(entry.len())));
@@ -226,7 +226,7 @@ mod tests {
         for (at, rule) in [(26, "L8-8"), (31, "L8-8"), (16, "L8-33")] {
             let mut entry = V1.to_vec();
             entry[at] = 0x7f;
-            assert_eq!(Message::parse(&entry).map_err(|error| error.rule()).err(), Some(rule), "{at}");
+            assert_eq!(V0V1Message::parse(&entry).map_err(|error| error.rule()).err(), Some(rule), "{at}");
         }
     }
 
@@ -234,7 +234,7 @@ mod tests {
     fn l8_18_an_entry_below_its_minimum_is_an_error() {
         let mut short = V1[..30].to_vec();
         short[11] = 18;
-        assert_eq!(Message::parse(&short).map_err(|error| error.rule()).err(), Some("L8-18"));
+        assert_eq!(V0V1Message::parse(&short).map_err(|error| error.rule()).err(), Some("L8-18"));
         assert_eq!(header(&short, 0, RecordFormat::V1).map_err(|error| error.rule()).err(), Some("L8-18"));
     }
 }

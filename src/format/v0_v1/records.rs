@@ -1,9 +1,9 @@
 //! The messages of an uncompressed section, one at a time, as ranges into a sink.
 //!
-//! `Scan` goes over all of them first: offsets of magic 1 count from the last one (L8-25), so nothing can be given before the end is known.
+//! `MessageScan` goes over all of them first: offsets of magic 1 count from the last one (L8-25), so nothing can be given before the end is known.
 //! It also compares the checksums and everything else that can fail, so that the walk after it only reads fields.
 
-use super::parse::{self, Message};
+use super::parse::{self, V0V1Message};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::model::{RecordRef, RecordSink, Section};
@@ -11,7 +11,7 @@ use crate::wire::as_u64;
 
 /// What a look through the inner messages of a wrapper tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Scan {
+pub struct MessageScan {
     /// Whole messages.
     pub count: usize,
     /// Stored offset of the first one.
@@ -24,7 +24,7 @@ pub struct Scan {
 
 /// A walk over messages that were scanned; it can stop after any of them and go on later.
 #[derive(Clone, Copy, Debug)]
-pub struct Walk {
+pub struct V0V1RecordIter {
     count: usize,
     index: usize,
     position: usize,
@@ -34,11 +34,11 @@ pub struct Walk {
     is_wrapped: bool,
 }
 
-impl Scan {
+impl MessageScan {
     /// Goes over the inner messages of a wrapper.
     ///
     /// # Errors
-    /// With the index of the message: `Length` for a size below 14 (L8-23) and what `Message::parse` says, `Invalid` for a compressed one
+    /// With the index of the message: `Length` for a size below 14 (L8-23) and what `V0V1Message::parse` says, `Invalid` for a compressed one
     /// (L8-21), `Checksum`, `Limit`.
     pub fn of_inner(messages: &[u8], check_crc: bool, limits: &Limits) -> Result<Self> {
         let mut scan = Self::default();
@@ -57,12 +57,12 @@ impl Scan {
     }
 }
 
-impl Walk {
+impl V0V1RecordIter {
     /// Walks over the inner messages of a wrapper.
     ///
     /// `shift` makes their stored offsets differences to the wrapper's base offset. `append_time` replaces the timestamps of magic 1, not those
     /// of magic 0, which stay -1 (L8-29).
-    pub fn of_inner(scan: &Scan, shift: i64, base_timestamp: i64, append_time: Option<i64>) -> Self {
+    pub fn of_inner(scan: &MessageScan, shift: i64, base_timestamp: i64, append_time: Option<i64>) -> Self {
         Self { count: scan.count, index: 0, position: 0, shift, base_timestamp, append_time, is_wrapped: true }
     }
 
@@ -91,7 +91,7 @@ impl Walk {
     /// Gives the next `records` messages to the sink, fewer when fewer are left.
     ///
     /// # Errors
-    /// As `Message::parse`; never for messages that were scanned.
+    /// As `V0V1Message::parse`; never for messages that were scanned.
     pub fn advance<S: RecordSink>(&mut self, section: &Section<'_>, records: usize, sink: &mut S) -> Result<()> {
         let stop = self.index.saturating_add(records).min(self.count);
         let bytes = section.bytes();
@@ -99,7 +99,7 @@ impl Walk {
         while index < stop {
             let rest = bytes.get(start..).unwrap_or_default();
             let len = parse::claimed_len(rest).unwrap_or(0);
-            let message = Message::parse(rest.get(..len).unwrap_or(rest))?;
+            let message = V0V1Message::parse(rest.get(..len).unwrap_or(rest))?;
             let append_time = self.append_time.filter(|_| message.magic != 0);
             sink.record(RecordRef {
                 index: if self.is_wrapped { index } else { 0 },
@@ -141,7 +141,7 @@ fn inner_len(messages: &[u8], at: usize) -> Result<Option<usize>> {
 
 #[inline]
 fn inner_offset(entry: &[u8], check_crc: bool) -> Result<i64> {
-    let message = Message::parse(entry)?;
+    let message = V0V1Message::parse(entry)?;
     if message.is_compressed() {
         let nested = ErrorKind::Invalid { rule: "L8-21", what: "an inner message is itself compressed" };
         return Err(Error::from(nested).in_field("attributes"));

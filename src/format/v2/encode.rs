@@ -6,7 +6,7 @@ use super::layout::{CHECKSUMMED, CRC, HEADER_LEN, LENGTH_END, MAGIC, MAX_RECORD_
 use crate::error::{ErrorKind, Result};
 use crate::model::{BatchHeader, NewHeader, NewRecord};
 use crate::wire::varint::len_of;
-use crate::wire::{Fields, Sink, checksum};
+use crate::wire::{FieldSink, Sink, checksum};
 
 /// What a record stores relative to its batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub fn put_record_as<const HAS_ATTRIBUTES: bool>(out: &mut Sink, record: &NewRec
         return Err(too_long("record", body_len));
     }
     let buffer = out.unfilled(body_len + 2 * WINDOW);
-    match put_fields::<HAS_ATTRIBUTES>(Pen { buffer, at: 0 }, record, deltas, body_len) {
+    match put_fields::<HAS_ATTRIBUTES>(RecordEncoder { buffer, at: 0 }, record, deltas, body_len) {
         Some(written) => out.fill(written),
         None => return Err(ErrorKind::Internal { what: "a record is longer than its measure".to_owned() }.into()),
     }
@@ -75,7 +75,7 @@ pub fn seal(out: &mut Sink, start: usize, header: &BatchHeader) -> Result<()> {
     let length = i32::try_from(len).map_err(|_| too_long("batch", len))?;
     let last_offset_delta = i32::try_from(header.last_offset.wrapping_sub(header.base_offset)).unwrap_or(i32::MAX);
     let mut head = [0; HEADER_LEN];
-    let mut pen = Pen { buffer: &mut head, at: 0 };
+    let mut pen = RecordEncoder { buffer: &mut head, at: 0 };
     for field in [
         header.base_offset.to_be_bytes().as_slice(),
         &length.to_be_bytes(),
@@ -119,7 +119,12 @@ fn nullable_len(bytes: Option<&[u8]>) -> usize {
 }
 
 #[inline(always)]
-fn put_fields<const HAS_ATTRIBUTES: bool>(mut pen: Pen<'_>, record: &NewRecord<'_>, deltas: Deltas, body_len: usize) -> Option<usize> {
+fn put_fields<const HAS_ATTRIBUTES: bool>(
+    mut pen: RecordEncoder<'_>,
+    record: &NewRecord<'_>,
+    deltas: Deltas,
+    body_len: usize,
+) -> Option<usize> {
     pen.fields(|fields| {
         fields.varlong(wide(body_len));
         if HAS_ATTRIBUTES {
@@ -143,15 +148,15 @@ fn put_fields<const HAS_ATTRIBUTES: bool>(mut pen: Pen<'_>, record: &NewRecord<'
 }
 
 /// Writes one field after the other into a buffer, of which a window after the last field is left.
-struct Pen<'a> {
+struct RecordEncoder<'a> {
     buffer: &'a mut [u8],
     at: usize,
 }
 
-impl Pen<'_> {
+impl RecordEncoder<'_> {
     #[inline(always)]
-    fn fields(&mut self, write: impl FnOnce(&mut Fields<'_, WINDOW>)) -> Option<()> {
-        let mut fields = Fields::new(self.buffer.get_mut(self.at..)?.first_chunk_mut()?);
+    fn fields(&mut self, write: impl FnOnce(&mut FieldSink<'_, WINDOW>)) -> Option<()> {
+        let mut fields = FieldSink::new(self.buffer.get_mut(self.at..)?.first_chunk_mut()?);
         write(&mut fields);
         self.at += fields.len();
         Some(())

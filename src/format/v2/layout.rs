@@ -40,7 +40,7 @@
 //! attributes: | 15-12 unused | 11-8 plugin | 7 unused | 6 delete horizon | 5 control | 4 transactional | 3 timestamp type | 2-0 compression |
 //! ```
 
-use crate::wire::{Field, Kind};
+use crate::wire::{WireField, WireKind};
 
 /// The magic byte of the format.
 pub const MAGIC: i8 = 2;
@@ -60,39 +60,39 @@ pub const MIN_RECORD_LEN: usize = 7;
 pub const MAX_RECORD_OVERHEAD: usize = 21;
 
 /// The fields of the header, for whoever shows them.
-pub const BATCH_FIELDS: [Field; 13] = [
-    Field::new("baseOffset", Kind::Int(8)),
-    Field::new("batchLength", Kind::Int(4)),
-    Field::new("partitionLeaderEpoch", Kind::Int(4)),
-    Field::new("magic", Kind::Int(1)),
-    Field::new("crc", Kind::Unsigned(4)),
-    Field::new("attributes", Kind::Int(2)),
-    Field::new("lastOffsetDelta", Kind::Int(4)),
-    Field::new("baseTimestamp", Kind::Int(8)),
-    Field::new("maxTimestamp", Kind::Int(8)),
-    Field::new("producerId", Kind::Int(8)),
-    Field::new("producerEpoch", Kind::Int(2)),
-    Field::new("baseSequence", Kind::Int(4)),
-    Field::new("recordsCount", Kind::Int(4)),
+pub const BATCH_FIELDS: [WireField; 13] = [
+    WireField::new("baseOffset", WireKind::Int(8)),
+    WireField::new("batchLength", WireKind::Int(4)),
+    WireField::new("partitionLeaderEpoch", WireKind::Int(4)),
+    WireField::new("magic", WireKind::Int(1)),
+    WireField::new("crc", WireKind::Unsigned(4)),
+    WireField::new("attributes", WireKind::Int(2)),
+    WireField::new("lastOffsetDelta", WireKind::Int(4)),
+    WireField::new("baseTimestamp", WireKind::Int(8)),
+    WireField::new("maxTimestamp", WireKind::Int(8)),
+    WireField::new("producerId", WireKind::Int(8)),
+    WireField::new("producerEpoch", WireKind::Int(2)),
+    WireField::new("baseSequence", WireKind::Int(4)),
+    WireField::new("recordsCount", WireKind::Int(4)),
 ];
 /// The fields of a record up to its headers.
-pub const RECORD_FIELDS: [Field; 9] = [
-    Field::new("length", Kind::Varint),
-    Field::new("attributes", Kind::Int(1)),
-    Field::new("timestampDelta", Kind::Varlong),
-    Field::new("offsetDelta", Kind::Varint),
-    Field::new("keyLength", Kind::Varint),
-    Field::new("key", Kind::Bytes),
-    Field::new("valueLength", Kind::Varint),
-    Field::new("value", Kind::Bytes),
-    Field::new("headersCount", Kind::Varint),
+pub const RECORD_FIELDS: [WireField; 9] = [
+    WireField::new("length", WireKind::Varint),
+    WireField::new("attributes", WireKind::Int(1)),
+    WireField::new("timestampDelta", WireKind::Varlong),
+    WireField::new("offsetDelta", WireKind::Varint),
+    WireField::new("keyLength", WireKind::Varint),
+    WireField::new("key", WireKind::Bytes),
+    WireField::new("valueLength", WireKind::Varint),
+    WireField::new("value", WireKind::Bytes),
+    WireField::new("headersCount", WireKind::Varint),
 ];
 /// The fields of one header of a record.
-pub const HEADER_FIELDS: [Field; 4] = [
-    Field::new("headerKeyLength", Kind::Varint),
-    Field::new("headerKey", Kind::Bytes),
-    Field::new("headerValueLength", Kind::Varint),
-    Field::new("headerValue", Kind::Bytes),
+pub const HEADER_FIELDS: [WireField; 4] = [
+    WireField::new("headerKeyLength", WireKind::Varint),
+    WireField::new("headerKey", WireKind::Bytes),
+    WireField::new("headerValueLength", WireKind::Varint),
+    WireField::new("headerValue", WireKind::Bytes),
 ];
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_constants_are_those_of_the_fields() {
-        let at = |name| Field::at(&BATCH_FIELDS, name);
+        let at = |name| WireField::at(&BATCH_FIELDS, name);
         assert_eq!(at("partitionLeaderEpoch"), Some(LENGTH_END));
         assert_eq!((at("crc"), at("attributes")), (Some(CRC), Some(CHECKSUMMED)));
         assert_eq!(at("lastOffsetDelta"), Some(LAST_OFFSET_DELTA));

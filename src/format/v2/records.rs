@@ -1,27 +1,27 @@
 //! The records of an uncompressed section, one at a time, as ranges into a sink.
 //!
-//! Two readers of the same schema: `quick` loads fixed windows and only says yes or no; `careful` takes field by field and
-//! says what is wrong. `quick` serves all but the last records of a buffer; whatever it refuses goes to `careful`.
+//! Two readers of the same schema: `parse_fast` loads fixed windows and only says yes or no; `parse_checked` takes field by field and
+//! says what is wrong. `parse_fast` serves all but the last records of a buffer; whatever it refuses goes to `parse_checked`.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::model::{Discard, HeaderRef, RecordRef, RecordSink, Section};
 use crate::wire::prefetch::Ahead;
-use crate::wire::varint::Window;
+use crate::wire::varint::VarintWindow;
 use crate::wire::{Cursor, as_u64};
 
 /// A walk over the records of one section; it can stop after any record and go on later.
 #[derive(Clone, Copy, Debug)]
-pub struct Walk {
+pub struct V2RecordIter {
     count: usize,
     index: usize,
     position: usize,
-    schema: Schema,
+    schema: RecordSchema,
 }
 
 /// What the header of a batch and the limits say about its records.
 #[derive(Clone, Copy, Debug)]
-struct Schema {
+struct RecordSchema {
     /// Told at run time: magic 3 then runs through the very code that magic 2 runs through, so that neither is the slower for how it was laid out.
     has_attributes: bool,
     max_headers: u64,
@@ -32,10 +32,10 @@ const HEAD_WINDOW: usize = 32;
 /// Bytes read in one go for a single length or count.
 const LENGTH_WINDOW: usize = 8;
 
-impl Walk {
+impl V2RecordIter {
     /// A walk before its first record. Records have an attributes byte, as always in magic 2, or none (S-V5).
     pub fn new(count: usize, has_attributes: bool, limits: &Limits) -> Self {
-        Self { count, index: 0, position: 0, schema: Schema { has_attributes, max_headers: limits.max_headers } }
+        Self { count, index: 0, position: 0, schema: RecordSchema { has_attributes, max_headers: limits.max_headers } }
     }
 
     /// Records that have not been given yet.
@@ -68,10 +68,10 @@ impl Walk {
         let stop = self.index.saturating_add(records).min(self.count);
         let mut position = self.position;
         for index in self.index..stop {
-            position = match quick(section, position, index, self.schema, sink) {
+            position = match parse_fast(section, position, index, self.schema, sink) {
                 Ok(end) => end,
-                Err(Slow::NoWindow) => careful(section, position, index, self.schema, sink)?,
-                Err(Slow::Refused) => return Err(refusal(section, position, index, self.schema)),
+                Err(NeedsChecks::NoWindow) => parse_checked(section, position, index, self.schema, sink)?,
+                Err(NeedsChecks::Refused) => return Err(refusal(section, position, index, self.schema)),
             };
             ahead.step();
         }
@@ -100,8 +100,8 @@ pub fn claimed_len(bytes: &[u8]) -> Option<usize> {
     Some(length.saturating_add(bytes.len() - cursor.left().len()))
 }
 
-/// Why `quick` did not give a record.
-enum Slow {
+/// Why `parse_fast` did not give a record.
+enum NeedsChecks {
     /// Too few bytes after the record to load windows.
     NoWindow,
     /// Something is wrong with it.
@@ -110,38 +110,38 @@ enum Slow {
 
 /// Positions only grow from field to field, so that one comparison at the end of the record tells that every field lay inside of it.
 #[inline(always)]
-fn quick<S: RecordSink>(
+fn parse_fast<S: RecordSink>(
     section: &Section<'_>,
     start: usize,
     index: usize,
-    schema: Schema,
+    schema: RecordSchema,
     sink: &mut S,
-) -> std::result::Result<usize, Slow> {
+) -> std::result::Result<usize, NeedsChecks> {
     let readable = section.readable();
-    let Some(head) = window::<HEAD_WINDOW>(readable, start) else { return Err(Slow::NoWindow) };
-    let mut head = Window::new(head);
-    let Some(length) = head.varint() else { return Err(Slow::Refused) };
+    let Some(head) = window::<HEAD_WINDOW>(readable, start) else { return Err(NeedsChecks::NoWindow) };
+    let mut head = VarintWindow::new(head);
+    let Some(length) = head.varint() else { return Err(NeedsChecks::Refused) };
     let body = start + head.read_len();
     let attributes = if schema.has_attributes { head.byte() } else { 0 };
-    let Some(timestamp_delta) = head.varlong() else { return Err(Slow::Refused) };
-    let Some(offset_delta) = head.varint() else { return Err(Slow::Refused) };
-    let Some(key_len) = head.varint() else { return Err(Slow::Refused) };
-    let Ok(length) = usize::try_from(length) else { return Err(Slow::Refused) };
+    let Some(timestamp_delta) = head.varlong() else { return Err(NeedsChecks::Refused) };
+    let Some(offset_delta) = head.varint() else { return Err(NeedsChecks::Refused) };
+    let Some(key_len) = head.varint() else { return Err(NeedsChecks::Refused) };
+    let Ok(length) = usize::try_from(length) else { return Err(NeedsChecks::Refused) };
     let end = body + length;
     if end > section.len() {
-        return Err(Slow::Refused);
+        return Err(NeedsChecks::Refused);
     }
     if end + HEAD_WINDOW > readable.len() {
-        return Err(Slow::NoWindow);
+        return Err(NeedsChecks::NoWindow);
     }
     let key_start = start + head.read_len();
-    let Some((value_len, value_start)) = integer(readable, key_start + non_null(key_len)) else { return Err(Slow::Refused) };
+    let Some((value_len, value_start)) = integer(readable, key_start + non_null(key_len)) else { return Err(NeedsChecks::Refused) };
     let headers_start = value_start + non_null(value_len);
     let mut headers = 0;
     if headers_start + 1 != end || readable.get(headers_start) != Some(&0) {
-        match quick_headers(readable, headers_start, end, schema.max_headers, sink) {
+        match parse_headers_fast(readable, headers_start, end, schema.max_headers, sink) {
             Some(count) => headers = count,
-            None => return Err(Slow::Refused),
+            None => return Err(NeedsChecks::Refused),
         }
     }
     sink.record(RecordRef {
@@ -163,7 +163,7 @@ fn quick<S: RecordSink>(
 
 /// Headers from their count on; `None` when they do not end where the record ends.
 #[inline]
-fn quick_headers<S: RecordSink>(readable: &[u8], start: usize, end: usize, max_headers: u64, sink: &mut S) -> Option<usize> {
+fn parse_headers_fast<S: RecordSink>(readable: &[u8], start: usize, end: usize, max_headers: u64, sink: &mut S) -> Option<usize> {
     let (count, mut at) = integer(readable, start)?;
     let count = usize::try_from(count).ok()?;
     if at > end || count > end - at || u64::try_from(count).ok()? > max_headers {
@@ -185,7 +185,7 @@ fn quick_headers<S: RecordSink>(readable: &[u8], start: usize, end: usize, max_h
 /// The 32-bit integer at `at`, and where it ends.
 #[inline(always)]
 fn integer(readable: &[u8], at: usize) -> Option<(i32, usize)> {
-    let mut bytes = Window::new(window::<LENGTH_WINDOW>(readable, at)?);
+    let mut bytes = VarintWindow::new(window::<LENGTH_WINDOW>(readable, at)?);
     let value = bytes.varint()?;
     Some((value, at + bytes.read_len()))
 }
@@ -201,11 +201,11 @@ pub(in crate::format) fn non_null(len: i32) -> usize {
     usize::try_from(len).unwrap_or(0)
 }
 
-/// What is wrong with a record that `quick` refused.
+/// What is wrong with a record that `parse_fast` refused.
 #[cold]
 #[inline(never)]
-fn refusal(section: &Section<'_>, start: usize, index: usize, schema: Schema) -> Error {
-    match careful(section, start, index, schema, &mut Discard) {
+fn refusal(section: &Section<'_>, start: usize, index: usize, schema: RecordSchema) -> Error {
+    match parse_checked(section, start, index, schema, &mut Discard) {
         Err(error) => error,
         // Memory that is lent may change between two looks at it, against its owner's promise.
         Ok(_) => {
@@ -217,13 +217,13 @@ fn refusal(section: &Section<'_>, start: usize, index: usize, schema: Schema) ->
 
 #[cold]
 #[inline(never)]
-fn careful<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, schema: Schema, sink: &mut S) -> Result<usize> {
+fn parse_checked<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, schema: RecordSchema, sink: &mut S) -> Result<usize> {
     let record = fields(section, start, index, schema, sink).map_err(|error| error.in_record(as_u64(index)))?;
     sink.record(record);
     Ok(record.end)
 }
 
-fn fields<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, schema: Schema, sink: &mut S) -> Result<RecordRef> {
+fn fields<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, schema: RecordSchema, sink: &mut S) -> Result<RecordRef> {
     let bytes = section.bytes();
     let at = |cursor: &Cursor<'_>, end: usize| end - cursor.left().len();
     let (ended, overrun) = if section.is_decompressed() { ("V2-37", "V2-36") } else { ("V2-35", "V2-34") };
@@ -272,12 +272,12 @@ fn counted_headers<S: RecordSink>(cursor: &mut Cursor<'_>, end: usize, max_heade
     if count > left {
         return Err(Error::from(ErrorKind::Count { rule: "V2-40", declared, found }).in_field("headersCount"));
     }
-    careful_headers(cursor, end, count, max_headers, sink)?;
+    parse_headers_checked(cursor, end, count, max_headers, sink)?;
     Ok(count)
 }
 
 /// The headers after their count; `end` is where the cursor ends in the section.
-pub(in crate::format) fn careful_headers<S: RecordSink>(
+pub(in crate::format) fn parse_headers_checked<S: RecordSink>(
     cursor: &mut Cursor<'_>,
     end: usize,
     count: usize,

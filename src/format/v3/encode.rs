@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::format::v2::encode as v2;
 use crate::format::v2::layout::{CHECKSUMMED, CRC, LENGTH_END};
 use crate::model::{BatchHeader, NewRecord};
-use crate::wire::{Fields, Sink, checksum};
+use crate::wire::{FieldSink, Sink, checksum};
 
 pub use crate::format::v2::encode::{Deltas, record_len};
 
@@ -64,7 +64,7 @@ pub fn put_parts(
         put_integers(payloads, [v2::stored_len(header.value)]);
         payloads.put(header.value.unwrap_or_default());
     }
-    let metadata_of = Metadata {
+    let metadata_of = WrittenMetadata {
         attributes: has_attributes.then_some(record.attributes),
         deltas: (deltas.timestamp, i64::from(deltas.offset)),
         lengths: (v2::stored_len(record.key), v2::stored_len(record.value)),
@@ -75,7 +75,7 @@ pub fn put_parts(
 
 /// The fields of a record before its payload.
 #[derive(Clone, Copy, Debug)]
-struct Metadata {
+struct WrittenMetadata {
     /// The attributes byte, where records have one.
     attributes: Option<u8>,
     /// To the base timestamp (ms), and to the base offset.
@@ -90,7 +90,7 @@ struct Metadata {
 ///
 /// # Errors
 /// `Limit` when it has more bytes than a length can say.
-fn put_metadata(out: &mut Sink, metadata: &Metadata, body_len: usize) -> Result<()> {
+fn put_metadata(out: &mut Sink, metadata: &WrittenMetadata, body_len: usize) -> Result<()> {
     if i32::try_from(body_len).is_err() {
         return Err(v2::too_long("record", body_len));
     }
@@ -142,7 +142,7 @@ pub fn seal(out: &mut Sink, start: usize) -> Result<()> {
 /// Writes zigzag integers.
 fn put_integers<const N: usize>(out: &mut Sink, integers: [i64; N]) {
     let mut buffer = [0; 64];
-    let mut fields = Fields::new(&mut buffer);
+    let mut fields = FieldSink::new(&mut buffer);
     integers.iter().for_each(|integer| fields.varlong(*integer));
     let len = fields.len();
     out.put(buffer.get(..len).unwrap_or_default());

@@ -42,7 +42,7 @@
 //!             | 3 timestamp type | 2-0 compression |
 //! ```
 
-use crate::wire::{Field, Kind};
+use crate::wire::{WireField, WireKind};
 
 /// The magic byte of the format.
 pub const MAGIC: i8 = 3;
@@ -56,18 +56,18 @@ pub const MAX_HEADER_LEN: usize = VARIABLE + 5 + 10 + 10 + 4;
 pub const MIN_RECORD_LEN: usize = 6;
 
 /// The fields of the header, for whoever shows them.
-pub const BATCH_FIELDS: [Field; 13] = [
-    Field::new("baseOffset", Kind::Int(8)),
-    Field::new("batchLength", Kind::Int(4)),
-    Field::new("partitionLeaderEpoch", Kind::Int(4)),
-    Field::new("magic", Kind::Int(1)),
-    Field::new("crc", Kind::Unsigned(4)),
-    Field::new("attributes", Kind::Int(2)),
-    Field::new("producerId", Kind::Int(8)),
-    Field::new("producerEpoch", Kind::Int(2)),
-    Field::new("baseSequence", Kind::Int(4)),
-    Field::new("lastOffsetDelta", Kind::UnsignedVarint),
-    Field::new("baseTimestamp", Kind::Varlong),
-    Field::new("maxTimestampDelta", Kind::UnsignedVarlong),
-    Field::new("recordsCount", Kind::Int(4)),
+pub const BATCH_FIELDS: [WireField; 13] = [
+    WireField::new("baseOffset", WireKind::Int(8)),
+    WireField::new("batchLength", WireKind::Int(4)),
+    WireField::new("partitionLeaderEpoch", WireKind::Int(4)),
+    WireField::new("magic", WireKind::Int(1)),
+    WireField::new("crc", WireKind::Unsigned(4)),
+    WireField::new("attributes", WireKind::Int(2)),
+    WireField::new("producerId", WireKind::Int(8)),
+    WireField::new("producerEpoch", WireKind::Int(2)),
+    WireField::new("baseSequence", WireKind::Int(4)),
+    WireField::new("lastOffsetDelta", WireKind::UnsignedVarint),
+    WireField::new("baseTimestamp", WireKind::Varlong),
+    WireField::new("maxTimestampDelta", WireKind::UnsignedVarlong),
+    WireField::new("recordsCount", WireKind::Int(4)),
 ];

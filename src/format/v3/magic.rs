@@ -4,8 +4,8 @@
 //! A batch is refused when the reading that its magic states does not hold, and the other one does. The records are part of a reading, as far as
 //! they can be seen: whoever reads headers alone has a few of their bytes, and refuses nothing that is read when all of them are there.
 
+use super::fields::{HeaderFields, fields, header_len};
 use super::layout::MIN_RECORD_LEN;
-use super::parse;
 use super::records::Prefix;
 use crate::error::{Error, ErrorKind};
 use crate::format::v2;
@@ -31,13 +31,16 @@ pub(super) fn is_magic_2(header: &BatchHeader, last_offset_delta: i32, bytes: &[
 #[cold]
 #[inline(never)]
 pub fn is_magic_3(bytes: &[u8]) -> bool {
-    let Ok(header) = parse::header(bytes, 0) else { return false };
-    let records_at = parse::header_len(bytes);
+    let Ok(HeaderFields { header, last_offset_delta: delta, len }) = fields(bytes, 0) else { return false };
+    if is_magic_2(&header, delta, bytes, bytes.get(len..).unwrap_or_default()) {
+        return false;
+    }
+    let records_at = header_len(bytes);
     let fit = fit(&header, bytes, records_at);
     let last_offset_delta = i32::try_from(last_offset_delta(&header)).unwrap_or(-1);
     // Records that are where they should be say more than timestamps, which delete horizons put far apart.
-    let is_likely =
-        fit == Fit::Yes && header.count > Some(0) || makes_sense(&header, last_offset_delta, bytes.get(records_at..).unwrap_or_default());
+    let is_likely = fit == MagicFit::Yes && header.count > Some(0)
+        || makes_sense(&header, last_offset_delta, bytes.get(records_at..).unwrap_or_default());
     is_likely && fit > fit_as_2(bytes)
 }
 
@@ -63,7 +66,7 @@ fn is_known(producer: Producer) -> bool {
 
 /// How well a reading holds; the better the larger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Fit {
+enum MagicFit {
     /// It cannot be.
     No,
     /// Nothing speaks against it.
@@ -74,30 +77,30 @@ enum Fit {
 
 /// How well an entry is one of magic 2, whose header makes sense besides.
 #[cold]
-fn fit_as_2(bytes: &[u8]) -> Fit {
-    let Ok(header) = v2::parse::header(bytes, 0) else { return Fit::No };
+fn fit_as_2(bytes: &[u8]) -> MagicFit {
+    let Ok(header) = v2::parse::header(bytes, 0) else { return MagicFit::No };
     let last_offset_delta = last_offset_delta(&header);
     // Emptied batches keep their offsets. Where magic 2 has its last one, magic 3 without a producer has -1.
     let has_offsets = last_offset_delta >= 0 && i64::from(header.count.unwrap_or(-1)) <= last_offset_delta.saturating_add(1);
     // Some clients write sequences without an id.
     let Producer { id, epoch, base_sequence } = header.producer;
     let has_producer = id >= -1 && epoch >= -1 && base_sequence >= -1;
-    if has_offsets && has_producer && header.base_timestamp >= -1 { fit(&header, bytes, v2::layout::HEADER_LEN) } else { Fit::No }
+    if has_offsets && has_producer && header.base_timestamp >= -1 { fit(&header, bytes, v2::layout::HEADER_LEN) } else { MagicFit::No }
 }
 
 /// How well the records of an entry fit what its header says.
 #[cold]
-fn fit(header: &BatchHeader, bytes: &[u8], records_at: usize) -> Fit {
+fn fit(header: &BatchHeader, bytes: &[u8], records_at: usize) -> MagicFit {
     let end = entry_len(bytes);
     let len = end.saturating_sub(as_u64(records_at));
     let seen = bytes.get(records_at..).unwrap_or_default();
     let seen = usize::try_from(len).ok().and_then(|len| seen.get(..len)).unwrap_or(seen);
     let count = i64::from(header.count.unwrap_or(-1));
     if count < 0 || len == 0 {
-        return if count == 0 { Fit::Yes } else { Fit::No };
+        return if count == 0 { MagicFit::Yes } else { MagicFit::No };
     }
     let are_there = match header.compression() {
-        CompressionType::None => return if count > 0 && are_records(header, seen, len) { Fit::Yes } else { Fit::No },
+        CompressionType::None => return if count > 0 && are_records(header, seen, len) { MagicFit::Yes } else { MagicFit::No },
         CompressionType::Gzip => starts_alike(seen, b"\x1f\x8b"),
         CompressionType::Snappy => starts_alike(seen, b"\x82SNAPPY\0"),
         CompressionType::Lz4 => starts_alike(seen, b"\x04\x22\x4d\x18"),
@@ -107,11 +110,11 @@ fn fit(header: &BatchHeader, bytes: &[u8], records_at: usize) -> Fit {
     // Some codecs have other ways to begin, and plugins any.
     let may_be = (1..=last_offset_delta(header).saturating_add(1)).contains(&count);
     if are_there {
-        Fit::Yes
+        MagicFit::Yes
     } else if may_be {
-        Fit::Maybe
+        MagicFit::Maybe
     } else {
-        Fit::No
+        MagicFit::No
     }
 }
 

@@ -1,11 +1,11 @@
 //! Records whose metadata comes before their payloads (S-H1 to S-H6): the prefix can be read without what follows it.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::v2::records::{careful_headers, non_null};
+use crate::format::v2::records::{non_null, parse_headers_checked};
 use crate::limits::Limits;
 use crate::model::{RecordRef, RecordSink, Section};
 use crate::wire::prefetch::Ahead;
-use crate::wire::varint::Window;
+use crate::wire::varint::VarintWindow;
 use crate::wire::{Cursor, as_u64};
 
 /// The metadata of a batch, read as far as its bytes are there.
@@ -22,7 +22,7 @@ pub struct Prefix {
 
 /// What one record says about itself before its payload.
 #[derive(Clone, Copy, Debug)]
-pub struct Metadata {
+pub struct RecordHead {
     /// The record as far as it is known. Its `end` is where it would end if its payload followed; key, value and headers have no place yet.
     pub record: RecordRef,
     /// Where its metadata ends.
@@ -33,7 +33,7 @@ pub struct Metadata {
 
 /// A walk over the records of one section; it can stop after any record and go on later.
 #[derive(Clone, Copy, Debug)]
-pub struct Walk {
+pub struct V3RecordIter {
     prefix: Prefix,
     payload: usize,
 }
@@ -60,11 +60,11 @@ impl Prefix {
     /// # Errors
     /// `Length`, `Varint`, `Count` or `Limit`, with the record's index and the field.
     #[inline]
-    pub fn read(&mut self, readable: &[u8], len: usize, is_whole: bool, each: &mut impl FnMut(&Metadata)) -> Result<bool> {
+    pub fn read(&mut self, readable: &[u8], len: usize, is_whole: bool, each: &mut impl FnMut(&RecordHead)) -> Result<bool> {
         while self.index < self.count {
-            let metadata = match self.quick(readable, len) {
+            let metadata = match self.parse_fast(readable, len) {
                 Some(metadata) => metadata,
-                None => match self.careful(readable.get(..len).unwrap_or(readable)) {
+                None => match self.parse_checked(readable.get(..len).unwrap_or(readable)) {
                     Ok(metadata) => metadata,
                     Err(error) if !is_whole && is_cut(&error) => return Ok(false),
                     Err(error) => return Err(error.in_record(as_u64(self.index))),
@@ -78,16 +78,16 @@ impl Prefix {
 
     /// The next entry of metadata that is all there.
     #[inline(always)]
-    fn next(&self, readable: &[u8], len: usize) -> Result<Metadata> {
-        match self.quick(readable, len) {
+    fn next(&self, readable: &[u8], len: usize) -> Result<RecordHead> {
+        match self.parse_fast(readable, len) {
             Some(metadata) => Ok(metadata),
-            None => self.careful(readable.get(..len).unwrap_or(readable)),
+            None => self.parse_checked(readable.get(..len).unwrap_or(readable)),
         }
     }
 
     /// Goes on behind an entry.
     #[inline(always)]
-    fn pass(&mut self, metadata: &Metadata) {
+    fn pass(&mut self, metadata: &RecordHead) {
         self.position = metadata.end;
         self.payloads = self.payloads.saturating_add(as_u64(metadata.payload_len));
         self.index += 1;
@@ -98,7 +98,7 @@ impl Prefix {
     #[inline(never)]
     pub(super) fn ensure_whole(&self, section: &Section<'_>) -> Result<usize> {
         let mut whole = Self { index: 0, position: 0, payloads: 0, ..*self };
-        whole.read(section.readable(), section.len(), true, &mut |_: &Metadata| ())?;
+        whole.read(section.readable(), section.len(), true, &mut |_: &RecordHead| ())?;
         let left = as_u64(section.len() - whole.position);
         if self.count > 0 && whole.payloads > left {
             let [declared, expected] = [whole.payloads, left].map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
@@ -123,8 +123,8 @@ impl Prefix {
 
     /// The next entry, when it can be read in one window and nothing is wrong with it.
     #[inline(always)]
-    fn quick(&self, readable: &[u8], len: usize) -> Option<Metadata> {
-        let mut head = Window::new(readable.get(self.position..)?.first_chunk::<WINDOW>()?);
+    fn parse_fast(&self, readable: &[u8], len: usize) -> Option<RecordHead> {
+        let mut head = VarintWindow::new(readable.get(self.position..)?.first_chunk::<WINDOW>()?);
         let length = head.varint()?;
         let body = self.position + head.read_len();
         let attributes = if self.has_attributes { head.byte() } else { 0 };
@@ -139,7 +139,7 @@ impl Prefix {
 
     #[cold]
     #[inline(never)]
-    fn careful(&self, bytes: &[u8]) -> Result<Metadata> {
+    fn parse_checked(&self, bytes: &[u8]) -> Result<RecordHead> {
         let mut cursor = Cursor::new(bytes.get(self.position..).unwrap_or_default(), CUT);
         let length = cursor.take_varint("length")?;
         let body = bytes.len() - cursor.left().len();
@@ -162,7 +162,7 @@ impl Prefix {
         end: usize,
         (attributes, timestamp_delta, offset_delta): (u8, i64, i32),
         (key_len, value_len, headers): (i32, i32, i32),
-    ) -> Result<Metadata> {
+    ) -> Result<RecordHead> {
         let known = non_null(key_len) + non_null(value_len);
         let Some(payload_len) = usize::try_from(length).ok().and_then(|length| length.checked_sub(end - body)) else {
             return Err(length_error("S-H6", length, end - body, "length"));
@@ -194,7 +194,7 @@ impl Prefix {
             value_len,
             headers,
         };
-        Ok(Metadata { record, end, payload_len })
+        Ok(RecordHead { record, end, payload_len })
     }
 
     #[cold]
@@ -213,7 +213,7 @@ fn is_cut(error: &Error) -> bool {
     error.rule() == CUT
 }
 
-impl Walk {
+impl V3RecordIter {
     /// A walk before its first record. Where the payloads start is told by the ends of the integers before them, as far as records have no
     /// attributes byte; else the whole prefix is read for it.
     ///
@@ -322,7 +322,7 @@ fn end_of_integers(bytes: &[u8], count: usize) -> Option<usize> {
 
 /// Gives one record, whose payload starts at `payload`.
 #[inline(always)]
-fn give<S: RecordSink>(section: &Section<'_>, metadata: &Metadata, payload: usize, max_headers: u64, sink: &mut S) -> Result<()> {
+fn give<S: RecordSink>(section: &Section<'_>, metadata: &RecordHead, payload: usize, max_headers: u64, sink: &mut S) -> Result<()> {
     let record = metadata.record;
     let value_start = payload + non_null(record.key_len);
     let headers_start = value_start + non_null(record.value_len);
@@ -351,7 +351,7 @@ fn give_headers<S: RecordSink>(
     sink: &mut S,
 ) -> Result<()> {
     let mut cursor = Cursor::new(section.bytes().get(place.clone()).unwrap_or_default(), "V2-38");
-    careful_headers(&mut cursor, place.end, count, max_headers, sink)?;
+    parse_headers_checked(&mut cursor, place.end, count, max_headers, sink)?;
     let left = cursor.left().len();
     if left > 0 {
         return Err(Error::from(ErrorKind::TrailingBytes { rule: "V2-42", bytes: as_u64(left) }).in_field("length"));

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::super::entry::{base_offset, claimed_len};
 use super::super::successor::MOST_DELTA;
 use super::super::{LOG_OVERHEAD, Step, step};
-use super::{Piece, Runs};
+use super::{FrameEvent, Runs};
 use crate::error::{Error, Result};
 use crate::wire::as_u64;
 
@@ -19,7 +19,7 @@ const UNKNOWN: i8 = -1;
 
 impl Runs {
     /// Bytes that begin no entry. Where only the magic is wrong, the length may still lead on.
-    pub(super) fn step_over_unreadable(&mut self, error: Error, start: u64) -> Result<Piece> {
+    pub(super) fn step_over_unreadable(&mut self, error: Error, start: u64) -> Result<FrameEvent> {
         let is_other_format = self.formats.is_v07() || !matches!(error.kind(), crate::error::ErrorKind::Magic { .. });
         let len = claimed_len(self.source.front(), &self.limits).filter(|len| !is_other_format && *len <= MOST_HELD);
         let Some(len) = len else { return self.step_over(error, start) };
@@ -32,7 +32,7 @@ impl Runs {
     }
 
     /// A broken entry. Its length is trusted when it leads on to a valid entry or to the end, and no valid entry contradicts it.
-    pub(super) fn step_over_broken(&mut self, error: Error, len: usize, magic: i8) -> Result<Piece> {
+    pub(super) fn step_over_broken(&mut self, error: Error, len: usize, magic: i8) -> Result<FrameEvent> {
         let start = self.source.position();
         if error.is_refused_format() {
             return Ok(self.leave_out(error, len));

@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-use super::{Cut, Damage, Piece, Runs};
+use super::{Cut, Damage, FrameEvent, Runs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::entry::{first_offset, last_offset};
-use crate::framing::search::Search;
+use crate::framing::search::EntrySearch;
 use crate::framing::successor::TornEntry;
 use crate::framing::{Before, Ending, Tail};
 use crate::wire::as_u64;
 
 impl Runs {
     /// The piece after the last whole entry.
-    pub(super) fn end(&mut self, tail: Tail) -> Result<Option<Piece>> {
+    pub(super) fn end(&mut self, tail: Tail) -> Result<Option<FrameEvent>> {
         let start = self.source.position();
         let before = Before { last: self.last_offset, is_v07: self.formats.is_v07() };
         let error = self.source.ending().error_of(tail, before);
@@ -32,14 +32,14 @@ impl Runs {
         match (error, next) {
             (Some(error), Some(next)) => {
                 let error = error.missing_before(first);
-                Ok(Some(Piece::Damage(Damage { error, bytes: start..next.start })))
+                Ok(Some(FrameEvent::Damage(Damage { error, bytes: start..next.start })))
             }
             (Some(error), None) => {
                 self.source.discard_to(u64::MAX);
                 let bytes = start..tail.end().unwrap_or(start);
-                Ok(Some(Piece::Damage(Damage { error, bytes })))
+                Ok(Some(FrameEvent::Damage(Damage { error, bytes })))
             }
-            (None, Some(next)) => Ok(Some(Piece::Swallowed(start..next.start))),
+            (None, Some(next)) => Ok(Some(FrameEvent::Swallowed(start..next.start))),
             (None, None) => {
                 self.tail = Some(tail);
                 self.next_piece()
@@ -62,7 +62,7 @@ impl Runs {
     fn ensure_nothing_hidden(&mut self, tail: Tail) -> Result<()> {
         let (Tail::Torn { position, needed, available }, None) = (tail, &self.search) else { return Ok(()) };
         let Some(verifier) = self.hidden.take() else { return Ok(()) };
-        self.search = Some(Search::new(verifier, position));
+        self.search = Some(EntrySearch::new(verifier, position));
         let next = self.successor();
         self.search = None;
         if next?.is_none() {

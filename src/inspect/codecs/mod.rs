@@ -6,11 +6,11 @@ pub(super) mod snappy;
 pub(super) mod zstd;
 
 use super::field_writer::FieldWriter;
-use crate::wire::{Field, Kind};
+use crate::wire::{WireField, WireKind};
 
 /// An unsigned little-endian field.
-const fn little(name: &'static str, len: usize) -> Field {
-    Field::new(name, Kind::Little(len))
+const fn little(name: &'static str, len: usize) -> WireField {
+    WireField::new(name, WireKind::Little(len))
 }
 
 /// Bytes that readers skip after the end of a stream (FND-8).

@@ -3,7 +3,7 @@
 use crate::codec::snappy::XERIAL_MAGIC;
 use crate::error::plural;
 use crate::inspect::field_writer::FieldWriter;
-use crate::wire::{Field, Kind};
+use crate::wire::{WireField, WireKind};
 
 pub(crate) fn write(writer: &mut FieldWriter<'_>) {
     if !writer.left().starts_with(&XERIAL_MAGIC) {
@@ -28,14 +28,14 @@ fn write_header(writer: &mut FieldWriter<'_>) {
     writer.data("magic", 8);
     writer.note("stream of snappy-java");
     for name in ["version", "compatibleVersion"] {
-        if writer.number(Field::new(name, Kind::Int(4))).is_some_and(|version| version == 1 << 24) {
+        if writer.number(WireField::new(name, WireKind::Int(4))).is_some_and(|version| version == 1 << 24) {
             writer.note("1, little-endian, as Redpanda wrote it");
         }
     }
 }
 
 fn write_chunk(writer: &mut FieldWriter<'_>) {
-    let Some(len) = writer.number(Field::new("chunkLength", Kind::Int(4))) else { return };
+    let Some(len) = writer.number(WireField::new("chunkLength", WireKind::Int(4))) else { return };
     writer.note("bytes after this field");
     if writer.bound(len).is_some() {
         write_block(writer);
@@ -43,7 +43,7 @@ fn write_chunk(writer: &mut FieldWriter<'_>) {
 }
 
 fn write_block(writer: &mut FieldWriter<'_>) {
-    if let Some(len) = writer.number(Field::new("uncompressedLength", Kind::UnsignedVarint)) {
+    if let Some(len) = writer.number(WireField::new("uncompressedLength", WireKind::UnsignedVarint)) {
         writer.note(format!("decompresses to {}", plural(len, "byte")));
         if writer.goes_on() {
             writer.rest("elements");

@@ -10,7 +10,7 @@ use arrow_array::{Array, RecordBatch, StructArray};
 use arrow_schema::SchemaRef;
 
 /// The source of a C stream, for its callbacks.
-pub trait Feed: Send + Sync + 'static {
+pub trait BatchFeed: Send + Sync + 'static {
     /// The schema of every batch.
     fn schema(&self) -> SchemaRef;
     /// The next batch, or the text of what went wrong.
@@ -31,7 +31,7 @@ pub struct CStream {
 }
 
 struct Private {
-    feed: Arc<dyn Feed>,
+    feed: Arc<dyn BatchFeed>,
     last_error: CString,
 }
 
@@ -42,7 +42,7 @@ unsafe impl Send for CStream {}
 
 impl CStream {
     /// A stream over this feed.
-    pub fn new(feed: Arc<dyn Feed>) -> Self {
+    pub fn new(feed: Arc<dyn BatchFeed>) -> Self {
         let private = Box::new(Private { feed, last_error: CString::default() });
         Self {
             get_schema: Some(get_schema),

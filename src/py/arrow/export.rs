@@ -8,12 +8,12 @@ use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyTuple};
 
-use crate::columns::jsonl::{BytesForm, JsonLines, RowFilter};
-use crate::columns::preview::{schema_text, table_text};
 use crate::error::plural;
 use crate::py::arrow::{libraries, rows};
 use crate::py::errors;
-use crate::py::options::choice;
+use crate::py::option_values::choice;
+use crate::report::jsonl::{BytesForm, JsonLines, RowFilter};
+use crate::report::preview::{schema_text, table_text};
 
 type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 

@@ -57,10 +57,10 @@ fn bad(error: &ArrowError) -> PyErr {
 }
 
 /// The batches of a table or stream.
-pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
+pub type ImportedBatches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
 
 /// Imports the batches of an object with `__arrow_c_stream__` or, for a single batch, `__arrow_c_array__`.
-pub fn batches(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
+pub fn batches(object: &Bound<'_, PyAny>) -> PyResult<ImportedBatches> {
     if object.hasattr("__arrow_c_stream__")? {
         return stream(object);
     }
@@ -74,7 +74,7 @@ pub fn batches(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
     Ok(Box::new(std::iter::once(Ok(RecordBatch::from(rows)))))
 }
 
-fn stream(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
+fn stream(object: &Bound<'_, PyAny>) -> PyResult<ImportedBatches> {
     let capsule = object.call_method0("__arrow_c_stream__")?.extract::<Bound<'_, PyCapsule>>()?;
     let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?.cast::<FFI_ArrowArrayStream>();
     // SAFETY: the name of the capsule says that it holds an initialised ArrowArrayStream. It is moved out: `from_raw` leaves a released

@@ -14,17 +14,17 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
 /// Returns the value in a row that is not null.
-type Value<'a, 'py> = Box<dyn Fn(usize) -> PyResult<Bound<'py, PyAny>> + 'a>;
+type RowValue<'a, 'py> = Box<dyn Fn(usize) -> PyResult<Bound<'py, PyAny>> + 'a>;
 
 /// Return rows of a record batch as dicts.
 pub fn dicts<'py>(py: Python<'py>, batch: &RecordBatch, rows: impl Iterator<Item = usize>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let row = Row::of(py, batch.schema_ref().fields(), batch.columns())?;
+    let row = PyRow::of(py, batch.schema_ref().fields(), batch.columns())?;
     rows.map(|at| row.dict(at)).collect()
 }
 
 /// Return the rows of a record batch as tuples.
 pub fn tuples<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Vec<Bound<'py, PyTuple>>> {
-    let row = Row::of(py, batch.schema_ref().fields(), batch.columns())?;
+    let row = PyRow::of(py, batch.schema_ref().fields(), batch.columns())?;
     (0..batch.num_rows()).map(|at| PyTuple::new(py, row.values(at)?)).collect()
 }
 
@@ -35,12 +35,12 @@ pub fn values<'py>(py: Python<'py>, name: &str, array: &ArrayRef) -> PyResult<Ve
 }
 
 /// The columns of a record batch or a struct.
-struct Row<'a, 'py> {
+struct PyRow<'a, 'py> {
     py: Python<'py>,
-    columns: Vec<(Bound<'py, PyString>, &'a ArrayRef, Value<'a, 'py>)>,
+    columns: Vec<(Bound<'py, PyString>, &'a ArrayRef, RowValue<'a, 'py>)>,
 }
 
-impl<'a, 'py: 'a> Row<'a, 'py> {
+impl<'a, 'py: 'a> PyRow<'a, 'py> {
     fn of(py: Python<'py>, fields: &Fields, columns: &'a [ArrayRef]) -> PyResult<Self> {
         let named = fields.iter().zip(columns);
         let columns = named.map(|(field, array)| Ok((PyString::intern(py, field.name()), array, value(py, field.name(), array)?)));
@@ -60,7 +60,7 @@ impl<'a, 'py: 'a> Row<'a, 'py> {
     }
 }
 
-fn value<'a, 'py: 'a>(py: Python<'py>, name: &str, array: &'a ArrayRef) -> PyResult<Value<'a, 'py>> {
+fn value<'a, 'py: 'a>(py: Python<'py>, name: &str, array: &'a ArrayRef) -> PyResult<RowValue<'a, 'py>> {
     Ok(match array.data_type() {
         DataType::Int8 => number::<Int8Type>(py, array),
         DataType::Int16 => number::<Int16Type>(py, array),
@@ -115,7 +115,7 @@ fn value<'a, 'py: 'a>(py: Python<'py>, name: &str, array: &'a ArrayRef) -> PyRes
             }
         }
         DataType::Struct(fields) => {
-            let row = Row::of(py, fields, array.as_struct().columns())?;
+            let row = PyRow::of(py, fields, array.as_struct().columns())?;
             Box::new(move |at| Ok(row.dict(at)?.into_any()))
         }
         DataType::List(_) => {
@@ -125,7 +125,7 @@ fn value<'a, 'py: 'a>(py: Python<'py>, name: &str, array: &'a ArrayRef) -> PyRes
         // As pyarrow gives it: a list of pairs.
         DataType::Map(..) => {
             let entries = array.as_map();
-            let row = Row::of(py, entries.entries().fields(), entries.entries().columns())?;
+            let row = PyRow::of(py, entries.entries().fields(), entries.entries().columns())?;
             let pair = move |at| Ok(PyTuple::new(py, row.values(at)?)?.into_any());
             list(py, entries.value_offsets(), entries.keys(), Box::new(pair))
         }
@@ -133,7 +133,7 @@ fn value<'a, 'py: 'a>(py: Python<'py>, name: &str, array: &'a ArrayRef) -> PyRes
     })
 }
 
-fn number<'a, 'py: 'a, T>(py: Python<'py>, array: &'a ArrayRef) -> Value<'a, 'py>
+fn number<'a, 'py: 'a, T>(py: Python<'py>, array: &'a ArrayRef) -> RowValue<'a, 'py>
 where
     T: ArrowPrimitiveType,
     T::Native: IntoPyObject<'py>,
@@ -155,7 +155,13 @@ fn epoch<'py>(py: Python<'py>, zone: Option<&str>) -> PyResult<Bound<'py, PyAny>
 }
 
 /// Return times as `start` plus a `timedelta`; a value counts units of `nanos` nanoseconds.
-fn since<'a, 'py: 'a, T>(py: Python<'py>, name: &str, array: &'a ArrayRef, start: Bound<'py, PyAny>, nanos: i64) -> PyResult<Value<'a, 'py>>
+fn since<'a, 'py: 'a, T>(
+    py: Python<'py>,
+    name: &str,
+    array: &'a ArrayRef,
+    start: Bound<'py, PyAny>,
+    nanos: i64,
+) -> PyResult<RowValue<'a, 'py>>
 where
     T: ArrowPrimitiveType,
     T::Native: Into<i64>,
@@ -176,7 +182,7 @@ where
 }
 
 /// Return times of a day.
-fn time_of_day<'a, 'py: 'a, T>(py: Python<'py>, name: &str, array: &'a ArrayRef, nanos: i64) -> PyResult<Value<'a, 'py>>
+fn time_of_day<'a, 'py: 'a, T>(py: Python<'py>, name: &str, array: &'a ArrayRef, nanos: i64) -> PyResult<RowValue<'a, 'py>>
 where
     T: ArrowPrimitiveType,
     T::Native: Into<i64>,
@@ -186,7 +192,7 @@ where
 }
 
 /// Return `decimal.Decimal` objects with the scale of the column.
-fn decimal<'a, 'py: 'a, T: DecimalType + ArrowPrimitiveType>(py: Python<'py>, array: &'a ArrayRef) -> PyResult<Value<'a, 'py>> {
+fn decimal<'a, 'py: 'a, T: DecimalType + ArrowPrimitiveType>(py: Python<'py>, array: &'a ArrayRef) -> PyResult<RowValue<'a, 'py>> {
     let decimal = py.import("decimal")?.getattr("Decimal")?;
     let array = array.as_primitive::<T>();
     Ok(Box::new(move |at| decimal.call1((array.value_as_string(at),))))
@@ -198,7 +204,7 @@ fn outside(name: &str, micros: i128) -> String {
 }
 
 /// Return lists of `items`, which begin and end at `ends`.
-fn list<'a, 'py: 'a>(py: Python<'py>, ends: &'a [i32], items: &'a ArrayRef, item: Value<'a, 'py>) -> Value<'a, 'py> {
+fn list<'a, 'py: 'a>(py: Python<'py>, ends: &'a [i32], items: &'a ArrayRef, item: RowValue<'a, 'py>) -> RowValue<'a, 'py> {
     let end = move |index: usize| ends.get(index).and_then(|end| usize::try_from(*end).ok()).unwrap_or(0);
     Box::new(move |at| {
         let found = (end(at)..end(at + 1)).map(|row| if items.is_valid(row) { item(row).map(Some) } else { Ok(None) });

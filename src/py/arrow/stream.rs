@@ -9,16 +9,16 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 
-use crate::columns::preview::{schema_text, table_text};
 use crate::columns::{BatchSource, ValueNotes};
 use crate::decode::Stats;
 use crate::error::{Error, Result};
-use crate::py::arrow::c_stream::{CStream, Feed};
+use crate::py::arrow::c_stream::{BatchFeed, CStream};
 use crate::py::arrow::export::{ArrowBatch, ArrowSchema, schema_capsule};
 use crate::py::arrow::libraries;
 use crate::py::arrow::table::ArrowTable;
-use crate::py::finding::{self, Finding};
+use crate::py::finding::{self, PyFinding};
 use crate::py::interrupt::Signals;
+use crate::report::preview::{schema_text, table_text};
 use crate::validate as core;
 use crate::validate::lost_ranges;
 
@@ -44,19 +44,19 @@ use crate::validate::lost_ranges;
 ///     >>> stream.io_stats.records == rows
 ///     True
 #[pyclass(frozen, module = "logsegment")]
-pub struct RecordStream(Arc<Shared>);
+pub struct RecordStream(Arc<SharedStream>);
 
-struct Shared {
+struct SharedStream {
     schema: SchemaRef,
-    state: Mutex<State>,
+    state: Mutex<StreamState>,
     /// The thread that holds the state, 0 for none.
     holder: AtomicUsize,
     signals: Arc<Signals>,
 }
 
 /// The state, held.
-struct Held<'a> {
-    state: MutexGuard<'a, State>,
+struct LockedState<'a> {
+    state: MutexGuard<'a, StreamState>,
     holder: &'a AtomicUsize,
 }
 
@@ -72,7 +72,7 @@ enum Peeked {
 /// The stream was asked by Python code that the stream itself called: a signal handler, or the file object that it reads.
 struct Reentered;
 
-struct State {
+struct StreamState {
     source: Option<Box<dyn BatchSource>>,
     /// The next batch, which `repr` has read.
     peeked: Option<Result<Option<RecordBatch>>>,
@@ -87,7 +87,7 @@ impl RecordStream {
     /// A stream over this source.
     pub fn new(source: Box<dyn BatchSource>, signals: Arc<Signals>) -> Self {
         let schema = source.schema();
-        let state = State {
+        let state = StreamState {
             source: Some(source),
             peeked: None,
             stats: Stats::default(),
@@ -96,7 +96,7 @@ impl RecordStream {
             error: None,
             is_exported: false,
         };
-        Self(Arc::new(Shared { schema, state: Mutex::new(state), holder: AtomicUsize::new(0), signals }))
+        Self(Arc::new(SharedStream { schema, state: Mutex::new(state), holder: AtomicUsize::new(0), signals }))
     }
 
     /// Return the next batch, or `None` at the end.
@@ -127,7 +127,7 @@ impl RecordStream {
     }
 
     #[getter]
-    pub fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
+    pub fn findings(&self, py: Python<'_>) -> PyResult<Vec<PyFinding>> {
         let findings = self.0.look(py, |state| state.findings.clone().into_vec())?;
         Ok(lost_ranges::merged(&findings, self.0.signals.notes()))
     }
@@ -238,7 +238,7 @@ impl RecordStream {
         if is_gone {
             return Err(consumed());
         }
-        let feed: Arc<dyn Feed> = Arc::<Shared>::clone(&self.0);
+        let feed: Arc<dyn BatchFeed> = Arc::<SharedStream>::clone(&self.0);
         PyCapsule::new_with_value(py, CStream::new(feed), c"arrow_array_stream")
     }
 
@@ -252,19 +252,19 @@ fn consumed() -> PyErr {
     PyValueError::new_err("the stream was already consumed or closed; open it again, or keep the table that read_all() returns")
 }
 
-impl Shared {
-    fn lock(&self) -> std::result::Result<Held<'_>, Reentered> {
+impl SharedStream {
+    fn lock(&self) -> std::result::Result<LockedState<'_>, Reentered> {
         let own = thread_token();
         if self.holder.load(Ordering::Relaxed) == own {
             return Err(Reentered);
         }
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.holder.store(own, Ordering::Relaxed);
-        Ok(Held { state, holder: &self.holder })
+        Ok(LockedState { state, holder: &self.holder })
     }
 
     /// Looks at the state without holding the interpreter: whoever holds the lock may be waiting for it (a file object is Python code).
-    fn look<T: Send>(&self, py: Python<'_>, at: impl FnOnce(&mut State) -> T + Send) -> PyResult<T> {
+    fn look<T: Send>(&self, py: Python<'_>, at: impl FnOnce(&mut StreamState) -> T + Send) -> PyResult<T> {
         Ok(py.detach(|| self.lock().map(|mut state| at(&mut state)))?)
     }
 }
@@ -275,21 +275,21 @@ fn thread_token() -> usize {
     TOKEN.with(|token| std::ptr::from_ref(token).addr())
 }
 
-impl Deref for Held<'_> {
-    type Target = State;
+impl Deref for LockedState<'_> {
+    type Target = StreamState;
 
-    fn deref(&self) -> &State {
+    fn deref(&self) -> &StreamState {
         &self.state
     }
 }
 
-impl DerefMut for Held<'_> {
-    fn deref_mut(&mut self) -> &mut State {
+impl DerefMut for LockedState<'_> {
+    fn deref_mut(&mut self) -> &mut StreamState {
         &mut self.state
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for LockedState<'_> {
     fn drop(&mut self) {
         self.holder.store(0, Ordering::Relaxed);
     }
@@ -305,7 +305,7 @@ impl From<Reentered> for PyErr {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedStream {
     /// A stream that is dropped unread waits for its threads, and they may wait for the interpreter: let go of it meanwhile.
     fn drop(&mut self) {
         let source = self.state.get_mut().unwrap_or_else(PoisonError::into_inner).source.take();
@@ -316,7 +316,7 @@ impl Drop for Shared {
     }
 }
 
-impl Feed for Shared {
+impl BatchFeed for SharedStream {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -327,7 +327,7 @@ impl Feed for Shared {
     }
 }
 
-impl State {
+impl StreamState {
     /// Look at the next batch, which `next` will still return.
     fn peek(&mut self) -> Peeked {
         if self.is_exported {

@@ -5,14 +5,14 @@ use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 
-use crate::columns::preview::table_text;
 use crate::decode::Stats;
 use crate::error::plural;
-use crate::py::arrow::c_stream::{CStream, Feed};
+use crate::py::arrow::c_stream::{BatchFeed, CStream};
 use crate::py::arrow::export::{ArrowBatch, ArrowSchema, names, schema_capsule};
 use crate::py::arrow::{libraries, rows};
-use crate::py::finding::{self, Finding};
-use crate::py::interrupt::Fetches;
+use crate::py::fetches::Fetches;
+use crate::py::finding::{self, PyFinding};
+use crate::report::preview::table_text;
 
 /// Hold Arrow record batches of one schema in memory.
 ///
@@ -32,7 +32,7 @@ use crate::py::interrupt::Fetches;
 pub struct ArrowTable {
     pub schema: SchemaRef,
     pub batches: Vec<RecordBatch>,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<PyFinding>,
     pub stats: Stats,
     pub fetches: Fetches,
 }
@@ -55,7 +55,7 @@ impl ArrowTable {
     }
 
     #[getter]
-    fn findings(&self) -> Vec<Finding> {
+    fn findings(&self) -> Vec<PyFinding> {
         self.findings.clone()
     }
 
@@ -111,7 +111,7 @@ impl ArrowTable {
         // The interface allows to answer with what is there; consumers cast.
         let _ = requested_schema;
         let left = self.batches.iter().rev().cloned().collect();
-        let feed = Whole { schema: Arc::clone(&self.schema), left: std::sync::Mutex::new(left) };
+        let feed = TableFeed { schema: Arc::clone(&self.schema), left: std::sync::Mutex::new(left) };
         PyCapsule::new_with_value(py, CStream::new(Arc::new(feed)), c"arrow_array_stream")
     }
 
@@ -121,12 +121,12 @@ impl ArrowTable {
 }
 
 /// The batches of a table, last first.
-struct Whole {
+struct TableFeed {
     schema: SchemaRef,
     left: std::sync::Mutex<Vec<RecordBatch>>,
 }
 
-impl Feed for Whole {
+impl BatchFeed for TableFeed {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use crate::py::errors::SegmentKeyError;
 use crate::py::package;
-use crate::tiered::{DataKey, Encryption, Keys, Result, TieredError, UnwrapKey};
+use crate::tiered::{DataKey, Encryption, Keys, TieredError, TieredResult, UnwrapKey};
 
 /// The keys in the text of a URI.
 pub fn of(text: &str) -> Keys {
@@ -15,7 +15,7 @@ pub fn of(text: &str) -> Keys {
 }
 
 /// The result of a request that was begun ahead, if it was. The error is that of the later question, but Ctrl-C must not be lost.
-pub fn begun<T>(result: Result<T>) -> Option<T> {
+pub fn begun<T>(result: TieredResult<T>) -> Option<T> {
     if let Err(TieredError::KeyRing(error)) = &result
         && let Some(error) = error.downcast_ref::<PyErr>()
     {
@@ -35,7 +35,7 @@ pub fn noted(py: Python<'_>, error: &PyErr) {
 struct KeyRing(String);
 
 impl UnwrapKey for KeyRing {
-    fn unwrap_key(&self, encryption: &Encryption, name: &str) -> Result<DataKey> {
+    fn unwrap_key(&self, encryption: &Encryption, name: &str) -> TieredResult<DataKey> {
         let unwrapped = Python::attach(|py| package::data_key(py, &self.0, &encryption.key_id, &encryption.wrapped_key, name));
         match unwrapped {
             Ok(key) => DataKey::new(&key).ok_or_else(|| TieredError::Key(format!("{name}: its data key is not of AES-256"))),

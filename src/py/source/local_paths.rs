@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use crate::partition::{Entry, Listing};
+use crate::partition::{DirectoryEntry, Listing};
 use crate::stores;
 
 /// The path from the root on, without `.` and `..`, as its text has them: links are not followed.
@@ -75,12 +75,12 @@ pub fn name_of(path: &Path) -> String {
 ///
 /// # Errors
 /// If there is nothing.
-pub fn entry(path: &Path) -> io::Result<Entry> {
+pub fn entry(path: &Path) -> io::Result<DirectoryEntry> {
     let metadata = fs::metadata(path)?;
     let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let modified_ns = since.and_then(|since| i64::try_from(since.as_nanos()).ok());
     let (is_directory, size) = (metadata.is_dir(), Some(metadata.len()));
-    Ok(Entry { path: path.to_owned(), name: name_of(path), is_directory, size, modified_ns, tag: None })
+    Ok(DirectoryEntry { path: path.to_owned(), name: name_of(path), is_directory, size, modified_ns, tag: None })
 }
 
 /// The entries of a directory, by name. Only links are followed, so that files have no size: a file may grow or be removed meanwhile.
@@ -93,9 +93,9 @@ pub fn listing(directory: &Path) -> io::Result<Listing> {
     let mut listing = Listing::default();
     for local in found {
         let (path, name) = (local.path(), local.file_name().to_string_lossy().into_owned());
-        let entry = Entry { path, name, ..Entry::default() };
+        let entry = DirectoryEntry { path, name, ..DirectoryEntry::default() };
         match kind_of(&local) {
-            Ok(kind) if kind.is_dir() => listing.directories.push(Entry { is_directory: true, ..entry }),
+            Ok(kind) if kind.is_dir() => listing.directories.push(DirectoryEntry { is_directory: true, ..entry }),
             Ok(kind) if kind.is_file() => listing.files.push(entry),
             Ok(_) => listing.special.push(entry),
             Err(error) => listing.broken.push((entry, stores::system_text(&error))),

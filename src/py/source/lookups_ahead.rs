@@ -11,9 +11,10 @@ use super::keys;
 use super::paths::MOST;
 use super::store::{self, StoredLog};
 use crate::interrupt::Interrupt;
-use crate::partition::Ends;
+use crate::partition::WantedEnds;
 use crate::partition::storage::sidecar;
 use crate::py::interrupt::Signals;
+use crate::py::source::uris;
 use crate::stores::{FileEnds, Pending, StoreErrorKind, StoredFile};
 use crate::tiered::{self, TieredFile};
 
@@ -26,19 +27,19 @@ pub struct LookupsAhead {
 
 enum PendingLog {
     Stored(Pending<FileEnds>),
-    Uploaded(Pending<tiered::Result<TieredFile>>),
+    Uploaded(Pending<tiered::TieredResult<TieredFile>>),
 }
 
 enum PendingIndex {
     Stored(Pending<Bytes>),
-    Uploaded(Pending<tiered::Result<Option<Bytes>>>),
+    Uploaded(Pending<tiered::TieredResult<Option<Bytes>>>),
 }
 
 impl LookupsAhead {
     /// Begin to fetch the ends of a log of a store, and the `.index` for its end.
-    pub fn begin(&self, path: &Path, ends: Ends) {
+    pub fn begin(&self, path: &Path, ends: WantedEnds) {
         let index = sidecar(path, "index");
-        let (log, in_index) = if store::is_uploaded(path) { upload(path, &index) } else { stored(path, ends, &index) };
+        let (log, in_index) = if uris::is_uploaded(path) { upload(path, &index) } else { stored(path, ends, &index) };
         let Some(log) = log else { return };
         self.logs.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), log);
         if let Some(in_index) = in_index.filter(|_| ends.size.is_some()) {
@@ -49,7 +50,7 @@ impl LookupsAhead {
     /// Open a log that was begun, with the bytes that were fetched.
     pub fn log(&self, path: &Path, signals: &Arc<Signals>) -> Option<io::Result<StoredLog>> {
         let pending = self.logs.lock().unwrap_or_else(PoisonError::into_inner).remove(path)?;
-        let (shown, interrupt) = (store::shown(path), signals.interrupt());
+        let (shown, interrupt) = (uris::redacted_uri(path), signals.interrupt());
         Some(match pending {
             PendingLog::Stored(pending) => {
                 store::asked(signals, || pending.answer(&shown, &interrupt)).map(|ends| StoredLog::of_ends(path, ends, signals))
@@ -66,7 +67,7 @@ impl LookupsAhead {
     /// Return the bytes of an index that was begun; `None` in them if there is no such file.
     pub fn bytes(&self, path: &Path, signals: &Arc<Signals>) -> Option<io::Result<Option<Vec<u8>>>> {
         let pending = self.indexes.lock().unwrap_or_else(PoisonError::into_inner).remove(path)?;
-        let (shown, interrupt) = (store::shown(path), signals.interrupt());
+        let (shown, interrupt) = (uris::redacted_uri(path), signals.interrupt());
         let bytes = match pending {
             PendingIndex::Stored(pending) => store::asked(signals, || match pending.answer(&shown, &interrupt) {
                 Err(error) if error.kind == StoreErrorKind::NotFound => Ok(None),
@@ -82,8 +83,8 @@ impl LookupsAhead {
     }
 }
 
-fn stored(path: &Path, ends: Ends, index: &Path) -> (Option<PendingLog>, Option<PendingIndex>) {
-    let location_of = |path: &Path| store::located(path).filter(|_| store::is_stored(path)).and_then(Result::ok);
+fn stored(path: &Path, ends: WantedEnds, index: &Path) -> (Option<PendingLog>, Option<PendingIndex>) {
+    let location_of = |path: &Path| uris::located(path).filter(|_| uris::is_stored(path)).and_then(Result::ok);
     let never = Interrupt::default();
     let log = location_of(path).and_then(|location| FileEnds::begin(&location, ends.has_front, ends.size, &never).ok());
     let in_index = location_of(index).filter(|_| ends.size.is_some()).and_then(|place| StoredFile::begin_small(&place, MOST, &never).ok());
@@ -91,7 +92,7 @@ fn stored(path: &Path, ends: Ends, index: &Path) -> (Option<PendingLog>, Option<
 }
 
 fn upload(path: &Path, index: &Path) -> (Option<PendingLog>, Option<PendingIndex>) {
-    let place_of = |path: &Path| store::upload_at(path).ok().filter(|upload| upload.place.is_stored());
+    let place_of = |path: &Path| uris::upload_at(path).ok().filter(|upload| upload.place.is_stored());
     let log = place_of(path).and_then(|place| keys::begun(tiered::begin_end(&place)));
     let in_index = place_of(index).and_then(|place| keys::begun(tiered::begin_read(&place, MOST)));
     (log.map(PendingLog::Uploaded), in_index.map(PendingIndex::Uploaded))

@@ -8,9 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 
 use crate::py::source::buffer::Readable;
-use crate::py::source::store;
+use crate::py::source::uris::{BUFFER_SCHEME, text_of};
 
-const SCHEME: &str = "memory://";
 const NAME: &str = "buffer";
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -40,7 +39,7 @@ impl BufferFile {
 
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store::text_of(py, &PathBuf::from(format!("{SCHEME}{}/{NAME}", self.number)))
+        text_of(py, &PathBuf::from(format!("{BUFFER_SCHEME}{}/{NAME}", self.number)))
     }
 }
 
@@ -52,14 +51,9 @@ impl Drop for BufferFile {
     }
 }
 
-/// True for the URI of a buffer.
-pub fn is_buffer(uri: &Path) -> bool {
-    uri.to_str().is_some_and(|text| text.starts_with(SCHEME))
-}
-
 /// The buffer at a URI, or at that of its directory.
 pub fn buffer_at(uri: &Path) -> Option<Arc<Readable>> {
-    let number = uri.to_str()?.strip_prefix(SCHEME)?.split('/').next()?.parse().ok()?;
+    let number = uri.to_str()?.strip_prefix(BUFFER_SCHEME)?.split('/').next()?.parse().ok()?;
     buffers().get(&number).cloned()
 }
 

@@ -23,18 +23,19 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
+use self::upcoming::{MOST_AHEAD, UpcomingFiles};
 use crate::decode::OffsetRange;
 use crate::framing::{Ending, Source};
 use crate::io::{self as files, FileRange, position_07};
 use crate::log::RecordedHeaders;
 use crate::partition::SegmentFile;
-use crate::py::finding::Finding;
+use crate::py::finding::PyFinding;
 use crate::py::interrupt::Signals;
 
 /// Arguments of the constructor.
-type Parts<'py> = (Bound<'py, PyAny>, u64, Option<u64>, Option<Offsets>, Option<Finding>, Option<i64>, bool);
+type FileSourceParts<'py> = (Bound<'py, PyAny>, u64, Option<u64>, Option<OffsetBounds>, Option<PyFinding>, Option<i64>, bool);
 /// First offset (inclusive) and end (exclusive).
-type Offsets = (i64, Option<i64>);
+type OffsetBounds = (i64, Option<i64>);
 
 /// Name a range of bytes of a file. A read opens the file read-only and reads by position, in bounded memory.
 ///
@@ -66,9 +67,9 @@ pub struct FileSource {
     #[pyo3(get)]
     end: Option<u64>,
     #[pyo3(get)]
-    offsets: Option<Offsets>,
+    offsets: Option<OffsetBounds>,
     #[pyo3(get)]
-    finding: Option<Finding>,
+    finding: Option<PyFinding>,
     #[pyo3(get)]
     next_offset: Option<i64>,
     #[pyo3(get)]
@@ -101,10 +102,10 @@ impl FileSource {
         signals: &Arc<Signals>,
         left: &Arc<AtomicUsize>,
     ) -> std::io::Result<(OpenedSource, Option<Arc<RecordedHeaders>>)> {
-        if !store::is_stored(&self.path) || self.start > 0 || self.end.is_some() || self.is_kafka_07() {
+        if !uris::is_stored(&self.path) || self.start > 0 || self.end.is_some() || self.is_kafka_07() {
             return Ok((self.open(signals)?, None));
         }
-        let (source, headers) = store::StoredRange::open(&self.path, 0, None, signals)?.into_recorded(left);
+        let (source, headers) = store::PyStoredRange::open(&self.path, 0, None, signals)?.into_recorded(left);
         Ok((self.opened(source, signals), Some(headers)))
     }
 
@@ -136,7 +137,7 @@ impl FileSource {
 
     /// Note that bytes of a store have to be waited for.
     pub fn expect_to_wait(&self, signals: &Signals) {
-        if store::is_stored(&self.path) {
+        if uris::is_stored(&self.path) {
             signals.expect_to_wait();
         }
     }
@@ -177,7 +178,7 @@ impl FileSource {
     pub fn ending(&self) -> Ending {
         match (self.end, self.next_offset) {
             (Some(at), _) if self.is_inner => Ending::Entry { at },
-            (None, None) if store::is_uploaded(&self.path) => Ending::Uploaded,
+            (None, None) if uris::is_uploaded(&self.path) => Ending::Uploaded,
             (_, Some(next)) if paths::has_next(&self.path, next) => Ending::Segment { first: files::named_offset(&self.path), next },
             _ => Ending::Open,
         }
@@ -189,7 +190,7 @@ impl FileSource {
     }
 
     /// Bytes of a segment of a partition.
-    pub fn of_segment(file: &SegmentFile, finding: Option<Finding>, start: u64, end: Option<u64>, is_inner: bool) -> Self {
+    pub fn of_segment(file: &SegmentFile, finding: Option<PyFinding>, start: u64, end: Option<u64>, is_inner: bool) -> Self {
         let offsets = file.offsets.map(|offsets| (offsets.start, offsets.end));
         Self { path: file.path.clone(), start, end, offsets, finding, next_offset: file.next_offset, is_inner }
     }
@@ -212,33 +213,56 @@ impl FileSource {
         path: PathBuf,
         start: u64,
         end: Option<u64>,
-        offsets: Option<Offsets>,
-        finding: Option<&Bound<'_, Finding>>,
+        offsets: Option<OffsetBounds>,
+        finding: Option<&Bound<'_, PyFinding>>,
         next_offset: Option<i64>,
         is_inner: bool,
         storage_options: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let finding = finding.map(|finding| finding.get().clone());
-        let path = store::reached(py, &path, storage_options.as_ref())?;
+        let path = uris::reached(py, &path, storage_options.as_ref())?;
         Ok(Self { path, start, end, offsets, finding, next_offset, is_inner })
     }
 
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store::to_py(py, &self.path)
+        uris::to_py(py, &self.path)
     }
 
     fn __repr__(&self) -> String {
         let end = self.end.map_or_else(|| "None".to_owned(), |end| end.to_string());
-        format!("FileSource({:?}, start={}, end={end})", store::shown(&self.path), self.start)
+        format!("FileSource({:?}, start={}, end={end})", uris::redacted_uri(&self.path), self.start)
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, FileSourceParts<'py>)> {
         let own = slf.get();
         Ok((
             slf.get_type().into_any(),
             (own.path(slf.py())?, own.start, own.end, own.offsets, own.finding.clone(), own.next_offset, own.is_inner),
         ))
+    }
+}
+
+#[pymethods]
+impl UpcomingFiles {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Begin to open the first of these files, which are read next in this order.
+    fn expect(&self, py: Python<'_>, files: Vec<Bound<'_, FileSource>>) {
+        let files: Vec<FileSource> = files.iter().map(|file| file.get().clone()).collect();
+        py.detach(|| self.begin_files(&files));
+    }
+}
+
+impl UpcomingFiles {
+    /// Begin to open the first of these files, which are read next in this order.
+    pub fn begin_files<'a>(&self, files: impl IntoIterator<Item = &'a FileSource>) {
+        for file in files.into_iter().take(MOST_AHEAD).take_while(|file| uris::is_stored(&file.path)) {
+            self.begin(&file.path, file.bounds());
+        }
     }
 }
 
@@ -253,9 +277,9 @@ pub struct OpenedSource {
 }
 
 /// A path as the `FileSource` of its file; everything else as it is.
-pub fn placed<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub fn to_file_source<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if object.is_instance_of::<PyString>() || object.hasattr("__fspath__")? {
-        let path = store::placed(object.py(), &object.extract::<PathBuf>()?)?;
+        let path = uris::to_internal_uri(object.py(), &object.extract::<PathBuf>()?)?;
         return Ok(Bound::new(object.py(), FileSource::segment_of(path, None))?.into_any());
     }
     Ok(object.clone())
@@ -263,9 +287,9 @@ pub fn placed<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 
 /// Opens the only thing that is read; errors about a file name it.
 pub fn open_alone(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
-    let object = &placed(object)?;
+    let object = &to_file_source(object)?;
     if let Ok(file) = object.cast::<FileSource>() {
-        signals.read_file(store::shown(&file.get().path));
+        signals.read_file(uris::redacted_uri(&file.get().path));
         file.get().ensure_segment(signals).map_err(|error| signals.raised(object.py(), &error))?;
     }
     open(object, signals)
@@ -273,7 +297,7 @@ pub fn open_alone(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult
 
 /// Opens whatever a user may give.
 pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
-    let object = &placed(object)?;
+    let object = &to_file_source(object)?;
     if let Ok(file) = object.cast::<FileSource>() {
         let file = file.get();
         return file.open(signals).map_err(|error| paths::raised(object.py(), &error, &file.path, signals));
@@ -314,11 +338,11 @@ pub enum Snapshot<'py> {
 impl<'py> Snapshot<'py> {
     /// Opens the argument of a user.
     pub fn of(object: &Bound<'py, PyAny>, signals: &Arc<Signals>) -> PyResult<Self> {
-        let object = &placed(object)?;
+        let object = &to_file_source(object)?;
         let Ok(file) = object.cast::<FileSource>() else { return Ok(Self::Other(object.clone())) };
         let own = file.get();
         let FileSource { path, start, end, .. } = own;
-        if store::is_stored(path) {
+        if uris::is_stored(path) {
             return Ok(Self::Other(object.clone()));
         }
         let range = FileRange::open(path, *start, *end);

@@ -13,14 +13,15 @@ use crate::framing::Source;
 use crate::io::{self as files, FileRange, RandomFile};
 use crate::limits::Limits;
 use crate::log::partition::{Directory, SidecarNames, snapshot_before};
-use crate::log::{Entries, ReadAt, RecordedHeaders, committed, not_a_segment};
+use crate::log::{EntrySource, ReadAt, RecordedHeaders, committed, not_a_segment};
 use crate::py::errors;
 use crate::py::interrupt::Signals;
 use crate::py::source::store;
+use crate::py::source::uris;
 use crate::sidecar::ProducerEntry;
 
 /// A segment by its path or URI.
-pub struct Segment {
+pub struct SegmentAtPath {
     path: PathBuf,
     base_offset: i64,
     signals: Arc<Signals>,
@@ -28,7 +29,7 @@ pub struct Segment {
     recorded: Option<Arc<RecordedHeaders>>,
 }
 
-impl Segment {
+impl SegmentAtPath {
     /// A segment, and the names of the files next to it.
     pub fn named((path, base_offset): (PathBuf, i64), signals: &Arc<Signals>) -> (SidecarNames, Self) {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -42,7 +43,7 @@ impl Segment {
     }
 }
 
-impl Entries for Segment {
+impl EntrySource for SegmentAtPath {
     fn source(&self, start: u64) -> Result<Source> {
         Ok(recovering(&self.path, start, None, &self.signals)?)
     }
@@ -52,7 +53,7 @@ impl Entries for Segment {
     }
 }
 
-impl committed::Segment for Segment {
+impl committed::SegmentSource for SegmentAtPath {
     fn base_offset(&self) -> i64 {
         self.base_offset
     }
@@ -69,7 +70,7 @@ impl committed::Segment for Segment {
     }
 
     fn snapshot(&self) -> Option<Vec<ProducerEntry>> {
-        let folder = Folder { path: self.path.parent()?.to_owned(), signals: Arc::clone(&self.signals) };
+        let folder = SidecarFolder { path: self.path.parent()?.to_owned(), signals: Arc::clone(&self.signals) };
         snapshot_before(&folder, self.base_offset)
     }
 }
@@ -106,7 +107,7 @@ impl ReadAt for RecordedLog {
 }
 
 /// A directory by its path or URI.
-pub struct Folder {
+pub struct SidecarFolder {
     pub path: PathBuf,
     pub signals: Arc<Signals>,
 }
@@ -114,10 +115,10 @@ pub struct Folder {
 /// Bytes of a file next to a log that are read; no broker writes larger ones, and a lookup holds all of it.
 pub const MOST: u64 = 256 << 20;
 
-impl Directory for Folder {
+impl Directory for SidecarFolder {
     fn names(&self) -> Result<Vec<String>> {
         let listed = || Ok(store::entries(&self.path, &self.signals)?.into_iter().map(|entry| entry.name).collect());
-        let names = if store::is_stored(&self.path) { listed() } else { names(&self.path) };
+        let names = if uris::is_stored(&self.path) { listed() } else { names(&self.path) };
         names.map_err(|error| in_file(error.into(), &self.path))
     }
 
@@ -136,13 +137,13 @@ impl Directory for Folder {
     }
 
     fn path_of(&self, name: &str) -> String {
-        store::shown(&self.path.join(name))
+        uris::redacted_uri(&self.path.join(name))
     }
 }
 
 /// A file that is read at any position, and its bytes.
 pub fn open(path: &Path, signals: &Arc<Signals>) -> io::Result<(Box<dyn ReadAt>, u64)> {
-    if store::is_stored(path) {
+    if uris::is_stored(path) {
         let log = store::StoredLog::open(path, signals)?;
         let len = log.len();
         return Ok((Box::new(log), len));
@@ -154,23 +155,23 @@ pub fn open(path: &Path, signals: &Arc<Signals>) -> io::Result<(Box<dyn ReadAt>,
 
 /// The bytes of a file from `start` to `end` (exclusive), or to its end.
 pub fn source(path: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>) -> io::Result<Source> {
-    if store::is_stored(path) {
-        return Ok(store::StoredRange::open(path, start, end, signals)?.into_source());
+    if uris::is_stored(path) {
+        return Ok(store::PyStoredRange::open(path, start, end, signals)?.into_source());
     }
     Ok(Source::positioned(Box::new(FileRange::open(path, start, end)?), start))
 }
 
 /// As `source`; a store gives other bytes for those that it has lost.
 pub fn recovering(path: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>) -> io::Result<Source> {
-    if store::is_stored(path) {
-        return Ok(store::StoredRange::open(path, start, end, signals)?.with_recovery().into_source());
+    if uris::is_stored(path) {
+        return Ok(store::PyStoredRange::open(path, start, end, signals)?.with_recovery().into_source());
     }
     source(path, start, end, signals)
 }
 
 /// False if the next segment of a directory on this machine is gone. The names of a store are those of its listing.
 pub fn has_next(path: &Path, next_offset: i64) -> bool {
-    store::is_stored(path) || files::has_next(path, next_offset)
+    uris::is_stored(path) || files::has_next(path, next_offset)
 }
 
 /// Check that a file may be a log segment, by its name and, on this machine, by its first bytes.
@@ -178,7 +179,7 @@ pub fn has_next(path: &Path, next_offset: i64) -> bool {
 /// # Errors
 /// `NotASegment`, with the name of the file. What cannot be opened is for the read to report.
 pub fn ensure_segment(path: &Path) -> Result<()> {
-    if !store::is_stored(path) {
+    if !uris::is_stored(path) {
         return files::ensure_segment(path);
     }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -188,12 +189,12 @@ pub fn ensure_segment(path: &Path) -> Result<()> {
 /// Raise `InvalidError` for a file or directory that is not a log segment, by its name and first bytes.
 #[pyfunction]
 pub fn ensure_log_segment(py: Python<'_>, path: PathBuf) -> PyResult<()> {
-    ensure_segment(&store::placed(py, &path)?).map_err(|error| errors::to_py(py, &error))
+    ensure_segment(&uris::to_internal_uri(py, &path)?).map_err(|error| errors::to_py(py, &error))
 }
 
 /// The bytes of a file, up to 256 MiB of them; `None` when there is none.
 pub fn read(path: &Path, signals: &Arc<Signals>) -> io::Result<Option<Vec<u8>>> {
-    if store::is_stored(path) {
+    if uris::is_stored(path) {
         return store::read(path, MOST, signals);
     }
     // A sidecar file is a regular file: to open a FIFO waits for a writer.
@@ -213,7 +214,7 @@ pub fn read(path: &Path, signals: &Arc<Signals>) -> io::Result<Option<Vec<u8>>> 
 
 /// The last bytes of a file, whole entries of eight bytes; of a file in a store all of them. None of a missing file.
 pub fn tail(path: &Path, most: u64, signals: &Arc<Signals>) -> io::Result<Vec<u8>> {
-    if store::is_stored(path) || !fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+    if uris::is_stored(path) || !fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
         return Ok(read(path, signals)?.unwrap_or_default());
     }
     let mut file = fs::File::open(path)?;
@@ -232,7 +233,7 @@ pub fn raised(py: Python<'_>, error: &io::Error, path: &Path, signals: &Signals)
     signals.take().unwrap_or_else(|| {
         if error.kind() == io::ErrorKind::NotFound && is_pattern(path) {
             let problem = "No such file; logsegment.Log reads the files of a pattern";
-            return PyFileNotFoundError::new_err((error.raw_os_error(), problem, store::shown(path)));
+            return PyFileNotFoundError::new_err((error.raw_os_error(), problem, uris::redacted_uri(path)));
         }
         errors::io_error(py, error, path)
     })
@@ -253,7 +254,7 @@ fn names(path: &Path) -> io::Result<Vec<String>> {
 
 /// The same error, with the name of the file.
 pub fn in_file(error: Error, path: &Path) -> Error {
-    error.in_file(&store::shown(path).into())
+    error.in_file(&uris::redacted_uri(path).into())
 }
 
 /// Most bytes of a path.

@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use bytes::Bytes;
 
 use super::keys;
-use super::paths::{Folder, MOST, in_file};
+use super::paths::{MOST, SidecarFolder, in_file};
 use super::store;
 use crate::error::Result;
 use crate::log::ReadAt;
 use crate::log::partition::{Directory, SidecarNames};
 use crate::py::interrupt::Signals;
+use crate::py::source::uris;
 use crate::stores::{Location, Pending, PlaceEntry, StoreErrorKind, StoredFile};
 use crate::tiered::{self, Sidecars};
 
@@ -24,10 +25,10 @@ const MOST_LEN: u64 = 8 << 20;
 
 /// The directory of segments, for the check of their sidecar files.
 pub fn directory(path: PathBuf, segments: &[SidecarNames], signals: &Arc<Signals>) -> Box<dyn Directory> {
-    let folder = Folder { path, signals: Arc::clone(signals) };
-    let place = match store::located(&folder.path).filter(|_| store::is_stored(&folder.path)) {
-        Some(Ok(location)) => Place::Stored(location),
-        _ if store::is_uploaded(&folder.path) => Place::Uploaded(OnceLock::new()),
+    let folder = SidecarFolder { path, signals: Arc::clone(signals) };
+    let place = match uris::located(&folder.path).filter(|_| uris::is_stored(&folder.path)) {
+        Some(Ok(location)) => SidecarStore::Stored(location),
+        _ if uris::is_uploaded(&folder.path) => SidecarStore::Uploaded(OnceLock::new()),
         _ => return Box::new(folder),
     };
     let of_segments = segments.iter().flat_map(|names| ["index", "timeindex", "txnindex"].map(|suffix| names.of(suffix)));
@@ -37,24 +38,24 @@ pub fn directory(path: PathBuf, segments: &[SidecarNames], signals: &Arc<Signals
 
 /// A directory of a store.
 struct FolderAhead {
-    folder: Folder,
-    place: Place,
+    folder: SidecarFolder,
+    place: SidecarStore,
     /// Names of files in the order in which they are read first.
     order: Vec<String>,
     /// Names of its files, and their bytes.
     listing: OnceLock<HashMap<String, u64>>,
-    ahead: Mutex<Ahead>,
+    ahead: Mutex<FilesAhead>,
 }
 
 /// Where the files are.
-enum Place {
+enum SidecarStore {
     Stored(Location),
     /// Uploads, once they were listed.
     Uploaded(OnceLock<Arc<Sidecars>>),
 }
 
 #[derive(Default)]
-struct Ahead {
+struct FilesAhead {
     /// Names of files that are not requested yet.
     next: VecDeque<String>,
     pending: HashMap<String, (PendingFile, u64)>,
@@ -65,7 +66,7 @@ struct Ahead {
 /// A file that was requested.
 enum PendingFile {
     Stored(Pending<Bytes>),
-    Uploaded(Pending<tiered::Result<Option<Bytes>>>),
+    Uploaded(Pending<tiered::TieredResult<Option<Bytes>>>),
 }
 
 impl FolderAhead {
@@ -78,7 +79,7 @@ impl FolderAhead {
             let Some(next) = ahead.next.pop_front() else { break };
             let Some(len) = listing.get(&next).copied().filter(|len| *len <= MOST_LEN && next != name) else { continue };
             // An empty file needs no request. The listing has no size of some files of uploads.
-            if len == 0 && matches!(self.place, Place::Stored(_)) {
+            if len == 0 && matches!(self.place, SidecarStore::Stored(_)) {
                 continue;
             }
             // The error of a request that cannot begin is met when the file is read.
@@ -91,12 +92,12 @@ impl FolderAhead {
 
     fn begin(&self, name: &str) -> Option<PendingFile> {
         match &self.place {
-            Place::Stored(location) => {
+            SidecarStore::Stored(location) => {
                 let place = location.at(&format!("{}/{name}", location.key));
                 StoredFile::begin_small(&place, MOST_LEN, &self.folder.signals.interrupt()).ok().map(PendingFile::Stored)
             }
-            Place::Uploaded(sidecars) => {
-                let uri = store::upload_at(&self.folder.path.join(name)).ok()?;
+            SidecarStore::Uploaded(sidecars) => {
+                let uri = uris::upload_at(&self.folder.path.join(name)).ok()?;
                 keys::begun(sidecars.get()?.begin(&uri, MOST)).map(PendingFile::Uploaded)
             }
         }
@@ -104,19 +105,19 @@ impl FolderAhead {
 
     fn entries(&self) -> std::io::Result<Vec<PlaceEntry>> {
         let (path, signals) = (&self.folder.path, &self.folder.signals);
-        let Place::Uploaded(known) = &self.place else { return store::entries(path, signals) };
+        let SidecarStore::Uploaded(known) = &self.place else { return store::entries(path, signals) };
         store::uploaded(signals, path, || {
-            let listed = Arc::new(Sidecars::of(&store::upload_at(path)?, &signals.interrupt())?);
+            let listed = Arc::new(Sidecars::of(&uris::upload_at(path)?, &signals.interrupt())?);
             known.get_or_init(|| listed).entries(&signals.interrupt())
         })
     }
 
     /// Reads a file that was not requested.
     fn read_now(&self, name: &str, path: &Path) -> Result<Option<Vec<u8>>> {
-        let Place::Uploaded(known) = &self.place else { return self.folder.read(name) };
+        let SidecarStore::Uploaded(known) = &self.place else { return self.folder.read(name) };
         let Some(sidecars) = known.get() else { return self.folder.read(name) };
         let signals = &self.folder.signals;
-        let bytes = store::uploaded(signals, path, || sidecars.read(&store::upload_at(path)?, MOST, &signals.interrupt()));
+        let bytes = store::uploaded(signals, path, || sidecars.read(&uris::upload_at(path)?, MOST, &signals.interrupt()));
         Ok(bytes.map_err(|error| in_file(error.into(), path))?.map(|bytes| bytes.to_vec()))
     }
 }
@@ -134,7 +135,7 @@ impl Directory for FolderAhead {
 
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let Some(listing) = self.listing.get() else { return self.folder.read(name) };
-        if matches!(self.place, Place::Stored(_)) {
+        if matches!(self.place, SidecarStore::Stored(_)) {
             match listing.get(name) {
                 None => return Ok(None),
                 Some(0) => return Ok(Some(Vec::new())),
@@ -144,10 +145,12 @@ impl Directory for FolderAhead {
         let (signals, path) = (&self.folder.signals, self.folder.path.join(name));
         let Some(pending) = self.take(name, listing) else { return self.read_now(name, &path) };
         let read = match pending {
-            PendingFile::Stored(pending) => store::asked(signals, || match pending.answer(&store::shown(&path), &signals.interrupt()) {
-                Err(error) if error.kind == StoreErrorKind::NotFound => Ok(None),
-                answer => answer.map(Some),
-            }),
+            PendingFile::Stored(pending) => {
+                store::asked(signals, || match pending.answer(&uris::redacted_uri(&path), &signals.interrupt()) {
+                    Err(error) if error.kind == StoreErrorKind::NotFound => Ok(None),
+                    answer => answer.map(Some),
+                })
+            }
             PendingFile::Uploaded(pending) => match store::released(|| pending.answer("", &signals.interrupt())) {
                 Ok(Ok(bytes)) => Ok(bytes),
                 Err(error) if error.kind == StoreErrorKind::Interrupted => Err(error.into()),

@@ -13,12 +13,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
 use crate::log::ReadAt;
-use crate::partition::storage::Kept;
-use crate::partition::{AtDamage, Ends, Entry, Listing, Storage, Uploaded};
+use crate::partition::storage::LogCache;
+use crate::partition::{AtDamage, DirectoryEntry, Listing, Storage, Uploaded, WantedEnds};
 use crate::py::errors::SegmentKeyError;
 use crate::py::interrupt::Signals;
 use crate::py::source::lookups_ahead::LookupsAhead;
-use crate::py::source::store::{self, StoredLog, StoredRange};
+use crate::py::source::store::{self, PyStoredRange, StoredLog};
 use crate::py::source::{local_paths, paths, uris};
 use crate::stores::{PlaceEntry, StoreError, StoreErrorKind};
 use crate::tiered;
@@ -61,7 +61,7 @@ impl PyStorage {
             return ErrorKind::Interrupted.into();
         }
         Python::attach(|py| {
-            if !store::is_stored(path) {
+            if !uris::is_stored(path) {
                 // An earlier failure that did not end the question is not the cause of this one.
                 drop(self.signals.take());
             }
@@ -71,9 +71,9 @@ impl PyStorage {
     }
 
     /// A file of a listing as tiered storage takes it. Files of this machine are asked for their sizes.
-    fn object(&self, file: &Entry) -> Result<PlaceEntry> {
+    fn object(&self, file: &DirectoryEntry) -> Result<PlaceEntry> {
         let found = if file.size.is_some() { file.clone() } else { self.entry(&file.path)? };
-        let Entry { size, modified_ns, tag, .. } = found;
+        let DirectoryEntry { size, modified_ns, tag, .. } = found;
         Ok(PlaceEntry { name: file.name.clone(), is_directory: false, size: size.unwrap_or(0), modified_ns, tag })
     }
 
@@ -87,14 +87,14 @@ impl PyStorage {
     }
 
     /// Asks tiered storage, which keeps the exception itself.
-    fn uploaded_as<T: Send>(&self, path: &Path, ask: impl FnOnce() -> tiered::Result<T> + Send) -> Result<T> {
+    fn uploaded_as<T: Send>(&self, path: &Path, ask: impl FnOnce() -> tiered::TieredResult<T> + Send) -> Result<T> {
         store::uploaded(&self.signals, path, ask).map_err(|error| paths::in_file(error.into(), path))
     }
 }
 
 impl Storage for PyStorage {
     fn open(&self, path: &Path, at_damage: AtDamage) -> Result<(Box<dyn ReadAt>, u64)> {
-        if !store::is_stored(path) {
+        if !uris::is_stored(path) {
             return self.kept_as(paths::open(path, &self.signals), path);
         }
         let log = self.opened(path)?;
@@ -103,8 +103,8 @@ impl Storage for PyStorage {
     }
 
     /// A file of this machine may grow, and is opened for each look-up; one of a store is opened once.
-    fn open_again(&self, path: &Path, at_damage: AtDamage, kept: &Kept) -> Result<(Box<dyn ReadAt>, u64)> {
-        if !store::is_stored(path) {
+    fn open_again(&self, path: &Path, at_damage: AtDamage, kept: &LogCache) -> Result<(Box<dyn ReadAt>, u64)> {
+        if !uris::is_stored(path) {
             return self.open(path, at_damage);
         }
         let known = kept.get().and_then(|known| known.downcast_ref::<StoredLog>());
@@ -121,15 +121,15 @@ impl Storage for PyStorage {
         Ok((Box::new(recovering(log, at_damage)), len))
     }
 
-    fn expect(&self, path: &Path, ends: Ends) {
+    fn expect(&self, path: &Path, ends: WantedEnds) {
         self.ahead.begin(path, ends);
     }
 
     fn source(&self, path: &Path, start: u64, end: Option<u64>, at_damage: AtDamage) -> Result<Source> {
-        if !store::is_stored(path) {
+        if !uris::is_stored(path) {
             return self.kept_as(paths::source(path, start, end, &self.signals), path);
         }
-        let range = self.kept_as(StoredRange::open(path, start, end, &self.signals), path)?;
+        let range = self.kept_as(PyStoredRange::open(path, start, end, &self.signals), path)?;
         Ok(if at_damage == AtDamage::GoOn { range.with_recovery() } else { range }.into_source())
     }
 
@@ -144,8 +144,8 @@ impl Storage for PyStorage {
         self.kept_as(paths::tail(path, most, &self.signals), path)
     }
 
-    fn entry(&self, path: &Path) -> Result<Entry> {
-        if !store::is_stored(path) {
+    fn entry(&self, path: &Path) -> Result<DirectoryEntry> {
+        if !uris::is_stored(path) {
             return self.kept_as(local_paths::entry(path), path);
         }
         let found = self.kept_as(store::entry(path, &self.signals), path)?;
@@ -153,9 +153,9 @@ impl Storage for PyStorage {
     }
 
     fn list(&self, directory: &Path) -> Result<Listing> {
-        if store::is_stored(directory) {
+        if uris::is_stored(directory) {
             let found = self.kept_as(store::entries(directory, &self.signals), directory)?;
-            let entries = found.into_iter().map(|entry| stored_entry(store::joined(directory, &entry.name), entry));
+            let entries = found.into_iter().map(|entry| stored_entry(uris::joined(directory, &entry.name), entry));
             let (directories, files) = entries.partition(|entry| entry.is_directory);
             return Ok(Listing { files, directories, ..Listing::default() });
         }
@@ -180,26 +180,26 @@ impl Storage for PyStorage {
     }
 
     fn identity(&self, directory: &Path) -> Result<String> {
-        if store::is_stored(directory) {
+        if uris::is_stored(directory) {
             return Ok(directory.to_string_lossy().into_owned());
         }
         self.kept_as(local_paths::identity(directory), directory)
     }
 
     fn real_path(&self, path: &Path) -> PathBuf {
-        if store::is_stored(path) { path.to_owned() } else { local_paths::real(path) }
+        if uris::is_stored(path) { path.to_owned() } else { local_paths::real(path) }
     }
 
     fn links_in(&self, path: &Path) -> usize {
-        if store::is_stored(path) { 0 } else { local_paths::links_in(path) }
+        if uris::is_stored(path) { 0 } else { local_paths::links_in(path) }
     }
 
     fn absolute(&self, path: &Path) -> PathBuf {
-        if store::is_stored(path) { path.to_owned() } else { local_paths::absolute(path) }
+        if uris::is_stored(path) { path.to_owned() } else { local_paths::absolute(path) }
     }
 
     fn joined(&self, directory: &Path, name: &str) -> PathBuf {
-        if store::is_stored(directory) { store::joined(directory, name) } else { directory.join(name) }
+        if uris::is_stored(directory) { uris::joined(directory, name) } else { directory.join(name) }
     }
 
     fn names_of(&self, uri: &Path) -> (PathBuf, Vec<String>) {
@@ -211,11 +211,11 @@ impl Storage for PyStorage {
     }
 
     fn uploaded(&self, path: &Path, keys_of: Option<&Path>) -> PathBuf {
-        store::tiered_uri(path, keys_of)
+        uris::tiered_uri(path, keys_of)
     }
 
     fn is_there(&self, path: &Path) -> bool {
-        store::is_stored(path) || fs::symlink_metadata(path).is_ok()
+        uris::is_stored(path) || fs::symlink_metadata(path).is_ok()
     }
 
     fn has_next(&self, path: &Path, next_offset: i64) -> bool {
@@ -223,24 +223,24 @@ impl Storage for PyStorage {
     }
 
     fn is_stored(&self, path: &Path) -> bool {
-        store::is_stored(path)
+        uris::is_stored(path)
     }
 
     fn layout_of(&self, path: &Path) -> Option<String> {
-        let uri = Some(path).filter(|path| store::is_uploaded(path)).and_then(|path| store::upload_at(path).ok())?;
+        let uri = Some(path).filter(|path| uris::is_uploaded(path)).and_then(|path| uris::upload_at(path).ok())?;
         uri.layouts.template().map(str::to_owned)
     }
 
     fn cut_of(&self, path: &Path) -> Option<i64> {
-        Some(path).filter(|path| store::is_uploaded(path)).and_then(|path| store::upload_at(path).ok())?.before
+        Some(path).filter(|path| uris::is_uploaded(path)).and_then(|path| uris::upload_at(path).ok())?.before
     }
 
     fn is_uploaded(&self, path: &Path) -> bool {
-        store::is_uploaded(path)
+        uris::is_uploaded(path)
     }
 
     fn shown(&self, path: &Path) -> String {
-        store::shown(path)
+        uris::redacted_uri(path)
     }
 
     fn ensure_segment(&self, path: &Path) -> Result<()> {
@@ -248,16 +248,16 @@ impl Storage for PyStorage {
     }
 
     fn uploaded_max_timestamp(&self, path: &Path) -> Result<Option<i64>> {
-        self.uploaded_as(path, || tiered::max_timestamp(&store::upload_at(path)?, &self.interrupt()))
+        self.uploaded_as(path, || tiered::max_timestamp(&uris::upload_at(path)?, &self.interrupt()))
     }
 
-    fn uploads(&self, directory: &Path, keys_of: Option<&Path>, files: &[Entry]) -> Result<(Vec<Uploaded>, Vec<Finding>)> {
-        let uri = store::tiered_uri(directory, keys_of);
+    fn uploads(&self, directory: &Path, keys_of: Option<&Path>, files: &[DirectoryEntry]) -> Result<(Vec<Uploaded>, Vec<Finding>)> {
+        let uri = uris::tiered_uri(directory, keys_of);
         let listed = files.iter().map(|file| self.object(file)).collect::<Result<_>>()?;
-        let ask = || tiered::segments_in(&store::upload_at(&uri)?, Some(listed), &self.interrupt());
+        let ask = || tiered::segments_in(&uris::upload_at(&uri)?, Some(listed), &self.interrupt());
         let (found, findings) = self.uploaded_as(directory, ask)?;
         let found = found.into_iter().map(|found| Uploaded {
-            path: store::joined(&uri, &found.name),
+            path: uris::joined(&uri, &found.name),
             topic: found.topic,
             partition: found.partition,
             base_offset: found.base_offset,
@@ -267,8 +267,8 @@ impl Storage for PyStorage {
     }
 
     fn upload_at(&self, path: &Path, keys_of: Option<&Path>) -> Result<Option<Uploaded>> {
-        let uri = uris::cut_as(&store::tiered_uri(path, keys_of), keys_of);
-        let ask = || tiered::segment_at(&store::upload_at(&uri)?, &self.interrupt());
+        let uri = uris::cut_as(&uris::tiered_uri(path, keys_of), keys_of);
+        let ask = || tiered::segment_at(&uris::upload_at(&uri)?, &self.interrupt());
         let found = self.uploaded_as(path, ask)?;
         Ok(found.map(|found| Uploaded {
             path: uri,
@@ -288,7 +288,7 @@ fn recovering(log: StoredLog, at_damage: AtDamage) -> StoredLog {
     if at_damage == AtDamage::GoOn { log.with_recovery() } else { log }
 }
 
-fn stored_entry(path: PathBuf, entry: PlaceEntry) -> Entry {
+fn stored_entry(path: PathBuf, entry: PlaceEntry) -> DirectoryEntry {
     let PlaceEntry { name, is_directory, size, modified_ns, tag } = entry;
-    Entry { path, name, is_directory, size: Some(size), modified_ns, tag }
+    DirectoryEntry { path, name, is_directory, size: Some(size), modified_ns, tag }
 }

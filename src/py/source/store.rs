@@ -7,9 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use bytes::Bytes;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyMapping;
 
 use crate::error::Result;
 use crate::framing::{LostRanges, Source};
@@ -20,18 +18,18 @@ use crate::model::UploadOffsets;
 use crate::py::errors;
 use crate::py::finding;
 use crate::py::interrupt::Signals;
-use crate::py::package;
 use crate::py::source::buffer::Readable;
+use crate::py::source::memory;
 use crate::py::source::upcoming::UpcomingRange;
-use crate::py::source::{keys, memory, uris};
-use crate::stores::{self, FileEnds, Location, Place, PlaceEntry, StorageOptions, StoreError, StoreErrorKind, StoredFile, UriParts};
-use crate::tiered::{self, Part, TieredFile, TieredRange, Uri};
+use crate::py::source::uris::{is_stored, is_uploaded, joined, located, names_of, redacted_uri, upload_at};
+use crate::stores::{self, FileEnds, PlaceEntry, StoragePlace, StoreError, StoreErrorKind, StoredFile};
+use crate::tiered::{self, FetchedBytes, TieredFile, TieredRange};
 use crate::validate::lost_ranges;
 use crate::wire::as_u64;
 
 /// A file of a store, read at any position through one window of bytes that grows while the reading goes on front to back.
 pub struct StoredLog {
-    opened: Arc<Opened>,
+    opened: Arc<SharedFile>,
     /// Where the wanted bytes end.
     end: u64,
     /// The reader: whether it skips damage, and its findings.
@@ -41,13 +39,13 @@ pub struct StoredLog {
 }
 
 /// The open file, shared by all readers.
-struct Opened {
+struct SharedFile {
     object: Object,
     losses: Arc<LostRanges>,
     /// The offsets that the batches of an upload must have.
     upload: Option<UploadOffsets>,
     uri: PathBuf,
-    window: stores::Window,
+    window: stores::ReadWindow,
 }
 
 /// Who gives the bytes.
@@ -84,9 +82,9 @@ impl StoredLog {
 
     /// A file of which some bytes are there already.
     pub fn of_ends(uri: &Path, FileEnds { file, pieces }: FileEnds, signals: &Arc<Signals>) -> Self {
-        let (end, window) = (file.size(), stores::Window::with(pieces));
+        let (end, window) = (file.size(), stores::ReadWindow::with(pieces));
         let (object, losses) = (Object::Stored(Box::new(file)), Arc::default());
-        let opened = Arc::new(Opened { object, losses, upload: None, uri: uri.to_owned(), window });
+        let opened = Arc::new(SharedFile { object, losses, upload: None, uri: uri.to_owned(), window });
         Self { opened, end, signals: Arc::clone(signals), is_recovering: false }
     }
 
@@ -99,7 +97,8 @@ impl StoredLog {
     }
 
     fn of(uri: &Path, object: Object, end: u64, upload: Option<UploadOffsets>, signals: &Arc<Signals>) -> Self {
-        let opened = Arc::new(Opened { object, losses: Arc::default(), upload, uri: uri.to_owned(), window: stores::Window::default() });
+        let opened =
+            Arc::new(SharedFile { object, losses: Arc::default(), upload, uri: uri.to_owned(), window: stores::ReadWindow::default() });
         Self { opened, end, signals: Arc::clone(signals), is_recovering: false }
     }
 
@@ -163,9 +162,9 @@ impl StoredLog {
     }
 }
 
-impl Opened {
+impl SharedFile {
     /// Counts what a part of an upload took, and keeps its findings.
-    fn counted(&self, part: Part, signals: &Signals) -> Bytes {
+    fn counted(&self, part: FetchedBytes, signals: &Signals) -> Bytes {
         signals.fetched(part.requests, part.fetched);
         for finding in part.findings.iter().filter(|finding| finding.rule() == lost_ranges::RULE) {
             self.losses.add(finding.position..finding.position.saturating_add(finding.length));
@@ -182,28 +181,28 @@ impl ReadAt for StoredLog {
 
     fn valid_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
         let log = self.asked_by(&self.signals).with_recovery();
-        let source = StoredRange { log, at: position, is_checked: true, ahead: Ahead::None }.into_source();
+        let source = PyStoredRange { log, at: position, is_checked: true, ahead: FetchedAhead::None }.into_source();
         first_valid_entry(source, limits)
     }
 }
 
 /// A range of bytes of a file of a store, read front to back. At the end it asks whether the file is still the same.
-pub struct StoredRange {
+pub struct PyStoredRange {
     log: StoredLog,
     at: u64,
     is_checked: bool,
-    ahead: Ahead,
+    ahead: FetchedAhead,
 }
 
 /// The same bytes, fetched ahead.
-enum Ahead {
+enum FetchedAhead {
     None,
     /// Of a store, with the requests and bytes that were counted.
     Stored(Box<stores::StoredRange>, (u64, u64)),
     Uploaded(Box<TieredRange>),
 }
 
-impl StoredRange {
+impl PyStoredRange {
     /// The bytes from `start` to `end` (exclusive), or to the end of the file.
     ///
     /// # Errors
@@ -212,15 +211,15 @@ impl StoredRange {
         let interrupt = signals.interrupt();
         let (log, ahead) = match signals.upcoming().take(uri, (start, end)) {
             Some(UpcomingRange::Stored(range)) => {
-                let range = asked(signals, || range.answer(&shown(uri), &interrupt))?.with_interrupt(interrupt);
+                let range = asked(signals, || range.answer(&redacted_uri(uri), &interrupt))?.with_interrupt(interrupt);
                 let file = range.file().clone();
                 let log = StoredLog::of(uri, Object::Stored(Box::new(file.clone())), file.size(), None, signals);
-                (log, Ahead::Stored(Box::new(range), (0, 0)))
+                (log, FetchedAhead::Stored(Box::new(range), (0, 0)))
             }
             Some(UpcomingRange::Uploaded(range)) => match released(|| range.answer("", &interrupt)) {
                 Ok(Ok(range)) => {
                     let log = StoredLog::of_upload(uri, range.file().clone(), signals);
-                    (log, Ahead::Uploaded(Box::new(range.with_interrupt(interrupt))))
+                    (log, FetchedAhead::Uploaded(Box::new(range.with_interrupt(interrupt))))
                 }
                 Err(error) if error.kind == StoreErrorKind::Interrupted => return Err(error.into()),
                 // The error is that of the question, or of a key that only this thread has.
@@ -232,14 +231,14 @@ impl StoredRange {
         Ok(Self { log, at: start, is_checked: false, ahead })
     }
 
-    fn open_now(uri: &Path, (start, end): (u64, Option<u64>), signals: &Arc<Signals>) -> io::Result<(StoredLog, Ahead)> {
+    fn open_now(uri: &Path, (start, end): (u64, Option<u64>), signals: &Arc<Signals>) -> io::Result<(StoredLog, FetchedAhead)> {
         let (log, interrupt) = (StoredLog::open(uri, signals)?, signals.interrupt());
         let ahead = match &log.opened.object {
             Object::Stored(file) => {
-                Ahead::Stored(Box::new(stores::StoredRange::new(StoredFile::clone(file), start, end, interrupt)), (0, 0))
+                FetchedAhead::Stored(Box::new(stores::StoredRange::new(StoredFile::clone(file), start, end, interrupt)), (0, 0))
             }
-            Object::Uploaded(file) => Ahead::Uploaded(Box::new(TieredRange::new(TieredFile::clone(file), start, end, interrupt))),
-            Object::Memory(_) => Ahead::None,
+            Object::Uploaded(file) => FetchedAhead::Uploaded(Box::new(TieredRange::new(TieredFile::clone(file), start, end, interrupt))),
+            Object::Memory(_) => FetchedAhead::None,
         };
         Ok((log, ahead))
     }
@@ -265,19 +264,19 @@ impl StoredRange {
     }
 }
 
-impl Read for StoredRange {
+impl Read for PyStoredRange {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let skips_damage = self.log.skips_damage();
         match &mut self.ahead {
-            Ahead::None => {}
-            Ahead::Stored(range, counted) => {
+            FetchedAhead::None => {}
+            FetchedAhead::Stored(range, counted) => {
                 let read = released(|| range.read(to));
                 let (requests, bytes) = range.fetched();
                 self.log.signals.fetched(requests.saturating_sub(counted.0), bytes.saturating_sub(counted.1));
                 *counted = (requests, bytes);
                 return read.map_err(|error| raised_later(&self.log.signals, error));
             }
-            Ahead::Uploaded(range) => {
+            FetchedAhead::Uploaded(range) => {
                 let (len, part) = uploaded(&self.log.signals, &self.log.opened.uri, || range.read_part(to, skips_damage))?;
                 self.log.opened.counted(part, &self.log.signals);
                 return Ok(len);
@@ -291,70 +290,6 @@ impl Read for StoredRange {
         }
         Ok(len)
     }
-}
-
-/// True for a URI of a store, an upload or a buffer; false for a path of this machine.
-pub fn is_stored(path: &Path) -> bool {
-    stores::scheme_of_uri(path).is_some()
-}
-
-/// True for a URI of tiered storage, to which nothing is uploaded before it is closed.
-pub fn is_uploaded(path: &Path) -> bool {
-    path.to_str().is_some_and(|text| text.starts_with("tiered+"))
-}
-
-/// A path or URI in the form that is used inside.
-///
-/// # Errors
-/// ValueError for a `file:` URI of another machine, and for a URI with keys or settings.
-pub fn placed(py: Python<'_>, path: &Path) -> PyResult<PathBuf> {
-    stores::placed(path).map_err(|error| errors::store_error(py, &error))
-}
-
-/// The same with options of its store. Those of a path of this machine do not matter.
-///
-/// # Errors
-/// TypeError if they are not a mapping of text to text, and those of `placed`.
-pub fn reached(py: Python<'_>, path: &Path, options: Option<&Bound<'_, PyAny>>) -> PyResult<PathBuf> {
-    let options = options.map(options_of).transpose()?.unwrap_or_default();
-    let path = placed(py, path)?;
-    if options.is_empty() || !is_stored(&path) {
-        return Ok(path);
-    }
-    Ok(UriParts::parse(&text(&path)).with_options(&options).to_uri().into())
-}
-
-/// Options of a store. The message of an error has no value.
-fn options_of(given: &Bound<'_, PyAny>) -> PyResult<StorageOptions> {
-    let Ok(mapping) = given.cast::<PyMapping>() else {
-        let text = format!("storage_options must be a mapping of names to text, not {}", given.get_type().name()?);
-        return Err(PyTypeError::new_err(text));
-    };
-    let mut options = StorageOptions::new();
-    for pair in mapping.items()? {
-        let (name, value) = pair.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
-        let (Ok(name), Ok(value)) = (name.extract(), value.extract()) else {
-            let text = format!("storage_options must have text, but {} has {}", name.repr()?, value.get_type().name()?);
-            return Err(PyTypeError::new_err(text));
-        };
-        options.insert(name, value);
-    }
-    Ok(options)
-}
-
-/// A path or URI for a Python user, as an object that shows no secret: a `pathlib.Path` or a `StoreUri`.
-pub fn to_py<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
-    if is_stored(path) { package::store_uri(py, &text(path)) } else { Ok(path.into_pyobject(py)?.into_any()) }
-}
-
-/// A path or URI as text that shows no secret: a `str` or a `StoreUri`.
-pub fn text_of<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
-    if is_stored(path) { to_py(py, path) } else { Ok(path.as_os_str().into_pyobject(py)?.into_any()) }
-}
-
-/// A path or URI as people may see it.
-pub fn shown(path: &Path) -> String {
-    stores::shown(&uris::untiered(path))
 }
 
 /// The bytes of a small file, up to `most` of them; `None` when there is none.
@@ -383,7 +318,7 @@ pub fn read(uri: &Path, most: u64, signals: &Arc<Signals>) -> io::Result<Option<
 /// When it cannot be listed.
 pub fn entries(uri: &Path, signals: &Arc<Signals>) -> io::Result<Vec<PlaceEntry>> {
     if let Some(location) = located(uri) {
-        return asked(signals, || Place::Stored(location?).entries(&signals.interrupt()));
+        return asked(signals, || StoragePlace::Stored(location?).entries(&signals.interrupt()));
     }
     if is_uploaded(uri) {
         return uploaded(signals, uri, || tiered::entries(&upload_at(uri)?, &signals.interrupt()));
@@ -397,7 +332,7 @@ pub fn entries(uri: &Path, signals: &Arc<Signals>) -> io::Result<Vec<PlaceEntry>
 /// `NotFound` if there is neither.
 pub fn entry(uri: &Path, signals: &Arc<Signals>) -> io::Result<PlaceEntry> {
     if let Some(location) = located(uri) {
-        return asked(signals, || Place::Stored(location?).entry(&signals.interrupt()));
+        return asked(signals, || StoragePlace::Stored(location?).entry(&signals.interrupt()));
     }
     if is_uploaded(uri) {
         return uploaded(signals, uri, || tiered::entry(&upload_at(uri)?, &signals.interrupt()));
@@ -405,48 +340,22 @@ pub fn entry(uri: &Path, signals: &Arc<Signals>) -> io::Result<PlaceEntry> {
     Ok(PlaceEntry::of_bytes("buffer".to_owned(), StoredLog::open(uri, signals)?.len()))
 }
 
-/// The URI of a file in a directory.
-pub fn joined(directory: &Path, name: &str) -> PathBuf {
-    stores::joined_text(&text(directory), name).into()
-}
-
 /// All files below a directory of a store, with their URIs, from one request; `None` where each directory is listed on its own.
 pub fn tree(uri: &Path, signals: &Arc<Signals>) -> Option<io::Result<Vec<(PathBuf, PlaceEntry)>>> {
     let location = located(uri).filter(|_| is_stored(uri))?;
-    let (root, _) = uris::names_of(uri);
+    let (root, _) = names_of(uri);
     let found = asked(signals, || stores::tree(&location?, &signals.interrupt()));
-    let placed = |entry: stores::Entry| (joined(&root, &entry.key), PlaceEntry::of(&entry));
+    let placed = |entry: stores::StoreEntry| (joined(&root, &entry.key), PlaceEntry::of(&entry));
     Some(found.map(|found| found.into_iter().map(placed).collect()))
 }
 
-/// The URI of uploads with the keys and layouts of another one.
-pub fn tiered_uri(objects: &Path, keys_of: Option<&Path>) -> PathBuf {
-    let other = keys_of.and_then(|uri| upload_at(uri).ok());
-    let (keys, layouts) = other.as_ref().map_or(("", ""), |uri| (uri.keys.text(), uri.layouts.text()));
-    tiered::uri_text(&text(objects), keys, layouts).into()
-}
-
-/// The location of a file that `crate::stores` reads; `None` for uploads and buffers.
-pub fn located(uri: &Path) -> Option<stores::Result<Location>> {
-    let uri = uri.to_str().filter(|uri| !uri.starts_with("tiered+") && !memory::is_buffer(Path::new(uri)))?;
-    Some(Location::parse(uri, &StorageOptions::new()))
-}
-
-/// The upload at a URI of tiered storage.
-///
-/// # Errors
-/// `Store` for a URI of objects that is invalid.
-pub fn upload_at(uri: &Path) -> tiered::Result<Uri> {
-    Uri::parse(&text(uri), keys::of)
-}
-
 /// Asks tiered storage without the interpreter; the exception for an error is kept for the verb.
-pub fn uploaded<T: Send>(signals: &Signals, uri: &Path, ask: impl FnOnce() -> tiered::Result<T> + Send) -> io::Result<T> {
+pub fn uploaded<T: Send>(signals: &Signals, uri: &Path, ask: impl FnOnce() -> tiered::TieredResult<T> + Send) -> io::Result<T> {
     released(ask).map_err(|error| {
         if !error.is_interrupted() {
             signals.keep(Python::attach(|py| {
                 let raised = errors::tiered_error(py, &error);
-                errors::set_path(py, &raised, &shown(uri));
+                errors::set_path(py, &raised, &redacted_uri(uri));
                 raised
             }));
         }
@@ -455,7 +364,7 @@ pub fn uploaded<T: Send>(signals: &Signals, uri: &Path, ask: impl FnOnce() -> ti
 }
 
 /// Asks a store without the interpreter; the exception for an error is kept for the verb.
-pub(super) fn asked<T: Send>(signals: &Signals, ask: impl FnOnce() -> stores::Result<T> + Send) -> io::Result<T> {
+pub(super) fn asked<T: Send>(signals: &Signals, ask: impl FnOnce() -> stores::StoreResult<T> + Send) -> io::Result<T> {
     released(ask).map_err(|error| raised_later(signals, error.into()))
 }
 
@@ -471,8 +380,4 @@ fn raised_later(signals: &Signals, error: io::Error) -> io::Error {
         signals.keep(Python::attach(|py| errors::store_error(py, found)));
     }
     error
-}
-
-fn text(uri: &Path) -> std::borrow::Cow<'_, str> {
-    uri.to_string_lossy()
 }

@@ -6,8 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 
-use super::{FileSource, keys, store};
+use super::keys;
 use crate::interrupt::Interrupt;
+use crate::py::source::uris;
 use crate::stores::{self, Pending};
 use crate::tiered::{self, TieredRange};
 
@@ -19,41 +20,20 @@ pub enum UpcomingRange {
     /// Of a store.
     Stored(Pending<stores::StoredRange>),
     /// Of an upload.
-    Uploaded(Pending<tiered::Result<TieredRange>>),
+    Uploaded(Pending<tiered::TieredResult<TieredRange>>),
 }
 
 /// Path, first byte and end (exclusive) of a range.
-type Key = (PathBuf, (u64, Option<u64>));
+type RangeKey = (PathBuf, (u64, Option<u64>));
 
 /// The files that are read next, in their order. Calls that read one file each share them.
 #[pyclass(frozen, module = "logsegment._core")]
 #[derive(Default)]
-pub struct UpcomingFiles(Mutex<VecDeque<(Key, UpcomingRange)>>);
-
-#[pymethods]
-impl UpcomingFiles {
-    #[new]
-    fn new() -> Self {
-        Self::default()
-    }
-
-    /// Begin to open the first of these files, which are read next in this order.
-    fn expect(&self, py: Python<'_>, files: Vec<Bound<'_, FileSource>>) {
-        let files: Vec<FileSource> = files.iter().map(|file| file.get().clone()).collect();
-        py.detach(|| self.begin_files(&files));
-    }
-}
+pub struct UpcomingFiles(Mutex<VecDeque<(RangeKey, UpcomingRange)>>);
 
 impl UpcomingFiles {
-    /// Begin to open the first of these files, which are read next in this order.
-    pub fn begin_files<'a>(&self, files: impl IntoIterator<Item = &'a FileSource>) {
-        for file in files.into_iter().take(MOST_AHEAD).take_while(|file| store::is_stored(&file.path)) {
-            self.begin(&file.path, file.bounds());
-        }
-    }
-
     /// Begin to open a range, unless it was begun. The error of a file that cannot be opened is raised when the file is read.
-    fn begin(&self, path: &Path, bounds: (u64, Option<u64>)) {
+    pub(super) fn begin(&self, path: &Path, bounds: (u64, Option<u64>)) {
         let mut files = self.files();
         if files.iter().any(|((known, own), _)| known == path && *own == bounds) {
             return;
@@ -76,17 +56,17 @@ impl UpcomingFiles {
         *self.files() = taken;
     }
 
-    fn files(&self) -> MutexGuard<'_, VecDeque<(Key, UpcomingRange)>> {
+    fn files(&self) -> MutexGuard<'_, VecDeque<(RangeKey, UpcomingRange)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Begins to open a range and to fetch its first bytes; `None` if that is not possible, or costs no request.
 fn begin_range(uri: &Path, (start, end): (u64, Option<u64>)) -> Option<UpcomingRange> {
-    if store::is_uploaded(uri) {
-        let upload = store::upload_at(uri).ok().filter(|upload| upload.place.is_stored())?;
+    if uris::is_uploaded(uri) {
+        let upload = uris::upload_at(uri).ok().filter(|upload| upload.place.is_stored())?;
         return keys::begun(TieredRange::begin(&upload, start, end)).map(UpcomingRange::Uploaded);
     }
-    let location = store::located(uri).filter(|_| store::is_stored(uri))?.ok()?;
+    let location = uris::located(uri).filter(|_| uris::is_stored(uri))?.ok()?;
     stores::StoredRange::begin(&location, start, end, &Interrupt::default()).ok().map(UpcomingRange::Stored)
 }

@@ -13,7 +13,8 @@ use crate::py::arrow::import;
 use crate::py::encode_options::EncodeOptions;
 use crate::py::errors;
 use crate::py::interrupt::Signals;
-use crate::py::options::{ReadOptions, choice, committed, depth};
+use crate::py::option_values::{choice, committed, depth};
+use crate::py::options::ReadOptions;
 
 /// Records of every value; see `logsegment.decode_array`.
 #[pyfunction]

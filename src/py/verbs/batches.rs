@@ -8,7 +8,7 @@ use crate::py::arrow::stream::RecordStream;
 use crate::py::interrupt::Signals;
 use crate::py::options::ReadOptions;
 use crate::py::source::paths;
-use crate::py::source::store;
+use crate::py::source::uris;
 use crate::py::source::{self, FileSource};
 use crate::py::verbs::header_walk;
 
@@ -23,15 +23,15 @@ pub fn batch_stream(
 ) -> PyResult<RecordStream> {
     let (signals, interrupt) = Signals::new();
     if let Some(file) = &file {
-        signals.read_file(store::shown(&file.path));
+        signals.read_file(uris::redacted_uri(&file.path));
         file.report(&signals);
     }
     let mut stream = options.to_entry_stream(interrupt)?;
     signals.skip_damage(stream.on_error == OnError::Skip);
-    let source = &source::placed(source)?;
+    let source = &source::to_file_source(source)?;
     if let Ok(own) = source.cast::<FileSource>() {
         let file = own.get();
-        signals.read_file(store::shown(&file.path));
+        signals.read_file(uris::redacted_uri(&file.path));
         file.expect_to_wait(&signals);
         file.ensure_segment(&signals).map_err(|error| signals.raised(py, &error))?;
         let rows = header_walk::rows(file, &options, &stream, &signals);

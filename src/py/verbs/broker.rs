@@ -2,7 +2,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::broker::{
-    self, AppendOptions, AppendOrigin, Appended, FetchRequest, ProduceRequest, ProducedBatch, ProducerEntry, ProducerState,
+    self, AppendOptions, AppendOrigin, Appended, FetchRequest, ProduceRequest, ProducedBatch, ProducerHistory, ProducerState,
 };
 use crate::codec::Plugins;
 use crate::error::Result;
@@ -10,16 +10,16 @@ use crate::framing::Source;
 use crate::model::{CompressionType, Formats};
 use crate::py::errors;
 use crate::py::interrupt::Signals;
-use crate::py::limits::Limits;
-use crate::py::options::{choice, option, released_format, timestamp_type};
+use crate::py::limits::PyLimits;
+use crate::py::option_values::{choice, option, released_format, timestamp_type};
 use crate::py::plugins;
 use crate::py::source;
 use crate::py::verbs::compat::release_named;
 
 /// First and last sequence, first and last offset, timestamp.
-type BatchRow = (i32, i32, i64, i64, i64);
+type ProducedBatchRow = (i32, i32, i64, i64, i64);
 /// Producer id, epoch, its last batches.
-type ProducerRow = (i64, i16, Vec<BatchRow>);
+type ProducerRow = (i64, i16, Vec<ProducedBatchRow>);
 /// The bytes, first and last offset, largest timestamp, whether it is a duplicate, producers.
 type AppendedRow<'py> = (Bound<'py, PyBytes>, i64, i64, i64, bool, Vec<ProducerRow>);
 
@@ -46,9 +46,9 @@ pub fn broker_append<'py>(
 #[pyfunction]
 pub fn broker_fetch<'py>(py: Python<'py>, source: &Bound<'py, PyAny>, options: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     let (topic, release): (String, Option<String>) = (option!(options, "topic_compression"), option!(options, "release"));
-    let topic = topic_compression(py, &topic, &plugins::of(option!(options, "codecs")))?;
-    let limits: Option<Limits> = option!(options, "limits");
-    let (limits, first_offset) = (Limits::or_default(limits.as_ref()), option!(options, "first_offset"));
+    let topic = topic_compression(py, &topic, &plugins::of_brokers(option!(options, "codecs"))?)?;
+    let limits: Option<PyLimits> = option!(options, "limits");
+    let (limits, first_offset) = (PyLimits::or_default(limits.as_ref()), option!(options, "first_offset"));
     let is_experimental: bool = option!(options, "experimental");
     let request = FetchRequest {
         version: option!(options, "api_version"),
@@ -78,8 +78,8 @@ fn whole(source: &mut Source) -> Result<()> {
 fn append_options(options: &Bound<'_, PyAny>) -> PyResult<AppendOptions> {
     let (to, compression): (String, String) = (option!(options, "to"), option!(options, "compression"));
     let from: String = option!(options, "origin");
-    let plugins = plugins::of(option!(options, "codecs"));
-    let (kind, limits): (String, Option<Limits>) = (option!(options, "timestamp_type"), option!(options, "limits"));
+    let plugins = plugins::of_brokers(option!(options, "codecs"))?;
+    let (kind, limits): (String, Option<PyLimits>) = (option!(options, "timestamp_type"), option!(options, "limits"));
     let (version, release): (Option<i16>, Option<String>) = (option!(options, "api_version"), option!(options, "release"));
     let release = release_named(release.as_deref())?;
     Ok(AppendOptions {
@@ -97,7 +97,7 @@ fn append_options(options: &Bound<'_, PyAny>) -> PyResult<AppendOptions> {
         is_compacted: option!(options, "compacted"),
         max_message_bytes: option!(options, "max_message_bytes"),
         partition_leader_epoch: option!(options, "partition_leader_epoch"),
-        limits: Limits::or_default(limits.as_ref()),
+        limits: PyLimits::or_default(limits.as_ref()),
         plugins,
     })
 }
@@ -120,7 +120,7 @@ fn state_of(rows: Vec<ProducerRow>) -> ProducerState {
             last_offset,
             timestamp,
         });
-        (id, ProducerEntry { epoch, batches: batches.collect() })
+        (id, ProducerHistory { epoch, batches: batches.collect() })
     };
     ProducerState(rows.into_iter().map(entry).collect())
 }

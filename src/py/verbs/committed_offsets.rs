@@ -12,19 +12,19 @@ use crate::py::arrow::export::ArrowBatch;
 
 /// Group, topic, partition, committed offset, leader epoch, metadata, time of the commit, time of its expiry, offset of its record, and
 /// whether an open transaction has another offset.
-type Row = (String, String, i32, i64, Option<i32>, String, i64, Option<i64>, i64, bool);
+type CommitRow = (String, String, i32, i64, Option<i32>, String, i64, Option<i64>, i64, bool);
 
 /// The state of one partition of `__consumer_offsets`; see `logsegment.committed_offsets`.
-#[pyclass(module = "logsegment._core")]
+#[pyclass(name = "CommittedOffsets", module = "logsegment._core")]
 #[derive(Default)]
-pub struct CommittedOffsets {
+pub struct PyCommittedOffsets {
     state: core::CommittedOffsets,
     /// Where the segment that is read is damaged, until a record after it comes.
     damage: Vec<i64>,
 }
 
 #[pymethods]
-impl CommittedOffsets {
+impl PyCommittedOffsets {
     #[new]
     fn new() -> Self {
         Self::default()
@@ -58,18 +58,18 @@ impl CommittedOffsets {
     }
 
     /// Return the offsets that count, by group, topic and partition, and forget them.
-    fn take(&mut self) -> Vec<Row> {
+    fn take(&mut self) -> Vec<CommitRow> {
         std::mem::take(&mut self.state).into_sorted().map(|(place, commit, is_pending)| row(place, commit, is_pending)).collect()
     }
 }
 
-fn row(place: core::GroupPartition, commit: core::OffsetCommit, is_pending: bool) -> Row {
+fn row(place: core::GroupPartition, commit: core::OffsetCommit, is_pending: bool) -> CommitRow {
     let core::GroupPartition { group, topic, partition } = place;
     let core::OffsetCommit { record_offset, offset, leader_epoch, metadata, commit_timestamp, expire_timestamp } = commit;
     (group, topic, partition, offset, leader_epoch, metadata, commit_timestamp, expire_timestamp, record_offset, is_pending)
 }
 
-impl CommittedOffsets {
+impl PyCommittedOffsets {
     /// `None` if a column is missing.
     fn add_rows(&mut self, rows: &RecordBatch) -> Option<Vec<(i64, &'static str, String)>> {
         let column = |name| rows.column_by_name(name);

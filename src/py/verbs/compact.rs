@@ -9,7 +9,7 @@ use crate::py::interrupt::Signals;
 use crate::py::options::ReadOptions;
 use crate::py::source;
 use crate::py::verbs::partition_end::PartitionEnd;
-use crate::py::verbs::rewrite::{Row, Work};
+use crate::py::verbs::rewrite::{RewriteJob, RewriteParts};
 use crate::rewrite::{Compaction, Deletion, MapBuilder};
 
 /// The latest offset of each key from an offset on, as far as memory allows. Its segments are then compacted in order, each once.
@@ -81,10 +81,10 @@ pub fn compact<'py>(
     compaction: &CompactionRound,
     out: Option<&Bound<'py, PyAny>>,
     is_dry: bool,
-) -> PyResult<Row<'py>> {
+) -> PyResult<RewriteParts<'py>> {
     let taken = compaction.compaction.lock().unwrap_or_else(PoisonError::into_inner).take();
     let filter = taken.ok_or_else(|| PyValueError::new_err("a segment of this round failed before"))?;
-    let (row, filter) = Work { py, options: &options, how, end, is_dry }.run(source, filter, out)?;
+    let (row, filter) = RewriteJob { py, options: &options, how, end, is_dry }.run(source, filter, out)?;
     *compaction.compaction.lock().unwrap_or_else(PoisonError::into_inner) = Some(filter);
     Ok(row)
 }

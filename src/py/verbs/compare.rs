@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 
-use crate::columns::compare::{self, RunKind};
 use crate::py::arrow::export::ArrowBatch;
+use crate::report::compare::{self, RunKind};
 
 /// How the records compare, how many they are, their offsets unless they are equal, the columns that differ.
 type RunRow = (&'static str, usize, Vec<i64>, Vec<String>);

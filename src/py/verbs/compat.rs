@@ -3,7 +3,7 @@ use pyo3::prelude::*;
 
 use crate::compat::{Api, ApiVersions, CLIENTS, Client, Release, error_codes, releases, verdict};
 use crate::model::{CompressionType, RecordFormat};
-use crate::py::options::{choice, released_format};
+use crate::py::option_values::{choice, released_format};
 
 type VersionRow = (i16, Option<i16>, &'static str, Option<&'static str>, &'static str, bool, &'static str, Option<&'static str>);
 type ClientRow =

@@ -16,10 +16,11 @@ use crate::py::arrow::import;
 use crate::py::bytes_writer;
 use crate::py::errors;
 use crate::py::errors::LossError;
-use crate::py::finding::{self, Finding};
+use crate::py::finding::{self, PyFinding};
 use crate::py::interrupt::Signals;
-use crate::py::options::{ReadOptions, Reading, option, positive, record_format};
-use crate::py::output::Output;
+use crate::py::option_values::{option, positive, record_format};
+use crate::py::options::{ReadOptions, Reading};
+use crate::py::output::PyOutput;
 use crate::py::source;
 use crate::py::verbs::arrays::on_bad_value;
 use crate::validate::Finding as CoreFinding;
@@ -30,7 +31,7 @@ type LossRow = (&'static str, u64, &'static str, u64, i64);
 /// Position, base offset, last offset, codec.
 type StoppedRow = (u64, i64, i64, String);
 /// The bytes, losses, where it stopped, findings, the map, the next offset.
-type Row<'py> = (Option<Bound<'py, PyBytes>>, Vec<LossRow>, Option<StoppedRow>, Vec<Finding>, Vec<MapRow>, Option<i64>);
+type ConvertedParts<'py> = (Option<Bound<'py, PyBytes>>, Vec<LossRow>, Option<StoppedRow>, Vec<PyFinding>, Vec<MapRow>, Option<i64>);
 
 /// The default target format.
 const DEFAULT_TARGET: RecordFormat = RecordFormat::V2;
@@ -47,7 +48,7 @@ pub struct ConvertArguments {
 }
 
 impl ConvertArguments {
-    /// `logsegment._convert.ConvertOptions`, with the options of the read.
+    /// `logsegment._convert.result.ConvertOptions`, with the options of the read.
     fn of(entry: ReadOptions, options: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (to, compression): (Option<String>, Option<String>) = (option!(options, "to"), option!(options, "compression"));
         let target = to.as_deref().map(|name| record_format("to", name)).transpose()?;
@@ -82,7 +83,7 @@ pub fn convert<'py>(
     conversion: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
     on_map: Option<Py<PyAny>>,
-) -> PyResult<Row<'py>> {
+) -> PyResult<ConvertedParts<'py>> {
     let mut arguments = ConvertArguments::of(options, conversion)?;
     let (signals, interrupt) = Signals::new();
     let mut opened = source::open_alone(source, &signals)?;
@@ -92,7 +93,7 @@ pub fn convert<'py>(
     let (reports_experimental, unnamed_target) = (arguments.options.decode.reports_experimental, arguments.unnamed_target);
     let converter = Converter::new(opened.source, arguments.options, arguments.is_mapped);
     let mut converter = converter.map_err(|error| signals.raised(py, &error))?;
-    let output = Output::of(out, &signals)?;
+    let output = PyOutput::of(out, &signals)?;
     let map = on_map.map(|taker| MapTaker { taker, signals: Arc::clone(&signals) });
     let done = py.detach(|| run(&mut converter, output, map.as_ref(), arguments.is_loss_allowed, &interrupt));
     let data = done.map_err(|error| refusal(py, signals.raised(py, &error), converter.losses()))?;
@@ -125,7 +126,7 @@ pub fn convert_array(
 /// Runs to the end; gives the bytes that were not written anywhere.
 fn run(
     converter: &mut Converter,
-    mut output: Output,
+    mut output: PyOutput,
     map: Option<&MapTaker>,
     is_loss_allowed: bool,
     interrupt: &Interrupt,
@@ -178,7 +179,7 @@ fn refusal(py: Python<'_>, raised: PyErr, losses: &Losses) -> PyErr {
     raised
 }
 
-fn findings_of(converter: &Converter, reports_experimental: bool, unnamed_target: Option<RecordFormat>) -> Vec<Finding> {
+fn findings_of(converter: &Converter, reports_experimental: bool, unnamed_target: Option<RecordFormat>) -> Vec<PyFinding> {
     let mut found = Vec::new();
     if let Some(position) = converter.experimental_at() {
         let from = RecordFormat::V3;

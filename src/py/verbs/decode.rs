@@ -5,11 +5,12 @@ use crate::decode::ChecksumVerifier;
 use crate::internal_topics::Topic;
 use crate::py::arrow::stream::RecordStream;
 use crate::py::interrupt::Signals;
-use crate::py::options::{ReadOptions, committed};
+use crate::py::option_values::committed;
+use crate::py::options::ReadOptions;
 use crate::py::source;
 use crate::py::source::FileSource;
-use crate::py::source::store;
 use crate::py::source::upcoming::UpcomingFiles;
+use crate::py::source::uris;
 use crate::py::value_schemas;
 use crate::py::verbs::transactions;
 
@@ -31,7 +32,7 @@ pub fn decode(
 ) -> PyResult<RecordStream> {
     let (signals, interrupt) = Signals::new();
     if let Some(file) = &file {
-        signals.read_file(store::shown(&file.path));
+        signals.read_file(uris::redacted_uri(&file.path));
         file.report(&signals);
     }
     let mut stream = options.to_record_stream(interrupt)?;

@@ -7,18 +7,19 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::columns::batches::BatchRows;
-use crate::columns::source_chain::{Open, SourceChain};
-use crate::columns::{BatchSource, OnError, stream};
+use crate::columns::source_chain::{OpenStream, SourceChain};
+use crate::columns::{BatchSource, OnError, schema_of};
 use crate::decode::DecodeOptions;
 use crate::error::Result;
 use crate::framing::Source;
 use crate::py::arrow::stream::RecordStream;
-use crate::py::finding::Finding;
+use crate::py::finding::PyFinding;
 use crate::py::interrupt::Signals;
-use crate::py::options::{ReadOptions, Reading, committed};
+use crate::py::option_values::committed;
+use crate::py::options::{ReadOptions, Reading};
 use crate::py::source::FileSource;
 use crate::py::source::paths;
-use crate::py::source::store;
+use crate::py::source::uris;
 use crate::py::value_schemas;
 use crate::py::verbs::header_walk;
 use crate::values;
@@ -33,17 +34,17 @@ pub fn decode_files(
     py: Python<'_>,
     parts: Vec<(Bound<'_, FileSource>, ReadOptions)>,
     options: ReadOptions,
-    notes: Vec<PyRef<'_, Finding>>,
+    notes: Vec<PyRef<'_, PyFinding>>,
 ) -> PyResult<RecordStream> {
     let (signals, interrupt) = Signals::new();
-    signals.note(notes.iter().map(|finding| Finding::clone(finding)).collect());
+    signals.note(notes.iter().map(|finding| PyFinding::clone(finding)).collect());
     let shared = options.to_record_stream(interrupt.clone())?;
     signals.skip_damage(shared.on_error == OnError::Skip);
     let schema = match options.to_typed()? {
         Some(typed) => values::schema_of(&shared, &typed).map_err(|error| signals.raised(py, &error))?,
-        None => stream::schema_of(&shared),
+        None => schema_of(&shared),
     };
-    let mut waiting: Vec<(Arc<str>, Open)> = Vec::with_capacity(parts.len());
+    let mut waiting: Vec<(Arc<str>, OpenStream)> = Vec::with_capacity(parts.len());
     let all: Arc<[FileSource]> = parts.iter().map(|(file, _)| file.get().clone()).collect();
     for (number, (file, options)) in parts.into_iter().enumerate() {
         let typed = options.to_typed()?;
@@ -58,7 +59,7 @@ pub fn decode_files(
         }
         let (file, signals, reading) = (file.get().clone(), Arc::clone(&signals), options.reading);
         file.expect_to_wait(&signals);
-        let name = Arc::from(store::shown(&file.path));
+        let name = Arc::from(uris::redacted_uri(&file.path));
         // A reader that has come to the second file reads on, as a rule. One that looks at the first has fetched little.
         let (all, from) = (Arc::clone(&all), if number == 0 { usize::MAX } else { number });
         waiting.push((
@@ -76,19 +77,19 @@ pub fn decode_files(
 /// Open a stream of batch rows over files, one after the other; see `logsegment.Log.batches`. `notes` are as in `decode_files`.
 #[pyfunction]
 #[pyo3(signature = (files, options, notes=Vec::new()))]
-pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: ReadOptions, notes: Vec<PyRef<'_, Finding>>) -> PyResult<RecordStream> {
+pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: ReadOptions, notes: Vec<PyRef<'_, PyFinding>>) -> PyResult<RecordStream> {
     let (signals, interrupt) = Signals::new();
-    signals.note(notes.iter().map(|finding| Finding::clone(finding)).collect());
+    signals.note(notes.iter().map(|finding| PyFinding::clone(finding)).collect());
     let shared = options.to_entry_stream(interrupt.clone())?;
     signals.skip_damage(shared.on_error == OnError::Skip);
     let schema = BatchRows::new(Source::memory(Bytes::new()), shared).schema();
-    let mut waiting: Vec<(Arc<str>, Open)> = Vec::with_capacity(files.len());
+    let mut waiting: Vec<(Arc<str>, OpenStream)> = Vec::with_capacity(files.len());
     let options = Arc::new(options);
     for file in files {
         let mut stream = options.to_entry_stream(interrupt.clone())?;
         let (file, signals, options) = (file.get().clone(), Arc::clone(&signals), Arc::clone(&options));
         file.expect_to_wait(&signals);
-        let name = Arc::from(store::shown(&file.path));
+        let name = Arc::from(uris::redacted_uri(&file.path));
         waiting.push((
             name,
             Box::new(move || {

@@ -5,13 +5,15 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
-use crate::partition::{self as core, Checkpoints, FindingsOf, Found, HIGH_WATERMARKS, Replica, Search, Selection, patterns};
-use crate::py::finding::{self, Finding};
-use crate::py::options::{option, options};
+use crate::partition::{
+    self as core, Checkpoints, DiscoveredSegments, FindingsOf, HIGH_WATERMARKS, PartitionSelection, Replica, SegmentSearch, patterns,
+};
+use crate::py::finding::{self, PyFinding};
+use crate::py::option_values::{option, options};
 use crate::py::source::storage::PyStorage;
-use crate::py::source::store;
-use crate::py::verbs::segment_file::SegmentFile;
-use crate::validate::lost_ranges::Note;
+use crate::py::source::uris;
+use crate::py::verbs::segment_file::PySegmentFile;
+use crate::validate::lost_ranges::NamedFinding;
 
 options! {
     /// `logsegment._options.PartitionOptions`; defaults and docs are there.
@@ -28,7 +30,7 @@ fn replica(options: &Borrowed<'_, '_, PyAny>) -> PyResult<Replica> {
         _ if value.is_none() => Replica::Unknown,
         Some("first") => Replica::First,
         Some("longest") => Replica::Longest,
-        _ => Replica::Below(store::placed(options.py(), &{
+        _ => Replica::Below(uris::to_internal_uri(options.py(), &{
             let path: PathBuf = option!(options, "replica");
             path
         })?),
@@ -43,9 +45,9 @@ fn replica(options: &Borrowed<'_, '_, PyAny>) -> PyResult<Replica> {
 #[pyclass(frozen, module = "logsegment._core")]
 pub struct FoundSegments {
     #[pyo3(get)]
-    files: Vec<Py<SegmentFile>>,
+    files: Vec<Py<PySegmentFile>>,
     #[pyo3(get)]
-    findings: Vec<Finding>,
+    findings: Vec<PyFinding>,
 }
 
 /// The offset of a partition in a checkpoint file, and why the file cannot be read; `None` without a file.
@@ -56,7 +58,8 @@ impl FoundSegments {
     #[new]
     #[pyo3(signature = (files, findings=None))]
     fn new(files: &Bound<'_, PyAny>, findings: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let findings = findings.map(|findings| collected(findings, |one| Ok(one.extract::<PyRef<'_, Finding>>()?.clone()))).transpose()?;
+        let findings =
+            findings.map(|findings| collected(findings, |finding| Ok(finding.extract::<PyRef<'_, PyFinding>>()?.clone()))).transpose()?;
         Ok(Self { files: segment_files(files)?, findings: findings.unwrap_or_default() })
     }
 
@@ -89,9 +92,9 @@ impl FoundSegments {
         options: Option<PartitionOptions>,
     ) -> PyResult<Self> {
         let paths = placed(py, paths)?;
-        let selection = Selection { topics: topics.map(names).transpose()?, partition };
+        let selection = PartitionSelection { topics: topics.map(names).transpose()?, partition };
         let replicas = options.map(|options| core::ReplicaChoice::new(options.replica));
-        let search = Search { has_patterns, selection: &selection, replicas };
+        let search = SegmentSearch { has_patterns, selection: &selection, replicas };
         let (collects, mut errors) = (failed.is_some(), Vec::new());
         let found = PyStorage::asked(py, |storage| {
             let mut collect = |error| {
@@ -110,7 +113,7 @@ impl FoundSegments {
     /// Find the segments of one path, which is not a pattern, each as the path leads to it. See `search`.
     #[staticmethod]
     fn below(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let path = store::placed(py, &path)?;
+        let path = uris::to_internal_uri(py, &path)?;
         Self::of(py, PyStorage::asked(py, |storage| core::discovery::find(&path, storage))?)
     }
 
@@ -129,12 +132,12 @@ impl FoundSegments {
         let paths = placed(py, paths)?;
         let expand = if must_exist { patterns::matching } else { patterns::expanded };
         let found = PyStorage::asked(py, |storage| paths.iter().map(|path| expand(path, storage)).collect::<Result<Vec<_>, _>>())?;
-        found.iter().flatten().map(|path| store::text_of(py, path)).collect()
+        found.iter().flatten().map(|path| uris::text_of(py, path)).collect()
     }
 
     /// Return the segments of each group, those of a directory that several paths lead to only once.
     #[staticmethod]
-    fn without_links(py: Python<'_>, groups: Vec<Vec<Py<SegmentFile>>>) -> PyResult<Vec<Vec<Py<SegmentFile>>>> {
+    fn without_links(py: Python<'_>, groups: Vec<Vec<Py<PySegmentFile>>>) -> PyResult<Vec<Vec<Py<PySegmentFile>>>> {
         let found: Vec<_> = groups.iter().map(|files| cores(files)).collect();
         let kept = PyStorage::asked(py, |storage| core::without_links(&found, storage))?;
         Ok(groups.into_iter().zip(kept).map(|(files, kept)| only(files, kept)).collect())
@@ -147,19 +150,19 @@ impl FoundSegments {
     /// Raises:
     ///     ValueError: if there are none.
     #[pyo3(signature = (topics, partition))]
-    fn of_partition(&self, py: Python<'_>, topics: Option<&Bound<'_, PyAny>>, partition: Option<i32>) -> PyResult<Vec<SegmentFile>> {
-        let selection = Selection { topics: topics.map(names).transpose()?, partition };
+    fn of_partition(&self, py: Python<'_>, topics: Option<&Bound<'_, PyAny>>, partition: Option<i32>) -> PyResult<Vec<PySegmentFile>> {
+        let selection = PartitionSelection { topics: topics.map(names).transpose()?, partition };
         let files = cores(&self.files);
         let chosen = PyStorage::asked(py, |_| selection.of(&files))?;
         let finding = |at: usize| self.files.get(at).and_then(|file| file.get().finding.clone());
-        Ok(chosen.into_iter().map(|(at, file)| SegmentFile { file, finding: finding(at) }).collect())
+        Ok(chosen.into_iter().map(|(at, file)| PySegmentFile { file, finding: finding(at) }).collect())
     }
 
     /// Group the segments by partition, each group in the order of the offsets. A file of two paths is in it once.
     ///
     /// Returns:
-    ///     The path of each partition as `SegmentFile.place` has it, to be shown, and its segments; in the order of the first segment of each.
-    fn by_partition(&self, py: Python<'_>) -> PyResult<Vec<(String, Vec<Py<SegmentFile>>)>> {
+    ///     The path of each partition as `PySegmentFile.place` has it, to be shown, and its segments; in the order of the first segment of each.
+    fn by_partition(&self, py: Python<'_>) -> PyResult<Vec<(String, Vec<Py<PySegmentFile>>)>> {
         let files = cores(&self.files);
         let groups = PyStorage::asked(py, |storage| Ok(core::by_partition(&files, storage)))?;
         let own = |group: Vec<usize>| group.into_iter().filter_map(|at| self.files.get(at).map(|file| file.clone_ref(py))).collect();
@@ -172,14 +175,14 @@ impl FoundSegments {
     ///     found: the segments among which these were chosen. The findings of directories without any of them stay; None for the findings of
     ///         chosen segments alone.
     #[pyo3(signature = (found))]
-    fn findings_among(&self, py: Python<'_>, found: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Finding>> {
+    fn findings_among(&self, py: Python<'_>, found: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<PyFinding>> {
         let (chosen, found) = (cores(&self.files), found.map(segment_files).transpose()?.map(|found| cores(&found)));
         let counts = PyStorage::asked(py, |storage| Ok(FindingsOf::new(&chosen, found.as_deref(), storage)))?;
         Ok(self.findings.iter().filter(|finding| counts.has(finding.file())).cloned().collect())
     }
 
     /// Return a finding (SEG-18) for each partition in several directories, and the path that is above these directories.
-    fn replicas(&self, py: Python<'_>) -> PyResult<(String, Vec<Finding>)> {
+    fn replicas(&self, py: Python<'_>) -> PyResult<(String, Vec<PyFinding>)> {
         let files = cores(&self.files);
         let (above, findings) = PyStorage::asked(py, |storage| Ok(core::replica_findings(&files, storage)))?;
         Ok((above, finding::to_py(&findings)))
@@ -195,7 +198,7 @@ impl FoundSegments {
     /// Returns:
     ///     The segments, in the same order, and warnings: a log start offset above the end of its log (SEG-20), which does not count, and a
     ///     checkpoint file that cannot be read (SEG-21).
-    fn with_log_starts(&self, py: Python<'_>, options: PartitionOptions) -> PyResult<(Vec<Py<SegmentFile>>, Vec<Finding>)> {
+    fn with_log_starts(&self, py: Python<'_>, options: PartitionOptions) -> PyResult<(Vec<Py<PySegmentFile>>, Vec<PyFinding>)> {
         let (starts, findings) = if options.log_start_offset == "ignore" {
             (vec![None; self.files.len()], Vec::new())
         } else {
@@ -203,8 +206,8 @@ impl FoundSegments {
             PyStorage::asked(py, |storage| core::log_starts(&files, storage))?
         };
         let placed = self.files.iter().zip(starts).map(|(file, log_start)| {
-            let SegmentFile { file: own, finding } = file.get();
-            let changed = || SegmentFile { file: core::SegmentFile { log_start, ..own.clone() }, finding: finding.clone() };
+            let PySegmentFile { file: own, finding } = file.get();
+            let changed = || PySegmentFile { file: core::SegmentFile { log_start, ..own.clone() }, finding: finding.clone() };
             if own.log_start == log_start { Ok(file.clone_ref(py)) } else { Py::new(py, changed()) }
         });
         Ok((placed.collect::<PyResult<_>>()?, finding::to_py(&findings)))
@@ -220,7 +223,7 @@ impl FoundSegments {
     /// Raises:
     ///     OSError: if a file cannot be read.
     #[pyo3(signature = (start_offset=None))]
-    fn deleted_records(&self, py: Python<'_>, start_offset: Option<i64>) -> PyResult<Vec<Finding>> {
+    fn deleted_records(&self, py: Python<'_>, start_offset: Option<i64>) -> PyResult<Vec<PyFinding>> {
         let files = cores(&self.files);
         let findings = PyStorage::asked(py, |storage| core::deleted_records(&files, start_offset, storage))?;
         Ok(finding::to_py(&findings))
@@ -242,7 +245,7 @@ impl FoundSegments {
     fn log_directories<'py>(&self, py: Python<'py>, paths: Vec<PathBuf>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let files = cores(&self.files);
         let found = PyStorage::asked(py, |storage| Ok(core::log_directories(&files, &paths, storage)))?;
-        found.iter().map(|path| store::text_of(py, path)).collect()
+        found.iter().map(|path| uris::text_of(py, path)).collect()
     }
 
     /// Return the high watermark of the partition of each segment (SEG-9), and why the file with the high watermarks cannot be read.
@@ -257,7 +260,7 @@ impl FoundSegments {
                 let found = checkpoints.next_to(file, HIGH_WATERMARKS)?;
                 marks.push(found.map(|found| {
                     let name = file.topic.clone().zip(file.partition);
-                    let problem = found.problem.as_ref().map(|problem| format!("{}: {problem}", store::shown(&found.path)));
+                    let problem = found.problem.as_ref().map(|problem| format!("{}: {problem}", uris::redacted_uri(&found.path)));
                     (name.and_then(|name| found.offsets.get(&name).copied()), problem)
                 }));
             }
@@ -267,8 +270,8 @@ impl FoundSegments {
 }
 
 impl FoundSegments {
-    fn of(py: Python<'_>, found: Found) -> PyResult<Self> {
-        let files = found.files.into_iter().map(|file| Py::new(py, SegmentFile::from(file))).collect::<PyResult<_>>()?;
+    fn of(py: Python<'_>, found: DiscoveredSegments) -> PyResult<Self> {
+        let files = found.files.into_iter().map(|file| Py::new(py, PySegmentFile::from(file))).collect::<PyResult<_>>()?;
         Ok(Self { files, findings: finding::to_py(&found.findings) })
     }
 }
@@ -277,11 +280,11 @@ impl FoundSegments {
 ///
 /// Args:
 ///     options: `replica` chooses among the directories of a partition.
-#[pyclass(frozen, module = "logsegment._core")]
-pub struct ReplicaChoice(Mutex<core::ReplicaChoice>);
+#[pyclass(name = "ReplicaChoice", frozen, module = "logsegment._core")]
+pub struct PyReplicaChoice(Mutex<core::ReplicaChoice>);
 
 #[pymethods]
-impl ReplicaChoice {
+impl PyReplicaChoice {
     #[new]
     fn new(options: PartitionOptions) -> Self {
         Self(Mutex::new(core::ReplicaChoice::new(options.replica)))
@@ -296,7 +299,7 @@ impl ReplicaChoice {
     ///     ReplicaError: if a partition is in several directories and none of them is chosen, also if another directory of a known partition
     ///         has come; if the chosen path is without segments.
     ///     OSError: if a segment cannot be read to find the longest replica.
-    fn of(&self, py: Python<'_>, files: Vec<Py<SegmentFile>>) -> PyResult<Vec<Py<SegmentFile>>> {
+    fn of(&self, py: Python<'_>, files: Vec<Py<PySegmentFile>>) -> PyResult<Vec<Py<PySegmentFile>>> {
         let found = cores(&files);
         let kept = PyStorage::asked(py, |storage| self.0.lock().unwrap_or_else(PoisonError::into_inner).of(&found, storage))?;
         Ok(only(files, kept))
@@ -304,7 +307,7 @@ impl ReplicaChoice {
 }
 
 fn placed(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<PathBuf>> {
-    paths.into_iter().map(|path| store::placed(py, &path)).collect()
+    paths.into_iter().map(|path| uris::to_internal_uri(py, &path)).collect()
 }
 
 /// One name, or several.
@@ -312,19 +315,19 @@ fn names(names: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     names.extract::<String>().map_or_else(|_| names.extract(), |name| Ok(vec![name]))
 }
 
-fn segment_files(files: &Bound<'_, PyAny>) -> PyResult<Vec<Py<SegmentFile>>> {
-    collected(files, |one| Ok(one.cast::<SegmentFile>()?.clone().unbind()))
+fn segment_files(files: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PySegmentFile>>> {
+    collected(files, |file| Ok(file.cast::<PySegmentFile>()?.clone().unbind()))
 }
 
-fn collected<T>(found: &Bound<'_, PyAny>, one: impl Fn(&Bound<'_, PyAny>) -> PyResult<T>) -> PyResult<Vec<T>> {
-    found.try_iter()?.map(|found| one(&found?)).collect()
+fn collected<T>(found: &Bound<'_, PyAny>, extract: impl Fn(&Bound<'_, PyAny>) -> PyResult<T>) -> PyResult<Vec<T>> {
+    found.try_iter()?.map(|found| extract(&found?)).collect()
 }
 
-fn cores(files: &[Py<SegmentFile>]) -> Vec<core::SegmentFile> {
+fn cores(files: &[Py<PySegmentFile>]) -> Vec<core::SegmentFile> {
     files.iter().map(|file| file.get().file.clone()).collect()
 }
 
 /// The files of which a mask is true.
-fn only(files: Vec<Py<SegmentFile>>, kept: Vec<bool>) -> Vec<Py<SegmentFile>> {
+fn only(files: Vec<Py<PySegmentFile>>, kept: Vec<bool>) -> Vec<Py<PySegmentFile>> {
     files.into_iter().zip(kept).filter_map(|(file, is_kept)| is_kept.then_some(file)).collect()
 }

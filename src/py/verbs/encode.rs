@@ -6,11 +6,11 @@ use crate::columns::rows::Rows;
 use crate::encode::RecordWriter;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
-use crate::py::arrow::import::{self, Batches};
+use crate::py::arrow::import::{self, ImportedBatches};
 use crate::py::bytes_writer;
 use crate::py::encode_options::EncodeOptions;
 use crate::py::interrupt::Signals;
-use crate::py::output::Output;
+use crate::py::output::PyOutput;
 use crate::py::value_writer::{PyValueWriter, typed_writers};
 use crate::py::writer_pool;
 use crate::values::TypedWriters;
@@ -30,8 +30,8 @@ pub fn encode<'py>(
     let batches = import::batches(table)?;
     let writers = typed_writers(value_writer, key_writer);
     let (signals, interrupt) = Signals::new();
-    let output = Output::of(out, &signals)?;
-    let written = py.detach(|| write(batches, &writers, Target { writer: &mut writer, output, interrupt: &interrupt }));
+    let output = PyOutput::of(out, &signals)?;
+    let written = py.detach(|| write(batches, &writers, EncodeTarget { writer: &mut writer, output, interrupt: &interrupt }));
     match written {
         Ok(()) => {
             let bytes = out.is_none().then(|| bytes_writer::copied(py, writer.ended())).transpose()?;
@@ -45,13 +45,13 @@ pub fn encode<'py>(
 /// Rows between two looks at signals.
 const ROWS: usize = 64;
 
-struct Target<'w> {
+struct EncodeTarget<'w> {
     writer: &'w mut RecordWriter,
-    output: Output,
+    output: PyOutput,
     interrupt: &'w Interrupt,
 }
 
-fn write(batches: Batches, typed: &TypedWriters, mut target: Target<'_>) -> Result<()> {
+fn write(batches: ImportedBatches, typed: &TypedWriters, mut target: EncodeTarget<'_>) -> Result<()> {
     let mut first_row = 0;
     for batch in batches {
         let batch = batch.map_err(std::io::Error::other)?;
@@ -66,7 +66,7 @@ fn write(batches: Batches, typed: &TypedWriters, mut target: Target<'_>) -> Resu
     finish(target.writer, target.output)
 }
 
-impl Target<'_> {
+impl EncodeTarget<'_> {
     fn write(&mut self, batch: &RecordBatch, first_row: usize) -> Result<()> {
         let rows = Rows::of(batch)?;
         let mut row = 0;
@@ -82,8 +82,8 @@ impl Target<'_> {
     }
 }
 
-fn finish(writer: &mut RecordWriter, output: Output) -> Result<()> {
-    if matches!(output, Output::Memory) { Ok(()) } else { writer.pass_ended(|ended| output.finish(ended)) }
+fn finish(writer: &mut RecordWriter, output: PyOutput) -> Result<()> {
+    if matches!(output, PyOutput::Memory) { Ok(()) } else { writer.pass_ended(|ended| output.finish(ended)) }
 }
 
 /// The typed exception of one of our own streams, of which Arrow carries the text alone.

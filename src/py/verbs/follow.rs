@@ -9,14 +9,14 @@ use pyo3::types::PyDict;
 use crate::decode::{ChecksumVerifier, Checksums};
 use crate::log::LastBatch;
 use crate::partition as core;
-use crate::partition::growing::{EndOptions, SegmentEnd};
-use crate::partition::{Damage, Followed, GrowingPartition, PartitionPiece, SegmentFile as CoreFile};
+use crate::partition::growing::{EndOptions, GrowingEnd};
+use crate::partition::{EndDamage, Followed, GrowingPartition, SegmentFile as CoreFile, SegmentRange};
 use crate::py::errors::{self, SegmentKeyError};
-use crate::py::finding::Finding;
+use crate::py::finding::PyFinding;
 use crate::py::options::{PartitionRead, ReadOptions};
 use crate::py::source::storage::PyStorage;
-use crate::py::verbs::partition_piece::{Part, with_wanted};
-use crate::py::verbs::segment_file::SegmentFile;
+use crate::py::verbs::partition_piece::{DecodedPart, with_wanted};
+use crate::py::verbs::segment_file::PySegmentFile;
 
 /// A batch to be known again: position, stored checksum, last offset.
 type Last = (u64, u32, i64);
@@ -32,11 +32,11 @@ type Last = (u64, u32, i64);
 ///     stop: position of the zeros at the end, or None.
 ///     finding: the finding of a damaged tail; None if damage is skipped.
 ///     is_cut: True if the last batch of the previous look is gone.
-#[pyclass(frozen, module = "logsegment._core")]
-pub struct LogEnd(SegmentEnd);
+#[pyclass(name = "LogEnd", frozen, module = "logsegment._core")]
+pub struct PyLogEnd(GrowingEnd);
 
 #[pymethods]
-impl LogEnd {
+impl PyLogEnd {
     #[getter]
     fn last(&self) -> Option<Last> {
         self.0.end.last.map(|last| (last.position, last.crc, last.last_offset))
@@ -63,8 +63,8 @@ impl LogEnd {
     }
 
     #[getter]
-    fn finding(&self) -> Option<Finding> {
-        self.0.end.finding.as_ref().map(Finding::from)
+    fn finding(&self) -> Option<PyFinding> {
+        self.0.end.finding.as_ref().map(PyFinding::from)
     }
 
     #[getter]
@@ -78,17 +78,17 @@ impl LogEnd {
 /// Args:
 ///     options: the `ReadOptions`. With `on_error="raise"` the end is the last batch before damage, with "skip" the last valid batch past
 ///         damage.
-#[pyclass(frozen, subclass, module = "logsegment._core")]
-pub struct GrowingLog(Mutex<GrowingPartition>);
+#[pyclass(name = "GrowingLog", frozen, subclass, module = "logsegment._core")]
+pub struct PyGrowingLog(Mutex<GrowingPartition>);
 
-impl GrowingLog {
+impl PyGrowingLog {
     fn ends(&self) -> MutexGuard<'_, GrowingPartition> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[pymethods]
-impl GrowingLog {
+impl PyGrowingLog {
     #[new]
     fn new(options: ReadOptions) -> PyResult<Self> {
         Ok(Self(Mutex::new(GrowingPartition::new(ends_by(&options)?))))
@@ -104,25 +104,25 @@ impl GrowingLog {
     ///     RecordBatchError: if a header is damaged, unless damage is skipped.
     ///     OSError: if the file cannot be read.
     #[pyo3(signature = (segment, *, is_checked=true), text_signature = "(self, segment, *, is_checked=True)")]
-    fn end(&self, py: Python<'_>, segment: PyRef<'_, SegmentFile>, is_checked: bool) -> PyResult<LogEnd> {
+    fn end(&self, py: Python<'_>, segment: PyRef<'_, PySegmentFile>, is_checked: bool) -> PyResult<PyLogEnd> {
         let file = segment.file.clone();
-        PyStorage::asked(py, |storage| self.ends().end(&file, is_checked, storage)).map(LogEnd)
+        PyStorage::asked(py, |storage| self.ends().end(&file, is_checked, storage)).map(PyLogEnd)
     }
 
     /// Return the end of a segment past damage, whatever `on_error` is.
     ///
     /// Raises:
     ///     OSError: if the file cannot be read.
-    fn last_valid(&self, py: Python<'_>, segment: PyRef<'_, SegmentFile>) -> PyResult<LogEnd> {
+    fn last_valid(&self, py: Python<'_>, segment: PyRef<'_, PySegmentFile>) -> PyResult<PyLogEnd> {
         let file = segment.file.clone();
-        PyStorage::asked(py, |storage| self.ends().last_valid(&file, storage)).map(LogEnd)
+        PyStorage::asked(py, |storage| self.ends().last_valid(&file, storage)).map(PyLogEnd)
     }
 
     /// Return True if a batch of a segment is still at its position.
     ///
     /// Raises:
     ///     OSError: if the file cannot be read.
-    fn has(&self, py: Python<'_>, segment: PyRef<'_, SegmentFile>, last: Last) -> PyResult<bool> {
+    fn has(&self, py: Python<'_>, segment: PyRef<'_, PySegmentFile>, last: Last) -> PyResult<bool> {
         let (position, crc, last_offset) = last;
         let file = segment.file.clone();
         PyStorage::asked(py, |storage| self.ends().has(&file, &LastBatch { position, crc, last_offset }, storage))
@@ -137,14 +137,14 @@ impl GrowingLog {
     /// Raises:
     ///     RecordBatchError: if a header is damaged, or a marker.
     ///     OSError: if a file cannot be read.
-    fn stable_offset(&self, py: Python<'_>, segments: Vec<PyRef<'_, SegmentFile>>, until: i64) -> PyResult<i64> {
+    fn stable_offset(&self, py: Python<'_>, segments: Vec<PyRef<'_, PySegmentFile>>, until: i64) -> PyResult<i64> {
         let files = files_of(&segments);
         PyStorage::asked(py, |storage| self.ends().stable_offset(&files, until, storage))
     }
 
     /// Forget the ends of all other segments.
     #[expect(clippy::needless_pass_by_value, reason = "a list from Python is made anew")]
-    fn forget_others(&self, segments: Vec<PyRef<'_, SegmentFile>>) {
+    fn forget_others(&self, segments: Vec<PyRef<'_, PySegmentFile>>) {
         self.ends().forget_others(&files_of(&segments));
     }
 }
@@ -158,23 +158,23 @@ impl GrowingLog {
 ///
 /// Attributes:
 ///     next_offset: the first offset that was not shown; None before the first look if only new records are wanted.
-#[pyclass(frozen, subclass, module = "logsegment._core")]
-pub struct Follower {
+#[pyclass(name = "Follower", frozen, subclass, module = "logsegment._core")]
+pub struct PyFollower {
     follower: Mutex<core::Follower>,
     options: Py<PyAny>,
     skips_damage: bool,
 }
 
-impl Follower {
+impl PyFollower {
     fn state(&self) -> MutexGuard<'_, core::Follower> {
         self.follower.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn file(&self, number: usize) -> SegmentFile {
+    fn file(&self, number: usize) -> PySegmentFile {
         self.state().segments().get(number).cloned().unwrap_or_default().into()
     }
 
-    fn part<'py>(&self, py: Python<'py>, file: &SegmentFile, piece: &PartitionPiece) -> PyResult<Part<'py>> {
+    fn part<'py>(&self, py: Python<'py>, file: &PySegmentFile, piece: &SegmentRange) -> PyResult<DecodedPart<'py>> {
         let found = PyStorage::asked(py, |storage| piece.bytes(storage))?;
         let source = file.bytes(found.bytes.0, found.bytes.1, found.is_inner);
         Ok((source, with_wanted(self.options.bind(py), &found.wanted, PyDict::new(py))?))
@@ -182,10 +182,10 @@ impl Follower {
 }
 
 /// The segment, the part to decode, and the last byte whose findings are for this look.
-type Records<'py> = (SegmentFile, Part<'py>, Option<u64>);
+type FollowedRecords<'py> = (PySegmentFile, DecodedPart<'py>, Option<u64>);
 
 #[pymethods]
-impl Follower {
+impl PyFollower {
     #[new]
     #[pyo3(signature = (start, options, wait=0.0))]
     fn new(start: Option<i64>, options: Bound<'_, PyAny>, wait: f64) -> PyResult<Self> {
@@ -205,7 +205,7 @@ impl Follower {
     ///
     /// Raises:
     ///     FileNotFoundError: if a segment was deleted meanwhile: look again.
-    fn begin(&self, py: Python<'_>, segments: Vec<PyRef<'_, SegmentFile>>) -> PyResult<()> {
+    fn begin(&self, py: Python<'_>, segments: Vec<PyRef<'_, PySegmentFile>>) -> PyResult<()> {
         let files = files_of(&segments);
         PyStorage::asked(py, |storage| self.state().begin(&files, storage))
     }
@@ -239,19 +239,19 @@ impl Follower {
             Some(Followed::Records { segment, piece, known }) => {
                 let file = self.file(segment);
                 let part = self.part(py, &file, &piece)?;
-                let records: Records<'py> = (file, part, known);
+                let records: FollowedRecords<'py> = (file, part, known);
                 records.into_pyobject(py)?.into_any()
             }
             Some(Followed::Damaged(segment, damage)) => match *damage {
-                Damage::Error(error) => return Err(errors::to_py(py, &error)),
-                Damage::Finding(finding) => (self.file(segment), Finding::from(&finding)).into_pyobject(py)?.into_any(),
+                EndDamage::Error(error) => return Err(errors::to_py(py, &error)),
+                EndDamage::Finding(finding) => (self.file(segment), PyFinding::from(&finding)).into_pyobject(py)?.into_any(),
             },
         };
         Ok(Some(found))
     }
 }
 
-fn files_of(segments: &[PyRef<'_, SegmentFile>]) -> Vec<CoreFile> {
+fn files_of(segments: &[PyRef<'_, PySegmentFile>]) -> Vec<CoreFile> {
     segments.iter().map(|segment| segment.file.clone()).collect()
 }
 

@@ -7,7 +7,7 @@ use crate::columns::{BatchSource, StreamOptions};
 use crate::decode::DecodeOptions;
 use crate::error::Result;
 use crate::framing::Tail;
-use crate::log::{Headers, ReadAt};
+use crate::log::{BatchHeaders, ReadAt};
 use crate::model::BatchHeader;
 use crate::py::interrupt::Signals;
 use crate::py::options::ReadOptions;
@@ -31,14 +31,14 @@ pub fn rows(
     let end = file.end().map_or(len, |end| end.min(len));
     let decode = DecodeOptions { segment: file.segment(), ..stream.decode.clone() };
     let stream = StreamOptions { decode, ..stream.clone() };
-    let headers = Headers::new(log, stream.decode.limits, file.start(), end).of(stream.decode.formats).before(file.ending()).sparing();
+    let headers = BatchHeaders::new(log, stream.decode.limits, file.start(), end).of(stream.decode.formats).before(file.ending()).sparing();
     file.report(signals);
     let (whole, signals) = (file.clone(), Arc::clone(signals));
     let reopen = Box::new(move |position| Ok(whole.from(position).open(&signals)?.source));
     Ok(Some(Box::new(HeaderRows::new(Box::new(headers), reopen, stream))))
 }
 
-impl HeaderWalk for Headers<Box<dyn ReadAt>> {
+impl HeaderWalk for BatchHeaders<Box<dyn ReadAt>> {
     fn next_header(&mut self) -> Result<Option<BatchHeader>> {
         self.next_header()
     }

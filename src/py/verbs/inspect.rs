@@ -3,9 +3,10 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use crate::inspect::{self, Area, Inspection, Node, Shown, Value};
+use crate::inspect::{self, Area, FieldValue, InspectOptions, Inspection, Node};
 use crate::py::interrupt::Signals;
-use crate::py::options::{ReadOptions, depth, option};
+use crate::py::option_values::{depth, option};
+use crate::py::options::ReadOptions;
 use crate::py::source::{self, FileSource};
 
 /// The tree of one entry, as tuples; see `logsegment.inspect`.
@@ -17,11 +18,11 @@ pub fn inspect_entry<'py>(source: &Bound<'py, PyAny>, shown: &Bound<'py, PyAny>,
     let (at, offset): (u64, Option<i64>) = (option!(shown, "at"), option!(shown, "offset"));
     let (depth_name, records): (String, Option<usize>) = (option!(shown, "depth"), option!(shown, "records"));
     let value_bytes: usize = option!(shown, "value_bytes");
-    let shown = Shown { depth: depth(&depth_name)?, records: records.unwrap_or(usize::MAX) };
+    let shown = InspectOptions { depth: depth(&depth_name)?, records: records.unwrap_or(usize::MAX) };
     let mut decode = options.to_decode()?;
     let (signals, _) = Signals::new();
     let mut ahead = at;
-    let source = &source::placed(source)?;
+    let source = &source::to_file_source(source)?;
     let mut opened = match source.cast::<FileSource>() {
         Ok(file) => {
             let file = file.get();
@@ -49,9 +50,9 @@ fn to_py<'py>(py: Python<'py>, node: &Node, areas: &[Area], most: usize) -> PyRe
     let raw = if is_leaf { area.map(|area| area.bytes_of(node)).unwrap_or_default() } else { Bytes::new() };
     let raw = PyBytes::new(py, raw.get(..most.max(LONGEST_NUMBER)).unwrap_or(&raw));
     let value = match node.value {
-        Value::None => py.None().into_bound(py),
-        Value::Number(number) => number.into_bound_py_any(py)?,
-        Value::Bytes => raw.clone().into_any(),
+        FieldValue::None => py.None().into_bound(py),
+        FieldValue::Number(number) => number.into_bound_py_any(py)?,
+        FieldValue::Bytes => raw.clone().into_any(),
     };
     let inside = area.map(|area| area.name.as_str()).filter(|name| !name.is_empty());
     let problems = node.marks.iter().map(|mark| (mark.rule, mark.severity, mark.message.as_str()));

@@ -27,11 +27,11 @@ use crate::rewrite::KeySet as Keys;
 /// Raises:
 ///     TypeError: for a key or an array of another type.
 ///     OSError: if a file cannot be read.
-#[pyclass(frozen, module = "logsegment")]
-pub struct KeySet(pub Arc<Keys>);
+#[pyclass(name = "KeySet", frozen, module = "logsegment")]
+pub struct PyKeySet(pub Arc<Keys>);
 
 #[pymethods]
-impl KeySet {
+impl PyKeySet {
     #[new]
     #[pyo3(signature = (keys=Vec::new(), arrays=Vec::new(), files=Vec::new()))]
     fn new(py: Python<'_>, keys: Vec<Bound<'_, PyAny>>, arrays: Vec<Bound<'_, PyAny>>, files: Vec<PathBuf>) -> PyResult<Self> {

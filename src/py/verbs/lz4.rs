@@ -6,16 +6,16 @@ use pyo3::types::PyBytes;
 
 use crate::codec::ChecksumForm;
 use crate::codec::lz4::descriptor::Descriptor;
-use crate::convert::lz4::{Survey, WrittenForm, rewrite};
+use crate::convert::lz4::{ChecksumSurvey, WrittenForm, rewrite};
 use crate::error::Result;
-use crate::framing::{Piece, Run, Runs, Tail};
+use crate::framing::{FrameEvent, Run, Runs, Tail};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits as CoreLimits;
 use crate::py::bytes_writer::{self, BytesWriter};
 use crate::py::errors;
 use crate::py::interrupt::Signals;
-use crate::py::limits::Limits;
-use crate::py::options::{checksum_form, choice};
+use crate::py::limits::PyLimits;
+use crate::py::option_values::{checksum_form, choice};
 use crate::py::source;
 use crate::py::source::buffer;
 use crate::wire::Sink;
@@ -41,14 +41,14 @@ pub fn lz4_header_checksum(py: Python<'_>, frame: &Bound<'_, PyAny>, form: &str)
 /// Message sets with rewritten LZ4 frames, piece by piece; see `logsegment.fix_lz4` and `logsegment.break_lz4`.
 #[pyclass(frozen, module = "logsegment._core")]
 pub struct Lz4Rewriter {
-    state: Mutex<State>,
+    state: Mutex<FixState>,
     form: WrittenForm,
     limits: CoreLimits,
     signals: Arc<Signals>,
     interrupt: Interrupt,
 }
 
-struct State {
+struct FixState {
     runs: Runs,
     /// Bytes to copy after the last complete entry.
     rest: Option<Tail>,
@@ -56,7 +56,7 @@ struct State {
 }
 
 /// Something to write.
-enum Part {
+enum Lz4Piece {
     Entries(Run),
     Torn(Vec<u8>),
     Zeros(usize),
@@ -66,12 +66,12 @@ enum Part {
 impl Lz4Rewriter {
     #[new]
     #[pyo3(signature = (source, form, limits, is_whole))]
-    fn new(source: &Bound<'_, PyAny>, form: &str, limits: Option<&Limits>, is_whole: bool) -> PyResult<Self> {
+    fn new(source: &Bound<'_, PyAny>, form: &str, limits: Option<&PyLimits>, is_whole: bool) -> PyResult<Self> {
         let (signals, interrupt) = Signals::new();
-        let limits = Limits::or_default(limits);
+        let limits = PyLimits::or_default(limits);
         let opened = source::open_alone(source, &signals)?;
         let target = if is_whole && opened.source.is_memory() { usize::MAX } else { PIECE };
-        let state = State { runs: Runs::new(opened.source, limits, target), rest: None, is_over: false };
+        let state = FixState { runs: Runs::new(opened.source, limits, target), rest: None, is_over: false };
         Ok(Self { state: Mutex::new(state), form: written_form(form)?, limits, signals, interrupt })
     }
 
@@ -87,9 +87,9 @@ impl Lz4Rewriter {
         let part = part.ok_or_else(|| PyRuntimeError::new_err("the rewriter is already being read"))?;
         match part.map_err(|error| self.signals.raised(py, &error))? {
             None => Ok(None),
-            Some(Part::Torn(bytes)) => Ok(Some(PyBytes::new(py, &bytes))),
-            Some(Part::Zeros(len)) => PyBytes::new_with(py, len, |_| Ok(())).map(Some),
-            Some(Part::Entries(run)) => self.rewritten(py, &run).map(Some),
+            Some(Lz4Piece::Torn(bytes)) => Ok(Some(PyBytes::new(py, &bytes))),
+            Some(Lz4Piece::Zeros(len)) => PyBytes::new_with(py, len, |_| Ok(())).map(Some),
+            Some(Lz4Piece::Entries(run)) => self.rewritten(py, &run).map(Some),
         }
     }
 }
@@ -121,14 +121,14 @@ impl Lz4Rewriter {
     }
 }
 
-impl State {
-    fn next_part(&mut self) -> Result<Option<Part>> {
+impl FixState {
+    fn next_part(&mut self) -> Result<Option<Lz4Piece>> {
         if self.is_over {
             return Ok(None);
         }
         if self.rest.is_none() {
             match self.runs.next_piece()? {
-                Some(Piece::Run(run)) => return Ok(Some(Part::Entries(run))),
+                Some(FrameEvent::Run(run)) => return Ok(Some(Lz4Piece::Entries(run))),
                 Some(_) => return Ok(None),
                 None => self.rest = self.runs.tail(),
             }
@@ -137,17 +137,17 @@ impl State {
     }
 
     /// Returns the next bytes after the last complete entry, unchanged.
-    fn next_of_tail(&mut self) -> Option<Part> {
+    fn next_of_tail(&mut self) -> Option<Lz4Piece> {
         match self.rest {
             Some(Tail::Zeros { position, bytes }) if bytes > 0 => {
                 let len = usize::try_from(bytes).unwrap_or(usize::MAX).min(PIECE);
                 let left = bytes.saturating_sub(u64::try_from(len).unwrap_or(bytes));
                 self.rest = Some(Tail::Zeros { position, bytes: left });
-                Some(Part::Zeros(len))
+                Some(Lz4Piece::Zeros(len))
             }
             tail => {
                 self.is_over = true;
-                matches!(tail, Some(Tail::Torn { .. })).then(|| Part::Torn(self.runs.left().to_vec()))
+                matches!(tail, Some(Tail::Torn { .. })).then(|| Lz4Piece::Torn(self.runs.left().to_vec()))
             }
         }
     }
@@ -158,20 +158,20 @@ type SurveyRow = (i8, &'static str, bool, u64, u64);
 
 /// Kinds of LZ4 frames of a source; see `logsegment.check_lz4`.
 #[pyfunction]
-pub fn lz4_survey(py: Python<'_>, source: &Bound<'_, PyAny>, limits: Option<&Limits>) -> PyResult<Vec<SurveyRow>> {
+pub fn lz4_survey(py: Python<'_>, source: &Bound<'_, PyAny>, limits: Option<&PyLimits>) -> PyResult<Vec<SurveyRow>> {
     let (signals, interrupt) = Signals::new();
-    let limits = Limits::or_default(limits);
+    let limits = PyLimits::or_default(limits);
     let opened = source::open_alone(source, &signals)?;
     let survey = py.detach(|| survey(Runs::new(opened.source, limits, PIECE), &limits, &interrupt));
     let survey = survey.map_err(|error| signals.raised(py, &error))?;
     Ok(survey.frames.into_iter().map(|((magic, form, is_new), (count, at))| (magic, form.name(), is_new, count, at)).collect())
 }
 
-fn survey(mut runs: Runs, limits: &CoreLimits, interrupt: &Interrupt) -> Result<Survey> {
-    let mut survey = Survey::default();
+fn survey(mut runs: Runs, limits: &CoreLimits, interrupt: &Interrupt) -> Result<ChecksumSurvey> {
+    let mut survey = ChecksumSurvey::default();
     while let Some(piece) = runs.next_piece()? {
         interrupt.ensure_wanted()?;
-        if let Piece::Run(run) = piece {
+        if let FrameEvent::Run(run) = piece {
             survey.add(run.entries_from(0), run.position, limits)?;
         }
     }

@@ -27,6 +27,7 @@ pub mod rebuild;
 pub mod record_sections;
 pub mod rewrite;
 pub mod salvage;
+pub mod schemas_seen;
 pub mod segment_file;
 pub mod segment_lookup;
 pub mod sidecars;

@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::interrupt::Interrupt;
-use crate::partition::Entry;
+use crate::partition::DirectoryEntry;
 use crate::py::errors;
 use crate::py::interrupt::Signals;
-use crate::py::source::store;
+use crate::py::source::uris;
 use crate::stores::{self, PlacedFile, StoreErrorKind};
 use crate::tiered::{self, TieredFile};
 
@@ -22,14 +22,14 @@ use crate::tiered::{self, TieredFile};
 ///     size (int): bytes of a file.
 ///     modified (float or None): the time of the last write in seconds since the epoch, where it is known.
 ///     tag (str or None): the tag of the version, where a store has one.
-#[pyclass(frozen, module = "logsegment._core")]
-pub struct PlaceEntry(pub Entry);
+#[pyclass(name = "PlaceEntry", frozen, module = "logsegment._core")]
+pub struct PyPlaceEntry(pub DirectoryEntry);
 
 #[pymethods]
-impl PlaceEntry {
+impl PyPlaceEntry {
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store::text_of(py, &self.0.path)
+        uris::text_of(py, &self.0.path)
     }
 
     #[getter]
@@ -65,10 +65,10 @@ impl PlaceEntry {
 ///     size: bytes.
 ///     version: the size, and a text that differs between files of the same size.
 #[pyclass(frozen, module = "logsegment._core")]
-pub struct OpenFile(pub Opened);
+pub struct OpenFile(pub OpenedFile);
 
 /// Who gives the bytes.
-pub enum Opened {
+pub enum OpenedFile {
     /// This machine or a store.
     Placed(PlacedFile),
     /// Tiered storage.
@@ -80,16 +80,16 @@ impl OpenFile {
     #[getter]
     fn size(&self) -> u64 {
         match &self.0 {
-            Opened::Placed(file) => file.size(),
-            Opened::Uploaded(file) => file.size(),
+            OpenedFile::Placed(file) => file.size(),
+            OpenedFile::Uploaded(file) => file.size(),
         }
     }
 
     #[getter]
     fn version(&self) -> (u64, String) {
         match &self.0 {
-            Opened::Placed(file) => file.version(),
-            Opened::Uploaded(file) => file.version(),
+            OpenedFile::Placed(file) => file.version(),
+            OpenedFile::Uploaded(file) => file.version(),
         }
     }
 
@@ -97,8 +97,8 @@ impl OpenFile {
     #[getter]
     fn offsets(&self) -> Option<(i64, Option<i64>)> {
         match &self.0 {
-            Opened::Placed(_) => None,
-            Opened::Uploaded(file) => file.offsets.map(|offsets| (offsets.start, offsets.end)),
+            OpenedFile::Placed(_) => None,
+            OpenedFile::Uploaded(file) => file.offsets.map(|offsets| (offsets.start, offsets.end)),
         }
     }
 
@@ -111,8 +111,8 @@ impl OpenFile {
     ///     OSError: if the store does not answer.
     fn read_at<'py>(&self, py: Python<'py>, position: u64, length: u64) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = match &self.0 {
-            Opened::Placed(file) => answered(py, |interrupt| file.read(position..position.saturating_add(length), interrupt))?,
-            Opened::Uploaded(file) => answered_of_upload(py, |interrupt| file.read(position, length, false, interrupt))?.bytes,
+            OpenedFile::Placed(file) => answered(py, |interrupt| file.read(position..position.saturating_add(length), interrupt))?,
+            OpenedFile::Uploaded(file) => answered_of_upload(py, |interrupt| file.read(position, length, false, interrupt))?.bytes,
         };
         Ok(PyBytes::new(py, &bytes))
     }
@@ -124,8 +124,8 @@ impl OpenFile {
     ///     OSError: if the file is gone, or the store does not answer.
     fn ensure_same(&self, py: Python<'_>) -> PyResult<()> {
         match &self.0 {
-            Opened::Placed(file) => answered(py, |interrupt| file.ensure_same(interrupt)),
-            Opened::Uploaded(file) => answered_of_upload(py, |interrupt| file.ensure_same(interrupt)),
+            OpenedFile::Placed(file) => answered(py, |interrupt| file.ensure_same(interrupt)),
+            OpenedFile::Uploaded(file) => answered_of_upload(py, |interrupt| file.ensure_same(interrupt)),
         }
     }
 }
@@ -134,7 +134,7 @@ impl OpenFile {
 ///
 /// # Errors
 /// The exception of a signal, and those of the store.
-pub fn answered<T: Send>(py: Python<'_>, ask: impl FnOnce(&Interrupt) -> stores::Result<T> + Send) -> PyResult<T> {
+pub fn answered<T: Send>(py: Python<'_>, ask: impl FnOnce(&Interrupt) -> stores::StoreResult<T> + Send) -> PyResult<T> {
     let (signals, interrupt): (Arc<Signals>, Interrupt) = Signals::new();
     py.detach(|| ask(&interrupt)).map_err(|error| match signals.take() {
         Some(raised) if error.kind == StoreErrorKind::Interrupted => raised,
@@ -146,7 +146,7 @@ pub fn answered<T: Send>(py: Python<'_>, ask: impl FnOnce(&Interrupt) -> stores:
 ///
 /// # Errors
 /// The exception of a signal, and those of tiered storage.
-pub fn answered_of_upload<T: Send>(py: Python<'_>, ask: impl FnOnce(&Interrupt) -> tiered::Result<T> + Send) -> PyResult<T> {
+pub fn answered_of_upload<T: Send>(py: Python<'_>, ask: impl FnOnce(&Interrupt) -> tiered::TieredResult<T> + Send) -> PyResult<T> {
     let (signals, interrupt): (Arc<Signals>, Interrupt) = Signals::new();
     py.detach(|| ask(&interrupt)).map_err(|error| match signals.take() {
         Some(raised) if error.is_interrupted() => raised,

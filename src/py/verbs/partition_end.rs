@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::error::Result;
 use crate::interrupt::Interrupt;
-use crate::log::{Headers, ReadAt};
+use crate::log::{BatchHeaders, ReadAt};
 use crate::model::{Formats, RecordFormat};
 use crate::py::interrupt::Signals;
 use crate::py::options::ReadOptions;
@@ -55,10 +55,10 @@ impl PartitionEnd {
     ) -> PyResult<Self> {
         let before = snapshot.map(|bytes| producer_snapshot::parse(&bytes, i64::MAX).entries).unwrap_or_default();
         let producers = Producers::from_snapshot(&before);
-        let mut walk = Walk { producers, last_offset: None, aborted: Vec::new(), snapshots: Vec::new(), log_start };
+        let mut walk = EndWalk { producers, last_offset: None, aborted: Vec::new(), snapshots: Vec::new(), log_start };
         for source in &sources {
             walk.snapshots.push(walk.producers.snapshot());
-            walk.visit_source(py, &source::placed(source)?, &options)?;
+            walk.visit_source(py, &source::to_file_source(source)?, &options)?;
         }
         let entries = walk.producers.snapshot();
         let snapshots = walk.snapshots.iter().chain([&entries]).map(|entries| producer_snapshot::to_bytes(entries)).collect();
@@ -75,7 +75,7 @@ impl PartitionEnd {
     }
 }
 
-struct Walk {
+struct EndWalk {
     producers: Producers,
     last_offset: Option<i64>,
     aborted: Vec<AbortedTxn>,
@@ -84,7 +84,7 @@ struct Walk {
     log_start: Option<i64>,
 }
 
-impl Walk {
+impl EndWalk {
     /// Closes a transaction in the snapshots before its marker, which the output does not have.
     fn close(&mut self, producer_id: i64) {
         for entry in self.snapshots.iter_mut().flatten().filter(|entry| entry.producer_id == producer_id) {
@@ -102,7 +102,7 @@ impl Walk {
             drop(opened);
             let (log, len) = paths::open(&file.path, &signals).map_err(|error| paths::raised(py, &error, &file.path, &signals))?;
             let end = file.end().map_or(len, |end| end.min(len));
-            let headers = Headers::new(log, decode.limits, file.start(), end).before(file.ending());
+            let headers = BatchHeaders::new(log, decode.limits, file.start(), end).before(file.ending());
             return self.visit(py, headers, decode.formats, (&signals, &interrupt, Some(&file.path)));
         }
         if buffer::source(source)?.is_none() {
@@ -112,14 +112,14 @@ impl Walk {
         let mut opened = source::open(source, &signals)?;
         options.reading.resolve(&mut decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
         let bytes = buffer::bytes_of(source)?;
-        let headers = Headers::new(&*bytes, decode.limits, 0, crate::wire::as_u64(bytes.len()));
+        let headers = BatchHeaders::new(&*bytes, decode.limits, 0, crate::wire::as_u64(bytes.len()));
         self.visit(py, headers, decode.formats, (&signals, &interrupt, None))
     }
 
     fn visit<L: ReadAt>(
         &mut self,
         py: Python<'_>,
-        headers: Headers<L>,
+        headers: BatchHeaders<L>,
         formats: Formats,
         (signals, interrupt, path): (&Arc<Signals>, &Interrupt, Option<&PathBuf>),
     ) -> PyResult<()> {
@@ -130,7 +130,7 @@ impl Walk {
         visited.map_err(|error| signals.raised(py, &path.map_or(error.clone(), |path| paths::in_file(error, path))))
     }
 
-    fn visit_headers<L: ReadAt>(&mut self, mut headers: Headers<L>, interrupt: &Interrupt) -> Result<()> {
+    fn visit_headers<L: ReadAt>(&mut self, mut headers: BatchHeaders<L>, interrupt: &Interrupt) -> Result<()> {
         while let Some(header) = headers.next_header()? {
             interrupt.ensure_wanted()?;
             let marker = if header.producer.id >= 0 { headers.marker(&header)? } else { None };

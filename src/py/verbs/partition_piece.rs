@@ -7,16 +7,16 @@ use pyo3::types::PyDict;
 
 use crate::error::Result;
 use crate::partition as core;
-use crate::partition::{Storage, Wanted};
-use crate::py::finding::Finding;
+use crate::partition::{Storage, WantedRange};
+use crate::py::finding::PyFinding;
 use crate::py::source::FileSource;
 use crate::py::source::storage::PyStorage;
-use crate::py::verbs::segment_file::SegmentFile;
-use crate::py::verbs::segment_lookup::SegmentLookup;
-use crate::py::verbs::transactions::Transactions;
+use crate::py::transactions::PyTransactions;
+use crate::py::verbs::segment_file::PySegmentFile;
+use crate::py::verbs::segment_lookup::PySegmentLookup;
 
 /// Bytes of a file, and the options with which they are read.
-pub type Part<'py> = (FileSource, Bound<'py, PyAny>);
+pub type DecodedPart<'py> = (FileSource, Bound<'py, PyAny>);
 
 /// Read some bytes of a segment with wanted records.
 ///
@@ -25,28 +25,28 @@ pub type Part<'py> = (FileSource, Bound<'py, PyAny>);
 ///     begin (int): position of the first byte.
 ///     stop (int or None): position after the last byte; None for the end of the file at the time of the read.
 ///     resumes (bool): another piece has the offsets of the segment before the first one of this piece.
-#[pyclass(frozen, module = "logsegment._core")]
-pub struct PartitionPiece {
-    pub piece: core::PartitionPiece,
-    pub file: SegmentFile,
+#[pyclass(name = "SegmentRange", frozen, module = "logsegment._core")]
+pub struct PySegmentRange {
+    pub piece: core::SegmentRange,
+    pub file: PySegmentFile,
     pub options: Py<PyAny>,
 }
 
-impl PartitionPiece {
-    fn asked<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&core::PartitionPiece, &dyn Storage) -> Result<T> + Send) -> PyResult<T> {
+impl PySegmentRange {
+    fn asked<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&core::SegmentRange, &dyn Storage) -> Result<T> + Send) -> PyResult<T> {
         PyStorage::asked(py, |storage| ask(&self.piece, storage))
     }
 
-    fn of(&self, py: Python<'_>, piece: core::PartitionPiece) -> Self {
+    fn of(&self, py: Python<'_>, piece: core::SegmentRange) -> Self {
         Self { piece, file: self.file.clone(), options: self.options.clone_ref(py) }
     }
 }
 
 #[pymethods]
-impl PartitionPiece {
+impl PySegmentRange {
     #[getter]
-    fn segment(&self) -> SegmentLookup {
-        SegmentLookup::of_core(Arc::clone(&self.piece.segment), self.file.clone())
+    fn segment(&self) -> PySegmentLookup {
+        PySegmentLookup::of_core(Arc::clone(&self.piece.segment), self.file.clone())
     }
 
     #[getter]
@@ -79,7 +79,7 @@ impl PartitionPiece {
     /// The number of bytes, as far as it is known. 0 if the file is gone, which the read reports.
     #[getter]
     fn size(&self, py: Python<'_>) -> PyResult<u64> {
-        self.asked(py, core::PartitionPiece::size)
+        self.asked(py, core::SegmentRange::size)
     }
 
     /// True if the piece is not the whole segment.
@@ -102,7 +102,7 @@ impl PartitionPiece {
 
     /// The findings of the `.index`, also those of the look-up of the first and the last offset.
     #[getter]
-    fn index_findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
+    fn index_findings(&self, py: Python<'_>) -> PyResult<Vec<PyFinding>> {
         let found = self.asked(py, |piece, storage| {
             if piece.wanted.skips_damage {
                 // The bytes of such a read are found without it.
@@ -130,15 +130,15 @@ impl PartitionPiece {
 
     /// Return the piece without the finding of its segment, which another read reports.
     fn without_finding(&self, py: Python<'_>) -> Self {
-        self.of(py, core::PartitionPiece { has_finding: false, ..self.piece.clone() })
+        self.of(py, core::SegmentRange { has_finding: false, ..self.piece.clone() })
     }
 
     /// Return the bytes and the options of the read, with the transactions that a committed read must know.
     #[pyo3(signature = (transactions))]
-    pub fn part<'py>(&self, py: Python<'py>, transactions: Option<Transactions>) -> PyResult<Part<'py>> {
-        let found = self.asked(py, core::PartitionPiece::bytes)?;
+    pub fn part<'py>(&self, py: Python<'py>, transactions: Option<PyTransactions>) -> PyResult<DecodedPart<'py>> {
+        let found = self.asked(py, core::SegmentRange::bytes)?;
         let finding = self.file.finding.clone().filter(|_| self.piece.has_finding);
-        let file = SegmentFile { file: self.file.file.clone(), finding };
+        let file = PySegmentFile { file: self.file.file.clone(), finding };
         let source = file.bytes(found.bytes.0, found.bytes.1, found.is_inner);
         let changes = PyDict::new(py);
         changes.set_item("transactions", transactions)?;
@@ -146,11 +146,11 @@ impl PartitionPiece {
     }
 
     /// Return the transactions with offsets of the piece, of which a partition may have very many.
-    fn touching(&self, transactions: PyRef<'_, Transactions>) -> Transactions {
+    fn touching(&self, transactions: PyRef<'_, PyTransactions>) -> PyTransactions {
         let (known, stable) = (&transactions.0, transactions.0.last_stable_offset());
         let touching = |ranges: Vec<(i64, i64, i64)>| self.piece.touching(ranges.iter(), stable);
         let (aborted, undecided) = (touching(known.aborted()), touching(known.undecided()));
-        Transactions(crate::decode::Transactions::from_parts(aborted, undecided, stable))
+        PyTransactions(crate::decode::Transactions::from_parts(aborted, undecided, stable))
     }
 
     /// Return pieces of about `step` bytes; each batch is in one of them.
@@ -182,7 +182,7 @@ impl PartitionPiece {
 }
 
 /// Options of a read that wants other offsets and times, and other `changes`.
-pub fn with_wanted<'py>(options: &Bound<'py, PyAny>, wanted: &Wanted, changes: Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
+pub fn with_wanted<'py>(options: &Bound<'py, PyAny>, wanted: &WantedRange, changes: Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
     changes.set_item("start_offset", wanted.start_offset)?;
     changes.set_item("end_offset", wanted.end_offset)?;
     changes.set_item("share", wanted.share)?;

@@ -7,16 +7,16 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::partition as core;
-use crate::partition::{SegmentFile as CoreFile, TimeSearch, Wanted};
+use crate::partition::{SegmentFile as CoreFile, TimeSearch, WantedRange};
 use crate::py::arrow::stream::RecordStream;
-use crate::py::finding::Finding;
+use crate::py::finding::PyFinding;
 use crate::py::options::{PartitionRead, ReadOptions};
 use crate::py::source::storage::PyStorage;
+use crate::py::transactions::PyTransactions;
 use crate::py::verbs::decode_files::decode_files;
-use crate::py::verbs::partition_piece::{Part, PartitionPiece, with_wanted};
-use crate::py::verbs::segment_file::SegmentFile;
-use crate::py::verbs::segment_lookup::SegmentLookup;
-use crate::py::verbs::transactions::Transactions;
+use crate::py::verbs::partition_piece::{DecodedPart, PySegmentRange, with_wanted};
+use crate::py::verbs::segment_file::PySegmentFile;
+use crate::py::verbs::segment_lookup::PySegmentLookup;
 
 /// Read the records of one partition that are wanted, and no more bytes than it must.
 ///
@@ -25,24 +25,24 @@ use crate::py::verbs::transactions::Transactions;
 /// hold; a read of these offsets, or of the offsets of the name, raises the error, or reports it and returns the records.
 ///
 /// Args:
-///     segments: all segments that may be read (`SegmentLookup`), in the order of their offsets.
+///     segments: all segments that may be read (`PySegmentLookup`), in the order of their offsets.
 ///     options: the `ReadOptions`, with the offsets that are wanted, topic and partition. Records below the log start offset of the partition
 ///         are never wanted.
 ///     timestamp: ms; batches whose headers say that all of their records are earlier may be left out. None for no such time.
 ///
 /// Source: `LogSegment` and `LocalLog` in Kafka.
-#[pyclass(frozen, module = "logsegment._core")]
-pub struct PartitionReader {
+#[pyclass(name = "PartitionReader", frozen, module = "logsegment._core")]
+pub struct PyPartitionReader {
     reader: core::PartitionReader,
-    files: Vec<SegmentFile>,
+    files: Vec<PySegmentFile>,
     options: Py<PyAny>,
-    transactions: OnceLock<Option<Transactions>>,
+    transactions: OnceLock<Option<PyTransactions>>,
 }
 
-impl PartitionReader {
+impl PyPartitionReader {
     fn of_segments(
         segments: Vec<Arc<core::SegmentLookup>>,
-        files: Vec<SegmentFile>,
+        files: Vec<PySegmentFile>,
         options: &Bound<'_, PyAny>,
         timestamp: Option<i64>,
     ) -> PyResult<Self> {
@@ -52,14 +52,14 @@ impl PartitionReader {
         Ok(Self { reader, files, options, transactions: OnceLock::new() })
     }
 
-    fn piece_of(&self, py: Python<'_>, number: usize, piece: core::PartitionPiece) -> Option<PartitionPiece> {
+    fn piece_of(&self, py: Python<'_>, number: usize, piece: core::SegmentRange) -> Option<PySegmentRange> {
         let file = self.files.get(number)?.clone();
-        Some(PartitionPiece { piece, file, options: self.options.clone_ref(py) })
+        Some(PySegmentRange { piece, file, options: self.options.clone_ref(py) })
     }
 
-    fn segment(&self, number: usize) -> Option<SegmentLookup> {
+    fn segment(&self, number: usize) -> Option<PySegmentLookup> {
         let (lookup, file) = self.reader.segments.get(number).zip(self.files.get(number))?;
-        Some(SegmentLookup::of_core(Arc::clone(lookup), file.clone()))
+        Some(PySegmentLookup::of_core(Arc::clone(lookup), file.clone()))
     }
 
     fn only(&self) -> PyResult<&Arc<core::SegmentLookup>> {
@@ -75,10 +75,10 @@ impl PartitionReader {
 }
 
 #[pymethods]
-impl PartitionReader {
+impl PyPartitionReader {
     #[new]
     #[pyo3(signature = (segments, options, timestamp=None))]
-    fn new(segments: Vec<PyRef<'_, SegmentLookup>>, options: &Bound<'_, PyAny>, timestamp: Option<i64>) -> PyResult<Self> {
+    fn new(segments: Vec<PyRef<'_, PySegmentLookup>>, options: &Bound<'_, PyAny>, timestamp: Option<i64>) -> PyResult<Self> {
         let (lookups, files) = both(&segments);
         Self::of_segments(lookups, files, options, timestamp)
     }
@@ -99,7 +99,7 @@ impl PartitionReader {
     #[pyo3(signature = (segments, options, times=(None, None), timestamp=None))]
     fn plan<'py>(
         py: Python<'py>,
-        segments: Vec<PyRef<'py, SegmentLookup>>,
+        segments: Vec<PyRef<'py, PySegmentLookup>>,
         options: &Bound<'py, PyAny>,
         times: (Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>),
         timestamp: Option<i64>,
@@ -116,17 +116,17 @@ impl PartitionReader {
         Self::of_segments(lookups, files, &options, timestamp)
     }
 
-    /// Return the reader of segments that `arranged` returned.
+    /// Return the reader of segments that `order_by_offsets` returned.
     #[staticmethod]
     #[pyo3(signature = (files, options, timestamp=None))]
-    fn of(files: Vec<PyRef<'_, SegmentFile>>, options: &Bound<'_, PyAny>, timestamp: Option<i64>) -> PyResult<Self> {
+    fn of(files: Vec<PyRef<'_, PySegmentFile>>, options: &Bound<'_, PyAny>, timestamp: Option<i64>) -> PyResult<Self> {
         let lookups = files.iter().map(|file| Arc::new(core::SegmentLookup::new(file.file.clone()))).collect();
-        Self::of_segments(lookups, files.iter().map(|file| SegmentFile::clone(file)).collect(), options, timestamp)
+        Self::of_segments(lookups, files.iter().map(|file| PySegmentFile::clone(file)).collect(), options, timestamp)
     }
 
     /// The segments, in the order of their offsets.
     #[getter]
-    fn segments(&self) -> Vec<SegmentLookup> {
+    fn segments(&self) -> Vec<PySegmentLookup> {
         (0..self.files.len()).filter_map(|number| self.segment(number)).collect()
     }
 
@@ -138,7 +138,7 @@ impl PartitionReader {
 
     /// The transactions that the read must know, those of its options or from the markers of the partition; None if it is not committed.
     #[getter]
-    fn transactions(&self, py: Python<'_>) -> PyResult<Option<Transactions>> {
+    fn transactions(&self, py: Python<'_>) -> PyResult<Option<PyTransactions>> {
         if let Some(known) = self.transactions.get() {
             return Ok(known.clone());
         }
@@ -146,34 +146,34 @@ impl PartitionReader {
         let known = match (options.is_committed()?, &options.transactions, self.files.first()) {
             (false, known, _) | (true, known @ Some(_), _) => known.clone(),
             (true, None, None) => None,
-            (true, None, Some(first)) if first.file.is_of_0_7() => Some(Transactions(crate::decode::Transactions::default())),
+            (true, None, Some(first)) if first.file.is_of_0_7() => Some(PyTransactions(crate::decode::Transactions::default())),
             (true, None, Some(first)) => {
                 let committed = options.to_committed()?;
                 let ask = |storage: &PyStorage| {
                     let files = core::segments_of_directory(&first.file, storage)?;
                     core::committed_transactions(&files, committed, storage)
                 };
-                Some(Transactions(PyStorage::asked(py, ask)?))
+                Some(PyTransactions(PyStorage::asked(py, ask)?))
             }
         };
         Ok(self.transactions.get_or_init(|| known).clone())
     }
 
     /// Return the segments that may hold wanted offsets, each with the first offset after it, or None for the last segment.
-    fn wanted(&self) -> Vec<(SegmentLookup, Option<i64>)> {
+    fn wanted(&self) -> Vec<(PySegmentLookup, Option<i64>)> {
         let found = self.reader.wanted_segments();
         found.into_iter().filter_map(|(number, follower)| Some((self.segment(number)?, follower))).collect()
     }
 
     /// Return the reader of one offset.
     fn at(&self, py: Python<'_>, offset: i64) -> PyResult<Self> {
-        let wanted = Wanted { start_offset: Some(offset), end_offset: Some(offset.saturating_add(1)), ..self.reader.wanted };
+        let wanted = WantedRange { start_offset: Some(offset), end_offset: Some(offset.saturating_add(1)), ..self.reader.wanted };
         let options = with_wanted(self.options.bind(py), &wanted, PyDict::new(py))?;
         Self::of_segments(self.reader.segments.clone(), self.files.clone(), &options, self.reader.timestamp)
     }
 
     /// Return the reader of one of its segments.
-    fn within(&self, py: Python<'_>, segment: PyRef<'_, SegmentLookup>) -> PyResult<Self> {
+    fn within(&self, py: Python<'_>, segment: PyRef<'_, PySegmentLookup>) -> PyResult<Self> {
         let (lookups, files) = both(&[segment]);
         Self::of_segments(lookups, files, self.options.bind(py), self.reader.timestamp)
     }
@@ -207,10 +207,10 @@ impl PartitionReader {
     ///
     /// Raises:
     ///     OSError: if a file cannot be read.
-    fn piece(&self, py: Python<'_>) -> PyResult<PartitionPiece> {
+    fn piece(&self, py: Python<'_>) -> PyResult<PySegmentRange> {
         let segment = self.only()?;
         let found = PyStorage::asked(py, |storage| self.reader.piece_of(segment, None, storage))?;
-        let none = || core::PartitionPiece::new(Arc::clone(segment), self.reader.wanted, 0, Some(0));
+        let none = || core::SegmentRange::new(Arc::clone(segment), self.reader.wanted, 0, Some(0));
         self.piece_of(py, 0, found.unwrap_or_else(none)).ok_or_else(|| PyValueError::new_err("segments: there must be one"))
     }
 
@@ -218,7 +218,7 @@ impl PartitionReader {
     ///
     /// Raises:
     ///     OSError: if a file cannot be read.
-    fn part<'py>(&self, py: Python<'py>) -> PyResult<Part<'py>> {
+    fn part<'py>(&self, py: Python<'py>) -> PyResult<DecodedPart<'py>> {
         self.piece(py)?.part(py, self.transactions(py)?)
     }
 
@@ -231,7 +231,7 @@ impl PartitionReader {
     /// Raises:
     ///     OSError: if a file of the partition cannot be read.
     #[pyo3(signature = (begin, stop))]
-    fn part_in<'py>(&self, py: Python<'py>, begin: Option<u64>, stop: Option<u64>) -> PyResult<Part<'py>> {
+    fn part_in<'py>(&self, py: Python<'py>, begin: Option<u64>, stop: Option<u64>) -> PyResult<DecodedPart<'py>> {
         let segment = self.only()?;
         let piece = PyStorage::asked(py, |storage| self.reader.piece_in(segment, begin, stop, storage))?;
         let piece = self.piece_of(py, 0, piece).ok_or_else(|| PyValueError::new_err("segments: there must be one"))?;
@@ -242,7 +242,7 @@ impl PartitionReader {
     ///
     /// Raises:
     ///     OSError: if a file cannot be read.
-    fn pieces(&self, py: Python<'_>) -> PyResult<Vec<PartitionPiece>> {
+    fn pieces(&self, py: Python<'_>) -> PyResult<Vec<PySegmentRange>> {
         let found = PyStorage::asked(py, |storage| self.reader.pieces(storage))?;
         Ok(found.into_iter().filter_map(|(number, piece)| self.piece_of(py, number, piece)).collect())
     }
@@ -251,7 +251,7 @@ impl PartitionReader {
     ///
     /// Raises:
     ///     OSError: if a file cannot be read.
-    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Vec<Part<'py>>> {
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Vec<DecodedPart<'py>>> {
         let pieces = self.pieces(py)?;
         // Markers are looked for only if something is read.
         let transactions = if pieces.is_empty() { None } else { self.transactions(py)? };
@@ -263,7 +263,7 @@ impl PartitionReader {
     /// Raises:
     ///     OSError: if a file cannot be read.
     #[pyo3(signature = (notes=Vec::new()))]
-    fn read(&self, py: Python<'_>, notes: Vec<PyRef<'_, Finding>>) -> PyResult<RecordStream> {
+    fn read(&self, py: Python<'_>, notes: Vec<PyRef<'_, PyFinding>>) -> PyResult<RecordStream> {
         let mut parts = Vec::new();
         for (source, options) in self.parts(py)? {
             parts.push((Bound::new(py, source)?, options.extract()?));
@@ -286,12 +286,12 @@ impl PartitionReader {
 ///     As many segments. In a store the names alone count unless `reports` is set: asking each segment costs a request.
 #[pyfunction]
 #[pyo3(signature = (files, *, reports, alone=false), text_signature = "(files, *, reports, alone=False)")]
-pub fn arranged(py: Python<'_>, files: Vec<PyRef<'_, SegmentFile>>, reports: bool, alone: bool) -> PyResult<Vec<SegmentFile>> {
+pub fn order_by_offsets(py: Python<'_>, files: Vec<PyRef<'_, PySegmentFile>>, reports: bool, alone: bool) -> PyResult<Vec<PySegmentFile>> {
     let own: Vec<CoreFile> = files.iter().map(|file| file.file.clone()).collect();
     let findings: Vec<_> = files.iter().map(|file| file.finding.clone()).collect();
     let found = PyStorage::asked(py, |storage| {
         if !alone {
-            return core::arranged(&own, reports, storage);
+            return core::order_by_offsets(&own, reports, storage);
         }
         let mut found = Vec::with_capacity(own.len());
         for file in own {
@@ -303,8 +303,8 @@ pub fn arranged(py: Python<'_>, files: Vec<PyRef<'_, SegmentFile>>, reports: boo
     let given = |file: &CoreFile| files.iter().zip(&findings).find(|(other, _)| other.file.path == file.path)?.1.clone();
     let with_finding = |file: CoreFile| {
         let known = if file.finding.is_none() { given(&file) } else { None };
-        let file = SegmentFile::from(file);
-        SegmentFile { finding: file.finding.clone().or(known), ..file }
+        let file = PySegmentFile::from(file);
+        PySegmentFile { finding: file.finding.clone().or(known), ..file }
     };
     let has_findings = findings.iter().any(Option::is_some);
     Ok(found.into_iter().map(|file| if has_findings { with_finding(file) } else { file.into() }).collect())
@@ -320,22 +320,22 @@ pub fn arranged(py: Python<'_>, files: Vec<PyRef<'_, SegmentFile>>, reports: boo
 /// Raises:
 ///     OSError: if a file cannot be read.
 #[pyfunction]
-pub fn committed_transactions(py: Python<'_>, files: Vec<PyRef<'_, SegmentFile>>, options: ReadOptions) -> PyResult<Transactions> {
+pub fn committed_transactions(py: Python<'_>, files: Vec<PyRef<'_, PySegmentFile>>, options: ReadOptions) -> PyResult<PyTransactions> {
     let own: Vec<CoreFile> = files.iter().map(|file| file.file.clone()).collect();
     let committed = options.to_committed()?;
-    PyStorage::asked(py, |storage| core::committed_transactions(&own, committed, storage)).map(Transactions)
+    PyStorage::asked(py, |storage| core::committed_transactions(&own, committed, storage)).map(PyTransactions)
 }
 
-fn both(segments: &[PyRef<'_, SegmentLookup>]) -> (Vec<Arc<core::SegmentLookup>>, Vec<SegmentFile>) {
+fn both(segments: &[PyRef<'_, PySegmentLookup>]) -> (Vec<Arc<core::SegmentLookup>>, Vec<PySegmentFile>) {
     segments.iter().map(|segment| (Arc::clone(&segment.lookup), segment.file.clone())).unzip()
 }
 
 /// The options with what is wanted instead of what was given.
-fn changed<'py>(options: &Bound<'py, PyAny>, given: Wanted, wanted: Wanted) -> PyResult<Bound<'py, PyAny>> {
+fn changed<'py>(options: &Bound<'py, PyAny>, given: WantedRange, wanted: WantedRange) -> PyResult<Bound<'py, PyAny>> {
     if given == wanted { Ok(options.clone()) } else { with_wanted(options, &wanted, PyDict::new(options.py())) }
 }
 
-fn search(options: &Bound<'_, PyAny>, segments: Vec<Arc<core::SegmentLookup>>, wanted: Wanted) -> PyResult<TimeSearch> {
+fn search(options: &Bound<'_, PyAny>, segments: Vec<Arc<core::SegmentLookup>>, wanted: WantedRange) -> PyResult<TimeSearch> {
     let read: ReadOptions = options.extract()?;
     Ok(TimeSearch { segments, wanted, decode: read.to_decode()?, is_control_wanted: read.wants_control() })
 }
@@ -344,9 +344,9 @@ fn within<'py>(
     py: Python<'py>,
     options: &Bound<'py, PyAny>,
     segments: Vec<Arc<core::SegmentLookup>>,
-    wanted: Wanted,
+    wanted: WantedRange,
     (since, until): (Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>),
-) -> PyResult<Wanted> {
+) -> PyResult<WantedRange> {
     if since.is_none() && until.is_none() {
         return Ok(wanted);
     }
@@ -357,7 +357,7 @@ fn within<'py>(
     if is_beyond {
         // No record has such a time.
         let times = until.map_or(wanted.times, |until| (Some(since), Some(until)));
-        return Ok(Wanted { times, ..wanted }.sharing(Some(i64::MAX), None));
+        return Ok(WantedRange { times, ..wanted }.sharing(Some(i64::MAX), None));
     }
     PyStorage::asked(py, |storage| search.within((Some(since), until), storage))
 }

@@ -8,7 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::py::arrow::import;
-use crate::rewrite::Offsets;
+use crate::rewrite::OffsetSet;
 
 /// A set of places of records among the records of one file, from 0.
 ///
@@ -18,7 +18,7 @@ use crate::rewrite::Offsets;
 /// Raises:
 ///     TypeError: for an array of another type.
 #[pyclass(frozen, module = "logsegment")]
-pub struct PlaceSet(pub Arc<Offsets>);
+pub struct PlaceSet(pub Arc<OffsetSet>);
 
 #[pymethods]
 impl PlaceSet {

@@ -8,12 +8,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::interrupt::Interrupt;
-use crate::partition::{Entry, Storage, Tree};
+use crate::partition::{DirectoryEntry, Storage, Tree};
 use crate::py::errors;
-use crate::py::finding::Finding;
+use crate::py::finding::PyFinding;
 use crate::py::source::storage::PyStorage;
-use crate::py::source::{store, uris};
-use crate::py::verbs::open_file::{OpenFile, Opened, PlaceEntry, answered, answered_of_upload};
+use crate::py::source::uris;
+use crate::py::verbs::open_file::{OpenFile, OpenedFile, PyPlaceEntry, answered, answered_of_upload};
 use crate::stores::{self, Location, StorageOptions, UriParts};
 use crate::tiered::{self, Layouts, Upload, Uri};
 
@@ -45,24 +45,24 @@ type UploadRow =
 ///     >>> from logsegment._core import Place
 ///     >>> print(Place("s3://bucket/orders-0", {"aws_secret_access_key": "secret"}).joined("0.log"))
 ///     s3://bucket/orders-0/0.log
-#[pyclass(frozen, eq, hash, module = "logsegment._core")]
+#[pyclass(name = "Place", frozen, eq, hash, module = "logsegment._core")]
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct PyPlace {
     path: PathBuf,
 }
 
 #[pymethods]
-impl Place {
+impl PyPlace {
     #[new]
     #[pyo3(signature = (path, storage_options=None))]
     #[expect(clippy::needless_pass_by_value, reason = "a path from Python is made anew")]
     fn new(py: Python<'_>, path: PathBuf, storage_options: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
-        Ok(Self { path: store::reached(py, &path, storage_options.as_ref())? })
+        Ok(Self { path: uris::reached(py, &path, storage_options.as_ref())? })
     }
 
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store::text_of(py, &self.path)
+        uris::text_of(py, &self.path)
     }
 
     #[getter]
@@ -92,18 +92,18 @@ impl Place {
 
     #[getter]
     fn is_stored(&self) -> bool {
-        store::is_stored(&self.path)
+        uris::is_stored(&self.path)
     }
 
     #[getter]
     fn is_uploaded(&self) -> bool {
-        store::is_uploaded(&self.path)
+        uris::is_uploaded(&self.path)
     }
 
     #[getter]
     fn here<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let place = uris::untiered(&self.path);
-        if store::is_stored(&place) { Ok(None) } else { store::text_of(py, &place).map(Some) }
+        if uris::is_stored(&place) { Ok(None) } else { uris::text_of(py, &place).map(Some) }
     }
 
     #[getter]
@@ -112,7 +112,7 @@ impl Place {
     }
 
     fn __str__(&self) -> String {
-        store::shown(&self.path)
+        uris::redacted_uri(&self.path)
     }
 
     fn __repr__(&self) -> String {
@@ -122,20 +122,20 @@ impl Place {
     /// Return a path or URI as people may see it, whatever is in it. A byte of a path that is not UTF-8 is `\\xNN`.
     #[staticmethod]
     #[expect(clippy::needless_pass_by_value, reason = "a path from Python is made anew")]
-    fn shown(path: PathBuf) -> String {
-        store::shown(&path)
+    fn redacted_uri(path: PathBuf) -> String {
+        uris::redacted_uri(&path)
     }
 
     /// Return True for a URI of a store, whatever is in it; False for a path of this machine and a `file:` URI.
     #[staticmethod]
     #[expect(clippy::needless_pass_by_value, reason = "a path from Python is made anew")]
     fn is_uri(path: PathBuf) -> bool {
-        store::is_stored(&path)
+        uris::is_stored(&path)
     }
 
     /// Return a file or directory in this directory.
     fn joined(&self, name: &str) -> Self {
-        let path = if store::is_stored(&self.path) { store::joined(&self.path, name) } else { self.path.join(name) };
+        let path = if uris::is_stored(&self.path) { uris::joined(&self.path, name) } else { self.path.join(name) };
         Self { path }
     }
 
@@ -198,7 +198,7 @@ impl Place {
         if !self.is_uploaded() {
             return Ok(None);
         }
-        let uri = store::upload_at(&self.path).map_err(|error| errors::tiered_error(py, &error))?;
+        let uri = uris::upload_at(&self.path).map_err(|error| errors::tiered_error(py, &error))?;
         Ok(tiered::local_name(&uri))
     }
 
@@ -207,8 +207,8 @@ impl Place {
     /// Raises:
     ///     FileNotFoundError: if there is neither.
     ///     OSError: if the store does not answer.
-    fn entry(&self, py: Python<'_>) -> PyResult<PlaceEntry> {
-        PyStorage::asked(py, |storage| storage.entry(&self.path)).map(PlaceEntry)
+    fn entry(&self, py: Python<'_>) -> PyResult<PyPlaceEntry> {
+        PyStorage::asked(py, |storage| storage.entry(&self.path)).map(PyPlaceEntry)
     }
 
     /// Return the files and directories in this directory, by name. Links are followed.
@@ -216,12 +216,12 @@ impl Place {
     /// Raises:
     ///     FileNotFoundError: if there is no such directory.
     ///     OSError: if it cannot be listed.
-    fn entries(&self, py: Python<'_>) -> PyResult<Vec<PlaceEntry>> {
+    fn entries(&self, py: Python<'_>) -> PyResult<Vec<PyPlaceEntry>> {
         let found = PyStorage::asked(py, |storage| {
             let listing = storage.list(&self.path)?;
             Ok(with_sizes(storage, listing.directories.into_iter().chain(listing.files)))
         })?;
-        let mut found: Vec<_> = found.into_iter().map(PlaceEntry).collect();
+        let mut found: Vec<_> = found.into_iter().map(PyPlaceEntry).collect();
         found.sort_unstable_by(|left, right| left.0.name.cmp(&right.0.name));
         Ok(found)
     }
@@ -244,7 +244,7 @@ impl Place {
     /// Raises:
     ///     FileNotFoundError: if there is no such directory.
     ///     OSError: if a directory cannot be listed.
-    fn files_below(&self, py: Python<'_>) -> PyResult<Vec<PlaceEntry>> {
+    fn files_below(&self, py: Python<'_>) -> PyResult<Vec<PyPlaceEntry>> {
         let found = PyStorage::asked(py, |storage| {
             let mut tree = Tree::of(&self.path, |_| false, storage)?;
             let mut found = Vec::new();
@@ -253,7 +253,7 @@ impl Place {
             }
             Ok(found)
         })?;
-        Ok(found.into_iter().map(PlaceEntry).collect())
+        Ok(found.into_iter().map(PyPlaceEntry).collect())
     }
 
     /// Return True for a directory; False for a file, and if there is nothing.
@@ -261,7 +261,7 @@ impl Place {
     /// Raises:
     ///     OSError: if the store does not answer.
     fn is_directory(&self, py: Python<'_>) -> PyResult<bool> {
-        if !store::is_stored(&self.path) {
+        if !uris::is_stored(&self.path) {
             return Ok(self.path.is_dir());
         }
         Ok(missing_is_none(py, self.entry(py))?.is_some_and(|entry| entry.0.is_directory))
@@ -282,10 +282,10 @@ impl Place {
     ///     SegmentKeyError: if a key of an upload is missing or wrong.
     ///     OSError: if the store refuses access, or does not answer.
     fn open(&self, py: Python<'_>) -> PyResult<OpenFile> {
-        let file = if store::is_uploaded(&self.path) {
-            Opened::Uploaded(self.asked_of_upload(py, tiered::open)?)
+        let file = if uris::is_uploaded(&self.path) {
+            OpenedFile::Uploaded(self.asked_of_upload(py, tiered::open)?)
         } else {
-            Opened::Placed(self.asked(py, stores::Place::open)?)
+            OpenedFile::Placed(self.asked(py, stores::StoragePlace::open)?)
         };
         Ok(OpenFile(file))
     }
@@ -337,12 +337,12 @@ impl Place {
     ///     OSError: if it cannot be removed, or the store refuses it.
     #[pyo3(signature = (*, tree=false))]
     fn remove(&self, py: Python<'_>, tree: bool) -> PyResult<()> {
-        self.asked(py, if tree { stores::Place::remove_directory } else { stores::Place::remove })
+        self.asked(py, if tree { stores::StoragePlace::remove_directory } else { stores::StoragePlace::remove })
     }
 
     /// Write the names in a directory of this machine to disk, if its file system lets a directory be opened.
     fn sync(&self) {
-        if !store::is_stored(&self.path) {
+        if !uris::is_stored(&self.path) {
             stores::sync_directory(&self.path);
         }
     }
@@ -369,14 +369,14 @@ impl Place {
     /// Raises:
     ///     OSError: if an object cannot be read.
     #[staticmethod]
-    fn lost_indexes(py: Python<'_>, logs: Vec<PathBuf>) -> PyResult<Vec<(String, Option<Finding>)>> {
-        let logs: tiered::Result<Vec<Uri>> = logs.iter().map(|log| store::upload_at(log)).collect();
+    fn lost_indexes(py: Python<'_>, logs: Vec<PathBuf>) -> PyResult<Vec<(String, Option<PyFinding>)>> {
+        let logs: tiered::TieredResult<Vec<Uri>> = logs.iter().map(|log| uris::upload_at(log)).collect();
         let logs = logs.map_err(|error| errors::tiered_error(py, &error))?;
         let (lost, absent) = answered_of_upload(py, |interrupt| {
-            let absent: tiered::Result<Vec<_>> = logs.iter().map(|log| tiered::absent_indexes(log, interrupt)).collect();
+            let absent: tiered::TieredResult<Vec<_>> = logs.iter().map(|log| tiered::absent_indexes(log, interrupt)).collect();
             Ok((tiered::lost_indexes(&logs, interrupt)?, absent?.concat()))
         })?;
-        let lost = lost.into_iter().map(|(path, finding)| (path, Some(Finding::from(&finding))));
+        let lost = lost.into_iter().map(|(path, finding)| (path, Some(PyFinding::from(&finding))));
         Ok(lost.chain(absent.into_iter().map(|path| (path, None))).collect())
     }
 
@@ -401,10 +401,10 @@ impl Place {
     }
 }
 
-impl Place {
+impl PyPlace {
     /// The texts of its keys and of its layout.
     fn settings(&self) -> (String, String) {
-        let uri = Some(&self.path).filter(|path| store::is_uploaded(path)).and_then(|path| store::upload_at(path).ok());
+        let uri = Some(&self.path).filter(|path| uris::is_uploaded(path)).and_then(|path| uris::upload_at(path).ok());
         uri.map(|uri| (uri.keys.text().to_string(), uri.layouts.text().to_string())).unwrap_or_default()
     }
 
@@ -413,7 +413,7 @@ impl Place {
     }
 
     fn parts(&self) -> UriParts {
-        if store::is_stored(&self.path) { UriParts::parse(&self.path.to_string_lossy()) } else { UriParts::default() }
+        if uris::is_stored(&self.path) { UriParts::parse(&self.path.to_string_lossy()) } else { UriParts::default() }
     }
 
     fn location(&self, py: Python<'_>) -> PyResult<Location> {
@@ -421,19 +421,34 @@ impl Place {
     }
 
     /// Asks about a file of this machine or of a store, without the interpreter.
-    fn asked<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&stores::Place, &Interrupt) -> stores::Result<T> + Send) -> PyResult<T> {
-        let place =
-            if store::is_stored(&self.path) { stores::Place::Stored(self.location(py)?) } else { stores::Place::Local(self.path.clone()) };
+    fn asked<T: Send>(
+        &self,
+        py: Python<'_>,
+        ask: impl FnOnce(&stores::StoragePlace, &Interrupt) -> stores::StoreResult<T> + Send,
+    ) -> PyResult<T> {
+        let place = if uris::is_stored(&self.path) {
+            stores::StoragePlace::Stored(self.location(py)?)
+        } else {
+            stores::StoragePlace::Local(self.path.clone())
+        };
         answered(py, |interrupt| ask(&place, interrupt))
     }
 
-    fn asked_of_store<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&Location, &Interrupt) -> stores::Result<T> + Send) -> PyResult<T> {
+    fn asked_of_store<T: Send>(
+        &self,
+        py: Python<'_>,
+        ask: impl FnOnce(&Location, &Interrupt) -> stores::StoreResult<T> + Send,
+    ) -> PyResult<T> {
         let location = self.location(py)?;
         answered(py, |interrupt| ask(&location, interrupt))
     }
 
-    fn asked_of_upload<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&Uri, &Interrupt) -> tiered::Result<T> + Send) -> PyResult<T> {
-        let uri = store::upload_at(&self.path).map_err(|error| errors::tiered_error(py, &error))?;
+    fn asked_of_upload<T: Send>(
+        &self,
+        py: Python<'_>,
+        ask: impl FnOnce(&Uri, &Interrupt) -> tiered::TieredResult<T> + Send,
+    ) -> PyResult<T> {
+        let uri = uris::upload_at(&self.path).map_err(|error| errors::tiered_error(py, &error))?;
         answered_of_upload(py, |interrupt| ask(&uri, interrupt))
     }
 }
@@ -445,8 +460,8 @@ fn layout_text(py: Python<'_>, template: &str) -> PyResult<String> {
 }
 
 /// The same with sizes, without files that were removed meanwhile.
-fn with_sizes(storage: &PyStorage, entries: impl IntoIterator<Item = Entry>) -> Vec<Entry> {
-    let sized = |entry: Entry| if entry.size.is_some() { Some(entry) } else { storage.entry(&entry.path).ok() };
+fn with_sizes(storage: &PyStorage, entries: impl IntoIterator<Item = DirectoryEntry>) -> Vec<DirectoryEntry> {
+    let sized = |entry: DirectoryEntry| if entry.size.is_some() { Some(entry) } else { storage.entry(&entry.path).ok() };
     entries.into_iter().filter_map(sized).collect()
 }
 

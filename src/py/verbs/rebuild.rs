@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::Result;
-use crate::log::{Rebuild, SegmentFiles};
+use crate::log::{SegmentFiles, SidecarRebuild};
 use crate::py::errors;
 use crate::py::interrupt::Signals;
 use crate::py::source::paths;
@@ -40,7 +40,7 @@ pub fn rebuild_indexes(
     if log_paths.windows(2).any(|pair| matches!(pair, [(_, a), (_, b)] if a >= b)) {
         return Err(PyValueError::new_err("log_paths: the base offsets must increase"));
     }
-    let mut rebuild = Rebuild::new(index_interval_bytes);
+    let mut rebuild = SidecarRebuild::new(index_interval_bytes);
     let (mut written, mut next_offset) = (Vec::new(), 0);
     for (index, (path, base_offset)) in log_paths.iter().enumerate() {
         let (segment, _) = segment(py, &mut rebuild, path, *base_offset)?;
@@ -62,12 +62,12 @@ pub fn rebuild_indexes(
 ///     OSError: when the file cannot be read.
 #[pyfunction]
 pub fn segment_end(py: Python<'_>, path: PathBuf, base_offset: i64) -> PyResult<(i64, u64, u64)> {
-    let (segment, len) = segment(py, &mut Rebuild::new(None), &path, base_offset)?;
+    let (segment, len) = segment(py, &mut SidecarRebuild::new(None), &path, base_offset)?;
     Ok((segment.next_offset, segment.valid_bytes, len))
 }
 
 /// Returns the sidecar files of a segment, and its size.
-fn segment(py: Python<'_>, rebuild: &mut Rebuild, path: &Path, base_offset: i64) -> PyResult<(SegmentFiles, u64)> {
+fn segment(py: Python<'_>, rebuild: &mut SidecarRebuild, path: &Path, base_offset: i64) -> PyResult<(SegmentFiles, u64)> {
     let (signals, interrupt) = Signals::new();
     let (log, len) = paths::open(path, &signals).map_err(|error| paths::raised(py, &error, path, &signals))?;
     let built: Result<_> = py.detach(|| rebuild.segment(&*log, len, base_offset, &interrupt));

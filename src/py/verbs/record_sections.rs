@@ -17,12 +17,12 @@ use crate::wire::Sink;
 /// An iterator over the data batches of a source, some at a time: the records of each as an uncompressed batch of magic 2 holds them.
 #[pyclass(frozen, module = "logsegment._core")]
 pub struct RecordSections {
-    state: Mutex<State>,
+    state: Mutex<SectionsState>,
     signals: Arc<Signals>,
     interrupt: Interrupt,
 }
 
-struct State {
+struct SectionsState {
     converter: Converter,
     batches: Sink,
 }
@@ -49,7 +49,7 @@ impl RecordSections {
             batch_bytes: BATCH_BYTES,
         };
         let converter = Converter::new(opened.source, conversion, false).map_err(|error| signals.raised(py, &error))?;
-        Ok(Self { state: Mutex::new(State { converter, batches: Sink::default() }), signals, interrupt })
+        Ok(Self { state: Mutex::new(SectionsState { converter, batches: Sink::default() }), signals, interrupt })
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -66,7 +66,7 @@ impl RecordSections {
     }
 }
 
-impl State {
+impl SectionsState {
     fn next(&mut self) -> Result<Option<Sink>> {
         let is_read = self.converter.advance(&mut self.batches)?;
         Ok(is_read.then(|| std::mem::take(&mut self.batches)))

@@ -13,15 +13,18 @@ use crate::interrupt::Interrupt;
 use crate::model::timestamp::TimeRange;
 use crate::py::bytes_writer;
 use crate::py::errors;
-use crate::py::finding::{self, Finding};
+use crate::py::finding::{self, PyFinding};
 use crate::py::interrupt::Signals;
-use crate::py::options::{ReadOptions, option};
-use crate::py::output::Output;
+use crate::py::option_values::option;
+use crate::py::options::ReadOptions;
+use crate::py::output::PyOutput;
 use crate::py::source;
-use crate::py::verbs::key_set::KeySet;
+use crate::py::verbs::key_set::PyKeySet;
 use crate::py::verbs::partition_end::PartitionEnd;
 use crate::py::verbs::place_set::PlaceSet;
-use crate::rewrite::{Account, Action, Digest, Filter, HeaderMatch, Mask, Offsets, Plan, RewriteOptions, Rewriter, RunOutput, Selection};
+use crate::rewrite::{
+    Digest, Filter, HeaderMatch, Mask, OffsetSet, Plan, RangeAction, RecordSelection, RewriteAccount, RewriteOptions, Rewriter, RunOutput,
+};
 use crate::validate::Finding as CoreFinding;
 use crate::wire::{Sink, as_u64};
 
@@ -31,7 +34,7 @@ type RangeRow = (&'static str, u64, u64, u64, u64, Option<i64>, Option<i64>, u64
 type DigestRow = (String, u64);
 /// The bytes in memory, the ranges, whether all are listed, entries that stay without records, digests of input and output, findings, records
 /// below the log start offset.
-pub type Row<'py> = (Option<Bound<'py, PyBytes>>, Vec<RangeRow>, bool, u64, DigestRow, DigestRow, Vec<Finding>, u64);
+pub type RewriteParts<'py> = (Option<Bound<'py, PyBytes>>, Vec<RangeRow>, bool, u64, DigestRow, DigestRow, Vec<PyFinding>, u64);
 
 /// Rewrite one file of a partition; see `logsegment.rewrite`. `how` is a `logsegment._rewrite.RewriteOptions`; without `out` and with
 /// `is_dry` nothing is written.
@@ -45,13 +48,13 @@ pub fn rewrite<'py>(
     end: &PartitionEnd,
     out: Option<&Bound<'py, PyAny>>,
     is_dry: bool,
-) -> PyResult<Row<'py>> {
-    let work = Work { py, options: &options, how, end, is_dry };
+) -> PyResult<RewriteParts<'py>> {
+    let work = RewriteJob { py, options: &options, how, end, is_dry };
     work.run(source, plan_of(how)?, out).map(|(row, _)| row)
 }
 
 /// Arguments of all rewrites of one file.
-pub struct Work<'a, 'py> {
+pub struct RewriteJob<'a, 'py> {
     pub py: Python<'py>,
     pub options: &'a ReadOptions,
     pub how: &'a Bound<'py, PyAny>,
@@ -59,9 +62,14 @@ pub struct Work<'a, 'py> {
     pub is_dry: bool,
 }
 
-impl<'py> Work<'_, 'py> {
+impl<'py> RewriteJob<'_, 'py> {
     /// Rewrites a source; gives the filter back.
-    pub fn run<F: Filter>(&self, source: &Bound<'py, PyAny>, filter: F, out: Option<&Bound<'py, PyAny>>) -> PyResult<(Row<'py>, F)> {
+    pub fn run<F: Filter>(
+        &self,
+        source: &Bound<'py, PyAny>,
+        filter: F,
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(RewriteParts<'py>, F)> {
         let (py, how) = (self.py, self.how);
         let (signals, interrupt) = Signals::new();
         let mut arguments = arguments_of(self.options, how)?;
@@ -70,7 +78,7 @@ impl<'py> Work<'_, 'py> {
         resolved.map_err(|error| signals.raised(py, &error))?;
         let rewriter = Rewriter::new(opened.source, arguments, filter, self.end.retention.clone());
         let rewriter = rewriter.map_err(|error| signals.raised(py, &error))?;
-        let output = if self.is_dry { None } else { Some(Output::of(out, &signals)?) };
+        let output = if self.is_dry { None } else { Some(PyOutput::of(out, &signals)?) };
         let is_threaded: bool = option!(how, "is_threaded");
         let work = || match is_threaded {
             true => in_threads(rewriter, output, &interrupt),
@@ -92,7 +100,7 @@ fn digest_row(digest: Digest) -> DigestRow {
 }
 
 /// Results of a rewrite without the account.
-struct Written {
+struct RewrittenEntries {
     input: Digest,
     output: Digest,
     memory: Sink,
@@ -119,7 +127,7 @@ fn arguments_of(options: &ReadOptions, how: &Bound<'_, PyAny>) -> PyResult<Rewri
 }
 
 fn plan_of(how: &Bound<'_, PyAny>) -> PyResult<Plan> {
-    let selection = |name: &str| -> PyResult<Option<Selection>> {
+    let selection = |name: &str| -> PyResult<Option<RecordSelection>> {
         let given = how.getattr(name)?;
         if given.is_none() { Ok(None) } else { selection_of(&given).map(Some) }
     };
@@ -129,36 +137,36 @@ fn plan_of(how: &Bound<'_, PyAny>) -> PyResult<Plan> {
 /// A header's key and its values, or None for any value.
 type HeaderRow = (Vec<u8>, Option<Vec<Option<Vec<u8>>>>);
 
-fn selection_of(given: &Bound<'_, PyAny>) -> PyResult<Selection> {
-    let keys: Option<Bound<'_, KeySet>> = option!(given, "keys");
+fn selection_of(given: &Bound<'_, PyAny>) -> PyResult<RecordSelection> {
+    let keys: Option<Bound<'_, PyKeySet>> = option!(given, "keys");
     let headers: Option<Vec<HeaderRow>> = option!(given, "headers");
     let offsets: Option<Vec<(i64, Option<i64>)>> = option!(given, "offsets");
     let places: Option<Bound<'_, PlaceSet>> = option!(given, "places");
     let times: Option<Vec<(i64, Option<i64>)>> = option!(given, "times");
-    Ok(Selection {
+    Ok(RecordSelection {
         keys: keys.map(|keys| Arc::clone(&keys.get().0)),
         headers: headers.map(|rows| rows.into_iter().map(|(key, values)| HeaderMatch { key, values }).collect()),
-        offsets: offsets.map(|rows| Arc::new(Offsets::new(rows.into_iter().map(|(start, end)| OffsetRange { start, end }).collect()))),
+        offsets: offsets.map(|rows| Arc::new(OffsetSet::new(rows.into_iter().map(|(start, end)| OffsetRange { start, end }).collect()))),
         places: places.map(|places| Arc::clone(&places.get().0)),
         times: times.map(|rows| rows.into_iter().map(|(start, end)| TimeRange { start, end }).collect()),
     })
 }
 
 /// Writes what runs became.
-struct Writer {
+struct RewriteWriter {
     memory: Sink,
-    output: Option<Output>,
+    output: Option<PyOutput>,
 }
 
-impl Writer {
-    fn new(output: Option<Output>) -> Self {
+impl RewriteWriter {
+    fn new(output: Option<PyOutput>) -> Self {
         Self { memory: Sink::default(), output }
     }
 
     fn write(&mut self, bytes: &RunOutput) -> Result<()> {
         match &mut self.output {
-            Some(Output::Memory) => bytes.parts().for_each(|part| self.memory.put(part)),
-            Some(Output::File(file)) => return bytes.parts().try_for_each(|part| file.write(part)),
+            Some(PyOutput::Memory) => bytes.parts().for_each(|part| self.memory.put(part)),
+            Some(PyOutput::File(file)) => return bytes.parts().try_for_each(|part| file.write(part)),
             Some(object) => {
                 bytes.parts().for_each(|part| self.memory.put(part));
                 object.write(&mut self.memory)?;
@@ -176,8 +184,13 @@ impl Writer {
     }
 }
 
-fn in_one_thread<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, interrupt: &Interrupt) -> Result<(Account, F, Written)> {
-    let (mut writer, mut input, mut changed, mut out) = (Writer::new(output), Digest::default(), None::<Digest>, RunOutput::default());
+fn in_one_thread<F: Filter>(
+    mut rewriter: Rewriter<F>,
+    output: Option<PyOutput>,
+    interrupt: &Interrupt,
+) -> Result<(RewriteAccount, F, RewrittenEntries)> {
+    let (mut writer, mut input, mut changed, mut out) =
+        (RewriteWriter::new(output), Digest::default(), None::<Digest>, RunOutput::default());
     while let Some(run) = rewriter.advance(&mut out)? {
         interrupt.ensure_wanted()?;
         if changed.is_some() || !out.is_run(run.len) {
@@ -188,7 +201,7 @@ fn in_one_thread<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, i
         writer.write(&out)?;
     }
     let output = changed.unwrap_or_else(|| input.clone());
-    ended(rewriter, Written { input, output, memory: writer.finish()?, findings: Vec::new() })
+    ended(rewriter, RewrittenEntries { input, output, memory: writer.finish()?, findings: Vec::new() })
 }
 
 /// Pieces that wait for each thread, 1 MiB each.
@@ -202,7 +215,11 @@ enum ToHash {
 }
 
 /// One more thread hashes the input, another one the output, and a third one writes it: each hash takes longer than the rewrite itself.
-fn in_threads<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, interrupt: &Interrupt) -> Result<(Account, F, Written)> {
+fn in_threads<F: Filter>(
+    mut rewriter: Rewriter<F>,
+    output: Option<PyOutput>,
+    interrupt: &Interrupt,
+) -> Result<(RewriteAccount, F, RewrittenEntries)> {
     let (send_input, inputs) = sync_channel::<ToHash>(WAITING);
     let (send_output, outputs) = sync_channel::<(RunOutput, bool)>(WAITING);
     let (send_hashed, hashed) = sync_channel::<RunOutput>(WAITING);
@@ -234,7 +251,7 @@ fn in_threads<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, inte
             changed.unwrap_or_else(|| fork.recv().unwrap_or_default())
         });
         let worker = scope.spawn(move || {
-            let mut writer = Writer::new(output);
+            let mut writer = RewriteWriter::new(output);
             for mut bytes in hashed {
                 writer.write(&bytes)?;
                 bytes.clear();
@@ -266,13 +283,13 @@ fn in_threads<F: Filter>(mut rewriter: Rewriter<F>, output: Option<Output>, inte
         let panicked = |_| Error::from(ErrorKind::Internal { what: "a thread of a rewrite panicked".to_owned() });
         let memory = worker.join().map_err(panicked).and_then(|written| written);
         let (input, output) = (of_input.join().map_err(panicked), of_output.join().map_err(panicked));
-        read.and_then(|()| Ok(Written { input: input?, output: output?, memory: memory?, findings: Vec::new() }))
+        read.and_then(|()| Ok(RewrittenEntries { input: input?, output: output?, memory: memory?, findings: Vec::new() }))
     });
     ended(rewriter, written?)
 }
 
 /// Adds what comes after the last entry of the input.
-fn ended<F: Filter>(rewriter: Rewriter<F>, mut written: Written) -> Result<(Account, F, Written)> {
+fn ended<F: Filter>(rewriter: Rewriter<F>, mut written: RewrittenEntries) -> Result<(RewriteAccount, F, RewrittenEntries)> {
     const ZEROS: [u8; 4096] = [0; 4096];
     let (torn, mut zeros) = rewriter.tail();
     written.input.put(torn);
@@ -286,14 +303,14 @@ fn ended<F: Filter>(rewriter: Rewriter<F>, mut written: Written) -> Result<(Acco
     Ok((account, filter, written))
 }
 
-fn rows(account: &Account) -> Vec<RangeRow> {
+fn rows(account: &RewriteAccount) -> Vec<RangeRow> {
     let row = |range: &crate::rewrite::Range| {
         let len = |bytes: &std::ops::Range<u64>| bytes.end.saturating_sub(bytes.start);
         let (first, last) = (range.offsets.map(|(first, _)| first), range.offsets.map(|(_, last)| last));
         let action = match range.action {
-            Action::Copied => "copied",
-            Action::Rewritten => "rewritten",
-            Action::Dropped => "dropped",
+            RangeAction::Copied => "copied",
+            RangeAction::Rewritten => "rewritten",
+            RangeAction::Dropped => "dropped",
         };
         let records = range.records;
         let counts = (records.read, records.dropped, records.tombstoned, records.masked);

@@ -9,12 +9,13 @@ use crate::error::{Error, Result};
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
 use crate::py::bytes_writer;
-use crate::py::finding::Finding;
+use crate::py::finding::PyFinding;
 use crate::py::interrupt::Signals;
-use crate::py::options::{ReadOptions, option};
-use crate::py::output::Output;
+use crate::py::option_values::option;
+use crate::py::options::ReadOptions;
+use crate::py::output::PyOutput;
 use crate::py::source::Snapshot;
-use crate::salvage::{Account, Fit, Found, LostRange, OrderedLog, Passes, SalvageOptions, Salvager, changed};
+use crate::salvage::{AllowedOffsets, LostRange, OrderedLog, Passes, SalvageAccount, SalvageOptions, Salvaged, Salvager, changed};
 use crate::validate::lost_ranges;
 use crate::wire::{Sink, as_u64};
 
@@ -24,15 +25,16 @@ type KeptRow = (u64, u64, i64, i64, u64);
 type LostRow = (u64, u64, &'static str, Option<i64>, Option<i64>);
 /// Bytes kept, bytes lost, bytes lost without zeros and copies, entries kept, bytes aside, records of damaged batches, entries aside, entries
 /// that were sorted in, entries that were not opened.
-type Totals = (u64, u64, u64, u64, u64, u64, u64, u64, u64);
+type SalvageTotals = (u64, u64, u64, u64, u64, u64, u64, u64, u64);
 /// Findings, and those of kept entries whose records cannot be read.
-type FoundRows = (Vec<Finding>, Vec<Finding>);
+type FoundRows = (Vec<PyFinding>, Vec<PyFinding>);
 /// The log and what is aside, when both stay in memory; the ranges; whether all are listed; findings; totals.
-type Row<'py> = (Option<Bound<'py, PyBytes>>, Option<Bound<'py, PyBytes>>, Vec<KeptRow>, Vec<LostRow>, bool, FoundRows, Totals);
+type SalvageParts<'py> =
+    (Option<Bound<'py, PyBytes>>, Option<Bound<'py, PyBytes>>, Vec<KeptRow>, Vec<LostRow>, bool, FoundRows, SalvageTotals);
 
 /// Where the bytes go, and those that are not written yet.
-struct Outlet {
-    output: Option<Output>,
+struct SalvageOutput {
+    output: Option<PyOutput>,
     pending: Sink,
     bytes: u64,
 }
@@ -48,7 +50,7 @@ pub fn salvage<'py>(
     fit: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
     aside: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Row<'py>> {
+) -> PyResult<SalvageParts<'py>> {
     let (is_sorted, is_aside_kept): (bool, bool) = (option!(fit, "is_sorted"), option!(fit, "is_aside_kept"));
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
@@ -60,7 +62,7 @@ pub fn salvage<'py>(
         return Err(PyValueError::new_err(problem));
     }
     options.reading.resolve(&mut decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
-    let bounds = Fit { start: option!(fit, "first_offset"), end: option!(fit, "end_offset"), ..Fit::default() };
+    let bounds = AllowedOffsets { start: option!(fit, "first_offset"), end: option!(fit, "end_offset"), ..AllowedOffsets::default() };
     let options = SalvageOptions {
         fit: decode.upload.filter(|_| is_sorted).map_or(bounds, |upload| bounds.within(upload)),
         decode,
@@ -68,9 +70,9 @@ pub fn salvage<'py>(
         wants_records: option!(fit, "wants_records"),
         opens_entries: true,
     };
-    let mut log = Outlet::new(Some(Output::of(out, &signals)?));
-    let mut aside_outlet = Outlet::new(if is_aside_kept || aside.is_some() { Some(Output::of(aside, &signals)?) } else { None });
-    let work = Work { py, signals: &signals, interrupt, snapshot, options };
+    let mut log = SalvageOutput::new(Some(PyOutput::of(out, &signals)?));
+    let mut aside_outlet = SalvageOutput::new(if is_aside_kept || aside.is_some() { Some(PyOutput::of(aside, &signals)?) } else { None });
+    let work = SalvageJob { py, signals: &signals, interrupt, snapshot, options };
     let (found, (unfit, moved)) = if is_sorted {
         work.by_offset(opened.source, &mut log, &mut aside_outlet)?
     } else {
@@ -81,15 +83,15 @@ pub fn salvage<'py>(
     let aside = to_py(py, &signals, aside_outlet, is_aside_kept && aside.is_none())?;
     let notes = signals.notes();
     let (kept, lost) = ranges(&found.account, &notes);
-    let undecodable = found.undecodable.iter().map(Finding::from).collect();
+    let undecodable = found.undecodable.iter().map(PyFinding::from).collect();
     let findings = lost_ranges::merged(&found.findings.into_vec(), notes);
-    let Account { kept_bytes, lost_bytes, harmful_bytes, entries, is_cut, .. } = found.account;
-    let totals = (kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, found.rescued, unfit, moved, found.unopened);
+    let SalvageAccount { kept_bytes, lost_bytes, harmful_bytes, entries, is_cut, .. } = found.account;
+    let totals = (kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, found.rescued, unfit, moved, found.undecompressed);
     Ok((data, aside, kept, lost, !is_cut, (findings, undecodable), totals))
 }
 
 /// Returns the ranges of an account as rows; the rule of a lost range is that of its note.
-fn ranges(account: &Account, notes: &[Finding]) -> (Vec<KeptRow>, Vec<LostRow>) {
+fn ranges(account: &SalvageAccount, notes: &[PyFinding]) -> (Vec<KeptRow>, Vec<LostRow>) {
     let len = |bytes: &Range<u64>| bytes.end.saturating_sub(bytes.start);
     let kept = account.kept.iter().map(|kept| (kept.bytes.start, len(&kept.bytes), kept.first_offset, kept.last_offset, kept.entries));
     let rule = |lost: &LostRange| if lost_ranges::is_among(&lost.bytes, notes) { lost_ranges::RULE } else { lost.rule };
@@ -98,7 +100,7 @@ fn ranges(account: &Account, notes: &[Finding]) -> (Vec<KeptRow>, Vec<LostRow>) 
 }
 
 /// One salvage, whose source is read once or several times.
-struct Work<'a, 'py> {
+struct SalvageJob<'a, 'py> {
     py: Python<'py>,
     signals: &'a Arc<Signals>,
     interrupt: Interrupt,
@@ -106,20 +108,20 @@ struct Work<'a, 'py> {
     options: SalvageOptions,
 }
 
-impl Work<'_, '_> {
+impl SalvageJob<'_, '_> {
     /// Reads a source once.
-    fn pass(&self, source: Source, options: SalvageOptions, log: &mut Outlet, aside: &mut Outlet) -> PyResult<Found> {
+    fn pass(&self, source: Source, options: SalvageOptions, log: &mut SalvageOutput, aside: &mut SalvageOutput) -> PyResult<Salvaged> {
         let interrupt = &self.interrupt;
         self.py.detach(|| run(source, options, log, aside, interrupt)).map_err(|error| self.raised(&error))
     }
 
     /// Writes the valid entries in the order of the offsets, and counts those without a place and those that were moved. The first pass plans,
     /// the next passes write.
-    fn by_offset(&self, source: Source, log: &mut Outlet, aside: &mut Outlet) -> PyResult<(Found, (u64, u64))> {
-        let mut found = self.pass(source, self.options.clone(), &mut Outlet::new(None), aside)?;
+    fn by_offset(&self, source: Source, log: &mut SalvageOutput, aside: &mut SalvageOutput) -> PyResult<(Salvaged, (u64, u64))> {
+        let mut found = self.pass(source, self.options.clone(), &mut SalvageOutput::new(None), aside)?;
         if !found.is_disordered {
             let options = SalvageOptions { lists_places: false, wants_records: false, opens_entries: false, ..self.options.clone() };
-            let again = self.pass(self.again()?, options, log, &mut Outlet::new(None))?;
+            let again = self.pass(self.again()?, options, log, &mut SalvageOutput::new(None))?;
             return if again.account == found.account { Ok((found, (0, 0))) } else { Err(self.raised(&changed())) };
         }
         if found.has_too_many {
@@ -143,7 +145,13 @@ impl Work<'_, '_> {
 }
 
 /// Runs to the end.
-fn run(source: Source, options: SalvageOptions, log: &mut Outlet, aside: &mut Outlet, interrupt: &Interrupt) -> Result<Found> {
+fn run(
+    source: Source,
+    options: SalvageOptions,
+    log: &mut SalvageOutput,
+    aside: &mut SalvageOutput,
+    interrupt: &Interrupt,
+) -> Result<Salvaged> {
     let mut salvager = Salvager::new(source, options)?.with_interrupt(interrupt.clone());
     while salvager.advance(&mut log.pending, &mut aside.pending)? {
         interrupt.ensure_wanted()?;
@@ -156,16 +164,16 @@ fn run(source: Source, options: SalvageOptions, log: &mut Outlet, aside: &mut Ou
 }
 
 /// Ends an outlet, and returns the bytes of memory.
-fn to_py<'py>(py: Python<'py>, signals: &Arc<Signals>, outlet: Outlet, is_in_memory: bool) -> PyResult<Option<Bound<'py, PyBytes>>> {
-    let Outlet { output, mut pending, .. } = outlet;
+fn to_py<'py>(py: Python<'py>, signals: &Arc<Signals>, outlet: SalvageOutput, is_in_memory: bool) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let SalvageOutput { output, mut pending, .. } = outlet;
     if let Some(output) = output {
         py.detach(|| output.finish(&mut pending)).map_err(|error| signals.raised(py, &error))?;
     }
     is_in_memory.then(|| bytes_writer::copied(py, pending.bytes())).transpose()
 }
 
-impl Outlet {
-    fn new(output: Option<Output>) -> Self {
+impl SalvageOutput {
+    fn new(output: Option<PyOutput>) -> Self {
         Self { output, pending: Sink::default(), bytes: 0 }
     }
 
@@ -184,7 +192,7 @@ impl Outlet {
     fn pass_on(&mut self) -> Result<()> {
         match &mut self.output {
             None => self.pending.clear(),
-            Some(Output::Memory) => self.bytes = as_u64(self.pending.len()),
+            Some(PyOutput::Memory) => self.bytes = as_u64(self.pending.len()),
             Some(output) => {
                 self.bytes = self.bytes.saturating_add(as_u64(self.pending.len()));
                 output.write(&mut self.pending)?;

@@ -10,12 +10,13 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::decode::OffsetRange;
 use crate::partition as core;
-use crate::py::finding::Finding;
+use crate::py::finding::PyFinding;
+use crate::py::source::FileSource;
 use crate::py::source::storage::PyStorage;
-use crate::py::source::{FileSource, store};
+use crate::py::source::uris;
 
 /// First offset (inclusive) and end (exclusive).
-type Offsets = (i64, Option<i64>);
+type SegmentOffsets = (i64, Option<i64>);
 
 /// Describe a file of log entries.
 ///
@@ -37,22 +38,22 @@ type Offsets = (i64, Option<i64>);
 ///     is_listed: True if it was found in a directory, False if it was named itself.
 ///     log_start: the log start offset of its partition, if segments have records below it, which were deleted; else None.
 ///     part: the bytes from the first (inclusive) to the second position (exclusive), if it is a part of a file; else None.
-#[pyclass(frozen, module = "logsegment._core")]
+#[pyclass(name = "SegmentFile", frozen, module = "logsegment._core")]
 #[derive(Clone)]
-pub struct SegmentFile {
+pub struct PySegmentFile {
     /// Without its finding.
     pub file: core::SegmentFile,
-    pub finding: Option<Finding>,
+    pub finding: Option<PyFinding>,
 }
 
-impl From<core::SegmentFile> for SegmentFile {
+impl From<core::SegmentFile> for PySegmentFile {
     fn from(mut file: core::SegmentFile) -> Self {
-        let finding = file.finding.take().as_ref().map(Finding::from);
+        let finding = file.finding.take().as_ref().map(PyFinding::from);
         Self { file, finding }
     }
 }
 
-impl SegmentFile {
+impl PySegmentFile {
     /// The bytes of a range, with the offsets that they may hold.
     pub fn bytes(&self, start: u64, end: Option<u64>, is_inner: bool) -> FileSource {
         let (start, end) = self.file.part.map_or((start, end), |(start, end)| (start, Some(end)));
@@ -64,14 +65,14 @@ impl SegmentFile {
     }
 }
 
-impl PartialEq for SegmentFile {
+impl PartialEq for PySegmentFile {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
 #[pymethods]
-impl SegmentFile {
+impl PySegmentFile {
     #[new]
     #[pyo3(signature = (path, topic=None, partition=None, base_offset=None, **more))]
     fn new(
@@ -88,7 +89,7 @@ impl SegmentFile {
     /// Return a file as a segment, whatever its name. The file is not read.
     #[staticmethod]
     fn at(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let path = store::placed(py, &path)?;
+        let path = uris::to_internal_uri(py, &path)?;
         PyStorage::asked(py, |storage| Ok(core::segment_at(&path, storage))).map(Self::from)
     }
 
@@ -129,7 +130,7 @@ impl SegmentFile {
 
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store::text_of(py, &self.file.path)
+        uris::text_of(py, &self.file.path)
     }
 
     #[getter]
@@ -153,22 +154,22 @@ impl SegmentFile {
     }
 
     #[getter]
-    fn offsets(&self) -> Option<Offsets> {
+    fn offsets(&self) -> Option<SegmentOffsets> {
         self.file.offsets.map(|offsets| (offsets.start, offsets.end))
     }
 
     #[getter]
-    fn held(&self) -> Option<(i64, i64)> {
-        self.file.held
+    fn actual_offsets(&self) -> Option<(i64, i64)> {
+        self.file.actual_offsets
     }
 
     #[getter]
-    fn named(&self) -> Option<Offsets> {
+    fn named(&self) -> Option<SegmentOffsets> {
         self.file.named.map(|offsets| (offsets.start, offsets.end))
     }
 
     #[getter]
-    fn finding(&self) -> Option<Finding> {
+    fn finding(&self) -> Option<PyFinding> {
         self.finding.clone()
     }
 
@@ -195,13 +196,13 @@ impl SegmentFile {
     /// The path of its partition: its directory, or itself if it was named and the name of its directory is not a partition's.
     #[getter]
     fn place<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store::text_of(py, &self.file.place())
+        uris::text_of(py, &self.file.place())
     }
 
     /// The path of its directory.
     #[getter]
     fn directory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store::text_of(py, &self.file.directory())
+        uris::text_of(py, &self.file.directory())
     }
 
     /// The first offset of its name. `base_offset` differs if a segment of the partition contradicts its name.
@@ -235,7 +236,7 @@ impl SegmentFile {
         let topic = self.file.topic.as_ref().map_or_else(|| "None".to_owned(), |topic| format!("{topic:?}"));
         let number = |number: Option<i64>| number.map_or_else(|| "None".to_owned(), |number| number.to_string());
         let (partition, base) = (number(self.file.partition.map(i64::from)), number(self.file.base_offset));
-        format!("SegmentFile(path={:?}, topic={topic}, partition={partition}, base_offset={base})", store::shown(&self.file.path))
+        format!("SegmentFile(path={:?}, topic={topic}, partition={partition}, base_offset={base})", uris::redacted_uri(&self.file.path))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
@@ -243,7 +244,7 @@ impl SegmentFile {
         let state = PyDict::new(py);
         state.set_item("known_size", own.known_size())?;
         state.set_item("offsets", own.offsets())?;
-        state.set_item("held", own.held())?;
+        state.set_item("actual_offsets", own.actual_offsets())?;
         state.set_item("named", own.named())?;
         state.set_item("finding", own.finding())?;
         state.set_item("next_offset", own.next_offset())?;
@@ -256,10 +257,10 @@ impl SegmentFile {
     }
 }
 
-impl SegmentFile {
+impl PySegmentFile {
     fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let offsets = |value: &Bound<'_, PyAny>| -> PyResult<Option<OffsetRange>> {
-            Ok(value.extract::<Option<Offsets>>()?.map(|(start, end)| OffsetRange { start, end }))
+            Ok(value.extract::<Option<SegmentOffsets>>()?.map(|(start, end)| OffsetRange { start, end }))
         };
         match name {
             "path" => self.file.path = value.extract()?,
@@ -268,9 +269,9 @@ impl SegmentFile {
             "base_offset" => self.file.base_offset = value.extract()?,
             "known_size" => self.file.known_size = value.extract()?,
             "offsets" => self.file.offsets = offsets(value)?,
-            "held" => self.file.held = value.extract()?,
+            "actual_offsets" => self.file.actual_offsets = value.extract()?,
             "named" => self.file.named = offsets(value)?,
-            "finding" => self.finding = value.extract::<Option<PyRef<'_, Finding>>>()?.map(|finding| finding.clone()),
+            "finding" => self.finding = value.extract::<Option<PyRef<'_, PyFinding>>>()?.map(|finding| finding.clone()),
             "next_offset" => self.file.next_offset = value.extract()?,
             "is_listed" => self.file.is_listed = value.extract()?,
             "log_start" => self.file.log_start = value.extract()?,

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 
 use crate::error::Result;
-use crate::log::Place;
+use crate::log::BatchLookup;
 use crate::partition as core;
 use crate::partition::Storage;
-use crate::py::finding::{self, Finding};
+use crate::py::finding::{self, PyFinding};
 use crate::py::options::PartitionRead;
 use crate::py::source::storage::PyStorage;
-use crate::py::source::store;
-use crate::py::verbs::segment_file::SegmentFile;
+use crate::py::source::uris;
+use crate::py::verbs::segment_file::PySegmentFile;
 
 /// Position; size, base offset and last offset of the batch, or None.
 type FoundBatch = (u64, Option<(u64, i64, i64)>);
@@ -26,15 +26,15 @@ type FoundBatch = (u64, Option<(u64, i64, i64)>);
 /// Attributes:
 ///     file (SegmentFile): the segment.
 ///     bytes_walked (int): bytes of which every header was read, because no index led past them.
-#[pyclass(frozen, module = "logsegment._core")]
-pub struct SegmentLookup {
+#[pyclass(name = "SegmentLookup", frozen, module = "logsegment._core")]
+pub struct PySegmentLookup {
     pub lookup: Arc<core::SegmentLookup>,
-    pub file: SegmentFile,
+    pub file: PySegmentFile,
 }
 
-impl SegmentLookup {
+impl PySegmentLookup {
     /// Look-ups that are known already.
-    pub fn of_core(lookup: Arc<core::SegmentLookup>, file: SegmentFile) -> Self {
+    pub fn of_core(lookup: Arc<core::SegmentLookup>, file: PySegmentFile) -> Self {
         Self { lookup, file }
     }
 
@@ -44,22 +44,22 @@ impl SegmentLookup {
 }
 
 #[pymethods]
-impl SegmentLookup {
+impl PySegmentLookup {
     #[new]
     #[pyo3(signature = (file, *, remembers=false), text_signature = "(file, *, remembers=False)")]
-    fn new(file: PyRef<'_, SegmentFile>, remembers: bool) -> Self {
+    fn new(file: PyRef<'_, PySegmentFile>, remembers: bool) -> Self {
         let lookup = core::SegmentLookup::new(file.file.clone());
         Self::of_core(Arc::new(if remembers { lookup.remembering() } else { lookup }), file.clone())
     }
 
     #[getter]
-    fn file(&self) -> SegmentFile {
+    fn file(&self) -> PySegmentFile {
         self.file.clone()
     }
 
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store::text_of(py, &self.file.file.path)
+        uris::text_of(py, &self.file.file.path)
     }
 
     /// Bytes of the file now.
@@ -91,11 +91,11 @@ impl SegmentLookup {
     }
 
     /// Return the look-up of the same file with other offsets that it may hold.
-    fn of(&self, file: PyRef<'_, SegmentFile>) -> Self {
+    fn of(&self, file: PyRef<'_, PySegmentFile>) -> Self {
         Self::of_core(Arc::new(self.lookup.of(file.file.clone())), file.clone())
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, (SegmentFile,)) {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, (PySegmentFile,)) {
         (slf.get_type().into_any(), (slf.get().file(),))
     }
 
@@ -120,7 +120,7 @@ impl SegmentLookup {
     }
 
     /// Return the findings of the `.index` or the `.timeindex` alone.
-    fn findings_of(&self, py: Python<'_>, suffix: &str) -> PyResult<Vec<Finding>> {
+    fn findings_of(&self, py: Python<'_>, suffix: &str) -> PyResult<Vec<PyFinding>> {
         let found = self.asked(py, |lookup, storage| {
             let findings = if suffix == ".index" { &lookup.offset_index(storage)?.findings } else { &lookup.time_index(storage)?.findings };
             Ok(lookup.in_sidecar(findings, suffix.trim_start_matches('.'), storage))
@@ -130,7 +130,7 @@ impl SegmentLookup {
 
     /// The findings of the `.index` alone (missing, cut, out of order), and of look-ups that it led nowhere.
     #[getter]
-    fn index_findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
+    fn index_findings(&self, py: Python<'_>) -> PyResult<Vec<PyFinding>> {
         Ok(finding::to_py(&self.asked(py, core::SegmentLookup::index_findings)?))
     }
 
@@ -207,6 +207,6 @@ impl SegmentLookup {
     }
 }
 
-fn as_found(place: Place) -> FoundBatch {
+fn as_found(place: BatchLookup) -> FoundBatch {
     (place.position, place.header.map(|header| (header.size, header.base_offset, header.last_offset)))
 }

@@ -10,7 +10,7 @@ use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 
 use crate::broker::Assigner;
-use crate::columns::rows::produced::{Outlet, Produced, ProducedOptions};
+use crate::columns::rows::produced::{BatchSink, Produced, ProducedOptions};
 use crate::encode::RecordWriter;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -19,7 +19,7 @@ use crate::py::arrow::import;
 use crate::py::encode_options::EncodeOptions;
 use crate::py::errors;
 use crate::py::interrupt::Signals;
-use crate::py::options::{option, released_format};
+use crate::py::option_values::{option, released_format};
 use crate::py::source::paths;
 use crate::wire::as_u64;
 
@@ -32,16 +32,16 @@ use crate::wire::as_u64;
 /// Raises:
 ///     ValueError: for options that Kafka refuses.
 #[pyclass(frozen, module = "logsegment")]
-pub struct StagedWriter(Mutex<Task>);
+pub struct StagedWriter(Mutex<StagingTask>);
 
-struct Task {
+struct StagingTask {
     produced: Produced,
-    files: Files,
+    files: StagedFiles,
     rows: usize,
 }
 
 /// The files of a task. None is kept open: there may be as many as there are partitions.
-struct Files {
+struct StagedFiles {
     directory: PathBuf,
     lengths: Vec<u64>,
     failed: Option<(std::io::Error, PathBuf)>,
@@ -65,7 +65,7 @@ impl StagedWriter {
             known_partitions,
             start: option!(options, "start"),
         });
-        Ok(Self(Mutex::new(Task { produced, files: Files { directory, lengths: Vec::new(), failed: None }, rows: 0 })))
+        Ok(Self(Mutex::new(StagingTask { produced, files: StagedFiles { directory, lengths: Vec::new(), failed: None }, rows: 0 })))
     }
 
     /// Write the rows of an Arrow batch or table. `now` is the timestamp in ms of those that have none.
@@ -84,7 +84,9 @@ impl StagedWriter {
 
     /// Topic and partition of the files that the rows so far have made, but the first `known` of them.
     fn partitions(&self, py: Python<'_>, known: usize) -> Vec<(String, i32)> {
-        let met = |task: &Task| task.produced.targets().iter().skip(known).map(|target| (target.topic.clone(), target.partition)).collect();
+        let met = |task: &StagingTask| {
+            task.produced.targets().iter().skip(known).map(|target| (target.topic.clone(), target.partition)).collect()
+        };
         py.detach(|| met(&self.task()))
     }
 
@@ -101,7 +103,7 @@ const ROWS: usize = 4096;
 
 impl StagedWriter {
     /// Held by one thread at a time, without the interpreter.
-    fn task(&self) -> MutexGuard<'_, Task> {
+    fn task(&self) -> MutexGuard<'_, StagingTask> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -114,7 +116,7 @@ impl StagedWriter {
     }
 }
 
-impl Task {
+impl StagingTask {
     fn write_batch(&mut self, batch: &RecordBatch, now: i64, interrupt: &Interrupt) -> Result<()> {
         for start in (0..batch.num_rows()).step_by(ROWS) {
             interrupt.ensure_wanted()?;
@@ -134,7 +136,7 @@ impl Task {
     }
 }
 
-impl Outlet for Files {
+impl BatchSink for StagedFiles {
     #[inline]
     fn take(&mut self, target: usize, writer: &mut RecordWriter, is_end: bool) -> Result<()> {
         /// Bytes of a partition that are kept back; with very many partitions this is what they cost in memory.
@@ -144,7 +146,7 @@ impl Outlet for Files {
     }
 }
 
-impl Files {
+impl StagedFiles {
     fn append(&mut self, target: usize, bytes: &[u8]) -> Result<()> {
         let path = self.directory.join(target.to_string());
         let opened = OpenOptions::new().append(true).create(true).open(&path);

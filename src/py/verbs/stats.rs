@@ -6,15 +6,15 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::columns::counting::{Bucket, Counter, Histogram, Purpose, Series};
 use crate::py::arrow::export::ArrowBatch;
+use crate::report::counting::{Bucket, Counter, Histogram, Purpose, Series};
 
 /// Count the rows of `logsegment.batches` for statistics.
 #[pyclass(frozen, module = "logsegment._core")]
 pub struct BatchCounter(Mutex<Counter>);
 
 /// Position, codec, what it is looked at for: "type", "ratio" or "time".
-type Look = (u64, String, &'static str);
+type SampledRow = (u64, String, &'static str);
 /// Where a bucket begins, bytes, records, earliest and latest time, late batches.
 type Point = (i64, u64, u64, Option<(i64, i64)>, u64);
 /// Counts by bucket, how many, their sum, the smallest and the largest.
@@ -35,7 +35,7 @@ impl BatchCounter {
     /// Counts rows; gives the batches that are worth looking into. `log_start` is an offset, and the number of records of the first batch
     /// before it, which are not counted.
     #[pyo3(signature = (rows, log_start=None))]
-    fn add(&self, py: Python<'_>, rows: &ArrowBatch, log_start: Option<(i64, i32)>) -> PyResult<Vec<Look>> {
+    fn add(&self, py: Python<'_>, rows: &ArrowBatch, log_start: Option<(i64, i32)>) -> PyResult<Vec<SampledRow>> {
         let rows = &rows.0;
         let looks = py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).add(rows, log_start));
         let looks = looks.ok_or_else(|| PyValueError::new_err("rows must be those of batches()"))?;
@@ -62,11 +62,20 @@ impl BatchCounter {
         counts.set_item("by_time", series(&counter.by_time))?;
         counts.set_item("gaps", counter.gaps.iter().map(|(file, first, last)| (&**file, *first, *last)).collect::<Vec<_>>())?;
         let producers = counter.producers.known().into_iter();
-        let producers = producers.map(|(id, one)| (id, (one.batches, one.records, one.transactional, one.epoch, one.is_open)));
+        let producers = producers
+            .map(|(id, producer)| (id, (producer.batches, producer.records, producer.transactional, producer.epoch, producer.is_open)));
         counts.set_item("producers", producers.collect::<Vec<_>>())?;
         let partitions = counter.partitions.iter();
-        let partitions =
-            partitions.map(|one| (one.files, one.batches, one.records, one.bytes, one.offsets, (one.times.first, one.times.last)));
+        let partitions = partitions.map(|partition| {
+            (
+                partition.files,
+                partition.batches,
+                partition.records,
+                partition.bytes,
+                partition.offsets,
+                (partition.times.first, partition.times.last),
+            )
+        });
         counts.set_item("partitions", partitions.collect::<Vec<_>>())?;
         counts.set_item("other_partitions", counter.other_partitions)?;
         counts.set_item("other_producers", counter.producers.other_batches())?;
@@ -113,12 +122,12 @@ fn histogram(histogram: &Histogram) -> Sizes {
 }
 
 /// The width of a bucket, the buckets, those of outliers, and the first and the last place of the others.
-type Drawn = (i64, Vec<Point>, Vec<Point>, Option<(i64, i64)>);
+type PlottedRow = (i64, Vec<Point>, Vec<Point>, Option<(i64, i64)>);
 
-fn series(series: &Series) -> Drawn {
+fn series(series: &Series) -> PlottedRow {
     let drawn = series.drawn();
     let points = |buckets: Vec<(i64, Bucket)>| {
-        buckets.into_iter().map(|(start, one)| (start, one.bytes, one.records, one.times, one.late)).collect()
+        buckets.into_iter().map(|(start, bucket)| (start, bucket.bytes, bucket.records, bucket.times, bucket.late)).collect()
     };
     (drawn.width, points(drawn.points), points(drawn.outliers), drawn.ends)
 }

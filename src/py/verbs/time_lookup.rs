@@ -17,7 +17,7 @@ use crate::model::{BatchHeader, CompressionType, RecordFormat};
 use crate::py::interrupt::Signals;
 use crate::py::options::ReadOptions;
 use crate::py::source::FileSource;
-use crate::py::source::store;
+use crate::py::source::uris;
 use crate::py::verbs::{decode_files, header_walk};
 
 /// Headers that are read together.
@@ -37,13 +37,18 @@ const HEADERS: usize = 64;
 ///     RecordBatchError: if bytes cannot be read, unless damage is skipped.
 ///     OSError: if the file cannot be read.
 #[pyfunction]
-pub fn first_offset_at(py: Python<'_>, source: PyRef<'_, FileSource>, timestamp: i64, options: ReadOptions) -> PyResult<Option<Found>> {
+pub fn first_offset_at(
+    py: Python<'_>,
+    source: PyRef<'_, FileSource>,
+    timestamp: i64,
+    options: ReadOptions,
+) -> PyResult<Option<FoundOffset>> {
     let (signals, interrupt) = Signals::new();
-    signals.read_file(store::shown(&source.path));
+    signals.read_file(uris::redacted_uri(&source.path));
     let records = options.to_record_stream(interrupt.clone())?;
     let headers = StreamOptions { batch_size: HEADERS, ..options.to_entry_stream(interrupt)? };
     signals.skip_damage(records.on_error == OnError::Skip);
-    let search = Search { file: source.clone(), timestamp, options, records, signals: Arc::clone(&signals) };
+    let search = RecordSearch { file: source.clone(), timestamp, options, records, signals: Arc::clone(&signals) };
     py.detach(|| search.first(headers)).map_err(|error| signals.raised(py, &error))
 }
 
@@ -61,7 +66,7 @@ pub fn first_offset_at(py: Python<'_>, source: PyRef<'_, FileSource>, timestamp:
 #[pyfunction]
 pub fn begins_at(py: Python<'_>, source: PyRef<'_, FileSource>, timestamp: i64, options: ReadOptions) -> PyResult<bool> {
     let (signals, interrupt) = Signals::new();
-    signals.read_file(store::shown(&source.path));
+    signals.read_file(uris::redacted_uri(&source.path));
     let mut headers = StreamOptions { batch_size: HEADERS, ..options.to_entry_stream(interrupt.clone())? };
     let is_control_wanted = options.to_record_stream(interrupt)?.decode.is_control_wanted;
     let file = source.clone();
@@ -102,9 +107,9 @@ fn time_of_all(header: &BatchHeader) -> Option<i64> {
 }
 
 /// The offset of a record, and the base offset of its batch.
-type Found = (i64, i64);
+type FoundOffset = (i64, i64);
 
-struct Search {
+struct RecordSearch {
     file: FileSource,
     timestamp: i64,
     options: ReadOptions,
@@ -112,14 +117,14 @@ struct Search {
     signals: Arc<Signals>,
 }
 
-impl Search {
-    fn first(&self, mut headers: StreamOptions) -> Result<Option<Found>> {
+impl RecordSearch {
+    fn first(&self, mut headers: StreamOptions) -> Result<Option<FoundOffset>> {
         if self.records.on_error == OnError::Raise || !self.records.decode.check_crc {
             return self.first_in(&self.file);
         }
         let source = decode_files::open(&self.file, &self.signals, &self.options.reading, &mut headers.decode)?;
         let mut batches = BatchRows::new(source, headers);
-        let mut found: Option<Found> = None;
+        let mut found: Option<FoundOffset> = None;
         while let Some(rows) = batches.next_batch()? {
             for row in batch_rows(&rows).unwrap_or_default().iter().filter(|row| row.is_valid == Some(true)) {
                 if let Some(found) = found {
@@ -138,7 +143,7 @@ impl Search {
         is_late && row.header.last_offset >= self.records.decode.offsets.start
     }
 
-    fn first_in(&self, file: &FileSource) -> Result<Option<Found>> {
+    fn first_in(&self, file: &FileSource) -> Result<Option<FoundOffset>> {
         let mut options = self.records.clone();
         let source = decode_files::open(file, &self.signals, &self.options.reading, &mut options.decode)?;
         let mut records = stream::open(source, options);
@@ -156,7 +161,7 @@ impl Search {
     }
 }
 
-fn first_of(rows: &RecordBatch, timestamp: i64) -> Option<Found> {
+fn first_of(rows: &RecordBatch, timestamp: i64) -> Option<FoundOffset> {
     let (offsets, bases, times) = (column(rows, "offset")?, column(rows, "batchBaseOffset")?, column(rows, "timestampMs")?);
     let at = times.iter().position(|time| *time >= timestamp)?;
     Some((*offsets.get(at)?, *bases.get(at)?))
@@ -175,6 +180,6 @@ fn column<'a>(rows: &'a RecordBatch, name: &str) -> Option<&'a [i64]> {
 
 /// Return the place of a record, or an earlier place if the next batch has a lower base offset. No checksum covers base offsets, and the batches
 /// after a damaged one must not be skipped.
-fn before((offset, base): Found, next: i64) -> Found {
+fn before((offset, base): FoundOffset, next: i64) -> FoundOffset {
     (offset.min(next), base.min(next))
 }

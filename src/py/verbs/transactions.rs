@@ -6,81 +6,25 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::columns::batch_rows::batch_rows;
-use crate::decode::transactions::Scan;
+use crate::decode::transactions::TransactionScan;
 use crate::decode::{ChecksumVerifier, Checksums, OffsetRange, transactions as core};
 use crate::error::{Error, Result};
 use crate::framing::Source;
 use crate::log::transaction_history::Transaction;
-use crate::log::{self, Committed, Entries};
+use crate::log::{self, Committed, EntrySource};
 use crate::model::ControlType;
 use crate::py::arrow::export::ArrowBatch;
 use crate::py::interrupt::Signals;
 use crate::py::options::ReadOptions;
 use crate::py::source::paths;
 use crate::py::source::{self, FileSource};
-use crate::py::verbs::valid_batches::BatchHeader;
-
-/// Arguments of the constructor.
-type Parts = (Vec<(i64, i64, i64)>, Option<i64>, Vec<(i64, i64, i64)>);
-
-/// List the aborted, undecided and open transactions of a partition.
-///
-/// `scan_transactions` returns it for `decode(isolation="read_committed", transactions=...)`. It can be pickled.
-///
-/// Args:
-///     aborted: list of (producerId, firstOffset, lastOffset), last offset inclusive.
-///     last_stable_offset: first offset of the oldest open transaction, or None.
-///     undecided: transactions with a marker that may be lost, up to the last offset before the damage. A committed read skips and
-///         reports them (TRX-5).
-///
-/// Example:
-///     >>> import logsegment as ls
-///     >>> ls.Transactions([(7, 100, 120)]).aborted
-///     [(7, 100, 120)]
-#[pyclass(frozen, eq, from_py_object, module = "logsegment")]
-#[derive(Clone, PartialEq)]
-pub struct Transactions(pub core::Transactions);
-
-#[pymethods]
-impl Transactions {
-    #[new]
-    #[pyo3(signature = (aborted, last_stable_offset=None, undecided=Vec::new()), text_signature = "(aborted, last_stable_offset=None, undecided=())")]
-    fn new(aborted: Vec<(i64, i64, i64)>, last_stable_offset: Option<i64>, undecided: Vec<(i64, i64, i64)>) -> Self {
-        Self(core::Transactions::from_parts(aborted, undecided, last_stable_offset))
-    }
-
-    #[getter]
-    fn aborted(&self) -> Vec<(i64, i64, i64)> {
-        self.0.aborted()
-    }
-
-    #[getter]
-    fn last_stable_offset(&self) -> Option<i64> {
-        self.0.last_stable_offset()
-    }
-
-    #[getter]
-    fn undecided(&self) -> Vec<(i64, i64, i64)> {
-        self.0.undecided()
-    }
-
-    fn __repr__(&self) -> String {
-        let stable = self.0.last_stable_offset().map_or_else(|| "None".to_owned(), |offset| offset.to_string());
-        let undecided = self.0.undecided().len();
-        let undecided = if undecided == 0 { String::new() } else { format!(", {undecided} undecided") };
-        format!("Transactions({} aborted{undecided}, last_stable_offset={stable})", self.0.aborted().len())
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, Parts) {
-        let own = slf.get();
-        (slf.get_type().into_any(), (own.aborted(), own.last_stable_offset(), own.undecided()))
-    }
-}
+use crate::py::transactions::PyTransactions;
+use crate::py::verbs::valid_batches::PyBatchHeader;
 
 /// Find the transactions of sources; see `logsegment.scan_transactions`. `options` are those of the decode that follows.
 #[pyfunction]
-pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, options: ReadOptions) -> PyResult<Transactions> {
-    learned(py, &sources, options.verifier(options.scan_checksums()?), options.skips_unreadable()).map(Transactions)
+pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, options: ReadOptions) -> PyResult<PyTransactions> {
+    learned(py, &sources, options.verifier(options.scan_checksums()?), options.skips_unreadable()).map(PyTransactions)
 }
 
 /// The transactions of sources that can be read again, which are in offset order.
@@ -90,20 +34,20 @@ pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, options
 pub fn learned(py: Python<'_>, sources: &[Bound<'_, PyAny>], verifier: ChecksumVerifier, skips: bool) -> PyResult<core::Transactions> {
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
-    let given = sources.iter().map(|object| Given::new(object, &signals)).collect::<PyResult<Vec<_>>>()?;
+    let given = sources.iter().map(|object| RepeatableSource::new(object, &signals)).collect::<PyResult<Vec<_>>>()?;
     let committed = Committed { wanted: OffsetRange::default(), verifier, skips_unreadable: skips, interrupt: &interrupt };
     py.detach(|| committed.transactions_of(&given)).map_err(|error| signals.raised(py, &error))
 }
 
 /// A source that a user gave.
-struct Given {
+struct RepeatableSource {
     object: Py<PyAny>,
     signals: Arc<Signals>,
 }
 
-impl Given {
+impl RepeatableSource {
     fn new(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<Self> {
-        Ok(Self { object: source::placed(object)?.unbind(), signals: Arc::clone(signals) })
+        Ok(Self { object: source::to_file_source(object)?.unbind(), signals: Arc::clone(signals) })
     }
 
     /// Fails with ValueError when it can be read only once: the decode would find it empty.
@@ -121,7 +65,7 @@ impl Given {
     }
 }
 
-impl Entries for Given {
+impl EntrySource for RepeatableSource {
     fn source(&self, start: u64) -> Result<Source> {
         Python::attach(|py| self.opened(py, start).map_err(|error| self.signals.kept(error)))
     }
@@ -138,12 +82,12 @@ impl Entries for Given {
 /// records, bytes, first timestamp and duration (ms).
 type History = (&'static str, i64, i16, i64, i64, Option<i64>, u64, i64, u64, i64, i64);
 
-/// The transactions of a partition one by one; see `logsegment.log.transactions`.
-#[pyclass(module = "logsegment._core")]
-pub struct TransactionHistory(log::TransactionHistory);
+/// The transactions of a partition one by one; see `logsegment.partition.transactions`.
+#[pyclass(name = "TransactionHistory", module = "logsegment._core")]
+pub struct PyTransactionHistory(log::TransactionHistory);
 
 #[pymethods]
-impl TransactionHistory {
+impl PyTransactionHistory {
     /// Create an empty history.
     ///
     /// Args:
@@ -163,10 +107,10 @@ impl TransactionHistory {
     ///     UnsupportedError: for a batch of magic 3 that the options do not read (MAP-3).
     ///     OSError: if the file cannot be read.
     fn enter(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>, options: ReadOptions) -> PyResult<()> {
-        let mut scan = Scan::keeping_ends();
+        let mut scan = TransactionScan::keeping_ends();
         let (signals, interrupt) = Signals::new();
         signals.skip_damage(true);
-        let given = Given::new(source, &signals)?;
+        let given = RepeatableSource::new(source, &signals)?;
         let verifier = options.verifier(Checksums::All);
         let committed = Committed { wanted: OffsetRange::default(), verifier, skips_unreadable: false, interrupt: &interrupt };
         let visited = py.detach(|| given.source(0).and_then(|source| committed.visit_source(source, &mut scan)));
@@ -182,14 +126,14 @@ impl TransactionHistory {
 
     /// Visit rows of `logsegment.batches`; return the offset where they begin, the transactions that they end, and the headers whose
     /// checksums do not match.
-    fn visit(&mut self, rows: &ArrowBatch) -> (Option<i64>, Vec<History>, Vec<BatchHeader>) {
+    fn visit(&mut self, rows: &ArrowBatch) -> (Option<i64>, Vec<History>, Vec<PyBatchHeader>) {
         let (mut ended, mut invalid) = (Vec::new(), Vec::new());
         let rows = batch_rows(&rows.0).unwrap_or_default();
         let first = rows.first().and_then(|row| row.base_offset);
         for row in rows {
             if row.is_valid == Some(false) {
                 self.0.mark_undecided();
-                invalid.push(BatchHeader(row));
+                invalid.push(PyBatchHeader(row));
             } else {
                 ended.extend(self.0.visit(&row.header).map(history));
             }
@@ -207,9 +151,10 @@ impl TransactionHistory {
     }
 }
 
-fn history(one: Transaction) -> History {
-    let Transaction { state, producer_id, producer_epoch, first_offset, last_offset, marker_offset, .. } = one;
-    let (batches, records, bytes, begin, duration) = (one.batches, one.records, one.bytes, one.first_timestamp, one.duration_ms);
+fn history(transaction: Transaction) -> History {
+    let Transaction { state, producer_id, producer_epoch, first_offset, last_offset, marker_offset, .. } = transaction;
+    let (batches, records, bytes, begin, duration) =
+        (transaction.batches, transaction.records, transaction.bytes, transaction.first_timestamp, transaction.duration_ms);
     let state = state.name();
     (state, producer_id, producer_epoch, first_offset, last_offset, marker_offset, batches, records, bytes, begin, duration)
 }

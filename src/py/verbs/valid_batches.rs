@@ -10,18 +10,18 @@ use crate::columns::batch_rows::{BatchRow, batch_rows};
 use crate::format::v3;
 use crate::py::arrow::export::ArrowBatch;
 use crate::py::arrow::stream::RecordStream;
-use crate::py::finding::Finding;
+use crate::py::finding::PyFinding;
 use crate::py::options::ReadOptions;
 use crate::py::source::FileSource;
 use crate::py::verbs::batches::batch_stream;
 use crate::wire::Sink;
 
 /// The header of a batch, as a row of `logsegment.batches` has it.
-#[pyclass(frozen, module = "logsegment._core")]
-pub struct BatchHeader(pub BatchRow);
+#[pyclass(name = "BatchHeader", frozen, module = "logsegment._core")]
+pub struct PyBatchHeader(pub BatchRow);
 
 #[pymethods]
-impl BatchHeader {
+impl PyBatchHeader {
     #[getter]
     fn position(&self) -> u64 {
         self.0.header.position
@@ -91,8 +91,8 @@ impl BatchHeader {
 
 /// Return the headers in rows of `logsegment.batches`.
 #[pyfunction]
-pub fn batch_headers(rows: &ArrowBatch) -> Vec<BatchHeader> {
-    batch_rows(&rows.0).unwrap_or_default().into_iter().map(BatchHeader).collect()
+pub fn batch_headers(rows: &ArrowBatch) -> Vec<PyBatchHeader> {
+    batch_rows(&rows.0).unwrap_or_default().into_iter().map(PyBatchHeader).collect()
 }
 
 /// An iterator over the headers of the batches whose checksums match; with `check_crc=False`, of all batches.
@@ -111,10 +111,10 @@ impl ValidBatches {
         slf
     }
 
-    fn __next__(&self, py: Python<'_>) -> PyResult<Option<BatchHeader>> {
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyBatchHeader>> {
         loop {
             if let Some(row) = self.take() {
-                return Ok(Some(BatchHeader(row)));
+                return Ok(Some(PyBatchHeader(row)));
             }
             let Some(rows) = self.stream.next(py)? else { return Ok(None) };
             let valid = batch_rows(&rows).unwrap_or_default().into_iter().filter(|row| row.is_valid != Some(false));
@@ -123,7 +123,7 @@ impl ValidBatches {
     }
 
     #[getter]
-    fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
+    fn findings(&self, py: Python<'_>) -> PyResult<Vec<PyFinding>> {
         self.stream.findings(py)
     }
 

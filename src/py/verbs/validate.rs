@@ -9,16 +9,19 @@ use crate::decode::Stats;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::py::arrow::table::ArrowTable;
-use crate::py::finding::{self, Finding};
-use crate::py::interrupt::{Fetches, Signals};
-use crate::py::options::{ReadOptions, depth};
+use crate::py::fetches::Fetches;
+use crate::py::finding::{self, PyFinding};
+use crate::py::interrupt::Signals;
+use crate::py::option_values::depth;
+use crate::py::options::ReadOptions;
 use crate::py::source::recorded::RecordedLogs;
-use crate::py::source::{self, FileSource, OpenedSource, paths, store};
+use crate::py::source::uris;
+use crate::py::source::{self, FileSource, OpenedSource, paths};
 use crate::validate as core;
 use crate::validate::lost_ranges;
 
 /// Lowest first offset, highest last offset, entries, and the records that their headers count.
-pub type Headers = (i64, i64, u64, i64);
+pub type HeaderTotals = (i64, i64, u64, i64);
 
 /// The producers and open transactions at the end of a segment, for the validation of the next one.
 #[pyclass(module = "logsegment._core")]
@@ -55,11 +58,11 @@ pub fn validate_findings(
     mut earlier: Option<PyRefMut<'_, EarlierProducers>>,
     recorded: Option<PyRef<'_, RecordedLogs>>,
     next_files: Vec<Bound<'_, FileSource>>,
-) -> PyResult<(Vec<Finding>, Py<PyAny>, Option<Headers>)> {
+) -> PyResult<(Vec<PyFinding>, Py<PyAny>, Option<HeaderTotals>)> {
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
     let (depth, mut decode) = (depth(depth_name)?, options.to_decode()?);
-    let source = &source::placed(source)?;
+    let source = &source::to_file_source(source)?;
     let mut opened = opened(source, recorded.as_deref(), &next_files, &signals)?;
     let path = source.cast::<FileSource>().ok().map(|file| file.get()).filter(|file| file.start() == 0).map(|file| file.path.clone());
     let resolved = options.reading.resolve(&mut decode, &mut opened);
@@ -83,7 +86,7 @@ pub fn validate_findings(
     if let Some(earlier) = &mut earlier {
         earlier.0 = validator.take_producers();
         if let Some(path) = file.as_ref().map(|file| &file.path).or(path.as_ref()) {
-            earlier.0.leave(&Arc::from(store::shown(path)));
+            earlier.0.leave(&Arc::from(uris::redacted_uri(path)));
         }
     }
     Ok((findings, finding::counters(py, &validator.stats(), signals.fetches())?, headers_of(&validator)))
@@ -108,7 +111,7 @@ fn opened(
 
 /// Findings as an Arrow table, one row each.
 #[pyfunction]
-pub fn findings_table(findings: Vec<PyRef<'_, Finding>>) -> ArrowTable {
+pub fn findings_table(findings: Vec<PyRef<'_, PyFinding>>) -> ArrowTable {
     let schema = Arc::new(arrow_schema::Schema::new(finding_fields()));
     let batches = vec![RecordBatch::from(findings_array(findings.iter().map(|finding| finding.row())))];
     ArrowTable { schema, batches, findings: Vec::new(), stats: Stats::default(), fetches: Fetches::default() }
@@ -126,7 +129,7 @@ pub fn run(validator: &mut core::Validator, interrupt: &Interrupt, path: Option<
 }
 
 /// Returns the totals of the headers; `None` if a header does not have them.
-pub fn headers_of(validator: &core::Validator) -> Option<Headers> {
+pub fn headers_of(validator: &core::Validator) -> Option<HeaderTotals> {
     validator.totals().map(|all| (all.first_offset, all.last_offset, all.batches, all.records))
 }
 

@@ -8,15 +8,17 @@ use crate::error::{ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::log::kraft_snapshot;
 use crate::log::partition::{Directory, Scope, check, check_checkpoints};
-use crate::py::finding::{self, Finding};
+use crate::py::finding::{self, PyFinding};
 use crate::py::interrupt::Signals;
-use crate::py::options::{ReadOptions, depth};
+use crate::py::option_values::depth;
+use crate::py::options::ReadOptions;
 use crate::py::source::FileSource;
-use crate::py::source::paths::{self, Folder, Segment};
+use crate::py::source::paths::{self, SegmentAtPath, SidecarFolder};
 use crate::py::source::recorded::RecordedLogs;
+use crate::py::source::sidecars;
 use crate::py::source::upcoming::MOST_AHEAD;
-use crate::py::source::{sidecars, store};
-use crate::py::verbs::validate::{Headers, findings_of, headers_of};
+use crate::py::source::uris;
+use crate::py::verbs::validate::{HeaderTotals, findings_of, headers_of};
 use crate::validate as core;
 use crate::validate::lost_ranges;
 
@@ -24,7 +26,7 @@ use crate::validate::lost_ranges;
 /// hold: first (inclusive) and end (exclusive), and the first offset of the next segment.
 type Named = (PathBuf, Option<i64>, Option<(i64, Option<i64>)>, Option<i64>);
 /// The findings, counters of the read, and the totals of the headers of each segment.
-type Validation = (Vec<Finding>, Py<PyAny>, Vec<Option<Headers>>);
+type Validation = (Vec<PyFinding>, Py<PyAny>, Vec<Option<HeaderTotals>>);
 
 /// Return the findings of segments and their sidecar files, with the file in the path of each, counters of the read, and the totals of the
 /// headers of each segment or None; see `logsegment.Log.validate`.
@@ -72,7 +74,7 @@ pub fn validate_log(
             py.detach(|| signals.upcoming().begin_files(&ahead));
             let mut opened = recorded.open(&file, &signals).map_err(|error| paths::raised(py, &error, path, &signals))?;
             let mut own_decode = decode.clone();
-            let name: Arc<str> = Arc::from(store::shown(path));
+            let name: Arc<str> = Arc::from(uris::redacted_uri(path));
             let left = std::mem::take(&mut before).in_file_named(&name);
             let own = match options.reading.resolve(&mut own_decode, &mut opened) {
                 // Nothing of it can be read: that is all there is to say.
@@ -106,20 +108,20 @@ pub fn validate_log(
 }
 
 /// Returns the end of a segment for the check of the next one, by the headers; nothing if they cannot be read.
-fn left_by(py: Python<'_>, source: &FileSource, options: &ReadOptions) -> PyResult<core::Before> {
+fn left_by(py: Python<'_>, source: &FileSource, options: &ReadOptions) -> PyResult<core::EarlierBatches> {
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
-    let Ok(mut opened) = source.open(&signals) else { return Ok(core::Before::default()) };
+    let Ok(mut opened) = source.open(&signals) else { return Ok(core::EarlierBatches::default()) };
     let mut decode = options.to_decode()?;
     if options.reading.resolve(&mut decode, &mut opened).is_err() {
-        return Ok(core::Before::default());
+        return Ok(core::EarlierBatches::default());
     }
     let validator = core::Validator::new(opened.source, decode, core::Depth::Headers, false).with_interrupt(interrupt.clone());
     let left = py.detach(|| validate(validator, true, &interrupt, None));
     match left {
         Ok(validated) => Ok(validated.before),
         // The file's own task reports its errors.
-        Err(error) if matches!(error.kind(), ErrorKind::Io { .. }) => Ok(core::Before::default()),
+        Err(error) if matches!(error.kind(), ErrorKind::Io { .. }) => Ok(core::EarlierBatches::default()),
         Err(error) => Err(signals.raised(py, &error)),
     }
 }
@@ -128,8 +130,8 @@ fn left_by(py: Python<'_>, source: &FileSource, options: &ReadOptions) -> PyResu
 struct Validated {
     findings: Vec<core::Finding>,
     stats: Stats,
-    before: core::Before,
-    totals: Option<Headers>,
+    before: core::EarlierBatches,
+    totals: Option<HeaderTotals>,
 }
 
 /// Validates a segment.
@@ -137,7 +139,7 @@ fn validate(mut validator: core::Validator, goes_on: bool, interrupt: &Interrupt
     while validator.advance()? {
         interrupt.ensure_wanted()?;
     }
-    let before = if goes_on { validator.take_before() } else { core::Before::default() };
+    let before = if goes_on { validator.take_before() } else { core::EarlierBatches::default() };
     let findings = findings_of(&mut validator, path);
     Ok(Validated { findings, stats: validator.stats(), before, totals: headers_of(&validator) })
 }
@@ -153,10 +155,10 @@ fn sidecar_findings(
 ) -> Result<Vec<core::Finding>> {
     let segment = |named: (PathBuf, i64)| {
         let headers = recorded.take(&named.0);
-        let (names, segment) = Segment::named(named, signals);
+        let (names, segment) = SegmentAtPath::named(named, signals);
         (names, segment.with_headers(headers))
     };
-    let folder = |path| Folder { path, signals: Arc::clone(signals) };
+    let folder = |path| SidecarFolder { path, signals: Arc::clone(signals) };
     let mut findings = Vec::new();
     for directory in directories {
         findings.extend(check_checkpoints(&folder(directory.clone()))?);
@@ -178,7 +180,7 @@ fn sidecar_findings(
 }
 
 /// The findings in the batches of snapshots of a metadata log, which are read as those of a segment that does not grow.
-fn snapshot_findings(folder: &Folder, signals: &Arc<Signals>, interrupt: &Interrupt) -> Result<Vec<core::Finding>> {
+fn snapshot_findings(folder: &SidecarFolder, signals: &Arc<Signals>, interrupt: &Interrupt) -> Result<Vec<core::Finding>> {
     let mut findings = Vec::new();
     if !folder.is_metadata_log() {
         return Ok(findings);
@@ -188,7 +190,7 @@ fn snapshot_findings(folder: &Folder, signals: &Arc<Signals>, interrupt: &Interr
         let opened = FileSource::segment_of(path.clone(), None).open(signals).map_err(|error| paths::in_file(error.into(), &path))?;
         let validator = core::Validator::new(opened.source, DecodeOptions::default(), core::Depth::Full, false);
         let own = validate(validator.with_interrupt(interrupt.clone()), false, interrupt, None)?.findings;
-        let name: Arc<str> = Arc::from(store::shown(&path));
+        let name: Arc<str> = Arc::from(uris::redacted_uri(&path));
         // Zeros and a torn end are errors here: the footer record is missing.
         let errors = own.into_iter().filter(|finding| finding.severity == core::Severity::Error);
         findings.extend(errors.map(|finding| finding.in_file(&name)));

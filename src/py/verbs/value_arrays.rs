@@ -4,10 +4,10 @@ use pyo3::prelude::*;
 use crate::py::arrow::export::ArrowArray;
 use crate::py::arrow::import;
 use crate::py::interrupt::Signals;
-use crate::py::options::choice;
-use crate::py::value_schemas::ValueSchemas;
+use crate::py::option_values::choice;
+use crate::py::value_schemas::PyValueSchemas;
 use crate::values::array::{ArrayOptions, decode_array};
-use crate::values::outputs::Part;
+use crate::values::outputs::RecordPart;
 
 /// Decoded keys or values of a binary column; see `logsegment._arrays.decode_values_array`.
 #[pyfunction]
@@ -15,7 +15,7 @@ pub fn decode_values_array(
     py: Python<'_>,
     array: &Bound<'_, PyAny>,
     headers: Option<&Bound<'_, PyAny>>,
-    schemas: &ValueSchemas,
+    schemas: &PyValueSchemas,
     columns: Vec<String>,
     on_error: &str,
 ) -> PyResult<ArrowArray> {
@@ -24,7 +24,7 @@ pub fn decode_values_array(
     if headers.len() > 1 {
         return Err(PyValueError::new_err("headers: an array is needed, not one in chunks"));
     }
-    let plans = [Part::Value, Part::Key].map(|part| Ok::<_, PyErr>((part, schemas.plan(&columns, part)?)));
+    let plans = [RecordPart::Value, RecordPart::Key].map(|part| Ok::<_, PyErr>((part, schemas.plan(&columns, part)?)));
     let mut found = None;
     for plan in plans {
         let (part, plan) = plan?;

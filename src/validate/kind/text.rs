@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{FindingKind, Misplaced, Missing};
+use super::{FindingKind, Misplaced, MissingCause};
 use crate::error::plural;
 
 impl fmt::Display for FindingKind {
@@ -73,7 +73,7 @@ impl fmt::Display for FindingKind {
     }
 }
 
-fn gap(f: &mut fmt::Formatter<'_>, first: i64, last: i64, why: Missing) -> fmt::Result {
+fn gap(f: &mut fmt::Formatter<'_>, first: i64, last: i64, why: MissingCause) -> fmt::Result {
     if first == last {
         write!(f, "offset {first} is missing before the batch{why}")
     } else {
@@ -81,7 +81,7 @@ fn gap(f: &mut fmt::Formatter<'_>, first: i64, last: i64, why: Missing) -> fmt::
     }
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for MissingCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::AfterDamage => ": they are lost with the skipped bytes",

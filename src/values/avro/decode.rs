@@ -3,37 +3,37 @@
 use arrow_buffer::i256;
 
 use super::json;
-use super::resolve::{FieldStep, Step};
-use crate::values::column::{Column, Runs, Slots, end_row, push_member};
+use super::resolve::{AvroFieldStep, ResolveStep};
+use crate::values::column::{Slots, ValueColumn, ValueRuns, end_row, push_member};
 use crate::values::payload::{Payload, Problem, Read};
 
 /// Reads one value into a column.
 ///
 /// # Errors
 /// What is wrong with it; the column may have a part of it then.
-pub fn read(step: &Step, column: &mut Column, payload: &mut Payload<'_>) -> Read<()> {
+pub fn read(step: &ResolveStep, column: &mut ValueColumn, payload: &mut Payload<'_>) -> Read<()> {
     match step {
-        Step::Null => {
+        ResolveStep::Null => {
             if column.width() > 1 {
                 payload.spend(column.width())?;
             }
             column.push_null();
             return Ok(());
         }
-        Step::Nullable(null, step) => {
+        ResolveStep::Nullable(null, step) => {
             let branch = payload.long()?;
             return match branch {
                 0 | 1 if branch != *null => read(step, column, payload),
-                0 | 1 => read(&Step::Null, column, payload),
+                0 | 1 => read(&ResolveStep::Null, column, payload),
                 _ => Err(Box::new(Problem::Branch { branch, branches: 2 })),
             };
         }
-        Step::Union(branches) => {
+        ResolveStep::Union(branches) => {
             let branch = payload.long()?;
             let step = usize::try_from(branch).ok().and_then(|branch| branches.get(branch));
             return read(step.ok_or(Problem::Branch { branch, branches: branches.len() })?, column, payload);
         }
-        Step::Unresolved(problem) => return Err(Box::new(Problem::Unresolved(problem.to_string()))),
+        ResolveStep::Unresolved(problem) => return Err(Box::new(Problem::Unresolved(problem.to_string()))),
         _ => {}
     }
     value(step, &mut column.slots, payload)?;
@@ -42,22 +42,22 @@ pub fn read(step: &Step, column: &mut Column, payload: &mut Payload<'_>) -> Read
 }
 
 #[inline(always)]
-fn value(step: &Step, slots: &mut Slots, payload: &mut Payload<'_>) -> Read<()> {
+fn value(step: &ResolveStep, slots: &mut Slots, payload: &mut Payload<'_>) -> Read<()> {
     match (step, slots) {
-        (Step::Long, Slots::I64(values)) => values.push(payload.long()?),
-        (Step::Int, Slots::I32(values)) => values.push(payload.int()?),
-        (Step::Run { .. }, Slots::Runs(runs)) => run(runs, payload)?,
-        (Step::Double, Slots::F64(values)) => values.push(f64::from_le_bytes(payload.array()?)),
-        (Step::Float, Slots::F32(values)) => values.push(f32::from_le_bytes(payload.array()?)),
-        (Step::Boolean, Slots::Boolean(bits)) => match payload.byte()? {
+        (ResolveStep::Long, Slots::I64(values)) => values.push(payload.long()?),
+        (ResolveStep::Int, Slots::I32(values)) => values.push(payload.int()?),
+        (ResolveStep::Run { .. }, Slots::Runs(runs)) => run(runs, payload)?,
+        (ResolveStep::Double, Slots::F64(values)) => values.push(f64::from_le_bytes(payload.array()?)),
+        (ResolveStep::Float, Slots::F32(values)) => values.push(f32::from_le_bytes(payload.array()?)),
+        (ResolveStep::Boolean, Slots::Boolean(bits)) => match payload.byte()? {
             byte @ (0 | 1) => bits.append(byte == 1),
             byte => return Err(Box::new(Problem::Boolean(byte))),
         },
-        (Step::Record(fields), Slots::Struct(children, len)) => {
+        (ResolveStep::Record(fields), Slots::Struct(children, len)) => {
             record(fields, children, payload)?;
             *len += 1;
         }
-        (Step::Array(item, least), Slots::List(offsets, items)) => {
+        (ResolveStep::Array(item, least), Slots::List(offsets, items)) => {
             loop {
                 let count = payload.block(*least)?;
                 if count == 0 {
@@ -69,7 +69,7 @@ fn value(step: &Step, slots: &mut Slots, payload: &mut Payload<'_>) -> Read<()> 
             }
             end_row(offsets, items)?;
         }
-        (Step::Map(item, least), Slots::Map(offsets, keys, values)) => {
+        (ResolveStep::Map(item, least), Slots::Map(offsets, keys, values)) => {
             loop {
                 let count = payload.block(*least)?;
                 if count == 0 {
@@ -82,10 +82,10 @@ fn value(step: &Step, slots: &mut Slots, payload: &mut Payload<'_>) -> Read<()> 
             }
             end_row(offsets, values)?;
         }
-        (Step::Enum(symbols), Slots::Runs(runs)) => symbol(symbols, runs, payload)?,
-        (Step::Fixed(size), Slots::Fixed(_, data)) => data.extend_from_slice(payload.take(*size)?),
-        (Step::Fixed(size), Slots::Runs(runs)) => runs.push(payload.take(*size)?)?,
-        (Step::Member(place, step), Slots::Struct(children, len)) => {
+        (ResolveStep::Enum(symbols), Slots::Runs(runs)) => symbol(symbols, runs, payload)?,
+        (ResolveStep::Fixed(size), Slots::Fixed(_, data)) => data.extend_from_slice(payload.take(*size)?),
+        (ResolveStep::Fixed(size), Slots::Runs(runs)) => runs.push(payload.take(*size)?)?,
+        (ResolveStep::Member(place, step), Slots::Struct(children, len)) => {
             push_member(*place, children, payload, |child, payload| read(step, child, payload))?;
             *len += 1;
         }
@@ -96,26 +96,26 @@ fn value(step: &Step, slots: &mut Slots, payload: &mut Payload<'_>) -> Read<()> 
 
 /// Promotions, and the logical types that are not numbers.
 #[inline(never)]
-fn rare(step: &Step, slots: &mut Slots, payload: &mut Payload<'_>) -> Read<()> {
+fn rare(step: &ResolveStep, slots: &mut Slots, payload: &mut Payload<'_>) -> Read<()> {
     match (step, slots) {
-        (Step::Int, Slots::I64(values)) => values.push(payload.int()?.into()),
-        (Step::Int, Slots::F32(values)) => values.push(float_of(payload.int()?.into())),
-        (Step::Int, Slots::F64(values)) => values.push(payload.int()?.into()),
-        (Step::Long, Slots::F32(values)) => values.push(float_of(payload.long()?)),
-        (Step::Long, Slots::F64(values)) => values.push(double_of(payload.long()?)),
-        (Step::Float, Slots::F64(values)) => values.push(f32::from_le_bytes(payload.array()?).into()),
-        (Step::Decimal { size, precision, .. }, Slots::I128(values)) => {
+        (ResolveStep::Int, Slots::I64(values)) => values.push(payload.int()?.into()),
+        (ResolveStep::Int, Slots::F32(values)) => values.push(float_of(payload.int()?.into())),
+        (ResolveStep::Int, Slots::F64(values)) => values.push(payload.int()?.into()),
+        (ResolveStep::Long, Slots::F32(values)) => values.push(float_of(payload.long()?)),
+        (ResolveStep::Long, Slots::F64(values)) => values.push(double_of(payload.long()?)),
+        (ResolveStep::Float, Slots::F64(values)) => values.push(f32::from_le_bytes(payload.array()?).into()),
+        (ResolveStep::Decimal { size, precision, .. }, Slots::I128(values)) => {
             let digits = decimal(*size, *precision, payload)?;
             values.push(digits.to_i128().ok_or(Problem::Digits { precision: *precision })?);
         }
-        (Step::Decimal { size, precision, .. }, Slots::I256(values)) => values.push(decimal(*size, *precision, payload)?),
-        (Step::Decimal { size, scale, .. }, Slots::Runs(runs)) => {
+        (ResolveStep::Decimal { size, precision, .. }, Slots::I256(values)) => values.push(decimal(*size, *precision, payload)?),
+        (ResolveStep::Decimal { size, scale, .. }, Slots::Runs(runs)) => {
             let bytes = decimal_bytes(*size, payload)?;
             payload.spend(bytes.len())?;
             runs.push(json::decimal_text(bytes, *scale)?.as_bytes())?;
         }
-        (Step::Uuid, Slots::Runs(runs)) => runs.push(json::uuid_text(payload.array()?).as_bytes())?,
-        (Step::Duration, Slots::Struct(children, len)) => {
+        (ResolveStep::Uuid, Slots::Runs(runs)) => runs.push(json::uuid_text(payload.array()?).as_bytes())?,
+        (ResolveStep::Duration, Slots::Struct(children, len)) => {
             for child in children {
                 let number = u32::from_le_bytes(payload.array()?);
                 if let Slots::I64(values) = &mut child.slots {
@@ -124,7 +124,7 @@ fn rare(step: &Step, slots: &mut Slots, payload: &mut Payload<'_>) -> Read<()> {
             }
             *len += 1;
         }
-        (Step::Json(schema, node), Slots::Runs(runs)) => {
+        (ResolveStep::Json(schema, node), Slots::Runs(runs)) => {
             json::write(schema, *node, payload, &mut runs.data, 0)?;
             runs.end()?;
         }
@@ -134,7 +134,7 @@ fn rare(step: &Step, slots: &mut Slots, payload: &mut Payload<'_>) -> Read<()> {
 }
 
 #[inline]
-fn key(keys: &mut Column, payload: &mut Payload<'_>) -> Read<()> {
+fn key(keys: &mut ValueColumn, payload: &mut Payload<'_>) -> Read<()> {
     match &mut keys.slots {
         Slots::Runs(runs) => run(runs, payload),
         _ => Err(Box::new(Problem::Shape)),
@@ -142,7 +142,7 @@ fn key(keys: &mut Column, payload: &mut Payload<'_>) -> Read<()> {
 }
 
 #[inline(always)]
-fn run(runs: &mut Runs, payload: &mut Payload<'_>) -> Read<()> {
+fn run(runs: &mut ValueRuns, payload: &mut Payload<'_>) -> Read<()> {
     let bytes = payload.run()?;
     // Most text is ASCII, which is seen faster.
     if runs.is_text && !bytes.is_ascii() {
@@ -152,15 +152,15 @@ fn run(runs: &mut Runs, payload: &mut Payload<'_>) -> Read<()> {
 }
 
 #[inline]
-fn record(fields: &[FieldStep], children: &mut [Column], payload: &mut Payload<'_>) -> Read<()> {
+fn record(fields: &[AvroFieldStep], children: &mut [ValueColumn], payload: &mut Payload<'_>) -> Read<()> {
     for field in fields {
         match field {
-            FieldStep::Read(place, step) => match children.get_mut(*place) {
+            AvroFieldStep::Read(place, step) => match children.get_mut(*place) {
                 Some(child) => read(step, child, payload)?,
                 None => return Err(Box::new(Problem::Shape)),
             },
-            FieldStep::Skip(schema, node) => json::skip(schema, *node, payload, 0)?,
-            FieldStep::Default(place, step, bytes) => {
+            AvroFieldStep::Skip(schema, node) => json::skip(schema, *node, payload, 0)?,
+            AvroFieldStep::Default(place, step, bytes) => {
                 payload.spend(bytes.len() / 8 + 1)?;
                 read(step, children.get_mut(*place).ok_or(Problem::Shape)?, &mut Payload::new(bytes))?;
             }
@@ -169,7 +169,7 @@ fn record(fields: &[FieldStep], children: &mut [Column], payload: &mut Payload<'
     Ok(())
 }
 
-fn symbol(symbols: &[Option<Box<str>>], runs: &mut Runs, payload: &mut Payload<'_>) -> Read<()> {
+fn symbol(symbols: &[Option<Box<str>>], runs: &mut ValueRuns, payload: &mut Payload<'_>) -> Read<()> {
     let symbol = i64::from(payload.int()?);
     let known = usize::try_from(symbol).ok().and_then(|symbol| symbols.get(symbol));
     match known.ok_or(Problem::Symbol { symbol, symbols: symbols.len() })? {

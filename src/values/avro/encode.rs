@@ -7,25 +7,25 @@ use arrow_schema::TimeUnit;
 
 use super::default::{encode_text, encoded, to_float};
 use super::put;
-use super::schema::{Field, Kind, Logical, Node, NodeId, Schema, Symbols, Unit};
+use super::schema::{AvroField, AvroKind, AvroNode, AvroSchema, AvroTimeUnit, Logical, NodeId, Symbols};
 use crate::values::cells::{Cells, Item, Members};
-use crate::values::misfit::{Misfit, Written, misfit};
+use crate::values::misfit::{Misfit, WriteResult, misfit};
 use crate::values::shape::{Member, Shape, ShapeKind};
 
 /// Writes an item as a value of a schema, whose column has a shape.
 ///
 /// # Errors
 /// What does not fit the schema; a part of the value may be written then.
-pub fn write(schema: &Schema, shape: &Shape, item: &Item<'_>, out: &mut Vec<u8>) -> Written {
-    Encoder { schema }.value(schema.root(), shape, item, out)
+pub fn write(schema: &AvroSchema, shape: &Shape, item: &Item<'_>, out: &mut Vec<u8>) -> WriteResult {
+    AvroEncoder { schema }.value(schema.root(), shape, item, out)
 }
 
 /// Writes an item of a schema that is nothing but bytes, without their length, as Confluent's serializers do; false for another schema.
 ///
 /// # Errors
 /// As `write`.
-pub fn write_bare_bytes(schema: &Schema, shape: &Shape, item: &Item<'_>, out: &mut Vec<u8>) -> Result<bool, Box<Misfit>> {
-    if !matches!(schema.node(schema.root()).kind, Kind::Bytes) {
+pub fn write_bare_bytes(schema: &AvroSchema, shape: &Shape, item: &Item<'_>, out: &mut Vec<u8>) -> Result<bool, Box<Misfit>> {
+    if !matches!(schema.node(schema.root()).kind, AvroKind::Bytes) {
         return Ok(false);
     }
     let mut framed = Vec::new();
@@ -35,38 +35,38 @@ pub fn write_bare_bytes(schema: &Schema, shape: &Shape, item: &Item<'_>, out: &m
     Ok(true)
 }
 
-struct Encoder<'s> {
-    schema: &'s Schema,
+struct AvroEncoder<'s> {
+    schema: &'s AvroSchema,
 }
 
-impl Encoder<'_> {
-    fn value(&self, id: NodeId, shape: &Shape, item: &Item<'_>, out: &mut Vec<u8>) -> Written {
+impl AvroEncoder<'_> {
+    fn value(&self, id: NodeId, shape: &Shape, item: &Item<'_>, out: &mut Vec<u8>) -> WriteResult {
         let node = self.schema.node(id);
         match (&node.kind, item) {
-            (Kind::Null, Item::Null) => {}
-            (Kind::Union(branches), _) => self.union(branches, shape, item, out)?,
-            (Kind::Record(fields), Item::Struct(members)) => match &shape.kind {
+            (AvroKind::Null, Item::Null) => {}
+            (AvroKind::Union(branches), _) => self.union(branches, shape, item, out)?,
+            (AvroKind::Record(fields), Item::Struct(members)) => match &shape.kind {
                 ShapeKind::Struct(shapes) => self.record(fields, shapes, members, out)?,
                 _ => return Err(misfit(format!("record {} is inside of itself, so that it is JSON text, not a struct", node.type_name()))),
             },
-            (Kind::Record(_), Item::Text(text)) if matches!(shape.kind, ShapeKind::Json) => encode_text(self.schema, id, text, out)?,
-            (Kind::Array(items), Item::List(cells, range)) => {
+            (AvroKind::Record(_), Item::Text(text)) if matches!(shape.kind, ShapeKind::Json) => encode_text(self.schema, id, text, out)?,
+            (AvroKind::Array(items), Item::List(cells, range)) => {
                 let ShapeKind::List(shape) = &shape.kind else { return Err(unfit(node, item)) };
                 put::block(out, range.len(), |out| range.clone().try_for_each(|row| self.value(*items, shape, &cells.item(row), out)))?;
             }
-            (Kind::Map(values), Item::Map(pair, range)) => {
+            (AvroKind::Map(values), Item::Map(pair, range)) => {
                 let ([keys, cells], ShapeKind::Map(_, shape)) = (*pair, &shape.kind) else { return Err(unfit(node, item)) };
                 put::block(out, range.len(), |out| {
                     range.clone().try_for_each(|row| self.entry(*values, shape, (&keys.item(row), &cells.item(row)), out))
                 })?;
             }
-            (Kind::Map(values), Item::List(pairs, range)) => self.listed(*values, shape, (pairs, range), out)?,
+            (AvroKind::Map(values), Item::List(pairs, range)) => self.listed(*values, shape, (pairs, range), out)?,
             _ => leaf(node, item, out)?,
         }
         Ok(())
     }
 
-    fn record(&self, fields: &[Field], shapes: &[Member], members: &Members<'_>, out: &mut Vec<u8>) -> Written {
+    fn record(&self, fields: &[AvroField], shapes: &[Member], members: &Members<'_>, out: &mut Vec<u8>) -> WriteResult {
         let mut found = 0;
         for (place, (field, shape)) in fields.iter().zip(shapes).enumerate() {
             let written = match members.get(&field.name, place) {
@@ -87,27 +87,27 @@ impl Encoder<'_> {
     }
 
     /// Writes a field that the column does not have.
-    fn default(&self, field: &Field, out: &mut Vec<u8>) -> Written {
+    fn default(&self, field: &AvroField, out: &mut Vec<u8>) -> WriteResult {
         if let Some(default) = &field.default {
             out.extend_from_slice(&encoded(self.schema, field.node, default).map_err(misfit)?);
             return Ok(());
         }
-        let Kind::Union(branches) = &self.schema.node(field.node).kind else {
+        let AvroKind::Union(branches) = &self.schema.node(field.node).kind else {
             return Err(misfit("the column has no such field, and the schema has no default for it"));
         };
         self.null(branches, out)
     }
 
-    fn null(&self, branches: &[NodeId], out: &mut Vec<u8>) -> Written {
+    fn null(&self, branches: &[NodeId], out: &mut Vec<u8>) -> WriteResult {
         let null = branches.iter().position(|branch| self.is_null(*branch));
         put::count(out, null.ok_or_else(|| misfit("null is not among the branches of the union"))?)
     }
 
     fn is_null(&self, id: NodeId) -> bool {
-        matches!(self.schema.node(id).kind, Kind::Null)
+        matches!(self.schema.node(id).kind, AvroKind::Null)
     }
 
-    fn union(&self, branches: &[NodeId], shape: &Shape, item: &Item<'_>, out: &mut Vec<u8>) -> Written {
+    fn union(&self, branches: &[NodeId], shape: &Shape, item: &Item<'_>, out: &mut Vec<u8>) -> WriteResult {
         if matches!(item, Item::Null) {
             return self.null(branches, out);
         }
@@ -135,9 +135,9 @@ impl Encoder<'_> {
         branches: impl Iterator<Item = (usize, NodeId, &'h Shape)> + Clone,
         item: &Item<'_>,
         out: &mut Vec<u8>,
-    ) -> Written {
+    ) -> WriteResult {
         let start = out.len();
-        let is_double = |id: NodeId| matches!(self.schema.node(id).kind, Kind::Double);
+        let is_double = |id: NodeId| matches!(self.schema.node(id).kind, AvroKind::Double);
         let prefers_double = matches!(item, Item::Real(_)) && branches.clone().any(|(_, branch, _)| is_double(branch));
         let mut failed = None;
         for (number, branch, shape) in branches.filter(|(_, branch, _)| !prefers_double || is_double(*branch)) {
@@ -151,13 +151,13 @@ impl Encoder<'_> {
         Err(failed.unwrap_or_else(|| misfit(format!("{} does not fit a union of null alone", item.name()))))
     }
 
-    fn entry(&self, values: NodeId, shape: &Shape, (key, value): (&Item<'_>, &Item<'_>), out: &mut Vec<u8>) -> Written {
+    fn entry(&self, values: NodeId, shape: &Shape, (key, value): (&Item<'_>, &Item<'_>), out: &mut Vec<u8>) -> WriteResult {
         put::run(out, text(key).ok_or_else(|| misfit(format!("the key of a map is {}, not text", key.name())))?)?;
         self.value(values, shape, value, out)
     }
 
     /// Writes a map that is a list of structs with a key and a value, as in libraries without a type for maps.
-    fn listed(&self, values: NodeId, shape: &Shape, (pairs, range): (&Cells<'_>, &Range<usize>), out: &mut Vec<u8>) -> Written {
+    fn listed(&self, values: NodeId, shape: &Shape, (pairs, range): (&Cells<'_>, &Range<usize>), out: &mut Vec<u8>) -> WriteResult {
         let ShapeKind::Map(_, shape) = &shape.kind else { return Err(misfit("a map is needed, not a list")) };
         put::block(out, range.len(), |out| {
             range.clone().try_for_each(|row| {
@@ -187,37 +187,37 @@ fn chosen(branches: &[Member], members: &Members<'_>) -> Result<Option<usize>, B
     Ok(found)
 }
 
-fn unfit(node: &Node, item: &Item<'_>) -> Box<Misfit> {
+fn unfit(node: &AvroNode, item: &Item<'_>) -> Box<Misfit> {
     misfit(format!("{} does not fit the type {}", item.name(), node.type_name()))
 }
 
-fn leaf(node: &Node, item: &Item<'_>, out: &mut Vec<u8>) -> Written {
-    let size = if let Kind::Fixed(size) = node.kind { Some(size) } else { None };
+fn leaf(node: &AvroNode, item: &Item<'_>, out: &mut Vec<u8>) -> WriteResult {
+    let size = if let AvroKind::Fixed(size) = node.kind { Some(size) } else { None };
     match (&node.kind, node.logical, item) {
         (_, Some(Logical::Decimal { precision, scale }), _) => {
             let number = decimal(item, precision, scale)
                 .ok_or_else(|| misfit(format!("{} does not fit a decimal of {precision} digits, {scale} after the point", item.name())))?;
             return put::decimal(out, &number, size);
         }
-        (Kind::Fixed(_), Some(Logical::Duration), Item::Struct(members)) => return duration(members, out),
-        (Kind::Fixed(_), Some(Logical::Uuid), Item::Text(text)) => {
+        (AvroKind::Fixed(_), Some(Logical::Duration), Item::Struct(members)) => return duration(members, out),
+        (AvroKind::Fixed(_), Some(Logical::Uuid), Item::Text(text)) => {
             let uuid = std::str::from_utf8(text).ok().and_then(put::uuid);
             out.extend_from_slice(&uuid.ok_or_else(|| misfit("the text is not a UUID"))?);
         }
-        (Kind::Boolean, _, Item::Boolean(is_true)) => out.push(u8::from(*is_true)),
-        (Kind::Int, logical, _) => {
+        (AvroKind::Boolean, _, Item::Boolean(is_true)) => out.push(u8::from(*is_true)),
+        (AvroKind::Int, logical, _) => {
             let number = whole(logical, item).ok_or_else(|| unfit(node, item))?;
             let number = i32::try_from(number).map_err(|_| misfit(format!("{number} does not fit the type int")))?;
             put::long(out, number.into());
         }
-        (Kind::Long, logical, _) => put::long(out, whole(logical, item).ok_or_else(|| unfit(node, item))?),
-        (Kind::Float, ..) => out.extend_from_slice(&to_float(real(item).ok_or_else(|| unfit(node, item))?).to_le_bytes()),
-        (Kind::Double, ..) => out.extend_from_slice(&real(item).ok_or_else(|| unfit(node, item))?.to_le_bytes()),
-        (Kind::String, ..) => put::run(out, text(item).ok_or_else(|| unfit(node, item))?)?,
-        (Kind::Enum(symbols), _, Item::Text(text)) => put::count(out, symbol(symbols, text)?)?,
-        (Kind::Bytes, _, Item::Bytes(run) | Item::Text(run)) => put::run(out, run)?,
-        (Kind::Fixed(size), _, Item::Bytes(run)) if run.len() == *size => out.extend_from_slice(run),
-        (Kind::Fixed(size), _, Item::Bytes(run)) => {
+        (AvroKind::Long, logical, _) => put::long(out, whole(logical, item).ok_or_else(|| unfit(node, item))?),
+        (AvroKind::Float, ..) => out.extend_from_slice(&to_float(real(item).ok_or_else(|| unfit(node, item))?).to_le_bytes()),
+        (AvroKind::Double, ..) => out.extend_from_slice(&real(item).ok_or_else(|| unfit(node, item))?.to_le_bytes()),
+        (AvroKind::String, ..) => put::run(out, text(item).ok_or_else(|| unfit(node, item))?)?,
+        (AvroKind::Enum(symbols), _, Item::Text(text)) => put::count(out, symbol(symbols, text)?)?,
+        (AvroKind::Bytes, _, Item::Bytes(run) | Item::Text(run)) => put::run(out, run)?,
+        (AvroKind::Fixed(size), _, Item::Bytes(run)) if run.len() == *size => out.extend_from_slice(run),
+        (AvroKind::Fixed(size), _, Item::Bytes(run)) => {
             return Err(misfit(format!("{} bytes do not fit the type {} of {size} bytes", run.len(), node.type_name())));
         }
         _ => return Err(unfit(node, item)),
@@ -257,9 +257,9 @@ fn whole(logical: Option<Logical>, item: &Item<'_>) -> Option<i64> {
         (Some(Logical::TimeMicros), Item::Time(number, unit)) => in_unit(*number, *unit, TimeUnit::Microsecond),
         (Some(Logical::Timestamp { unit: wanted, is_utc }), Item::Timestamp(number, unit, is_of_utc)) if is_utc == *is_of_utc => {
             let wanted = match wanted {
-                Unit::Millis => TimeUnit::Millisecond,
-                Unit::Micros => TimeUnit::Microsecond,
-                Unit::Nanos => TimeUnit::Nanosecond,
+                AvroTimeUnit::Millis => TimeUnit::Millisecond,
+                AvroTimeUnit::Micros => TimeUnit::Microsecond,
+                AvroTimeUnit::Nanos => TimeUnit::Nanosecond,
             };
             in_unit(*number, *unit, wanted)
         }
@@ -306,7 +306,7 @@ fn decimal(item: &Item<'_>, precision: usize, scale: usize) -> Option<Vec<u8>> {
     fits.then(|| number.to_be_bytes().to_vec())
 }
 
-fn duration(members: &Members<'_>, out: &mut Vec<u8>) -> Written {
+fn duration(members: &Members<'_>, out: &mut Vec<u8>) -> WriteResult {
     for (place, name) in ["months", "days", "millis"].into_iter().enumerate() {
         let number = match members.get(name, place) {
             Some(Item::Whole(number)) => u32::try_from(number).ok(),

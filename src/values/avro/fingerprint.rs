@@ -2,13 +2,13 @@
 //!
 //! Source: "Parsing Canonical Form for Schemas" and "Schema Fingerprints" in the specification of Avro 1.12.
 
-use super::schema::{Kind, NodeId, Schema};
+use super::schema::{AvroKind, AvroSchema, NodeId};
 
 /// The fingerprint of no bytes.
 const EMPTY: u64 = 0xc15d_213a_a4d7_a795;
 
 /// The CRC-64-AVRO of the canonical form, as the bytes of a value have it.
-pub fn fingerprint(schema: &Schema) -> [u8; 8] {
+pub fn fingerprint(schema: &AvroSchema) -> [u8; 8] {
     let mut text = String::new();
     let mut canonical = Canonical { schema, seen: Vec::new(), out: &mut text };
     canonical.node(schema.root());
@@ -27,7 +27,7 @@ pub fn crc(bytes: &[u8]) -> u64 {
 }
 
 struct Canonical<'s> {
-    schema: &'s Schema,
+    schema: &'s AvroSchema,
     seen: Vec<NodeId>,
     out: &'s mut String,
 }
@@ -48,20 +48,20 @@ impl Canonical<'_> {
             self.seen.push(id);
         }
         match &node.kind {
-            Kind::Union(branches) => self.list('[', branches, ']', |canonical, branch| canonical.node(*branch)),
-            Kind::Array(items) => self.wrap(r#"{"type":"array","items":"#, *items),
-            Kind::Map(values) => self.wrap(r#"{"type":"map","values":"#, *values),
-            Kind::Fixed(size) => {
+            AvroKind::Union(branches) => self.list('[', branches, ']', |canonical, branch| canonical.node(*branch)),
+            AvroKind::Array(items) => self.wrap(r#"{"type":"array","items":"#, *items),
+            AvroKind::Map(values) => self.wrap(r#"{"type":"map","values":"#, *values),
+            AvroKind::Fixed(size) => {
                 self.named(node.type_name(), "fixed");
                 self.out.push_str(&format!(r#","size":{size}}}"#));
             }
-            Kind::Enum(symbols) => {
+            AvroKind::Enum(symbols) => {
                 self.named(node.type_name(), "enum");
                 self.out.push_str(r#","symbols":"#);
                 self.list('[', &symbols.names, ']', |canonical, symbol| canonical.text(symbol));
                 self.out.push('}');
             }
-            Kind::Record(fields) => {
+            AvroKind::Record(fields) => {
                 self.named(node.type_name(), "record");
                 self.out.push_str(r#","fields":"#);
                 self.list('[', fields, ']', |canonical, field| {
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn fingerprints_are_those_of_the_specification() {
         // share/test/data/schema-tests.txt of Apache Avro.
-        let of = |text| i64::from_le_bytes(fingerprint(&Schema::parse(text, &[]).unwrap()));
+        let of = |text| i64::from_le_bytes(fingerprint(&AvroSchema::parse(text, &[]).unwrap()));
         assert_eq!(of(r#""null""#), 7_195_948_357_588_979_594);
         assert_eq!(of(r#"{"type":"boolean"}"#), -6_970_731_678_124_411_036);
         assert_eq!(of(r#""int""#), 8_247_732_601_305_521_295);

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::schema::{Kind, Logical, Node, NodeId, Schema};
+use super::schema::{AvroKind, AvroNode, AvroSchema, Logical, NodeId};
 use crate::values::payload::{MOST_DEPTH, Payload, Problem, Read};
 
 const TOO_DEEP: Problem = Problem::Limit { limit: "max_value_depth", allowed: 100 };
@@ -12,43 +12,43 @@ const TOO_DEEP: Problem = Problem::Limit { limit: "max_value_depth", allowed: 10
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn skip(schema: &Schema, id: NodeId, payload: &mut Payload<'_>, depth: usize) -> Read<()> {
+pub fn skip(schema: &AvroSchema, id: NodeId, payload: &mut Payload<'_>, depth: usize) -> Read<()> {
     if depth > MOST_DEPTH {
         return Err(TOO_DEEP.into());
     }
     match &schema.node(id).kind {
-        Kind::Null => {}
-        Kind::Boolean => {
+        AvroKind::Null => {}
+        AvroKind::Boolean => {
             payload.byte()?;
         }
-        Kind::Int | Kind::Long | Kind::Enum(_) => {
+        AvroKind::Int | AvroKind::Long | AvroKind::Enum(_) => {
             payload.long()?;
         }
-        Kind::Float => {
+        AvroKind::Float => {
             payload.take(4)?;
         }
-        Kind::Double => {
+        AvroKind::Double => {
             payload.take(8)?;
         }
-        Kind::Bytes | Kind::String => {
+        AvroKind::Bytes | AvroKind::String => {
             payload.run()?;
         }
-        Kind::Fixed(size) => {
+        AvroKind::Fixed(size) => {
             payload.take(*size)?;
         }
-        Kind::Array(items) => {
+        AvroKind::Array(items) => {
             let least = schema.least_len(*items);
             each(payload, least, |payload, _| skip(schema, *items, payload, depth + 1))?;
         }
-        Kind::Map(values) => {
+        AvroKind::Map(values) => {
             let least = schema.least_len(*values).saturating_add(1);
             each(payload, least, |payload, _| {
                 payload.run()?;
                 skip(schema, *values, payload, depth + 1)
             })?;
         }
-        Kind::Union(branches) => skip(schema, branch(branches, payload)?, payload, depth + 1)?,
-        Kind::Record(fields) => {
+        AvroKind::Union(branches) => skip(schema, branch(branches, payload)?, payload, depth + 1)?,
+        AvroKind::Record(fields) => {
             for field in fields {
                 skip(schema, field.node, payload, depth + 1)?;
             }
@@ -61,24 +61,24 @@ pub fn skip(schema: &Schema, id: NodeId, payload: &mut Payload<'_>, depth: usize
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn write(schema: &Schema, id: NodeId, payload: &mut Payload<'_>, out: &mut Vec<u8>, depth: usize) -> Read<()> {
+pub fn write(schema: &AvroSchema, id: NodeId, payload: &mut Payload<'_>, out: &mut Vec<u8>, depth: usize) -> Read<()> {
     if depth > MOST_DEPTH {
         return Err(TOO_DEEP.into());
     }
     let node = schema.node(id);
     match &node.kind {
-        Kind::Null => out.extend_from_slice(b"null"),
-        Kind::Boolean => match payload.byte()? {
+        AvroKind::Null => out.extend_from_slice(b"null"),
+        AvroKind::Boolean => match payload.byte()? {
             0 => out.extend_from_slice(b"false"),
             1 => out.extend_from_slice(b"true"),
             byte => return Err(Box::new(Problem::Boolean(byte))),
         },
-        Kind::Int => out.extend_from_slice(payload.int()?.to_string().as_bytes()),
-        Kind::Long => out.extend_from_slice(payload.long()?.to_string().as_bytes()),
-        Kind::Float => number(f32::from_le_bytes(payload.array()?).into(), out),
-        Kind::Double => number(f64::from_le_bytes(payload.array()?), out),
-        Kind::Bytes | Kind::String | Kind::Fixed(_) | Kind::Enum(_) => run(node, payload, out)?,
-        Kind::Array(items) => {
+        AvroKind::Int => out.extend_from_slice(payload.int()?.to_string().as_bytes()),
+        AvroKind::Long => out.extend_from_slice(payload.long()?.to_string().as_bytes()),
+        AvroKind::Float => number(f32::from_le_bytes(payload.array()?).into(), out),
+        AvroKind::Double => number(f64::from_le_bytes(payload.array()?), out),
+        AvroKind::Bytes | AvroKind::String | AvroKind::Fixed(_) | AvroKind::Enum(_) => run(node, payload, out)?,
+        AvroKind::Array(items) => {
             out.push(b'[');
             each(payload, schema.least_len(*items), |payload, index| {
                 comma(out, index);
@@ -86,7 +86,7 @@ pub fn write(schema: &Schema, id: NodeId, payload: &mut Payload<'_>, out: &mut V
             })?;
             out.push(b']');
         }
-        Kind::Map(values) => {
+        AvroKind::Map(values) => {
             out.push(b'{');
             each(payload, schema.least_len(*values).saturating_add(1), |payload, index| {
                 comma(out, index);
@@ -96,8 +96,8 @@ pub fn write(schema: &Schema, id: NodeId, payload: &mut Payload<'_>, out: &mut V
             })?;
             out.push(b'}');
         }
-        Kind::Union(branches) => write(schema, branch(branches, payload)?, payload, out, depth + 1)?,
-        Kind::Record(fields) => {
+        AvroKind::Union(branches) => write(schema, branch(branches, payload)?, payload, out, depth + 1)?,
+        AvroKind::Record(fields) => {
             out.push(b'{');
             for (index, field) in fields.iter().enumerate() {
                 comma(out, index);
@@ -112,9 +112,9 @@ pub fn write(schema: &Schema, id: NodeId, payload: &mut Payload<'_>, out: &mut V
     Ok(())
 }
 
-fn run(node: &Node, payload: &mut Payload<'_>, out: &mut Vec<u8>) -> Read<()> {
+fn run(node: &AvroNode, payload: &mut Payload<'_>, out: &mut Vec<u8>) -> Read<()> {
     let bytes = match &node.kind {
-        Kind::Enum(symbols) => {
+        AvroKind::Enum(symbols) => {
             let symbol = i64::from(payload.int()?);
             let name = usize::try_from(symbol).ok().and_then(|symbol| symbols.names.get(symbol));
             let name = name.ok_or(Problem::Symbol { symbol, symbols: symbols.names.len() })?;
@@ -122,7 +122,7 @@ fn run(node: &Node, payload: &mut Payload<'_>, out: &mut Vec<u8>) -> Read<()> {
             string(name, out);
             return Ok(());
         }
-        Kind::Fixed(size) => payload.take(*size)?,
+        AvroKind::Fixed(size) => payload.take(*size)?,
         _ => payload.run()?,
     };
     match (node.logical, &node.kind) {
@@ -130,8 +130,8 @@ fn run(node: &Node, payload: &mut Payload<'_>, out: &mut Vec<u8>) -> Read<()> {
             payload.spend(bytes.len())?;
             string(&decimal_text(bytes, scale)?, out);
         }
-        (Some(Logical::Uuid), Kind::Fixed(_)) => string(&uuid_text(bytes.try_into().unwrap_or_default()), out),
-        (_, Kind::String) => string(text(bytes)?, out),
+        (Some(Logical::Uuid), AvroKind::Fixed(_)) => string(&uuid_text(bytes.try_into().unwrap_or_default()), out),
+        (_, AvroKind::String) => string(text(bytes)?, out),
         _ => string(&STANDARD.encode(bytes), out),
     }
     Ok(())

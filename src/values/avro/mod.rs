@@ -14,6 +14,6 @@ mod shape;
 pub use decode::read;
 pub use encode::{write, write_bare_bytes};
 pub use fingerprint::{crc, fingerprint};
-pub use resolve::{Resolver, Step};
-pub use schema::Schema;
+pub use resolve::{ResolveStep, SchemaResolver};
+pub use schema::AvroSchema;
 pub use shape::shape_of;

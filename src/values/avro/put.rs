@@ -2,7 +2,7 @@
 
 use std::iter::repeat_n;
 
-use crate::values::misfit::{Written, misfit};
+use crate::values::misfit::{WriteResult, misfit};
 
 /// Writes a whole number, of which small ones are short.
 pub(super) fn long(out: &mut Vec<u8>, number: i64) {
@@ -15,20 +15,20 @@ pub(super) fn long(out: &mut Vec<u8>, number: i64) {
 }
 
 /// Writes a count, or the number of a branch.
-pub(super) fn count(out: &mut Vec<u8>, number: usize) -> Written {
+pub(super) fn count(out: &mut Vec<u8>, number: usize) -> WriteResult {
     long(out, i64::try_from(number).map_err(|_| misfit("too long"))?);
     Ok(())
 }
 
 /// Writes bytes with their length before them.
-pub(super) fn run(out: &mut Vec<u8>, bytes: &[u8]) -> Written {
+pub(super) fn run(out: &mut Vec<u8>, bytes: &[u8]) -> WriteResult {
     count(out, bytes.len())?;
     out.extend_from_slice(bytes);
     Ok(())
 }
 
 /// Writes the items of an array or a map as one block.
-pub(super) fn block(out: &mut Vec<u8>, len: usize, items: impl FnOnce(&mut Vec<u8>) -> Written) -> Written {
+pub(super) fn block(out: &mut Vec<u8>, len: usize, items: impl FnOnce(&mut Vec<u8>) -> WriteResult) -> WriteResult {
     if len > 0 {
         count(out, len)?;
         items(out)?;
@@ -38,7 +38,7 @@ pub(super) fn block(out: &mut Vec<u8>, len: usize, items: impl FnOnce(&mut Vec<u
 }
 
 /// Writes a two's complement, most significant byte first: in so many bytes, or in the fewest with their number before them.
-pub(super) fn decimal(out: &mut Vec<u8>, number: &[u8], size: Option<usize>) -> Written {
+pub(super) fn decimal(out: &mut Vec<u8>, number: &[u8], size: Option<usize>) -> WriteResult {
     let fill = if number.first().is_some_and(|first| *first >= 0x80) { 0xff } else { 0 };
     let spare = |pair: &[u8]| matches!(pair, [first, second] if *first == fill && (*second >= 0x80) == (fill == 0xff));
     let shortest = number.get(number.windows(2).take_while(|pair| spare(pair)).count()..).unwrap_or_default();

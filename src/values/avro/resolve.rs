@@ -1,16 +1,16 @@
 //! How values of one schema are read as values of another: the rules of schema resolution, worked out once for a pair of schemas.
 //!
-//! Source: "Schema Resolution" in the specification of Avro 1.12; `Resolver` in Apache Avro for Java.
+//! Source: "Schema Resolution" in the specification of Avro 1.12; `SchemaResolver` in Apache Avro for Java.
 
 use std::sync::Arc;
 
 use super::default;
-use super::schema::{Field, Kind, Logical, Node, NodeId, Schema, Symbols};
+use super::schema::{AvroField, AvroKind, AvroNode, AvroSchema, Logical, NodeId, Symbols};
 use crate::values::shape::{Member, Shape, ShapeKind};
 
 /// How a value of the writer's type becomes a value of a column.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum ResolveStep {
     /// Null.
     Null,
     /// A byte.
@@ -46,47 +46,47 @@ pub enum Step {
     /// 12 bytes that are a duration.
     Duration,
     /// Items, each of at least so many bytes.
-    Array(Box<Step>, usize),
+    Array(Box<ResolveStep>, usize),
     /// Keys with values, each of at least so many bytes.
-    Map(Box<Step>, usize),
+    Map(Box<ResolveStep>, usize),
     /// Fields in the writer's order.
-    Record(Vec<FieldStep>),
+    Record(Vec<AvroFieldStep>),
     /// The branches of the writer's union.
-    Union(Vec<Step>),
+    Union(Vec<ResolveStep>),
     /// A union of null, which is this branch, and one other type.
-    Nullable(i64, Box<Step>),
+    Nullable(i64, Box<ResolveStep>),
     /// A value of one member of a struct whose others are null.
-    Member(usize, Box<Step>),
+    Member(usize, Box<ResolveStep>),
     /// JSON text.
-    Json(Arc<Schema>, NodeId),
+    Json(Arc<AvroSchema>, NodeId),
     /// A branch that the reader's schema does not know.
     Unresolved(Box<str>),
 }
 
 /// What becomes of a field.
 #[derive(Clone, Debug)]
-pub enum FieldStep {
+pub enum AvroFieldStep {
     /// It is read into this child.
-    Read(usize, Step),
+    Read(usize, ResolveStep),
     /// It is skipped.
-    Skip(Arc<Schema>, NodeId),
+    Skip(Arc<AvroSchema>, NodeId),
     /// The reader's default for a child that the writer does not have, encoded.
-    Default(usize, Step, Box<[u8]>),
+    Default(usize, ResolveStep, Box<[u8]>),
 }
 
 /// Works out how to read one schema as another.
-pub struct Resolver<'s> {
-    writer: &'s Arc<Schema>,
-    reader: &'s Arc<Schema>,
+pub struct SchemaResolver<'s> {
+    writer: &'s Arc<AvroSchema>,
+    reader: &'s Arc<AvroSchema>,
     /// Values may be met that cannot be read: branches and symbols that the reader does not know.
     pub is_partial: bool,
 }
 
-type Resolved = Result<Step, String>;
+type Resolved = Result<ResolveStep, String>;
 
-impl<'s> Resolver<'s> {
+impl<'s> SchemaResolver<'s> {
     /// A resolver for a pair of schemas.
-    pub fn new(writer: &'s Arc<Schema>, reader: &'s Arc<Schema>) -> Self {
+    pub fn new(writer: &'s Arc<AvroSchema>, reader: &'s Arc<AvroSchema>) -> Self {
         Self { writer, reader, is_partial: false }
     }
 
@@ -101,22 +101,26 @@ impl<'s> Resolver<'s> {
     fn step(&mut self, from: NodeId, to: NodeId, shape: &Shape) -> Resolved {
         let (written, read) = (self.writer.node(from), self.reader.node(to));
         match (&written.kind, &read.kind) {
-            (Kind::Union(branches), _) => self.written_union(branches, to, shape),
-            (_, Kind::Union(branches)) => self.read_union(from, branches, shape),
-            (Kind::Record(_), Kind::Record(_)) if shape.kind == ShapeKind::Json => Ok(Step::Json(Arc::clone(self.writer), from)),
-            (Kind::Record(written), Kind::Record(read)) => self.record(written, read, shape),
-            (Kind::Array(written), Kind::Array(read)) => match &shape.kind {
-                ShapeKind::List(items) => Ok(Step::Array(Box::new(self.step(*written, *read, items)?), self.writer.least_len(*written))),
-                _ => Err(unfit(shape)),
-            },
-            (Kind::Map(written), Kind::Map(read)) => match &shape.kind {
-                ShapeKind::Map(_, values) => {
-                    let least = self.writer.least_len(*written).saturating_add(1);
-                    Ok(Step::Map(Box::new(self.step(*written, *read, values)?), least))
+            (AvroKind::Union(branches), _) => self.written_union(branches, to, shape),
+            (_, AvroKind::Union(branches)) => self.read_union(from, branches, shape),
+            (AvroKind::Record(_), AvroKind::Record(_)) if shape.kind == ShapeKind::Json => {
+                Ok(ResolveStep::Json(Arc::clone(self.writer), from))
+            }
+            (AvroKind::Record(written), AvroKind::Record(read)) => self.record(written, read, shape),
+            (AvroKind::Array(written), AvroKind::Array(read)) => match &shape.kind {
+                ShapeKind::List(items) => {
+                    Ok(ResolveStep::Array(Box::new(self.step(*written, *read, items)?), self.writer.least_len(*written)))
                 }
                 _ => Err(unfit(shape)),
             },
-            (Kind::Enum(symbols), Kind::Enum(known)) if is_named_alike(written, read) => Ok(self.symbols(symbols, known)),
+            (AvroKind::Map(written), AvroKind::Map(read)) => match &shape.kind {
+                ShapeKind::Map(_, values) => {
+                    let least = self.writer.least_len(*written).saturating_add(1);
+                    Ok(ResolveStep::Map(Box::new(self.step(*written, *read, values)?), least))
+                }
+                _ => Err(unfit(shape)),
+            },
+            (AvroKind::Enum(symbols), AvroKind::Enum(known)) if is_named_alike(written, read) => Ok(self.symbols(symbols, known)),
             _ => scalar(written, read).ok_or_else(|| format!("{} cannot be read as {}", written.type_name(), read.type_name())),
         }
     }
@@ -128,19 +132,19 @@ impl<'s> Resolver<'s> {
         for branch in branches {
             steps.push(self.step(*branch, to, shape).unwrap_or_else(|problem| {
                 last = Some(problem.clone());
-                Step::Unresolved(problem.into())
+                ResolveStep::Unresolved(problem.into())
             }));
         }
         match last {
-            Some(problem) if steps.iter().all(|step| matches!(step, Step::Unresolved(_))) => return Err(problem),
+            Some(problem) if steps.iter().all(|step| matches!(step, ResolveStep::Unresolved(_))) => return Err(problem),
             Some(_) => self.is_partial = true,
             None => {}
         }
-        Ok(match <[Step; 2]>::try_from(steps) {
-            Ok([Step::Null, step]) if !is_null(&step) => Step::Nullable(0, Box::new(step)),
-            Ok([step, Step::Null]) if !is_null(&step) => Step::Nullable(1, Box::new(step)),
-            Ok(steps) => Step::Union(steps.into()),
-            Err(steps) => Step::Union(steps),
+        Ok(match <[ResolveStep; 2]>::try_from(steps) {
+            Ok([ResolveStep::Null, step]) if !is_null(&step) => ResolveStep::Nullable(0, Box::new(step)),
+            Ok([step, ResolveStep::Null]) if !is_null(&step) => ResolveStep::Nullable(1, Box::new(step)),
+            Ok(steps) => ResolveStep::Union(steps.into()),
+            Err(steps) => ResolveStep::Union(steps),
         })
     }
 
@@ -150,7 +154,7 @@ impl<'s> Resolver<'s> {
         let rank = |branch: &NodeId| closeness(written, self.reader.node(*branch));
         let mut candidates: Vec<NodeId> = branches.to_vec();
         candidates.sort_by_key(rank);
-        let is_null = |branch: &&NodeId| matches!(self.reader.node(**branch).kind, Kind::Null);
+        let is_null = |branch: &&NodeId| matches!(self.reader.node(**branch).kind, AvroKind::Null);
         let others: Vec<NodeId> = branches.iter().filter(|branch| !is_null(branch)).copied().collect();
         for branch in candidates {
             let place = others.iter().position(|other| *other == branch);
@@ -167,18 +171,18 @@ impl<'s> Resolver<'s> {
 
     fn member(&mut self, from: NodeId, to: NodeId, members: &[Member], place: usize) -> Resolved {
         let member = members.get(place).ok_or("a branch without a column")?;
-        Ok(Step::Member(place, Box::new(self.step(from, to, &member.shape)?)))
+        Ok(ResolveStep::Member(place, Box::new(self.step(from, to, &member.shape)?)))
     }
 
-    fn symbols(&mut self, written: &Symbols, read: &Symbols) -> Step {
+    fn symbols(&mut self, written: &Symbols, read: &Symbols) -> ResolveStep {
         let is_known = |symbol: &str| read.names.iter().any(|known| **known == *symbol);
         let known = written.names.iter().map(|symbol| if is_known(symbol) { Some(symbol.clone()) } else { read.default.clone() });
         let symbols: Arc<[Option<Box<str>>]> = known.collect();
         self.is_partial |= symbols.iter().any(Option::is_none);
-        Step::Enum(symbols)
+        ResolveStep::Enum(symbols)
     }
 
-    fn record(&mut self, written: &[Field], read: &[Field], shape: &Shape) -> Resolved {
+    fn record(&mut self, written: &[AvroField], read: &[AvroField], shape: &Shape) -> Resolved {
         let ShapeKind::Struct(members) = &shape.kind else { return Err(unfit(shape)) };
         let place_of = |name: &str| members.iter().position(|member| *member.name == *name);
         let mut steps = Vec::with_capacity(written.len());
@@ -190,9 +194,9 @@ impl<'s> Resolver<'s> {
             steps.push(match place.and_then(|(target, place)| Some((target, place, members.get(place)?))) {
                 Some((target, place, member)) => {
                     let step = self.step(field.node, target.node, &member.shape);
-                    FieldStep::Read(place, step.map_err(|problem| format!("field {:?}: {problem}", target.name))?)
+                    AvroFieldStep::Read(place, step.map_err(|problem| format!("field {:?}: {problem}", target.name))?)
                 }
-                None => FieldStep::Skip(Arc::clone(self.writer), field.node),
+                None => AvroFieldStep::Skip(Arc::clone(self.writer), field.node),
             });
         }
         for field in read.iter().filter(|field| !found.contains(&&*field.name)) {
@@ -200,26 +204,26 @@ impl<'s> Resolver<'s> {
             let Some((place, member)) = place_of(&field.name).and_then(|place| Some((place, members.get(place)?))) else { continue };
             let bytes =
                 default::encoded(self.reader, field.node, default).map_err(|problem| format!("default of {:?}: {problem}", field.name))?;
-            let step = Resolver::new(self.reader, self.reader).step(field.node, field.node, &member.shape)?;
-            steps.push(FieldStep::Default(place, step, bytes.into()));
+            let step = SchemaResolver::new(self.reader, self.reader).step(field.node, field.node, &member.shape)?;
+            steps.push(AvroFieldStep::Default(place, step, bytes.into()));
         }
-        Ok(Step::Record(steps))
+        Ok(ResolveStep::Record(steps))
     }
 }
 
-fn is_null(step: &Step) -> bool {
-    matches!(step, Step::Null | Step::Unresolved(_))
+fn is_null(step: &ResolveStep) -> bool {
+    matches!(step, ResolveStep::Null | ResolveStep::Unresolved(_))
 }
 
 /// The reader's field for a field of the writer: by its name, else by an alias.
-fn reader_field<'r>(field: &Field, written: &[Field], read: &'r [Field]) -> Option<&'r Field> {
+fn reader_field<'r>(field: &AvroField, written: &[AvroField], read: &'r [AvroField]) -> Option<&'r AvroField> {
     let is_written = |name: &str| written.iter().any(|other| *other.name == *name);
-    let by_alias = |other: &&Field| other.aliases.contains(&field.name) && !is_written(&other.name);
+    let by_alias = |other: &&AvroField| other.aliases.contains(&field.name) && !is_written(&other.name);
     read.iter().find(|other| other.name == field.name).or_else(|| read.iter().find(by_alias))
 }
 
 /// How close a branch of the reader's union is to a type: the same name, the same kind, anything.
-fn closeness(written: &Node, read: &Node) -> u8 {
+fn closeness(written: &AvroNode, read: &AvroNode) -> u8 {
     let is_same_kind = written.kind.name() == read.kind.name();
     match (&written.name, &read.name) {
         (Some(one), Some(other)) if is_same_kind && one.full == other.full => 0,
@@ -230,29 +234,29 @@ fn closeness(written: &Node, read: &Node) -> u8 {
     }
 }
 
-fn is_named_alike(written: &Node, read: &Node) -> bool {
-    let is_alias = |name: &super::schema::Name| name.aliases.iter().any(|alias| **alias == *written.type_name());
+fn is_named_alike(written: &AvroNode, read: &AvroNode) -> bool {
+    let is_alias = |name: &super::schema::AvroName| name.aliases.iter().any(|alias| **alias == *written.type_name());
     written.short_name() == read.short_name() || read.name.as_ref().is_some_and(is_alias)
 }
 
 /// How a type without other types in it is read; `None` where it cannot be.
-fn scalar(written: &Node, read: &Node) -> Option<Step> {
+fn scalar(written: &AvroNode, read: &AvroNode) -> Option<ResolveStep> {
     Some(match (&written.kind, &read.kind) {
-        (Kind::Null, Kind::Null) => Step::Null,
-        (Kind::Boolean, Kind::Boolean) => Step::Boolean,
-        (Kind::Int, Kind::Int | Kind::Long | Kind::Float | Kind::Double) => Step::Int,
-        (Kind::Long, Kind::Long | Kind::Float | Kind::Double) => Step::Long,
-        (Kind::Float, Kind::Float | Kind::Double) => Step::Float,
-        (Kind::Double, Kind::Double) => Step::Double,
-        (Kind::Bytes | Kind::String, Kind::Bytes | Kind::String) => match read.logical {
-            Some(Logical::Decimal { precision, scale }) => Step::Decimal { size: None, precision, scale },
-            _ => Step::Run { is_bytes: matches!(written.kind, Kind::Bytes) },
+        (AvroKind::Null, AvroKind::Null) => ResolveStep::Null,
+        (AvroKind::Boolean, AvroKind::Boolean) => ResolveStep::Boolean,
+        (AvroKind::Int, AvroKind::Int | AvroKind::Long | AvroKind::Float | AvroKind::Double) => ResolveStep::Int,
+        (AvroKind::Long, AvroKind::Long | AvroKind::Float | AvroKind::Double) => ResolveStep::Long,
+        (AvroKind::Float, AvroKind::Float | AvroKind::Double) => ResolveStep::Float,
+        (AvroKind::Double, AvroKind::Double) => ResolveStep::Double,
+        (AvroKind::Bytes | AvroKind::String, AvroKind::Bytes | AvroKind::String) => match read.logical {
+            Some(Logical::Decimal { precision, scale }) => ResolveStep::Decimal { size: None, precision, scale },
+            _ => ResolveStep::Run { is_bytes: matches!(written.kind, AvroKind::Bytes) },
         },
-        (Kind::Fixed(size), Kind::Fixed(other)) if size == other && is_named_alike(written, read) => match read.logical {
-            Some(Logical::Decimal { precision, scale }) => Step::Decimal { size: Some(*size), precision, scale },
-            Some(Logical::Uuid) => Step::Uuid,
-            Some(Logical::Duration) => Step::Duration,
-            _ => Step::Fixed(*size),
+        (AvroKind::Fixed(size), AvroKind::Fixed(other)) if size == other && is_named_alike(written, read) => match read.logical {
+            Some(Logical::Decimal { precision, scale }) => ResolveStep::Decimal { size: Some(*size), precision, scale },
+            Some(Logical::Uuid) => ResolveStep::Uuid,
+            Some(Logical::Duration) => ResolveStep::Duration,
+            _ => ResolveStep::Fixed(*size),
         },
         _ => return None,
     })

@@ -10,25 +10,25 @@ pub struct NodeId(pub(super) usize);
 
 /// A schema with the schemas that it refers to.
 #[derive(Clone, Debug)]
-pub struct Schema {
-    pub(super) nodes: Vec<Node>,
+pub struct AvroSchema {
+    pub(super) nodes: Vec<AvroNode>,
     pub(super) root: NodeId,
 }
 
 /// A type.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct AvroNode {
     /// What is written.
-    pub kind: Kind,
+    pub kind: AvroKind,
     /// What it means.
     pub logical: Option<Logical>,
     /// The name of a record, an enum or a fixed.
-    pub name: Option<Name>,
+    pub name: Option<AvroName>,
 }
 
 /// A full name with the names that it had before.
 #[derive(Clone, Debug)]
-pub struct Name {
+pub struct AvroName {
     /// The namespace, a dot and the name; the name alone without a namespace.
     pub full: Box<str>,
     /// Full names.
@@ -37,7 +37,7 @@ pub struct Name {
 
 /// What is written for a type.
 #[derive(Clone, Debug)]
-pub enum Kind {
+pub enum AvroKind {
     Null,
     Boolean,
     Int,
@@ -51,7 +51,7 @@ pub enum Kind {
     Array(NodeId),
     Map(NodeId),
     Union(Vec<NodeId>),
-    Record(Vec<Field>),
+    Record(Vec<AvroField>),
 }
 
 /// The symbols of an enum.
@@ -65,7 +65,7 @@ pub struct Symbols {
 
 /// A field of a record.
 #[derive(Clone, Debug)]
-pub struct Field {
+pub struct AvroField {
     /// Its name.
     pub name: Box<str>,
     /// The names that it had before.
@@ -83,29 +83,29 @@ pub enum Logical {
     Date,
     TimeMillis,
     TimeMicros,
-    Timestamp { unit: Unit, is_utc: bool },
+    Timestamp { unit: AvroTimeUnit, is_utc: bool },
     Uuid,
     Duration,
 }
 
 /// The unit of a timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum AvroTimeUnit {
     Millis,
     Micros,
     Nanos,
 }
 
-static NULL: Node = Node { kind: Kind::Null, logical: None, name: None };
+static NULL: AvroNode = AvroNode { kind: AvroKind::Null, logical: None, name: None };
 
-impl Schema {
+impl AvroSchema {
     /// The type of a whole value.
     pub fn root(&self) -> NodeId {
         self.root
     }
 
     /// The type with a number.
-    pub fn node(&self, id: NodeId) -> &Node {
+    pub fn node(&self, id: NodeId) -> &AvroNode {
         // Numbers come from this schema alone.
         self.nodes.get(id.0).unwrap_or(&NULL)
     }
@@ -118,20 +118,20 @@ impl Schema {
     fn least_len_within(&self, id: NodeId, depth: usize) -> usize {
         const DEEP: usize = 8;
         match &self.node(id).kind {
-            Kind::Null => 0,
-            Kind::Fixed(len) => *len,
-            Kind::Float => 4,
-            Kind::Double => 8,
-            Kind::Record(fields) if depth < DEEP => {
+            AvroKind::Null => 0,
+            AvroKind::Fixed(len) => *len,
+            AvroKind::Float => 4,
+            AvroKind::Double => 8,
+            AvroKind::Record(fields) if depth < DEEP => {
                 fields.iter().fold(0, |sum: usize, field| sum.saturating_add(self.least_len_within(field.node, depth + 1)))
             }
-            Kind::Record(_) => 0,
+            AvroKind::Record(_) => 0,
             _ => 1,
         }
     }
 }
 
-impl Node {
+impl AvroNode {
     /// The name of the type in messages: that of the specification, or the full name.
     pub fn type_name(&self) -> &str {
         self.name.as_ref().map_or_else(|| self.kind.name(), |name| &name.full)
@@ -143,7 +143,7 @@ impl Node {
     }
 }
 
-impl Kind {
+impl AvroKind {
     /// The name of the specification.
     pub fn name(&self) -> &'static str {
         match self {

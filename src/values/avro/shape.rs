@@ -2,10 +2,10 @@
 
 use arrow_schema::{DataType, TimeUnit};
 
-use super::schema::{Field, Kind, Logical, Node, NodeId, Schema, Unit};
+use super::schema::{AvroField, AvroKind, AvroNode, AvroSchema, AvroTimeUnit, Logical, NodeId};
 use crate::values::payload::{MOST_DEPTH, Problem, Read};
 use crate::values::shape::{MOST_COLUMNS, Member, Shape, ShapeKind, common};
-use crate::values::wanted::Wanted;
+use crate::values::wanted::WantedFields;
 
 /// Digits that fit 128 and 256 bits.
 const MOST_DIGITS: [usize; 2] = [38, 76];
@@ -13,39 +13,39 @@ const MOST_DIGITS: [usize; 2] = [38, 76];
 /// The column of the whole value, with the wanted fields alone.
 ///
 /// # Errors
-/// `Schema` for a schema that is too deep or too wide, or has no field that is wanted.
-pub fn shape_of(schema: &Schema, wanted: &Wanted) -> Read<Shape> {
-    let mut shaper = Shaper { schema, above: Vec::new(), columns: 0 };
+/// `AvroSchema` for a schema that is too deep or too wide, or has no field that is wanted.
+pub fn shape_of(schema: &AvroSchema, wanted: &WantedFields) -> Read<Shape> {
+    let mut shaper = AvroShaper { schema, above: Vec::new(), columns: 0 };
     shaper.shape(schema.root(), wanted)
 }
 
-struct Shaper<'s> {
-    schema: &'s Schema,
+struct AvroShaper<'s> {
+    schema: &'s AvroSchema,
     /// The records that are being walked into.
     above: Vec<NodeId>,
     columns: usize,
 }
 
-impl Shaper<'_> {
-    fn shape(&mut self, id: NodeId, wanted: &Wanted) -> Read<Shape> {
+impl AvroShaper<'_> {
+    fn shape(&mut self, id: NodeId, wanted: &WantedFields) -> Read<Shape> {
         self.columns += 1;
         if self.columns > MOST_COLUMNS {
             return Err(Box::new(Problem::Schema(format!("the schema has more than {MOST_COLUMNS} columns"))));
         }
         let node = self.schema.node(id);
         let kind = match &node.kind {
-            Kind::Record(_) | Kind::Array(_) | Kind::Map(_) | Kind::Union(_) if self.above.len() >= MOST_DEPTH => {
+            AvroKind::Record(_) | AvroKind::Array(_) | AvroKind::Map(_) | AvroKind::Union(_) if self.above.len() >= MOST_DEPTH => {
                 return Err(Box::new(Problem::Schema(format!("the schema is deeper than {MOST_DEPTH} levels"))));
             }
-            Kind::Record(_) if self.above.contains(&id) => ShapeKind::Json,
-            Kind::Record(fields) => self.inside(id, |shaper| shaper.members(fields, wanted))?,
-            Kind::Array(items) => ShapeKind::List(Box::new(self.inside(id, |shaper| shaper.shape(*items, &Wanted::all()))?)),
-            Kind::Map(values) => Shape::map_of(self.inside(id, |shaper| shaper.shape(*values, &Wanted::all()))?),
-            Kind::Union(branches) => return self.union(id, branches, wanted),
+            AvroKind::Record(_) if self.above.contains(&id) => ShapeKind::Json,
+            AvroKind::Record(fields) => self.inside(id, |shaper| shaper.members(fields, wanted))?,
+            AvroKind::Array(items) => ShapeKind::List(Box::new(self.inside(id, |shaper| shaper.shape(*items, &WantedFields::all()))?)),
+            AvroKind::Map(values) => Shape::map_of(self.inside(id, |shaper| shaper.shape(*values, &WantedFields::all()))?),
+            AvroKind::Union(branches) => return self.union(id, branches, wanted),
             _ if !wanted.is_all && !wanted.fields.is_empty() => return Err(wanted.no_field(std::iter::empty())),
             _ => leaf(node),
         };
-        Ok(Shape { kind, is_nullable: matches!(node.kind, Kind::Null) })
+        Ok(Shape { kind, is_nullable: matches!(node.kind, AvroKind::Null) })
     }
 
     fn inside<T>(&mut self, id: NodeId, walk: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
@@ -55,7 +55,7 @@ impl Shaper<'_> {
         walked
     }
 
-    fn members(&mut self, fields: &[Field], wanted: &Wanted) -> Read<ShapeKind> {
+    fn members(&mut self, fields: &[AvroField], wanted: &WantedFields) -> Read<ShapeKind> {
         if wanted.missing(fields.iter().map(|field| &*field.name)).is_some() {
             return Err(wanted.no_field(fields.iter().map(|field| &*field.name)));
         }
@@ -69,11 +69,11 @@ impl Shaper<'_> {
     }
 
     /// The plain value where all branches fit one type, else a struct with a field for each branch.
-    fn union(&mut self, id: NodeId, branches: &[NodeId], wanted: &Wanted) -> Read<Shape> {
-        let is_null = |branch: &&NodeId| matches!(self.schema.node(**branch).kind, Kind::Null);
+    fn union(&mut self, id: NodeId, branches: &[NodeId], wanted: &WantedFields) -> Read<Shape> {
+        let is_null = |branch: &&NodeId| matches!(self.schema.node(**branch).kind, AvroKind::Null);
         let is_nullable = branches.iter().any(|branch| is_null(&branch));
         let others: Vec<NodeId> = branches.iter().filter(|branch| !is_null(branch)).copied().collect();
-        let wanted = if others.len() == 1 { wanted } else { &Wanted::all() };
+        let wanted = if others.len() == 1 { wanted } else { &WantedFields::all() };
         let shapes = self.inside(id, |shaper| others.iter().map(|branch| shaper.shape(*branch, wanted)).collect::<Read<Vec<_>>>())?;
         if others.is_empty() {
             return Ok(Shape::leaf(DataType::Null).nullable());
@@ -88,9 +88,9 @@ impl Shaper<'_> {
 
     /// The name of the type of each branch; the full name, with underscores, where two have the same.
     fn branch_names(&self, branches: &[NodeId]) -> Vec<String> {
-        let nodes: Vec<&Node> = branches.iter().map(|branch| self.schema.node(*branch)).collect();
+        let nodes: Vec<&AvroNode> = branches.iter().map(|branch| self.schema.node(*branch)).collect();
         let is_alone = |name: &str| nodes.iter().filter(|node| node.short_name() == name).count() == 1;
-        let named = |node: &&Node| {
+        let named = |node: &&AvroNode| {
             let short = node.short_name();
             if is_alone(short) { short.to_owned() } else { node.type_name().replace('.', "_") }
         };
@@ -98,18 +98,18 @@ impl Shaper<'_> {
     }
 }
 
-fn leaf(node: &Node) -> ShapeKind {
+fn leaf(node: &AvroNode) -> ShapeKind {
     let data_type = match (&node.kind, node.logical) {
         (_, Some(Logical::Duration)) => return duration(),
         (_, Some(logical)) => logical_type(logical),
-        (Kind::Boolean, _) => DataType::Boolean,
-        (Kind::Int, _) => DataType::Int32,
-        (Kind::Long, _) => DataType::Int64,
-        (Kind::Float, _) => DataType::Float32,
-        (Kind::Double, _) => DataType::Float64,
-        (Kind::Bytes, _) | (Kind::Fixed(0), _) => DataType::Binary,
-        (Kind::Fixed(size), _) => i32::try_from(*size).map_or(DataType::Binary, DataType::FixedSizeBinary),
-        (Kind::String | Kind::Enum(_), _) => DataType::Utf8,
+        (AvroKind::Boolean, _) => DataType::Boolean,
+        (AvroKind::Int, _) => DataType::Int32,
+        (AvroKind::Long, _) => DataType::Int64,
+        (AvroKind::Float, _) => DataType::Float32,
+        (AvroKind::Double, _) => DataType::Float64,
+        (AvroKind::Bytes, _) | (AvroKind::Fixed(0), _) => DataType::Binary,
+        (AvroKind::Fixed(size), _) => i32::try_from(*size).map_or(DataType::Binary, DataType::FixedSizeBinary),
+        (AvroKind::String | AvroKind::Enum(_), _) => DataType::Utf8,
         _ => DataType::Null,
     };
     ShapeKind::Leaf(data_type)
@@ -123,9 +123,9 @@ fn logical_type(logical: Logical) -> DataType {
         Logical::TimeMicros => DataType::Time64(TimeUnit::Microsecond),
         Logical::Timestamp { unit, is_utc } => {
             let unit = match unit {
-                Unit::Millis => TimeUnit::Millisecond,
-                Unit::Micros => TimeUnit::Microsecond,
-                Unit::Nanos => TimeUnit::Nanosecond,
+                AvroTimeUnit::Millis => TimeUnit::Millisecond,
+                AvroTimeUnit::Micros => TimeUnit::Microsecond,
+                AvroTimeUnit::Nanos => TimeUnit::Nanosecond,
             };
             DataType::Timestamp(unit, is_utc.then(|| "UTC".into()))
         }

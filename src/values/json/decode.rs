@@ -14,7 +14,7 @@ use arrow_schema::{DataType, TimeUnit};
 
 use super::infer::{documents, ensure_inferable, ensure_text, may_be_refused, text_in};
 use super::number::{has_long_number, is_number, is_whole};
-use crate::values::column::{Column, Runs, Slots, end_row};
+use crate::values::column::{Slots, ValueColumn, ValueRuns, end_row};
 use crate::values::payload::{Payload, Problem, Read};
 use crate::values::shape::{Shape, ShapeKind};
 
@@ -53,7 +53,7 @@ impl JsonStep {
 ///
 /// # Errors
 /// What is wrong with it; the column may have a part of it then.
-pub fn read(step: &JsonStep, is_inferred: bool, column: &mut Column, payload: &mut Payload<'_>) -> Read<()> {
+pub fn read(step: &JsonStep, is_inferred: bool, column: &mut ValueColumn, payload: &mut Payload<'_>) -> Read<()> {
     let text = text_in(payload.take(payload.left())?)?;
     if is_inferred
         && may_be_refused(text)
@@ -90,7 +90,7 @@ const NOT_JSON: [&str; 3] = ["NaN", "-Infinity", "Infinity"];
 /// The value of a place in the text, for a column.
 struct JsonValue<'p, 'b> {
     step: &'p JsonStep,
-    column: &'p mut Column,
+    column: &'p mut ValueColumn,
     payload: &'p mut Payload<'b>,
     notes: &'p mut Notes,
 }
@@ -224,7 +224,7 @@ fn object<'de, A: MapAccess<'de>>(value: JsonValue<'_, '_>, mut pairs: A) -> Res
     let (JsonStep::Struct(places, steps), Slots::Struct(children, len)) = (step, &mut column.slots) else {
         return Err(A::Error::custom("an object is not of the type of the column"));
     };
-    while let Some(name) = pairs.next_key_seed(Name)? {
+    while let Some(name) = pairs.next_key_seed(NameSeed)? {
         let found = places.get(&*name).copied();
         match found.and_then(|place| Some((steps.get(place)?, children.get_mut(place)?))) {
             Some((_, column)) if column.len() > *len => return Err(noted(notes, Problem::Twice(name.into_owned()).into())),
@@ -255,7 +255,7 @@ fn map<'de, A: MapAccess<'de>>(value: JsonValue<'_, '_>, mut pairs: A) -> Result
         return Err(A::Error::custom("an object is not of the type of the column"));
     };
     let mut seen: HashSet<Cow<'de, str>> = HashSet::new();
-    while let Some(name) = pairs.next_key_seed(Name)? {
+    while let Some(name) = pairs.next_key_seed(NameSeed)? {
         if let Slots::Runs(runs) = &mut keys.slots {
             runs.push(name.as_bytes()).map_err(|problem| noted(notes, problem))?;
         }
@@ -275,9 +275,9 @@ fn map<'de, A: MapAccess<'de>>(value: JsonValue<'_, '_>, mut pairs: A) -> Result
 }
 
 /// Reads a name, borrowed where it has no escapes.
-struct Name;
+struct NameSeed;
 
-impl<'de> DeserializeSeed<'de> for Name {
+impl<'de> DeserializeSeed<'de> for NameSeed {
     type Value = Cow<'de, str>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -285,7 +285,7 @@ impl<'de> DeserializeSeed<'de> for Name {
     }
 }
 
-impl<'de> Visitor<'de> for Name {
+impl<'de> Visitor<'de> for NameSeed {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -383,7 +383,7 @@ fn push_integer<T: TryFrom<i128>>(values: &mut Vec<T>, value: i128) -> Option<()
 fn text_of(step: &JsonStep, slots: &mut Slots, value: &str) -> Read<bool> {
     let bad = |what: &str| Box::new(Problem::Text(format!("{value:?} is not {what}")));
     match (step, slots) {
-        (_, Slots::Runs(Runs { is_text: false, offsets, data })) => {
+        (_, Slots::Runs(ValueRuns { is_text: false, offsets, data })) => {
             data.extend_from_slice(&STANDARD.decode(value).map_err(|_| bad("base64"))?);
             offsets.push(i32::try_from(data.len()).map_err(|_| bad("short enough"))?);
         }

@@ -7,14 +7,14 @@ use chrono::{DateTime, NaiveDate, SecondsFormat, TimeDelta};
 use serde_json::value::RawValue;
 
 use crate::values::cells::{Cells, Item, Members};
-use crate::values::misfit::{Misfit, Written, misfit};
+use crate::values::misfit::{Misfit, WriteResult, misfit};
 use crate::values::shape::{Member, Shape, ShapeKind};
 
 /// Writes an item as a JSON text of a schema, whose column has a shape. A null field is left out unless the schema requires its name.
 ///
 /// # Errors
 /// What does not fit the schema; a part of the text may be written then.
-pub fn write(shape: &Shape, item: &Item<'_>, out: &mut Vec<u8>) -> Written {
+pub fn write(shape: &Shape, item: &Item<'_>, out: &mut Vec<u8>) -> WriteResult {
     match (&shape.kind, item) {
         (_, Item::Null) => out.extend_from_slice(b"null"),
         (ShapeKind::Struct(shapes) | ShapeKind::Union(shapes), Item::Struct(members)) => object(shapes, members, out)?,
@@ -35,7 +35,7 @@ pub fn write(shape: &Shape, item: &Item<'_>, out: &mut Vec<u8>) -> Written {
     Ok(())
 }
 
-fn object(shapes: &[Member], members: &Members<'_>, out: &mut Vec<u8>) -> Written {
+fn object(shapes: &[Member], members: &Members<'_>, out: &mut Vec<u8>) -> WriteResult {
     let mut mark = b'{';
     let mut found = 0;
     for (place, member) in shapes.iter().enumerate() {
@@ -64,8 +64,8 @@ fn object(shapes: &[Member], members: &Members<'_>, out: &mut Vec<u8>) -> Writte
 fn pairs<'c>(
     out: &mut Vec<u8>,
     pairs: impl Iterator<Item = (Item<'c>, Item<'c>)>,
-    write: impl Fn(&Item<'_>, &mut Vec<u8>) -> Written,
-) -> Written {
+    write: impl Fn(&Item<'_>, &mut Vec<u8>) -> WriteResult,
+) -> WriteResult {
     let mut mark = b'{';
     for (key, value) in pairs {
         let Item::Text(name) = key else { return Err(misfit(format!("the key of a map is {}, not text", key.name()))) };
@@ -79,7 +79,7 @@ fn pairs<'c>(
     Ok(())
 }
 
-fn list(shape: &Shape, cells: &Cells<'_>, rows: std::ops::Range<usize>, out: &mut Vec<u8>) -> Written {
+fn list(shape: &Shape, cells: &Cells<'_>, rows: std::ops::Range<usize>, out: &mut Vec<u8>) -> WriteResult {
     let mut mark = b'[';
     for row in rows {
         out.push(mark);
@@ -99,7 +99,7 @@ fn close(mark: u8, [open, end]: &[u8; 2], out: &mut Vec<u8>) {
 }
 
 /// Writes a text that is JSON already.
-fn raw(text: &[u8], out: &mut Vec<u8>) -> Written {
+fn raw(text: &[u8], out: &mut Vec<u8>) -> WriteResult {
     let found: &RawValue =
         serde_json::from_slice(text).map_err(|error| misfit(format!("the schema has no type for it, and it is not JSON: {error}")))?;
     out.extend_from_slice(found.get().as_bytes());
@@ -107,7 +107,7 @@ fn raw(text: &[u8], out: &mut Vec<u8>) -> Written {
 }
 
 /// Writes an item that the schema says nothing about. Text inside of it is text.
-fn any(item: &Item<'_>, out: &mut Vec<u8>) -> Written {
+fn any(item: &Item<'_>, out: &mut Vec<u8>) -> WriteResult {
     match item {
         Item::Null => out.extend_from_slice(b"null"),
         Item::List(cells, range) => {
@@ -132,7 +132,7 @@ fn any(item: &Item<'_>, out: &mut Vec<u8>) -> Written {
     Ok(())
 }
 
-fn leaf(data_type: &DataType, item: &Item<'_>, out: &mut Vec<u8>) -> Written {
+fn leaf(data_type: &DataType, item: &Item<'_>, out: &mut Vec<u8>) -> WriteResult {
     let is_number = matches!(data_type, DataType::Float32 | DataType::Float64 | DataType::Decimal128(..));
     let is_whole = is_number || data_type.is_integer();
     match item {
@@ -153,7 +153,7 @@ fn leaf(data_type: &DataType, item: &Item<'_>, out: &mut Vec<u8>) -> Written {
 }
 
 /// Writes text, and what is text in JSON: bytes in base64, dates and times in ISO 8601.
-fn text(item: &Item<'_>, out: &mut Vec<u8>) -> Written {
+fn text(item: &Item<'_>, out: &mut Vec<u8>) -> WriteResult {
     let beyond = || misfit(format!("{} is beyond the calendar", item.name()));
     match item {
         Item::Text(text) => string(utf8(text)?, out),
@@ -185,7 +185,7 @@ fn decimal_text(digits: &str, scale: i8) -> String {
     if tail.is_empty() { format!("{sign}{head}") } else { format!("{sign}{head}.{tail}") }
 }
 
-fn string(text: &str, out: &mut Vec<u8>) -> Written {
+fn string(text: &str, out: &mut Vec<u8>) -> WriteResult {
     serde_json::to_writer(out, text).map_err(|error| misfit(error.to_string()))
 }
 

@@ -122,7 +122,7 @@ fn seen(bytes: &[u8], names: &mut usize, allows_twice: bool) -> Result<InferredK
     let text = text_in(bytes).map_err(|_| None)?;
     let mut refused = None;
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let seen = Seen { names, refused: &mut refused, allows_twice, is_exact: has_long_number(text), level: 0 };
+    let seen = ShapeSeed { names, refused: &mut refused, allows_twice, is_exact: has_long_number(text), level: 0 };
     let found = seen.deserialize(&mut deserializer).and_then(|found| deserializer.end().map(|()| found));
     found.map_err(|_| match refused {
         // What is wrong was found before the rest was read, which may not be JSON.
@@ -163,7 +163,7 @@ pub fn documents(text: &str) -> Option<Box<Problem>> {
 }
 
 /// Sees what a value is. Names are counted, so that objects cannot fill the memory.
-struct Seen<'n> {
+struct ShapeSeed<'n> {
     names: &'n mut usize,
     /// Why the text has no part in the schema.
     refused: &'n mut Option<Box<Problem>>,
@@ -174,11 +174,11 @@ struct Seen<'n> {
     level: usize,
 }
 
-impl Seen<'_> {
+impl ShapeSeed<'_> {
     /// The same for a value inside of this one.
-    fn inside(&mut self) -> Seen<'_> {
+    fn inside(&mut self) -> ShapeSeed<'_> {
         let Self { names, refused, allows_twice, is_exact, level } = self;
-        Seen { names, refused, allows_twice: *allows_twice, is_exact: *is_exact, level: *level + 1 }
+        ShapeSeed { names, refused, allows_twice: *allows_twice, is_exact: *is_exact, level: *level + 1 }
     }
 
     fn ensure_level<E: serde::de::Error>(&mut self) -> Result<(), E> {
@@ -196,7 +196,7 @@ impl Seen<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Seen<'_> {
+impl<'de> DeserializeSeed<'de> for ShapeSeed<'_> {
     type Value = InferredKind;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<InferredKind, D::Error> {
@@ -216,7 +216,7 @@ impl<'de> DeserializeSeed<'de> for Seen<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Seen<'_> {
+impl<'de> Visitor<'de> for ShapeSeed<'_> {
     type Value = InferredKind;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -276,14 +276,14 @@ impl<'de> Visitor<'de> for Seen<'_> {
 /// Fails for a text that is not JSON in all of its parts: RFC 8259, with escapes that are characters.
 pub fn ensure_text(text: &str) -> Result<(), serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    Whole.deserialize(&mut deserializer)?;
+    AnyPart.deserialize(&mut deserializer)?;
     deserializer.end()
 }
 
 /// Visits every part of a value.
-struct Whole;
+struct AnyPart;
 
-impl<'de> DeserializeSeed<'de> for Whole {
+impl<'de> DeserializeSeed<'de> for AnyPart {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -291,7 +291,7 @@ impl<'de> DeserializeSeed<'de> for Whole {
     }
 }
 
-impl<'de> Visitor<'de> for Whole {
+impl<'de> Visitor<'de> for AnyPart {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

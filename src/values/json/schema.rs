@@ -41,7 +41,7 @@ pub struct JsonSchema {
 
 /// A place in a schema: the number of its document, and the pointer there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SchemaPosition {
     document: usize,
     pointer: String,
 }
@@ -82,18 +82,18 @@ impl JsonSchema {
     }
 
     /// The schema of whole values.
-    pub fn root(&self) -> (Place, &Value) {
-        let place = Place { document: 0, pointer: String::new() };
+    pub fn root(&self) -> (SchemaPosition, &Value) {
+        let place = SchemaPosition { document: 0, pointer: String::new() };
         (place, self.documents.first().unwrap_or(&Value::Null))
     }
 
     /// What `$ref` at a place refers to; `None` if it is not there.
-    pub fn resolved(&self, from: &Place, reference: &str) -> Option<(Place, &Value)> {
+    pub fn resolved(&self, from: &SchemaPosition, reference: &str) -> Option<(SchemaPosition, &Value)> {
         let (name, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let document = if name.is_empty() { from.document } else { *self.names.get(name).or_else(|| self.names.get(last_part(name)))? };
         let pointer = fragment.to_owned();
         let found = self.documents.get(document)?.pointer(&pointer)?;
-        Some((Place { document, pointer }, found))
+        Some((SchemaPosition { document, pointer }, found))
     }
 
     fn add(&mut self, name: Option<&String>, text: &str) -> Result<(), String> {

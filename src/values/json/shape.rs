@@ -3,18 +3,18 @@
 use arrow_schema::{DataType, TimeUnit};
 use serde_json::{Map, Value, json};
 
-use super::schema::{Integers, JsonSchema, Place};
+use super::schema::{Integers, JsonSchema, SchemaPosition};
 use crate::values::payload::{MOST_DEPTH, Problem, Read};
 use crate::values::shape::{MOST_COLUMNS, Member, Shape, ShapeKind, common};
-use crate::values::wanted::Wanted;
+use crate::values::wanted::WantedFields;
 
 /// The column of the whole value, with the wanted fields alone. All of it may be null: a JSON Schema does not say that a name is there.
 ///
 /// # Errors
 /// `Schema` for a schema that is too deep or too wide, or has no field that is wanted.
-pub fn shape_of(schema: &JsonSchema, wanted: &Wanted) -> Read<Shape> {
+pub fn shape_of(schema: &JsonSchema, wanted: &WantedFields) -> Read<Shape> {
     let (place, root) = schema.root();
-    let mut shaper = Shaper { schema, above: vec![place.clone()], columns: 0, depth: 0 };
+    let mut shaper = JsonShaper { schema, above: vec![place.clone()], columns: 0, depth: 0 };
     let kind = shaper.kind(&place, root, wanted)?;
     Ok(Shape { kind, is_nullable: true })
 }
@@ -35,16 +35,16 @@ pub fn holds(reader: &ShapeKind, writer: &ShapeKind) -> bool {
     }
 }
 
-struct Shaper<'s> {
+struct JsonShaper<'s> {
     schema: &'s JsonSchema,
     /// The schemas that are being walked into by references.
-    above: Vec<Place>,
+    above: Vec<SchemaPosition>,
     columns: usize,
     depth: usize,
 }
 
-impl Shaper<'_> {
-    fn kind(&mut self, place: &Place, schema: &Value, wanted: &Wanted) -> Read<ShapeKind> {
+impl JsonShaper<'_> {
+    fn kind(&mut self, place: &SchemaPosition, schema: &Value, wanted: &WantedFields) -> Read<ShapeKind> {
         self.columns += 1;
         if self.columns > MOST_COLUMNS {
             return Err(Box::new(Problem::Schema(format!("the schema has more than {MOST_COLUMNS} columns"))));
@@ -62,7 +62,7 @@ impl Shaper<'_> {
         Ok(kind)
     }
 
-    fn described(&mut self, place: &Place, schema: &Value, wanted: &Wanted) -> Read<ShapeKind> {
+    fn described(&mut self, place: &SchemaPosition, schema: &Value, wanted: &WantedFields) -> Read<ShapeKind> {
         let Value::Object(keywords) = schema else { return Ok(ShapeKind::Json) };
         if let Some(Value::String(reference)) = keywords.get("$ref") {
             return self.referenced(place, reference, wanted);
@@ -85,7 +85,7 @@ impl Shaper<'_> {
         }
     }
 
-    fn typed(&mut self, name: &str, place: &Place, keywords: &Map<String, Value>, wanted: &Wanted) -> Read<ShapeKind> {
+    fn typed(&mut self, name: &str, place: &SchemaPosition, keywords: &Map<String, Value>, wanted: &WantedFields) -> Read<ShapeKind> {
         Ok(match name {
             "null" => ShapeKind::Leaf(DataType::Null),
             "boolean" => ShapeKind::Leaf(DataType::Boolean),
@@ -94,7 +94,7 @@ impl Shaper<'_> {
             "string" => ShapeKind::Leaf(DataType::Utf8),
             "array" => match keywords.get("items") {
                 Some(items @ Value::Object(_)) if !keywords.contains_key("prefixItems") => {
-                    let kind = self.kind(place, items, &Wanted::all())?;
+                    let kind = self.kind(place, items, &WantedFields::all())?;
                     ShapeKind::List(Box::new(Shape { kind, is_nullable: true }))
                 }
                 _ => ShapeKind::Json,
@@ -105,13 +105,13 @@ impl Shaper<'_> {
         })
     }
 
-    fn object(&mut self, place: &Place, keywords: &Map<String, Value>, wanted: &Wanted) -> Read<ShapeKind> {
+    fn object(&mut self, place: &SchemaPosition, keywords: &Map<String, Value>, wanted: &WantedFields) -> Read<ShapeKind> {
         let properties = match keywords.get("properties") {
             Some(Value::Object(properties)) if !properties.is_empty() => properties,
             _ => {
                 return match keywords.get("additionalProperties") {
                     Some(values @ Value::Object(_)) if !keywords.contains_key("patternProperties") => {
-                        let kind = self.kind(place, values, &Wanted::all())?;
+                        let kind = self.kind(place, values, &WantedFields::all())?;
                         Ok(Shape::map_of(Shape { kind, is_nullable: true }))
                     }
                     _ => Ok(ShapeKind::Json),
@@ -134,7 +134,7 @@ impl Shaper<'_> {
         Ok(ShapeKind::Struct(members))
     }
 
-    fn referenced(&mut self, place: &Place, reference: &str, wanted: &Wanted) -> Read<ShapeKind> {
+    fn referenced(&mut self, place: &SchemaPosition, reference: &str, wanted: &WantedFields) -> Read<ShapeKind> {
         let Some((target, schema)) = self.schema.resolved(place, reference) else {
             return Err(Box::new(Problem::Schema(format!("$ref {reference} is not there"))));
         };
@@ -147,10 +147,10 @@ impl Shaper<'_> {
         kind
     }
 
-    fn branches(&mut self, place: &Place, branches: &[Value], wanted: &Wanted) -> Read<ShapeKind> {
+    fn branches(&mut self, place: &SchemaPosition, branches: &[Value], wanted: &WantedFields) -> Read<ShapeKind> {
         let is_null = |branch: &&Value| branch.get("type").and_then(Value::as_str) != Some("null");
         let others: Vec<&Value> = branches.iter().filter(is_null).collect();
-        let all = Wanted::all();
+        let all = WantedFields::all();
         let wanted = if others.len() == 1 { wanted } else { &all };
         let kinds = others.iter().map(|branch| self.kind(place, branch, wanted)).collect::<Read<Vec<_>>>()?;
         Ok(one_kind(kinds))

@@ -6,15 +6,15 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::json;
-use super::step::{FieldKind, FieldStep, Form, MessageStep};
-use crate::values::column::{Column, Slots, end_row};
+use super::step::{FieldForm, FieldKind, MessageStep, ProtobufFieldStep};
+use crate::values::column::{Slots, ValueColumn, end_row};
 use crate::values::payload::{MOST_DEPTH, Payload, Problem, Read};
 
 /// Reads what is left as a value of a column.
 ///
 /// # Errors
 /// What is wrong with it; the column may have a part of it then.
-pub fn read(kind: &FieldKind, column: &mut Column, payload: &mut Payload<'_>) -> Read<()> {
+pub fn read(kind: &FieldKind, column: &mut ValueColumn, payload: &mut Payload<'_>) -> Read<()> {
     let bytes = payload.take(payload.left())?;
     message_value(kind, column, bytes, payload)
 }
@@ -80,7 +80,7 @@ fn group<'a>(number: u32, payload: &mut Payload<'a>) -> Read<&'a [u8]> {
 }
 
 /// A message, in one piece, as a value of a column.
-fn message_value(kind: &FieldKind, column: &mut Column, bytes: &[u8], budget: &mut Payload<'_>) -> Read<()> {
+fn message_value(kind: &FieldKind, column: &mut ValueColumn, bytes: &[u8], budget: &mut Payload<'_>) -> Read<()> {
     match (kind, &mut column.slots) {
         (FieldKind::Message(step), Slots::Struct(children, len)) => {
             message(step, children, *len, (bytes, budget))?;
@@ -112,12 +112,12 @@ fn message_value(kind: &FieldKind, column: &mut Column, bytes: &[u8], budget: &m
 }
 
 /// Messages inside of a message and entries of its maps, by the numbers of their fields.
-type Parts<'a> = HashMap<u32, Vec<&'a [u8]>>;
+type MessageFields<'a> = HashMap<u32, Vec<&'a [u8]>>;
 
-fn message(step: &MessageStep, children: &mut [Column], rows: usize, (bytes, budget): (&[u8], &mut Payload<'_>)) -> Read<()> {
+fn message(step: &MessageStep, children: &mut [ValueColumn], rows: usize, (bytes, budget): (&[u8], &mut Payload<'_>)) -> Read<()> {
     budget.spend(step.width)?;
     let mut payload = Payload::new(bytes);
-    let mut parts = Parts::new();
+    let mut parts = MessageFields::new();
     while payload.left() > 0 {
         let (number, value) = next(&mut payload)?;
         let Some(field) = step.fields.get(&number) else { continue };
@@ -129,13 +129,15 @@ fn message(step: &MessageStep, children: &mut [Column], rows: usize, (bytes, bud
         }
         let child = children.get_mut(field.place).ok_or(Problem::Shape)?;
         match (&field.form, &mut child.slots, value) {
-            (Form::Map(..), _, Wire::Run(part)) => parts.entry(number).or_default().push(part),
-            (Form::Optional | Form::Plain, _, Wire::Run(part)) if field.kind.is_message() => parts.entry(number).or_default().push(part),
-            (Form::Repeated, Slots::List(_, items), Wire::Run(part)) if field.kind.is_message() => {
+            (FieldForm::Map(..), _, Wire::Run(part)) => parts.entry(number).or_default().push(part),
+            (FieldForm::Optional | FieldForm::Plain, _, Wire::Run(part)) if field.kind.is_message() => {
+                parts.entry(number).or_default().push(part)
+            }
+            (FieldForm::Repeated, Slots::List(_, items), Wire::Run(part)) if field.kind.is_message() => {
                 message_value(&field.kind, items, part, budget)?;
             }
-            (Form::Repeated, Slots::List(_, items), value) => repeated(&field.kind, items, &value)?,
-            (Form::Optional | Form::Plain, _, value) => {
+            (FieldForm::Repeated, Slots::List(_, items), value) => repeated(&field.kind, items, &value)?,
+            (FieldForm::Optional | FieldForm::Plain, _, value) => {
                 let was = child.len();
                 if scalar(&field.kind, child, &value)? && was > rows {
                     replace_last(&field.kind, child, rows, &value)?;
@@ -152,20 +154,20 @@ fn message(step: &MessageStep, children: &mut [Column], rows: usize, (bytes, bud
 }
 
 /// The last value of a field counts.
-fn replace_last(kind: &FieldKind, child: &mut Column, rows: usize, value: &Wire<'_>) -> Read<()> {
+fn replace_last(kind: &FieldKind, child: &mut ValueColumn, rows: usize, value: &Wire<'_>) -> Read<()> {
     child.truncate(rows);
     scalar(kind, child, value)?;
     Ok(())
 }
 
 /// Ends the row of a child.
-fn close(field: &FieldStep, child: &mut Column, rows: usize, (parts, budget): (&[&[u8]], &mut Payload<'_>)) -> Read<()> {
+fn close(field: &ProtobufFieldStep, child: &mut ValueColumn, rows: usize, (parts, budget): (&[&[u8]], &mut Payload<'_>)) -> Read<()> {
     match (&field.form, &mut child.slots) {
-        (Form::Repeated, Slots::List(offsets, items)) => {
+        (FieldForm::Repeated, Slots::List(offsets, items)) => {
             end_row(offsets, items)?;
             child.note_valid();
         }
-        (Form::Map(key_kind, value_kind), Slots::Map(offsets, keys, values)) => {
+        (FieldForm::Map(key_kind, value_kind), Slots::Map(offsets, keys, values)) => {
             let mut places = HashMap::new();
             let mut entries: Vec<&[u8]> = Vec::new();
             for part in parts {
@@ -191,7 +193,7 @@ fn close(field: &FieldStep, child: &mut Column, rows: usize, (parts, budget): (&
             }
             if child.len() == rows {
                 match field.form {
-                    Form::Plain => zero(&field.kind, child, budget)?,
+                    FieldForm::Plain => zero(&field.kind, child, budget)?,
                     _ => {
                         budget.spend(child.width())?;
                         child.push_null();
@@ -221,9 +223,9 @@ fn key_of(entry: &[u8]) -> Read<Cow<'_, [u8]>> {
     Ok(key)
 }
 
-type Side<'s> = (&'s FieldKind, &'s mut Column);
+type MapSide<'s> = (&'s FieldKind, &'s mut ValueColumn);
 
-fn entry((key_kind, keys): Side<'_>, (value_kind, values): Side<'_>, bytes: &[u8], budget: &mut Payload<'_>) -> Read<()> {
+fn entry((key_kind, keys): MapSide<'_>, (value_kind, values): MapSide<'_>, bytes: &[u8], budget: &mut Payload<'_>) -> Read<()> {
     let rows = values.len();
     let mut payload = Payload::new(bytes);
     let mut part: Option<&[u8]> = None;
@@ -253,7 +255,7 @@ fn entry((key_kind, keys): Side<'_>, (value_kind, values): Side<'_>, bytes: &[u8
 }
 
 /// Values of a repeated field, one or many.
-fn repeated(kind: &FieldKind, items: &mut Column, value: &Wire<'_>) -> Read<()> {
+fn repeated(kind: &FieldKind, items: &mut ValueColumn, value: &Wire<'_>) -> Read<()> {
     let Wire::Run(run) = value else { return scalar(kind, items, value).map(drop) };
     if matches!(kind, FieldKind::Text | FieldKind::Bytes) {
         return scalar(kind, items, value).map(drop);
@@ -271,7 +273,7 @@ fn repeated(kind: &FieldKind, items: &mut Column, value: &Wire<'_>) -> Read<()> 
 }
 
 /// Appends a value; false for one of another wire type, which counts as an unknown field.
-fn scalar(kind: &FieldKind, column: &mut Column, value: &Wire<'_>) -> Read<bool> {
+fn scalar(kind: &FieldKind, column: &mut ValueColumn, value: &Wire<'_>) -> Read<bool> {
     match (kind, value, &mut column.slots) {
         (FieldKind::Int, Wire::Varint(number), Slots::I32(values)) => values.push(low(*number).cast_signed()),
         (FieldKind::Long, Wire::Varint(number), Slots::I64(values)) => values.push(number.cast_signed()),
@@ -311,7 +313,7 @@ fn scalar(kind: &FieldKind, column: &mut Column, value: &Wire<'_>) -> Read<bool>
 }
 
 /// Appends the value of a field that is not there.
-fn zero(kind: &FieldKind, column: &mut Column, budget: &mut Payload<'_>) -> Read<()> {
+fn zero(kind: &FieldKind, column: &mut ValueColumn, budget: &mut Payload<'_>) -> Read<()> {
     let value = match kind {
         FieldKind::Double | FieldKind::Fixed64 | FieldKind::SFixed64 => Wire::Fixed64([0; 8]),
         FieldKind::Float | FieldKind::Fixed32 | FieldKind::SFixed32 => Wire::Fixed32([0; 4]),

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use super::message_name::REF_NAME;
 use super::step::is_wrapper;
 use crate::values::cells::{Cells, Item, Members};
-use crate::values::misfit::{Misfit, Written, misfit};
+use crate::values::misfit::{Misfit, WriteResult, misfit};
 
 type Made<T> = Result<T, Box<Misfit>>;
 
@@ -19,7 +19,7 @@ type Made<T> = Result<T, Box<Misfit>>;
 ///
 /// # Errors
 /// What does not fit the message.
-pub fn write(descriptor: &MessageDescriptor, item: &Item<'_>, out: &mut Vec<u8>) -> Written {
+pub fn write(descriptor: &MessageDescriptor, item: &Item<'_>, out: &mut Vec<u8>) -> WriteResult {
     out.append(&mut message(descriptor, item)?);
     Ok(())
 }
@@ -62,7 +62,7 @@ impl Builder {
         Self { plain: DynamicMessage::new(descriptor.clone()), nested: Vec::new() }
     }
 
-    fn set(&mut self, field: &FieldDescriptor, value: Value) -> Written {
+    fn set(&mut self, field: &FieldDescriptor, value: Value) -> WriteResult {
         // prost-reflect leaves out a negative zero as if it were the zero that a missing field means.
         match value {
             Value::F64(number) if number == 0.0 && number.is_sign_negative() && !field.supports_presence() => {
@@ -134,7 +134,7 @@ fn parts_of(number: i64, unit: TimeUnit) -> (i64, i32) {
     (number.div_euclid(per_second), i32::try_from(nanos).unwrap_or_default())
 }
 
-fn fields(descriptor: &MessageDescriptor, members: &Members<'_>, made: &mut Builder) -> Written {
+fn fields(descriptor: &MessageDescriptor, members: &Members<'_>, made: &mut Builder) -> WriteResult {
     let mut set: Vec<OneofDescriptor> = Vec::new();
     for (name, item) in members.iter() {
         let field = descriptor.get_field_by_name(name);
@@ -153,7 +153,7 @@ fn fields(descriptor: &MessageDescriptor, members: &Members<'_>, made: &mut Buil
     Ok(())
 }
 
-fn put(field: &FieldDescriptor, item: &Item<'_>, made: &mut Builder) -> Written {
+fn put(field: &FieldDescriptor, item: &Item<'_>, made: &mut Builder) -> WriteResult {
     match (field.kind(), item) {
         (Kind::Message(entry), Item::Map(pair, range)) if field.is_map() => {
             let [keys, values] = *pair;
@@ -181,7 +181,7 @@ fn put(field: &FieldDescriptor, item: &Item<'_>, made: &mut Builder) -> Written 
     }
 }
 
-fn put_entry((field, entry): (&FieldDescriptor, &MessageDescriptor), key: &Item<'_>, value: &Item<'_>, made: &mut Builder) -> Written {
+fn put_entry((field, entry): (&FieldDescriptor, &MessageDescriptor), key: &Item<'_>, value: &Item<'_>, made: &mut Builder) -> WriteResult {
     let mut pair = Builder::new(entry);
     put(&entry.map_entry_key_field(), key, &mut pair)?;
     put(&entry.map_entry_value_field(), value, &mut pair)?;
@@ -274,7 +274,7 @@ fn json_message(descriptor: &MessageDescriptor, json: &Json) -> Made<Vec<u8>> {
     made.finish()
 }
 
-fn put_json(field: Option<FieldDescriptor>, json: &Json, made: &mut Builder) -> Written {
+fn put_json(field: Option<FieldDescriptor>, json: &Json, made: &mut Builder) -> WriteResult {
     let Some(field) = field else { return Ok(()) };
     let unfit = || misfit(format!("{json} is not of the type of the field {}", field.name()));
     match (field.kind(), json) {

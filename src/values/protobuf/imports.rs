@@ -17,21 +17,21 @@ pub struct Imports {
     texts: HashMap<String, String>,
     /// The first name of each text.
     names: HashMap<String, String>,
-    missing: Missing,
+    missing: MissingImports,
 }
 
 /// The files that are missing, of a compilation that continues without them.
 #[derive(Clone, Default)]
-pub struct Missing(Arc<Mutex<Absent>>);
+pub struct MissingImports(Arc<Mutex<AbsentImports>>);
 
 #[derive(Default)]
-struct Absent {
+struct AbsentImports {
     names: Vec<String>,
     /// A file had options that are defined elsewhere.
     has_options: bool,
 }
 
-impl Missing {
+impl MissingImports {
     /// The names, in the order of the imports.
     pub fn names(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).names.clone()
@@ -55,11 +55,11 @@ impl Imports {
             names.entry(text.clone()).or_insert_with(|| name.clone());
             texts.insert(name, text);
         }
-        Self { texts, names, missing: Missing::default() }
+        Self { texts, names, missing: MissingImports::default() }
     }
 
     /// Where the names of missing files will be.
-    pub fn missing(&self) -> Missing {
+    pub fn missing(&self) -> MissingImports {
         self.missing.clone()
     }
 
@@ -118,7 +118,7 @@ const NEEDED: [&str; 4] = ["packed", "allow_alias", "message_set_wire_format", "
 
 /// Leaves out options that values do not depend on; true if one of them is defined in another file.
 fn leave_out_options(file: &mut FileDescriptorProto) -> bool {
-    let mut left_out = LeftOut::default();
+    let mut left_out = UndefinedOptions::default();
     left_out.of(file.options.as_mut().map(|options| &mut options.uninterpreted_option));
     for service in std::mem::take(&mut file.service) {
         left_out.has_extension |= service.options.is_some() || service.method.iter().any(|method| method.options.is_some());
@@ -131,12 +131,12 @@ fn leave_out_options(file: &mut FileDescriptorProto) -> bool {
 
 /// The options that are left out.
 #[derive(Default)]
-struct LeftOut {
+struct UndefinedOptions {
     /// One of them is defined in another file.
     has_extension: bool,
 }
 
-impl LeftOut {
+impl UndefinedOptions {
     fn of(&mut self, options: Option<&mut Vec<UninterpretedOption>>) {
         let Some(options) = options else { return };
         self.has_extension |= options.iter().any(|option| option.name.iter().any(|name| name.is_extension));

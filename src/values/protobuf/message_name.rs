@@ -3,7 +3,8 @@
 //! Source: `MessageIndexes` in Confluent's schema registry; `ProtobufSerializer`, `ProtobufKafkaSerializer` and `ref.proto` in Apicurio Registry.
 
 use super::schema::{MOST_OPEN, ProtoSchema};
-use crate::values::framing::{Framed, Framing, MessageName};
+use crate::values::framed::{Framed, MessageName};
+use crate::values::framing::Framing;
 use crate::values::payload::{Payload, Problem, Read};
 
 /// The path of the message that a value is, and its bytes.
@@ -97,11 +98,11 @@ fn index_path(payload: &mut Payload<'_>) -> Read<Vec<i32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::framing::{Header, HeaderKind};
+    use crate::values::framing::{HeaderKind, SchemaHeader};
 
     const TEXT: &str = "syntax = \"proto3\"; message A { int32 n = 1; } message Thing { message Ab { int32 z = 1; } int32 n = 1; }";
 
-    fn found(value: &[u8], framing: Framing, header: Option<Header<'_>>) -> Option<(Vec<i32>, Vec<u8>)> {
+    fn found(value: &[u8], framing: Framing, header: Option<SchemaHeader<'_>>) -> Option<(Vec<i32>, Vec<u8>)> {
         let schema = ProtoSchema::parse(TEXT, &[]).expect("a schema");
         let framed = framing.parse(value, header, |_| true).expect("a framing");
         message_of(&framed, framing, &schema).ok().map(|(path, message)| (path, message.to_vec()))
@@ -132,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_header_has_the_name_that_may_be_before_the_message_too() {
-        let header = |name| Some(Header { kind: HeaderKind::GlobalId, value: &[0, 0, 0, 0, 0, 0, 0, 5], message_type: Some(name) });
+        let header = |name| Some(SchemaHeader { kind: HeaderKind::GlobalId, value: &[0, 0, 0, 0, 0, 0, 0, 5], message_type: Some(name) });
         assert_eq!(found(b"\x08\x05", Framing::Auto, header(b"Thing")), Some((vec![1], b"\x08\x05".to_vec())));
         assert_eq!(found(b"\x07\n\x05Thing\x08\x05", Framing::Auto, header(b"Thing")), Some((vec![1], b"\x08\x05".to_vec())));
         assert_eq!(found(b"\x03\n\x01A", Framing::Auto, header(b"Thing")), Some((vec![1], b"\x03\n\x01A".to_vec())), "another name");

@@ -8,13 +8,13 @@ use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor, Syntax};
 
 use crate::values::payload::{MOST_DEPTH, Problem, Read};
 use crate::values::shape::{MOST_COLUMNS, Member, Shape, ShapeKind};
-use crate::values::wanted::Wanted;
+use crate::values::wanted::WantedFields;
 
 /// How a message becomes a struct.
 #[derive(Clone, Debug)]
 pub struct MessageStep {
     /// The fields by their numbers.
-    pub fields: HashMap<u32, FieldStep>,
+    pub fields: HashMap<u32, ProtobufFieldStep>,
     /// What becomes of the children.
     pub children: usize,
     /// Columns at and below the struct.
@@ -23,20 +23,20 @@ pub struct MessageStep {
 
 /// How a field becomes a child.
 #[derive(Clone, Debug)]
-pub struct FieldStep {
+pub struct ProtobufFieldStep {
     /// The child.
     pub place: usize,
     /// What is written.
     pub kind: FieldKind,
     /// How often.
-    pub form: Form,
+    pub form: FieldForm,
     /// The other children of the same oneof.
     pub rivals: Arc<[usize]>,
 }
 
 /// How often a field is there.
 #[derive(Clone, Debug)]
-pub enum Form {
+pub enum FieldForm {
     /// It may be missing, which is null.
     Optional,
     /// It may be missing, which is its zero.
@@ -99,7 +99,7 @@ impl FieldKind {
 ///
 /// # Errors
 /// `Schema` for a message that is too deep or too wide, or has no field that is wanted.
-pub fn plan_of(message: &MessageDescriptor, wanted: &Wanted) -> Read<(Shape, FieldKind)> {
+pub fn plan_of(message: &MessageDescriptor, wanted: &WantedFields) -> Read<(Shape, FieldKind)> {
     let mut planner = Planner { above: Vec::new(), columns: 0 };
     let (shape, kind) = planner.message(message, wanted)?;
     Ok((shape.nullable(), kind))
@@ -107,7 +107,7 @@ pub fn plan_of(message: &MessageDescriptor, wanted: &Wanted) -> Read<(Shape, Fie
 
 /// True if a message has every field of another one, under its number and name and with its type.
 pub fn holds(reader: &MessageDescriptor, writer: &MessageDescriptor) -> bool {
-    let all = Wanted::all();
+    let all = WantedFields::all();
     let (Ok((read, _)), Ok((written, _))) = (plan_of(reader, &all), plan_of(writer, &all)) else { return false };
     let has_same = |field: FieldDescriptor| reader.get_field(field.number()).is_some_and(|other| other.name() == field.name());
     reader.full_name() == writer.full_name() && writer.fields().all(has_same) && includes(&read, &written)
@@ -129,7 +129,7 @@ struct Planner {
 }
 
 impl Planner {
-    fn message(&mut self, message: &MessageDescriptor, wanted: &Wanted) -> Read<(Shape, FieldKind)> {
+    fn message(&mut self, message: &MessageDescriptor, wanted: &WantedFields) -> Read<(Shape, FieldKind)> {
         let leaf = |data_type, kind| Ok((Shape::leaf(data_type), kind));
         let json = || (Shape { kind: ShapeKind::Json, is_nullable: false }, FieldKind::Json(message.clone()));
         match message.full_name() {
@@ -139,7 +139,7 @@ impl Planner {
             "google.protobuf.Struct" | "google.protobuf.Value" | "google.protobuf.ListValue" => return Ok(json()),
             name if is_wrapper(name) => {
                 let Some(field) = message.get_field(1) else { return Ok(json()) };
-                let (shape, kind) = self.value(&field.kind(), &Wanted::all())?;
+                let (shape, kind) = self.value(&field.kind(), &WantedFields::all())?;
                 return Ok((shape, FieldKind::Wrapper(Box::new(kind))));
             }
             name if self.above.iter().any(|above| above == name) => return Ok(json()),
@@ -157,7 +157,7 @@ impl Planner {
         Ok((shape, FieldKind::Message(Arc::new(step))))
     }
 
-    fn fields(&mut self, message: &MessageDescriptor, wanted: &Wanted) -> Read<(Vec<Member>, HashMap<u32, FieldStep>)> {
+    fn fields(&mut self, message: &MessageDescriptor, wanted: &WantedFields) -> Read<(Vec<Member>, HashMap<u32, ProtobufFieldStep>)> {
         // In the order of the text, not of the numbers.
         let named = message.descriptor_proto().field.iter().filter_map(|field| message.get_field_by_name(field.name()));
         let all: Vec<FieldDescriptor> = named.collect();
@@ -178,30 +178,30 @@ impl Planner {
             let oneof = field.containing_oneof();
             let is_rival = |other: &FieldDescriptor| oneof.is_some() && other != field && other.containing_oneof() == oneof;
             let rivals = kept.iter().enumerate().filter(|(_, other)| is_rival(other)).map(|(place, _)| place).collect();
-            fields.insert(field.number(), FieldStep { place, kind, form, rivals });
+            fields.insert(field.number(), ProtobufFieldStep { place, kind, form, rivals });
         }
         Ok((members, fields))
     }
 
-    fn field(&mut self, field: &FieldDescriptor, wanted: &Wanted) -> Read<(Shape, FieldKind, Form)> {
+    fn field(&mut self, field: &FieldDescriptor, wanted: &WantedFields) -> Read<(Shape, FieldKind, FieldForm)> {
         if field.is_map()
             && let Kind::Message(entry) = field.kind()
         {
-            let (key, key_kind) = self.value(&entry.map_entry_key_field().kind(), &Wanted::all())?;
-            let (value, value_kind) = self.value(&entry.map_entry_value_field().kind(), &Wanted::all())?;
+            let (key, key_kind) = self.value(&entry.map_entry_key_field().kind(), &WantedFields::all())?;
+            let (value, value_kind) = self.value(&entry.map_entry_value_field().kind(), &WantedFields::all())?;
             let kind = value_kind.clone();
             let shape = Shape { kind: ShapeKind::Map(Box::new(key), Box::new(value)), is_nullable: false };
-            return Ok((shape, kind, Form::Map(Box::new(key_kind), Box::new(value_kind))));
+            return Ok((shape, kind, FieldForm::Map(Box::new(key_kind), Box::new(value_kind))));
         }
         if field.is_list() {
-            let (item, kind) = self.value(&field.kind(), &Wanted::all())?;
-            return Ok((Shape { kind: ShapeKind::List(Box::new(item)), is_nullable: false }, kind, Form::Repeated));
+            let (item, kind) = self.value(&field.kind(), &WantedFields::all())?;
+            return Ok((Shape { kind: ShapeKind::List(Box::new(item)), is_nullable: false }, kind, FieldForm::Repeated));
         }
         let (shape, kind) = self.value(&field.kind(), wanted)?;
-        if field.supports_presence() { Ok((shape.nullable(), kind, Form::Optional)) } else { Ok((shape, kind, Form::Plain)) }
+        if field.supports_presence() { Ok((shape.nullable(), kind, FieldForm::Optional)) } else { Ok((shape, kind, FieldForm::Plain)) }
     }
 
-    fn value(&mut self, kind: &Kind, wanted: &Wanted) -> Read<(Shape, FieldKind)> {
+    fn value(&mut self, kind: &Kind, wanted: &WantedFields) -> Read<(Shape, FieldKind)> {
         if !matches!(kind, Kind::Message(_)) && !wanted.is_all && !wanted.fields.is_empty() {
             return Err(Box::new(Problem::Schema("a field is wanted of a value that has none".to_owned())));
         }

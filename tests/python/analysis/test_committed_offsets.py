@@ -40,7 +40,7 @@ def commit(at: int, group: str, offset: int | None, *, producer: int = -1, **opt
 
 
 def committed(*batches: bytes, **options: Any) -> dict[str, int]:
-    return {one.group: one.committed_offset for one in ls.committed_offsets(b"".join(batches), **options)}
+    return {offset.group: offset.committed_offset for offset in ls.committed_offsets(b"".join(batches), **options)}
 
 
 def test_an_aborted_commit_never_counts() -> None:
@@ -52,7 +52,7 @@ def test_an_aborted_commit_never_counts() -> None:
 def test_the_corpus_has_a_commit_of_each_kind() -> None:
     """Plain commits of 200 and 7, then 9 in a transaction that was committed, and 11 in one that was aborted; a deleted group."""
     place = corpus.CORPUS / "modern-4.1.0" / "data" / "__consumer_offsets-1"
-    found = {(one.group, one.topic, one.partition): one.committed_offset for one in ls.committed_offsets(place)}
+    found = {(offset.group, offset.topic, offset.partition): offset.committed_offset for offset in ls.committed_offsets(place)}
     multi = {("corpus-group-classic", "multi-segment", number): 32 for number in range(3)}
     assert found == {("corpus-group-classic", "codec-lz4", 0): 9} | multi
 
@@ -92,7 +92,9 @@ def test_transactions_go_on_in_the_next_segment_and_trees_have_other_topics(tmp_
     (directory / f"{2:020}.log").write_bytes(marker(1, 9, 2))
     (other / f"{0:020}.log").write_bytes(batch(records([b"a"]), count=1))
     for source in (tmp_path, [directory], ls.Log(directory)):
-        assert [(one.group, one.committed_offset, one.path) for one in ls.committed_offsets(source)] == [("g", 500, str(directory))]
+        assert [(offset.group, offset.committed_offset, offset.path) for offset in ls.committed_offsets(source)] == [
+            ("g", 500, str(directory))
+        ]
     with pytest.raises(ValueError, match="no log of __consumer_offsets, only of orders"):
         ls.committed_offsets(other)
 
@@ -104,15 +106,15 @@ def test_damage_raises_or_leaves_open_transactions_undecided() -> None:
     with pytest.raises(ls.ChecksumError):
         list(ls.committed_offsets(data))
     found = ls.committed_offsets(data, on_error="skip")
-    assert [one.committed_offset for one in found] == [100]
-    assert "V2-31" in {one.rule for one in found.findings}
+    assert [commit.committed_offset for commit in found] == [100]
+    assert "V2-31" in {finding.rule for finding in found.findings}
 
 
 def test_a_commit_of_a_later_release_is_a_finding_and_takes_the_offset_away() -> None:
     later = ls.encode(pa.table({"key": [key("g")], "value": [struct.pack(">h", 99)]}), base_offset=1)
     found = ls.committed_offsets(commit(0, "g", 1) + later)
     assert list(found) == []
-    assert [(one.rule, one.base_offset) for one in found.findings] == [("INT-1", 1)]
+    assert [(finding.rule, finding.base_offset) for finding in found.findings] == [("INT-1", 1)]
 
 
 STEPS = st.lists(

@@ -35,11 +35,15 @@ POSITION, SIZE, FIRST, LAST = 3313, 3788, 41, 75
 def compared(a: Path, b: Path, **options: Any) -> tuple[Comparison, list[Difference], list[Difference]]:
     (partition,) = diff(a, b, **options)
     found = list(partition)
-    return partition, [one for one in found if one.kind != "damage"], [one for one in found if one.kind == "damage"]
+    return (
+        partition,
+        [difference for difference in found if difference.kind != "damage"],
+        [difference for difference in found if difference.kind == "damage"],
+    )
 
 
 def told(found: list[Difference]) -> list[tuple[str, str | None, int, int, int]]:
-    return [(one.kind, one.side, one.first_offset, one.last_offset, one.records) for one in found]
+    return [(difference.kind, difference.side, difference.first_offset, difference.last_offset, difference.records) for difference in found]
 
 
 def table_of(place: Path) -> pa.Table:
@@ -143,7 +147,9 @@ def test_a_changed_record_is_reported_with_the_field_that_differs(field: str, tm
         rows[offset][column] = new
     changed = written(pa.Table.from_pylist(rows, schema=table.schema), tmp_path / "changed.log")
     partition, found, _ = compared(PLAIN, changed)
-    assert [(one.kind, one.side, one.first_offset, one.last_offset, one.fields) for one in found] == [
+    assert [
+        (difference.kind, difference.side, difference.first_offset, difference.last_offset, difference.fields) for difference in found
+    ] == [
         ("changed", None, 100, 101, (field,)),
         ("changed", None, 200, 200, (field,)),
     ]
@@ -182,7 +188,7 @@ def damaged_ones() -> Iterator[tuple[str, str, bytes]]:
     yield "no lz4 under a right checksum", "V2-42", bytes(wrong)
 
 
-@pytest.mark.parametrize(("name", "rule", "data"), [*damaged_ones()], ids=lambda one: one if isinstance(one, str) else "")
+@pytest.mark.parametrize(("name", "rule", "data"), [*damaged_ones()], ids=lambda item: item if isinstance(item, str) else "")
 @pytest.mark.parametrize("is_repacked", [False, True], ids=["same-batches", "repacked"])
 def test_damage_is_reported_as_a_finding_and_not_as_a_difference(name: str, rule: str, data: bytes, is_repacked: bool, tmp_path: Path):
     bad = with_bytes(tmp_path / "bad.log", data)
@@ -193,7 +199,7 @@ def test_damage_is_reported_as_a_finding_and_not_as_a_difference(name: str, rule
         partition, found, damage = compared(a, b)
         assert told(found) == [("unreadable", side, FIRST, LAST, 35)]
         assert (partition.state, partition.totals.same_records, partition.totals.unreadable) == ("damaged", 205, 35)
-        assert [(one.side, one.path, one.finding.position) for one in damage] == [(side, str(bad), POSITION)]
+        assert [(difference.side, difference.path, difference.finding.position) for difference in damage] == [(side, str(bad), POSITION)]
         assert damage[0].finding.rule == rule or name.startswith("no lz4")
     done = run("diff", sound, bad)
     assert done.code == 1
@@ -205,14 +211,14 @@ def test_damage_is_reported_as_a_finding_and_not_as_a_difference(name: str, rule
 def test_the_same_damage_on_both_sides_is_reported_for_both(tmp_path: Path):
     _, _, data = next(damaged_ones())
     partition, found, damage = compared(with_bytes(tmp_path / "a.log", data), with_bytes(tmp_path / "b.log", data))
-    assert (partition.state, found, [one.side for one in damage]) == ("damaged", [], ["a", "b"])
+    assert (partition.state, found, [difference.side for difference in damage]) == ("damaged", [], ["a", "b"])
 
 
 def test_a_log_that_ends_inside_a_batch_lacks_what_would_come_behind_it(tmp_path: Path):
     torn = with_bytes(tmp_path / "torn.log", (PACKED / SEGMENT).read_bytes()[: POSITION + 1000])
     partition, found, damage = compared(PACKED, torn)
     assert told(found) == [("unreadable", "b", FIRST, LAST, 35), ("missing", "b", LAST + 1, 239, 164)]
-    assert ([one.finding.rule for one in damage], partition.state) == (["L8-14"], "different")
+    assert ([item.finding.rule for item in damage], partition.state) == (["L8-14"], "different")
     headless = with_bytes(tmp_path / "headless.log", (PACKED / SEGMENT).read_bytes()[: POSITION + 20])
     partition, found, _ = compared(PACKED, headless)
     assert (told(found), partition.state) == ([("unreadable", "b", FIRST, 239, 199)], "damaged")
@@ -256,18 +262,23 @@ def test_the_differences_are_those_of_a_dictionary_of_all_records(seed: int, tmp
     for options in ({}, {"deep": True}, {"check_crc": False}):
         partition, found, _ = compared(a, b, **options)
         counts: dict[tuple[str, str | None, tuple[str, ...]], int] = {}
-        for one in found:
-            kind = (one.kind, one.side, one.fields)
-            inside = {offset for offset in expected[kind] if one.first_offset <= offset <= one.last_offset}
-            assert len(inside) == one.records
-            counts[kind] = counts.get(kind, 0) + one.records
+        for difference in found:
+            kind = (difference.kind, difference.side, difference.fields)
+            inside = {offset for offset in expected[kind] if difference.first_offset <= offset <= difference.last_offset}
+            assert len(inside) == difference.records
+            counts[kind] = counts.get(kind, 0) + difference.records
         assert counts == {kind: len(offsets) for kind, offsets in expected.items()}
         assert partition.totals.same_records == len(ours.keys() & theirs.keys()) - partition.totals.changed
 
 
 def outcome(a: Path, b: Path) -> tuple[Any, ...]:
     partition, found, damage = compared(a, b)
-    return partition.state, partition.totals, told(found), [(one.side, one.path, one.finding.rule, one.finding.position) for one in damage]
+    return (
+        partition.state,
+        partition.totals,
+        told(found),
+        [(difference.side, difference.path, difference.finding.rule, difference.finding.position) for difference in damage],
+    )
 
 
 @pytest.mark.parametrize("chunk", [1, 300])
@@ -284,7 +295,7 @@ def test_findings_of_a_read_ahead_thread_come_in_order(chunk: int, tmp_path: Pat
     logs[0].write_bytes(logs[0].read_bytes()[:-30])
     logs[2].write_bytes(logs[2].read_bytes()[:-30])
     expected.append(outcome(*places))
-    assert [len(one[3]) for one in expected] == [0, 1, 3]
+    assert [len(item[3]) for item in expected] == [0, 1, 3]
     assert len(list(ls.batch_stream(ls.FileSource(logs[0]), batch_size=1))) > 2
     monkeypatch.setattr(diff_sides, "CHUNK", chunk)
     assert outcome(*places) == expected[2]
@@ -333,7 +344,7 @@ def test_trees_are_paired_by_partition(tmp_path: Path):
     shutil.rmtree(tmp_path / "b" / "orders-10")
     (tmp_path / "b" / "orders-2" / f"{30:020}.log").unlink()
     make_partition(tmp_path / "b", "payments", 0, [[*range(5)]])
-    found = {one.name: (list(one), one.state, bool(one.a), bool(one.b)) for one in diff(tmp_path / "a", tmp_path / "b")}
+    found = {file.name: (list(file), file.state, bool(file.a), bool(file.b)) for file in diff(tmp_path / "a", tmp_path / "b")}
     assert [*found] == ["orders-0", "orders-2", "orders-10", "payments-0"]
     assert found["orders-0"] == ([], "same", True, True)
     assert told(found["orders-2"][0]) == [("missing", "b", 30, 59, 30)]
@@ -344,7 +355,7 @@ def test_trees_are_paired_by_partition(tmp_path: Path):
     with pytest.raises(ValueError, match="holds no orders-10"):
         diff(tmp_path / "a" / "orders-10", tmp_path / "b")
     shutil.copytree(tmp_path / "a" / "orders-0", tmp_path / "b" / "disk" / "orders-0")
-    found = {one.name: (list(one), one.state, bool(one.a), bool(one.b)) for one in diff(tmp_path / "a", tmp_path / "b")}
+    found = {file.name: (list(file), file.state, bool(file.a), bool(file.b)) for file in diff(tmp_path / "a", tmp_path / "b")}
     assert found["orders-0"] == found["disk/orders-0"] == ([], "same", True, True)
 
 
@@ -369,7 +380,7 @@ def test_lines_limits_and_exit_codes(tmp_path: Path):
         "unreadable": 0,
         "batchStretches": 0,
         "damaged": 0,
-        "unopened": 0,
+        "undecompressed": 0,
     }
     assert run("diff", "--quiet", tmp_path / "a", tmp_path / "a").out == b""
     other = run("diff", "--json", "--limit", "3", tmp_path / "a", tmp_path / "b")
@@ -384,9 +395,9 @@ def test_lines_limits_and_exit_codes(tmp_path: Path):
 
 def test_kafka_07_is_compared_by_its_positions():
     place = corpus.CORPUS / "legacy-0.7.2" / "data"
-    partitions = [one for one in diff(place, place) if list(one) == []]
+    partitions = [item for item in diff(place, place) if list(item) == []]
     assert partitions
-    assert {one.state for one in partitions} == {"same"}
+    assert {partition.state for partition in partitions} == {"same"}
     assert len(partitions) == len({path.parent for path in place.rglob("*.kafka")})
 
 

@@ -21,7 +21,7 @@ import logsegment as ls
 from cli_process import MODERN, run
 from logsegment._options import is_of_keys, is_of_values
 from logsegment.analysis.redaction import OPEN_COLUMNS, Redactor, begins_entry, is_valid_entry, redacted
-from logsegment.cli.options import RECORD_COLUMNS
+from logsegment.cli.value_types import RECORD_COLUMNS
 
 KEY = b"a key of more than sixteen bytes"
 #: No four letters of them stand in anything else that is shown.

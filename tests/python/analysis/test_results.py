@@ -81,8 +81,8 @@ def test_unknown_options_are_refused_by_name():
 def test_transactions_are_those_of_the_verb():
     found = ls.transactions(PAYMENTS)
     assert found.to_dict() == {"transactions": run("txn", "--all", "--json", PAYMENTS).lines, "findings": []}
-    assert found.to_arrow()["state"].to_pylist() == [one.state for one in found]
-    assert {one.topic for one in found} == {"transactions-multi-segment"}
+    assert found.to_arrow()["state"].to_pylist() == [item.state for item in found]
+    assert {segment.topic for segment in found} == {"transactions-multi-segment"}
 
 
 def test_differences_as_json_and_arrow():
@@ -90,8 +90,8 @@ def test_differences_as_json_and_arrow():
     (partition,) = found.to_dict()["partitions"]
     *differences, summary = run("diff", "--json", ORDERS, MODERN / "codec-lz4-0").lines
     assert [{"type": summary["type"], **{name: partition[name] for name in summary if name != "type"}}] == [summary]
-    assert [one["type"] for one in partition["differences"]] == [one["type"] for one in differences]
-    assert found.to_arrow()["firstOffset"].to_pylist() == [one["firstOffset"] for one in differences]
+    assert [line["type"] for line in partition["differences"]] == [difference["type"] for difference in differences]
+    assert found.to_arrow()["firstOffset"].to_pylist() == [difference["firstOffset"] for difference in differences]
     assert (found.state, ls.diff(ORDERS, ORDERS).state) == ("different", "same")
 
 
@@ -131,7 +131,7 @@ def test_sources_are_paths_files_and_buffers(form: Callable[[Path], Any]):
     assert [place.entry_position for place in ls.find(source, offset=3)] == [place.entry_position for place in ls.find(SEGMENT, offset=3)]
     assert ls.stats(source).records == ls.stats(SEGMENT).records > 0
     ours, theirs = list(ls.transactions(source)), list(ls.transactions(SEGMENT))
-    assert [one.first_offset for one in ours] == [one.first_offset for one in theirs] != []
+    assert [span.first_offset for span in ours] == [span.first_offset for span in theirs] != []
     (pair,) = ls.diff(source, SEGMENT)
     assert (list(pair), pair.state) == ([], "same")
 

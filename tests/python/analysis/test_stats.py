@@ -49,7 +49,7 @@ def test_counts_are_those_of_the_truth(name: str):
     stats = collected(MODERN / name)
     assert (stats.batches, stats.bytes) == (len(rows), sum(row["size"] for row in rows))
     assert stats.records == sum(row["count"] for row in rows)
-    assert {codec: one.batches for codec, one in stats.codecs.items()} == Counter(row["compression"] for row in rows)
+    assert {codec: item.batches for codec, item in stats.codecs.items()} == Counter(row["compression"] for row in rows)
     assert set(stats.producers) == {row["producerId"] for row in rows if row["producerId"] >= 0}
     assert stats.control == sum(row["isControl"] for row in rows)
     ends = [(before["lastOffset"], behind["baseOffset"]) for before, behind in pairwise(rows)]
@@ -240,14 +240,14 @@ WHAT_IF = ["zstd", "zstd:19", "lz4", "gzip:9", "snappy", "none"]
 def test_the_sizes_of_what_if_are_those_of_real_conversions(tmp_path: Path):
     for path in (CODEC_FILE, MODERN / "codec-none-0/00000000000000000000.log", TRANSACTIONS):
         counted = ls.stats(path, what_if=WHAT_IF)
-        assert [one.codec for one in counted.what_if] == WHAT_IF
-        for one in counted.what_if:
-            codec, _, level = one.codec.partition(":")
-            assert one.bytes_now == counted.bytes
+        assert [estimate.codec for estimate in counted.what_if] == WHAT_IF
+        for estimate in counted.what_if:
+            codec, _, level = estimate.codec.partition(":")
+            assert estimate.bytes_now == counted.bytes
             files = [path] if path.is_file() else sorted(path.glob("*.log"))
             real = sum(len(ls.convert(file, compression=codec, level=int(level) if level else None).data) for file in files)
-            assert (one.bytes_then, one.error, one.left_out) == (real, 0, 0)
-            assert min(one.write_seconds_per_gib, one.read_seconds_per_gib) > 0
+            assert (estimate.bytes_then, estimate.error, estimate.left_out) == (real, 0, 0)
+            assert min(estimate.write_seconds_per_gib, estimate.read_seconds_per_gib) > 0
     out = tmp_path / "out"
     assert run("convert", CODEC_FILE, "--compression", "zstd", "--level", "19", "--output", out).code == 0
     (told,) = run("stats", "--json", "--what-if", "zstd:19", "--what-if", "v3", CODEC_FILE).lines
@@ -438,28 +438,28 @@ def test_one_wrong_time_does_not_flatten_the_others():
     assert drawn["Times over offsets"].count('class="cut"') == 2
     text = "\n".join(lines(wrong))
     assert "(far outside: 1970-01-01" in text
-    assert [len(one["outliers"]) for one in (wrong.to_dict()["byTime"], wrong.to_dict()["byOffset"])] == [2, 0]
+    assert [len(row["outliers"]) for row in (wrong.to_dict()["byTime"], wrong.to_dict()["byOffset"])] == [2, 0]
     assert wrong.to_arrow().num_rows == 1
 
 
 def test_partitions_have_a_row_each(tmp_path: Path):
     both = [MODERN / "codec-lz4-0", MODERN / "multi-segment-0"]
     counted = ls.stats(both)
-    assert [(one.topic, one.partition, one.path) for one in counted.partitions] == [
+    assert [(partition.topic, partition.partition, partition.path) for partition in counted.partitions] == [
         ("codec-lz4", 0, str(both[0])),
         ("multi-segment", 0, str(both[1])),
     ]
-    for one, path in zip(counted.partitions, both, strict=True):
+    for item, path in zip(counted.partitions, both, strict=True):
         alone = ls.stats(path)
         for name in ("files", "batches", "records", "bytes", "first_offset", "last_offset", "first_time", "last_time"):
-            assert getattr(one, name) == getattr(alone, name), name
+            assert getattr(item, name) == getattr(alone, name), name
     html = tmp_path / "stats.html"
     assert run("stats", "--html", html, *both).code == 0
     assert "<h2>Partitions</h2>" in html.read_text()
     text = run("stats", *both).text
     assert re.search(r"^multi-segment +0 +\d", text, re.MULTILINE)
     (told,) = run("stats", "--json", *both).lines
-    assert [one["firstOffset"] for one in told["partitions"]] == [one.first_offset for one in counted.partitions]
+    assert [span["firstOffset"] for span in told["partitions"]] == [partition.first_offset for partition in counted.partitions]
     assert "Partitions" not in page(ls.stats(both[0]), "one")
 
 

@@ -170,7 +170,7 @@ def test_the_least_that_is_learnt_from():
     trained = _trained(records, None, 3)
     assert (trained.samples, trained.held_out, 0 < len(trained.dictionary) <= 256) == (8, 2, True)
     with pytest.raises(ValueError, match=r"2,560 bytes at least, not .*2,552 bytes in 8 batches"):
-        _trained([one[:-1] for one in records], None, 3)
+        _trained([record[:-1] for record in records], None, 3)
 
 
 def test_samples_lie_evenly_and_are_whole_batches_whatever_the_pieces():
@@ -183,4 +183,4 @@ def test_samples_lie_evenly_and_are_whole_batches_whatever_the_pieces():
             for sections in RecordSections(source, ReadOptions()):
                 for records in sections:
                     samples.add(records)
-        assert samples.records == [one[61:] for one in [*batches, *batches, batches[4]][::8]]
+        assert samples.records == [batch[61:] for batch in [*batches, *batches, batches[4]][::8]]

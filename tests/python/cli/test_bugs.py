@@ -113,11 +113,11 @@ class Panic(BaseException):
 def test_an_unexpected_exception_is_a_bug_of_ours(
     kind: type[BaseException], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ):
-    def fail(*_: object) -> None:
+    def fail(*_: object, **options: object) -> None:
         raise kind("two\nlines")
 
     monkeypatch.setattr(app, "stop_on_signals", lambda: None)
-    monkeypatch.setattr("logsegment.cli.verify.segments_of", fail)
+    monkeypatch.setattr("logsegment.cli.verify.validate", fail)
     assert app.run(["verify", str(CODEC)]) == 70
     out, err = capfd.readouterr()
     assert (out, len(err.splitlines())) == ("", 1)

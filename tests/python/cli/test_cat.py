@@ -18,7 +18,7 @@ import pytest
 import logsegment as ls
 from cli_process import CODEC, CODEC_FILE, DAMAGED, MODERN, TORN, TRANSACTIONS, offsets, read_table, run, start
 from logsegment._options import is_of_keys, is_of_values
-from logsegment.cli.options import RECORD_COLUMNS
+from logsegment.cli.value_types import RECORD_COLUMNS
 from made_logs import make_partition
 from slow import slow_after
 
@@ -126,7 +126,7 @@ def test_relative_times_count_from_now():
     now = str(latest + 3_600_000)
     wanted = [line["offset"] for line in lines if line["timestamp"] >= latest]
     assert offsets(run("cat", CODEC, "--since", "-1h", "--now", now)) == wanted
-    assert offsets(run("cat", CODEC, "--now", now, "--until", "-60m")) == [one["offset"] for one in lines if one["timestamp"] < latest]
+    assert offsets(run("cat", CODEC, "--now", now, "--until", "-60m")) == [line["offset"] for line in lines if line["timestamp"] < latest]
     # The segments are of 2023.
     assert run("cat", CODEC, "--since", "-2w").lines == []
     assert run("cat", CODEC, "--since", "-2y").code == 2
@@ -285,7 +285,7 @@ def test_a_length_that_hides_the_batches_after_it_is_reported_as_damage(tmp_path
     log.write_bytes(data)
     done = run("cat", log.parent, "--on-error", "skip", "--columns", "offset", "--quiet")
     assert (done.code, "SWALLOWED" in done.err) == (1, True)
-    assert offsets(done) == [one for one in range(12) if not hidden["baseOffset"] <= one <= hidden["lastOffset"]]
+    assert offsets(done) == [number for number in range(12) if not hidden["baseOffset"] <= number <= hidden["lastOffset"]]
 
 
 def test_without_checksums_the_flipped_bit_goes_unseen():

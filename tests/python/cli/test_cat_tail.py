@@ -89,7 +89,7 @@ def test_a_stream_has_a_tail(options: list[str]):
 def long_log(tmp_path: Path) -> Path:
     """Two segments of several times the bytes that are read first; every seventh offset exists."""
     first = list(range(0, 21_000, 7))
-    make_partition(tmp_path, "orders", 0, [first, [21_000 + one for one in first]], value_bytes=TAIL_BYTES // 600, batch_bytes=8000)
+    make_partition(tmp_path, "orders", 0, [first, [21_000 + item for item in first]], value_bytes=TAIL_BYTES // 600, batch_bytes=8000)
     directory = tmp_path / "orders-0"
     assert all(path.stat().st_size > 4 * TAIL_BYTES for path in directory.glob("*.log"))
     return directory

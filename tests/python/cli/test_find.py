@@ -41,7 +41,7 @@ def searched(place: Path | str, wanted: Conditions, **options: Any) -> tuple[lis
 
 
 def where(places: list[RecordPlace]) -> list[tuple[int, ...]]:
-    return [(one.offset, one.batch_base_offset, one.entry_position, one.index_in_entry) for one in places]
+    return [(place.offset, place.batch_base_offset, place.entry_position, place.index_in_entry) for place in places]
 
 
 def told(rows: list[dict[str, Any]]) -> list[tuple[int, ...]]:
@@ -67,7 +67,7 @@ def test_a_time_leads_to_the_record_that_a_broker_answers_with(place: Path):
     log = ls.Log(place)
     for timestamp in sorted({min(row["timestampMs"] + more, 2**63 - 1) for row in rows_of(place) for more in (0, 1)}):
         places, _ = searched(place, Conditions(at=timestamp))
-        assert [one.offset for one in places] == [offset for offset in [log.offset_for_timestamp(timestamp)] if offset is not None]
+        assert [place.offset for place in places] == [offset for offset in [log.offset_for_timestamp(timestamp)] if offset is not None]
 
 
 def test_a_range_of_times_is_compared_with_each_record():
@@ -91,12 +91,12 @@ def test_keys_and_headers_are_found_by_reading_within_the_bounds():
         expected = [
             row
             for row in rows
-            if all(any(one["key"] == name and value in (None, one["value"]) for one in row["headers"]) for name, value in headers)
+            if all(any(header["key"] == name and value in (None, header["value"]) for header in row["headers"]) for name, value in headers)
         ]
         assert where(searched(edges, Conditions(headers=headers))[0]) == told(expected)
     assert len(searched(edges, Conditions(headers=[("dup", None)]))[0]) > 0
     user = [row["offset"] for row in rows_of(CODEC) if row["key"] == b"user-36"]
-    assert [one.offset for one in searched(CODEC, Conditions(user[1], None, keys=[b"user-36"]))[0]] == user[1:]
+    assert [record.offset for record in searched(CODEC, Conditions(user[1], None, keys=[b"user-36"]))[0]] == user[1:]
 
 
 def kernel_bytes() -> int:
@@ -127,7 +127,7 @@ def test_a_look_up_of_an_offset_in_many_partitions_reads_one_batch_and_the_index
     before = kernel_bytes()
     places, search = searched(many, wanted)
     read = kernel_bytes() - before
-    assert sorted((one.partition, one.offset) for one in places) == [(number, 17_001) for number in range(partitions)]
+    assert sorted((place.partition, place.offset) for place in places) == [(number, 17_001) for number in range(partitions)]
     counters = search.counters
     assert (counters.partitions, counters.segments, counters.segments_read, counters.batches_read) == (partitions,) * 4
     assert counters.index_bytes == indexes * partitions
@@ -140,11 +140,11 @@ def test_a_look_up_of_an_offset_in_many_partitions_reads_one_batch_and_the_index
 def test_a_look_up_of_a_time_reads_the_headers_before_it_and_one_batch(many: Path):
     """No index proves that no earlier batch is of the time. The record is read by its offset."""
     places, search = searched(many, Conditions(at=START + 17_001))
-    assert {one.offset for one in places} == {17_001}
+    assert {place.offset for place in places} == {17_001}
     counters = search.counters
     indexes = sum(index.stat().st_size for index in many.glob("*/*.index"))
     assert (counters.index_bytes, counters.batches_read) == (indexes, counters.partitions)
-    assert counters.bytes_walked == sum(one.entry_position for one in places)
+    assert counters.bytes_walked == sum(place.entry_position for place in places)
 
 
 def test_names_and_indexes_leave_out_segments_and_a_missing_index_is_reported(tmp_path: Path):
@@ -203,7 +203,7 @@ def test_a_time_behind_bytes_that_are_no_batch_is_found_when_they_are_skipped(tm
     with pytest.raises(ls.RecordBatchError):
         searched(path, wanted)
     places, search = searched(path, wanted, on_error="skip")
-    assert [one.offset for one in places] == [ls.Segment(CODEC_FILE).offset_for_timestamp(batches[5]["maxTimestamp"])]
+    assert [place.offset for place in places] == [ls.Segment(CODEC_FILE).offset_for_timestamp(batches[5]["maxTimestamp"])]
     assert {finding.severity for _, finding in search.findings} == {"error"}
 
 
@@ -217,14 +217,14 @@ def test_a_length_that_was_made_larger_makes_no_answer_of_what_it_hides(claim: s
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(data)
     wanted = [Conditions(start_offset=hidden["lastOffset"], end_offset=hidden["lastOffset"] + 1), Conditions(keys=[b"none of them"])]
-    for one in [*wanted, Conditions(start_offset=0, end_offset=999_999, keys=[b"none of them"])]:
+    for item in [*wanted, Conditions(start_offset=0, end_offset=999_999, keys=[b"none of them"])]:
         with pytest.raises(ls.RecordBatchError) as caught:
-            searched(path, one)
+            searched(path, item)
         error = caught.value
         assert (type(error), error.rule) == ((ls.CorruptError, "SWALLOWED") if claim == "the rest" else (ls.ChecksumError, "V2-31"))
         assert (error.position, error.path, error.code is None) == (hit["position"], str(path), False)
-        places, search = searched(path, one, on_error="skip")
-        assert [place.offset for place in places] == ([] if one.keys else [hidden["lastOffset"]])
+        places, search = searched(path, item, on_error="skip")
+        assert [place.offset for place in places] == ([] if item.keys else [hidden["lastOffset"]])
         assert {finding.position for _, finding in search.findings} == {hit["position"]}
     offset = str(hidden["lastOffset"])
     done = run("find", path, "--offset", offset)
@@ -282,7 +282,7 @@ def test_a_store_is_searched_as_a_directory_is(tmp_path: Path, as_bucket: Any):
         places, search = searched("s3://bucket/orders-0", wanted)
         here, local = searched(tmp_path / "orders-0", wanted)
         assert where(places) == where(here)
-        assert [one.offset for one in places] == [250]
+        assert [place.offset for place in places] == [250]
         assert search.counters == local.counters
 
 

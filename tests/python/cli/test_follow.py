@@ -17,7 +17,7 @@ from counted_bytes import bytes_read, counting
 from growing import GrowingLog
 from logsegment._decode import decoded
 from logsegment._options import ReadOptions
-from logsegment.log.follow import Follower, Piece
+from logsegment.partition.follow import Follower, Piece
 from logsegment.segment_files.discovery import find_segments
 
 #: Longer than any look takes on a machine that is busy; nothing waits for it when all is well.
@@ -39,7 +39,7 @@ class Watched:
 
     def look(self) -> tuple[list[tuple[int | None, int | None]], list[str]]:
         told = list(self.follower.look(find_segments(self.log.directory)))
-        return [offsets_of(one) for one in told if isinstance(one, Piece)], [one for one in told if isinstance(one, str)]
+        return [offsets_of(item) for item in told if isinstance(item, Piece)], [item for item in told if isinstance(item, str)]
 
 
 def offsets_of(piece: Piece) -> tuple[int | None, int | None]:

@@ -24,7 +24,7 @@ TRANSACTIONS = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
 
 def offsets_of(directory: Path) -> list[list[int]]:
     """Offsets of the records of each segment."""
-    return [[row["offset"] for row in one.records(columns=["offset"]).read_all().to_pylist()] for one in ls.Log(directory)]
+    return [[row["offset"] for row in result.records(columns=["offset"]).read_all().to_pylist()] for result in ls.Log(directory)]
 
 
 def aiven(root: Path, directory: Path, at: int, **options: Any) -> None:
@@ -97,7 +97,7 @@ def test_what_another_leader_uploads_again_is_not_shown_again(put: Any, replicas
     watched = watch(tiered.uploaded(tmp_path, tiered.KEYS))
     shown, said = watched.look()
     log = ls.Log(replicas[1])
-    first = next(at for at, one in enumerate(log) if one.base_offset > shown[len(shown) // 2])
+    first = next(at for at, segment in enumerate(log) if segment.base_offset > shown[len(shown) // 2])
     assert log[first].base_offset < shown[-1]
     uploader = tiered.Uploader(tmp_path, chunk_size=700, compresses=put is sealed, key_id="key1" if put is sealed else None)
     for at in range(first, len(log)):

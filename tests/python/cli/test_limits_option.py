@@ -49,12 +49,12 @@ def log(tmp_path: Path) -> Path:
 
 
 def reads_logs(command: click.Command) -> bool:
-    return any(isinstance(one, click.Argument) and one.name in ("path", "paths", "a") for one in command.params)
+    return any(isinstance(param, click.Argument) and param.name in ("path", "paths", "a") for param in command.params)
 
 
 @pytest.mark.parametrize("names", sorted(names for names, command in VERBS.items() if reads_logs(command)), ids=" ".join)
 def test_every_verb_that_reads_has_the_option(names: tuple[str, ...]):
-    assert "--limits" in {flag for one in VERBS[names].params for flag in one.opts}
+    assert "--limits" in {flag for param in VERBS[names].params for flag in param.opts}
 
 
 @pytest.mark.parametrize("verb", [*OPENING, *FRAMING])
@@ -64,7 +64,7 @@ def test_every_verb_keeps_to_it(verb: str, log: Path, tmp_path: Path):
     path = log / NAME if verb.startswith("lz4") or verb == "explain" else log
 
     def done(name: str, *limits: str):
-        arguments = [str(tmp_path / name) if one == "OUT" else one for one in more]
+        arguments = [str(tmp_path / name) if item == "OUT" else item for item in more]
         return run(*verb.split(), path, *arguments, *limits)
 
     refused = done("refused", "--limits", limit)
@@ -82,7 +82,7 @@ def test_a_valid_batch_that_shrinks_by_more_than_the_limit_is_not_damage(log: Pa
     for word in ("DAMAGED", "Lost", "Safe offsets"):
         assert word not in done.text
     *_, summary, _, _, _ = run("verify", "--limits", "max_ratio=10000", "--json", log).lines
-    assert (summary["state"], summary["unopened"], summary["lost"]) == ("unopened", 1, [])
+    assert (summary["state"], summary["undecompressed"], summary["lost"]) == ("undecompressed", 1, [])
     saved = run("salvage", "--limits", "max_ratio=10000", log, "-o", tmp_path / "saved")
     assert (saved.code, (tmp_path / "saved/orders-0" / NAME).read_bytes()) == (0, (log / NAME).read_bytes())
 
@@ -127,4 +127,4 @@ def test_a_file_with_both_is_damaged_and_not_read(tmp_path: Path):
     done = run("verify", path)
     assert (done.code, "DAMAGED, 1 error; NOT DECOMPRESSED, 1 batch without their plugin" in done.text) == (2, True)
     summary = json.loads(run("verify", "--json", path).out.splitlines()[-1])
-    assert (summary["state"], summary["unopened"], len(summary["lost"])) == ("damaged", 1, 1)
+    assert (summary["state"], summary["undecompressed"], len(summary["lost"])) == ("damaged", 1, 1)

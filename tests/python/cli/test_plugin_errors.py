@@ -122,13 +122,13 @@ def values(done: Done) -> list[str]:
 def test_verify_finds_it_and_nothing_else(case: Case, here: Here):
     done = here("verify", "--json", "-q", *ALLOWED, "--registry", case.registry, case.segment)
     findings = [line for line in done.lines if line.get("severity") == "error"]
-    assert (done.code, [(one["rule"], one["position"], one["baseOffset"]) for one in findings]) == (
+    assert (done.code, [(finding["rule"], finding["position"], finding["baseOffset"]) for finding in findings]) == (
         code_of(case),
         [(case.rule, case.at, 1)],
     )
     assert all(part in findings[0]["message"] for part in case.told)
     summary = done.lines[-1]
-    assert (summary["state"], summary["unopened"], summary["lost"], summary["batches"]) == ("unopened", 1, [], 3)
+    assert (summary["state"], summary["undecompressed"], summary["lost"], summary["batches"]) == ("undecompressed", 1, [], 3)
     done = here("verify", *ALLOWED, "--registry", case.registry, case.segment)
     why = "since their plugin failed" if case.rule == "S-P6" else "without their plugin"
     assert f"NOT DECOMPRESSED, 1 batch {why}; no damage found. Valid: 3 batches with 3 records, offsets 0 to 2" in done.text
@@ -145,7 +145,7 @@ def test_what_a_plugin_fails_on_is_damage_when_its_checksum_is_wrong_too(case: C
     case.segment.write_bytes(damaged)
     done = here("verify", "--json", "-q", *ALLOWED, "--registry", case.registry, case.segment)
     errors, summary = [line["rule"] for line in done.lines if line.get("severity") == "error"], done.lines[-1]
-    assert (done.code, errors, summary["state"], summary["unopened"]) == (1, ["V2-31"], "damaged", 0)
+    assert (done.code, errors, summary["state"], summary["undecompressed"]) == (1, ["V2-31"], "damaged", 0)
     assert [place["position"] for place in summary["lost"]] == [case.at]
 
 
@@ -153,14 +153,14 @@ def test_what_a_plugin_fails_on_may_be_damaged_when_no_checksum_is_compared(case
     done = here("verify", "--no-crc", "--json", "-q", *ALLOWED, "--registry", case.registry, case.segment)
     has_failed = case.rule == "S-P6"
     summary = done.lines[-1]
-    assert (done.code, summary["state"], len(summary["lost"])) == ((1, "damaged", 1) if has_failed else (2, "unopened", 0))
+    assert (done.code, summary["state"], len(summary["lost"])) == ((1, "damaged", 1) if has_failed else (2, "undecompressed", 0))
     done = here("verify", "--no-crc", *ALLOWED, "--registry", case.registry, case.segment)
     assert ("The plugin failed for 1 batch; --no-crc skipped" in done.text) == has_failed
     report = ls.validate(case.segment.read_bytes(), check_crc=False, codecs=FileRegistry(case.registry, allow=["*"]))
-    assert (len(report.unopened), repr(report).startswith("Report(damaged: ")) == (not has_failed, has_failed)
+    assert (len(report.undecompressed), repr(report).startswith("Report(damaged: ")) == (not has_failed, has_failed)
     segment = ls.Segment(case.segment)
     reports = [segment.validate(check_crc=check_crc, codecs=FileRegistry(case.registry, allow=["*"])) for check_crc in (False, True)]
-    assert [len(report.unopened) for report in reports] == [not has_failed, 1]
+    assert [len(report.undecompressed) for report in reports] == [not has_failed, 1]
 
 
 def test_without_a_registry_nothing_is_lost_and_the_option_is_named(case: Case, here: Here):
@@ -171,7 +171,7 @@ def test_without_a_registry_nothing_is_lost_and_the_option_is_named(case: Case, 
         f"plugin:{case.plugin_id} (give --registry or --bootstrap-servers, a registry that knows the plugin with the id {case.plugin_id})"
     )
     assert (done.code, finding["rule"], finding["message"]) == (2, "S-P19", f"Unknown compression name: {told}")
-    assert (summary["state"], summary["errors"], summary["unopened"], summary["lost"]) == ("unopened", 1, 1, [])
+    assert (summary["state"], summary["errors"], summary["undecompressed"], summary["lost"]) == ("undecompressed", 1, 1, [])
     assert summary["safe"] == [{"firstOffset": 0, "lastOffset": 2, "batches": 3, "records": 3}]
     more = case.segment.with_name("00000000000000000003.log")
     more.write_bytes(case.segment.read_bytes().replace(b"first", b"again"))
@@ -200,7 +200,7 @@ def test_diff_folds_batches_that_want_one_plugin_and_calls_none_damaged(here: He
     assert "NOT DECOMPRESSED, otherwise the same." in done.text
     assert "60 batches not decompressed" in done.text
     told = here("diff", "--json", a, b).lines
-    assert (told[-1]["state"], told[-1]["damaged"], told[-1]["unopened"], len(told)) == ("unopened", 0, 60, 61)
+    assert (told[-1]["state"], told[-1]["damaged"], told[-1]["undecompressed"], len(told)) == ("undecompressed", 0, 60, 61)
     b.write_bytes(b.read_bytes()[:-1])
     assert here("diff", "--json", a, b).lines[-1]["state"] == "damaged"
 
@@ -214,7 +214,7 @@ def test_diff_calls_batches_on_which_a_plugin_fails_not_unpacked(here: Here, reg
     b.write_bytes(many(entry.plugin_id << 8 | 5, b"others"))
     for more in ((), ("--no-crc",)):
         told = here("diff", "--json", *ALLOWED, "--registry", registry, *more, a, b).lines[-1]
-        assert (told["state"], told["damaged"], told["unopened"]) == ("unopened", 0, 60)
+        assert (told["state"], told["damaged"], told["undecompressed"]) == ("undecompressed", 0, 60)
 
 
 def test_verify_folds_batches_on_which_one_plugin_fails(here: Here, registry: Path, tmp_path: Path):

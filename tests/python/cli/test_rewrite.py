@@ -53,8 +53,8 @@ def test_the_account_is_json_without_payloads(tmp_path: Path) -> None:
     assert done.code == 0
     (line,) = done.lines
     assert line["type"] == "rewrite"
-    assert sum(one["length"] for one in line["ranges"]) == line["inputBytes"]
-    assert {one["action"] for one in line["ranges"]} <= {"copied", "rewritten", "dropped"}
+    assert sum(span["length"] for span in line["ranges"]) == line["inputBytes"]
+    assert {row["action"] for row in line["ranges"]} <= {"copied", "rewritten", "dropped"}
     assert not list(tmp_path.iterdir())
 
 

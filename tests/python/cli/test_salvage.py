@@ -77,7 +77,7 @@ def test_json_accounts_for_every_byte(partition: Path, tmp_path: Path):
     accounts = [line for line in lines if line["type"] == "salvage"]
     assert [account["ok"] for account in accounts] == [False] + [True] * (len(accounts) - 1)
     for account, path in zip(accounts, logs(partition), strict=True):
-        ranges = sorted((one["position"], one["position"] + one["length"]) for one in account["kept"] + account["lost"])
+        ranges = sorted((span["position"], span["position"] + span["length"]) for span in account["kept"] + account["lost"])
         assert [start for start, _ in ranges] == [0, *(end for _, end in ranges[:-1])]
         assert ranges[-1][1] == path.stat().st_size == account["keptBytes"] + account["lostBytes"]
     assert [(line["rule"], line["severity"]) for line in lines if line["type"] == "finding"] == [("V2-31", "error")]
@@ -161,7 +161,7 @@ def test_a_whole_segment_gets_the_name_that_its_offsets_prove(case: str, partiti
     assert run("verify", saved).code == 0
     found = run("salvage", partition, "-o", tmp_path / "again", "--json")
     findings = [json.loads(line) for line in found.out.splitlines()]
-    assert [one["rule"] for one in findings if one["type"] == "finding"] == ["SEG-1"] * len(moved)
+    assert [finding["rule"] for finding in findings if finding["type"] == "finding"] == ["SEG-1"] * len(moved)
 
 
 @pytest.mark.parametrize("format", ["v0", "v1"])
@@ -273,7 +273,7 @@ def test_right_names_keep_what_they_bound(seed: int, partition: Path, tmp_path: 
     """Whatever batches are lost, copied or moved between the segments."""
     chance = random.Random(seed)
     segments = [entries_of(path) for path in logs(partition)]
-    every = [list(one) for one in segments]
+    every = [list(segment) for segment in segments]
     for _ in range(chance.randint(1, 6)):
         one, run_of = chance.choice(segments), chance.choice(every)
         at, length = chance.randrange(len(run_of)), chance.choice([1, 1, 2, 3, len(run_of)])

@@ -15,7 +15,7 @@ import pytest
 import corpus
 import logsegment as ls
 from cli_process import run
-from logsegment.log.transactions import transactions_of
+from logsegment.partition.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
 
 DATA = corpus.CORPUS / "modern-4.1.0" / "data"
@@ -44,7 +44,7 @@ def marker(offset: int, time: int, kind: str, *, producer_id: int = 7) -> bytes:
 
 
 def found(place: Path, **options: Any) -> list[dict[str, Any]]:
-    return [one.to_dict() for one in transactions_of(find_segments(place), **options)]
+    return [result.to_dict() for result in transactions_of(find_segments(place), **options)]
 
 
 @pytest.mark.parametrize("place", PARTITIONS, ids=lambda place: place.name)
@@ -67,18 +67,22 @@ def test_states_and_sizes_are_those_of_the_markers_and_batches_of_a_broker(place
             running.setdefault(row["producerId"], []).append(row)
         elif data := running.pop(row["producerId"], None):
             state = {"COMMIT": "committed", "ABORT": "aborted"}[kinds[row["lastOffset"]]]
-            expected.append((state, data[0]["producerId"], data[0]["baseOffset"], row["lastOffset"], sum(one["size"] for one in data)))
+            expected.append((state, data[0]["producerId"], data[0]["baseOffset"], row["lastOffset"], sum(row["size"] for row in data)))
     own = found(place)
     assert [
-        (one["state"], one["producerId"], one["firstOffset"], one["markerOffset"], one["bytes"]) for one in own if one["markerOffset"]
+        (transaction["state"], transaction["producerId"], transaction["firstOffset"], transaction["markerOffset"], transaction["bytes"])
+        for transaction in own
+        if transaction["markerOffset"]
     ] == expected
-    assert len([one for one in own if one["markerOffset"] is None]) == len(running)
+    assert len([transaction for transaction in own if transaction["markerOffset"] is None]) == len(running)
 
 
 def test_the_aborted_ones_are_those_of_the_txnindex():
     place = DATA / "transactions-multi-segment-0"
-    index = {(one.producer_id, one.first_offset) for one in ls.Log(place).aborted_transactions}
-    assert {(one["producerId"], one["firstOffset"]) for one in found(place) if one["state"] == "aborted"} == index
+    index = {(transaction.producer_id, transaction.first_offset) for transaction in ls.Log(place).aborted_transactions}
+    assert {
+        (transaction["producerId"], transaction["firstOffset"]) for transaction in found(place) if transaction["state"] == "aborted"
+    } == index
     assert len(index) == 11
 
 
@@ -87,12 +91,12 @@ def test_what_is_open_longer_than_a_coordinator_allows_hangs(tmp_path: Path):
     place.mkdir()
     data = batch(0, 1000) + batch(2, 1500, producer_id=8) + marker(4, 2000, "ABORT") + batch(5, HOUR, producer_id=9)
     (place / f"{0:020}.log").write_bytes(data)
-    assert [(one["state"], one["producerId"], one["durationMs"]) for one in found(place)] == [
+    assert [(transaction["state"], transaction["producerId"], transaction["durationMs"]) for transaction in found(place)] == [
         ("aborted", 7, 1000),
         ("hanging", 8, HOUR - 1500),
         ("open", 9, 0),
     ]
-    assert Counter(one["state"] for one in found(place, longest_ms=HOUR)) == {"aborted": 1, "open": 2}
+    assert Counter(transaction["state"] for transaction in found(place, longest_ms=HOUR)) == {"aborted": 1, "open": 2}
     done = run("txn", place)
     assert done.code == 1
     assert done.out.decode().splitlines()[0].endswith("orders-0: 0 committed, 1 aborted, 1 open, 1 hanging")
@@ -108,9 +112,9 @@ def test_a_transaction_of_an_idle_partition_lasts_up_to_the_time_that_is_named(t
     begun = time.time_ns() // 1_000_000 - 22 * 60_000
     (place / f"{0:020}.log").write_bytes(batch(0, begun))
     later = datetime.fromtimestamp(begun / 1000, UTC) + timedelta(minutes=16)
-    assert [(one["state"], one["durationMs"]) for one in found(place)] == [("open", 0)]
-    assert [(one["state"], one["durationMs"]) for one in found(place, now=begun + 1000)] == [("open", 1000)]
-    assert [one["state"] for one in found(place, now=later)] == ["hanging"]
+    assert [(transaction["state"], transaction["durationMs"]) for transaction in found(place)] == [("open", 0)]
+    assert [(transaction["state"], transaction["durationMs"]) for transaction in found(place, now=begun + 1000)] == [("open", 1000)]
+    assert [transaction["state"] for transaction in found(place, now=later)] == ["hanging"]
     with pytest.raises(ValueError, match="time zone"):
         found(place, now=later.replace(tzinfo=None))
     assert run("txn", place).code == 0
@@ -140,19 +144,19 @@ def test_durations_are_of_one_clock(tmp_path: Path):
     yesterday = now - 24 * HOUR
     first = batch(0, yesterday) + marker(2, now, "COMMIT")
     log.write_bytes(first)
-    assert [(one["firstTimestamp"], one["durationMs"]) for one in found(place)] == [(yesterday, 0)]
+    assert [(transaction["firstTimestamp"], transaction["durationMs"]) for transaction in found(place)] == [(yesterday, 0)]
     # Two records of events that are a minute apart, and a marker before: the transaction took two seconds at most.
     events = batch(3, yesterday) + batch(5, yesterday + 60_000) + marker(7, now + 2000, "COMMIT")
     log.write_bytes(first + events)
-    assert [one["durationMs"] for one in found(place)] == [0, 2000]
+    assert [transaction["durationMs"] for transaction in found(place)] == [0, 2000]
     # Another marker after its first batch: it took one second at least.
     between = (
         batch(3, yesterday) + batch(5, now, producer_id=8) + marker(7, now + 500, "COMMIT", producer_id=8) + marker(8, now + 1500, "ABORT")
     )
     log.write_bytes(first + between)
-    assert [(one["producerId"], one["durationMs"]) for one in found(place)] == [(7, 0), (8, 500), (7, 1000)]
+    assert [(transaction["producerId"], transaction["durationMs"]) for transaction in found(place)] == [(7, 0), (8, 500), (7, 1000)]
     log.write_bytes(first + appended(3, now + 100) + marker(5, now + 700, "COMMIT"))
-    assert [one["durationMs"] for one in found(place)] == [0, 600]
+    assert [transaction["durationMs"] for transaction in found(place)] == [0, 600]
 
 
 def test_an_open_transaction_with_the_times_of_events_does_not_hang(tmp_path: Path):
@@ -163,13 +167,19 @@ def test_an_open_transaction_with_the_times_of_events_does_not_hang(tmp_path: Pa
     ended = batch(0, yesterday, producer_id=8) + marker(2, now, "COMMIT", producer_id=8)
     opened = batch(3, yesterday) + batch(5, now, producer_id=8) + marker(7, now + 500, "COMMIT", producer_id=8)
     log.write_bytes(ended + opened + batch(8, now))
-    assert [(one["state"], one["producerId"]) for one in found(place)] == [("committed", 8), ("committed", 8), ("open", 7)]
-    assert (run("txn", place).code, [one.rule for one in ls.validate(log).findings]) == (0, [])
+    assert [(transaction["state"], transaction["producerId"]) for transaction in found(place)] == [
+        ("committed", 8),
+        ("committed", 8),
+        ("open", 7),
+    ]
+    assert (run("txn", place).code, [finding.rule for finding in ls.validate(log).findings]) == (0, [])
     # By the time of the broker it hangs: another transaction ended 16 minutes later.
     late = batch(8, now, producer_id=8) + marker(10, now + 16 * 60_000, "COMMIT", producer_id=8)
     log.write_bytes(ended + opened + late)
-    assert [(one["state"], one["durationMs"]) for one in found(place)][-1] == ("hanging", 16 * 60_000 - 500)
-    assert [(one.rule, one.base_offset) for one in ls.validate(log).findings if one.severity == "warning"][-1:] == [("TRX-2", 3)]
+    assert [(transaction["state"], transaction["durationMs"]) for transaction in found(place)][-1] == ("hanging", 16 * 60_000 - 500)
+    assert [(finding.rule, finding.base_offset) for finding in ls.validate(log).findings if finding.severity == "warning"][-1:] == [
+        ("TRX-2", 3)
+    ]
 
 
 def test_a_transaction_that_goes_on_in_the_next_segment_is_one(tmp_path: Path):
@@ -193,16 +203,16 @@ def test_what_ended_in_damage_is_neither_committed_nor_aborted(kind: str, tmp_pa
     sound = [("committed" if kind == "COMMIT" else "aborted", 0), ("committed", 5), ("aborted", 2), ("aborted", 9)]
     log = place / f"{0:020}.log"
     log.write_bytes(b"".join(parts))
-    assert [(one["state"], one["firstOffset"]) for one in found(place)] == sound
+    assert [(transaction["state"], transaction["firstOffset"]) for transaction in found(place)] == sound
     assert run("txn", place).code == 0
     data = [*parts]
     # The type in the marker's key: the batch still has its frame, but its checksum is another one.
     data[2] = parts[2][:-10] + bytes([parts[2][-10] ^ 1]) + parts[2][-9:]
     log.write_bytes(b"".join(data))
     told: list[tuple[str, int]] = []
-    listed = transactions_of(find_segments(place), on_damage=lambda file, one: told.append((one.rule, one.position)))
-    own = [one.to_dict() for one in listed]
-    assert [(one["state"], one["firstOffset"], one["markerOffset"]) for one in own] == [
+    listed = transactions_of(find_segments(place), on_damage=lambda file, finding: told.append((finding.rule, finding.position)))
+    own = [result.to_dict() for result in listed]
+    assert [(transaction["state"], transaction["firstOffset"], transaction["markerOffset"]) for transaction in own] == [
         ("unknown", 0, 7),
         ("unknown", 2, 8),
         ("aborted", 9, 11),
@@ -215,7 +225,7 @@ def test_what_ended_in_damage_is_neither_committed_nor_aborted(kind: str, tmp_pa
     )
     assert "error [V2-31]" in done.err
     log.write_bytes(b"".join(data[:3]))
-    assert {one["state"] for one in found(place)} == {"unknown"}, "an open one may have ended there as well"
+    assert {transaction["state"] for transaction in found(place)} == {"unknown"}, "an open one may have ended there as well"
 
 
 @pytest.mark.parametrize(("version", "rule"), [("v0", "L8-2"), ("v1", "L8-2"), ("v2", "V2-31"), ("0.7", "L7-12")])
@@ -226,8 +236,8 @@ def test_a_bad_checksum_is_reported_by_the_rule_of_its_format(version: str, rule
     assert data is not None
     log.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     told: list[str] = []
-    assert list(transactions_of(find_segments(log), on_damage=lambda _, one: told.append(one.rule))) == []
-    assert told == [rule] == [one.rule for one in ls.Segment(log).validate().findings if one.severity == "error"]
+    assert list(transactions_of(find_segments(log), on_damage=lambda _, finding: told.append(finding.rule))) == []
+    assert told == [rule] == [finding.rule for finding in ls.Segment(log).validate().findings if finding.severity == "error"]
 
 
 def test_much_damage_is_reported_first_and_then_counted(tmp_path: Path):
@@ -247,9 +257,9 @@ def test_a_torn_segment_that_others_follow_is_damage(tmp_path: Path):
     place = tmp_path / "orders-0"
     place.mkdir()
     (place / f"{0:020}.log").write_bytes(batch(0, 1000) + marker(2, 1100, "ABORT")[:-1])
-    assert [one["state"] for one in found(place)] == ["open"], "the end of a log in use"
+    assert [transaction["state"] for transaction in found(place)] == ["open"], "the end of a log in use"
     (place / f"{3:020}.log").write_bytes(batch(3, 1200) + marker(5, 1300, "COMMIT"))
-    assert [(one["state"], one["markerOffset"]) for one in found(place)] == [("unknown", 5)]
+    assert [(transaction["state"], transaction["markerOffset"]) for transaction in found(place)] == [("unknown", 5)]
     assert run("txn", place).code == 1
 
 
@@ -257,7 +267,7 @@ def test_a_marker_of_another_kind_ends_nothing(tmp_path: Path):
     place = tmp_path / "orders-0"
     place.mkdir()
     (place / f"{0:020}.log").write_bytes(batch(0, 1000) + marker(2, 1100, "LEADER_CHANGE") + batch(3, 1200))
-    assert [(one["state"], one["records"]) for one in found(place)] == [("open", 4)]
+    assert [(transaction["state"], transaction["records"]) for transaction in found(place)] == [("open", 4)]
 
 
 def test_segments_belong_together_in_whatever_order_they_are_named(tmp_path: Path):

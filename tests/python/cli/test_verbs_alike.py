@@ -22,12 +22,12 @@ READING = sorted(
     names
     for names, command in VERBS.items()
     # A log of schemas is one topic.
-    if names[0] != "schemas" and OF_LOGS & {one.name for one in command.params if isinstance(one, click.Argument)}
+    if names[0] != "schemas" and OF_LOGS & {param.name for param in command.params if isinstance(param, click.Argument)}
 )
 
 
 def options_of(names: tuple[str, ...]) -> set[str]:
-    return {flag for one in VERBS[names].params for flag in one.opts}
+    return {flag for param in VERBS[names].params for flag in param.opts}
 
 
 @pytest.fixture
@@ -105,16 +105,16 @@ def test_iso_writes_the_same_times(arguments: list[Any], names: list[str]):
     pairs = list(zip(values_of(plain, names), values_of(iso, names), strict=True))
     assert len({*pairs}) > 0
     assert [(ms, text) for ms, text in pairs if text != as_iso(ms)] == []
-    assert run(*[one for one in arguments if one != "--json"], "--iso").code == 2
+    assert run(*[argument for argument in arguments if argument != "--json"], "--iso").code == 2
 
 
 def values_of(value: Any, names: list[str]) -> list[Any]:
     """Return the values of these names, at any depth."""
     if isinstance(value, list):
-        return [found for one in value for found in values_of(one, names)]
+        return [found for item in value for found in values_of(item, names)]
     if not isinstance(value, dict):
         return []
-    return [found for name, one in value.items() for found in ([one] if name in names else values_of(one, names))]
+    return [found for name, item in value.items() for found in ([item] if name in names else values_of(item, names))]
 
 
 def as_iso(millis: int | None) -> str | None:
@@ -131,11 +131,11 @@ KEYED_BY_DATA = {"codecs", "formats", "counts", "producers", "timestampTypes", "
 def misnamed(value: Any, of: str = "") -> set[str]:
     """Return the names in a JSON value that are not camelCase."""
     if isinstance(value, list):
-        return {name for one in value for name in misnamed(one, of)}
+        return {name for item in value for name in misnamed(item, of)}
     if not isinstance(value, dict):
         return set()
     own = set() if of in KEYED_BY_DATA else {name for name in value if not re.fullmatch(r"[a-z][a-zA-Z0-9]*", name)}
-    return own | {name for key, one in value.items() for name in misnamed(one, key)}
+    return own | {name for key, item in value.items() for name in misnamed(item, key)}
 
 
 @pytest.mark.parametrize(

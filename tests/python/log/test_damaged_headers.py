@@ -63,7 +63,7 @@ def offsets(stream: ls.RecordStream) -> list[int]:
 def test_all_other_offsets_are_looked_up(damaged: tuple[Path, range]):
     directory, lost = damaged
     log = ls.Log(directory)
-    segment = next(one for one in log.segments if one.base_offset == 64)
+    segment = next(segment for segment in log.segments if segment.base_offset == 64)
     end = ls.Log(SOURCE).segments[-1].next_offset()
     for offset in range(64, end):
         stream = log.records(columns=["offset"], start_offset=offset, end_offset=offset + 1)
@@ -102,7 +102,7 @@ def doors(directory: Path, start: int | None, end: int | None, **options: Any) -
 
     return {
         "log": lambda: offsets(ls.Log(directory).records(**bounds)),
-        "segment": lambda: [offset for one in ls.Log(directory).segments for offset in offsets(one.records(**bounds))],
+        "segment": lambda: [offset for segment in ls.Log(directory).segments for offset in offsets(segment.records(**bounds))],
         "polars": scanned,
     }
 

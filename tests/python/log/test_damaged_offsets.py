@@ -180,10 +180,10 @@ def test_a_committed_read_after_an_undecided_transaction_reports_it(partition: P
         with pytest.raises(ls.CorruptError, match="TRX-5"):
             ls.Log(uri).records(**committed, **options).to_pylist()
         stream = ls.Log(uri).records(**committed, **options, on_error="skip")
-        assert (stream.to_pylist(), [one.rule for one in stream.findings]) == ([], ["TRX-5"])
+        assert (stream.to_pylist(), [finding.rule for finding in stream.findings]) == ([], ["TRX-5"])
     whole = ls.Log(uri).records(**committed, on_error="skip")
     assert whole.to_pylist() == []
-    assert [one.rule for one in whole.findings].count("TRX-5") == 1
+    assert [finding.rule for finding in whole.findings].count("TRX-5") == 1
     assert ls.Log(uri).records(**committed, end_offset=0).to_pylist() == []
 
 

@@ -25,13 +25,13 @@ def newest(directory: Path) -> Path:
 
 
 def errors(directory: Path) -> list[tuple[str, str]]:
-    found = [one for one in ls.Log(directory).validate().findings if one.severity == "error"]
-    return [(one.rule, Path(one.path.partition("@")[0].removesuffix("/entry")).name) for one in found]
+    found = [finding for finding in ls.Log(directory).validate().findings if finding.severity == "error"]
+    return [(finding.rule, Path(finding.path.partition("@")[0].removesuffix("/entry")).name) for finding in found]
 
 
 def test_real_snapshots_are_clean(directory: Path):
     assert len(list(directory.glob("*.checkpoint"))) == 6
-    assert [one for one in ls.Log(directory).validate().findings if one.severity != "info"] == []
+    assert [finding for finding in ls.Log(directory).validate().findings if finding.severity != "info"] == []
     assert cli_process.run("verify", "--fail-on", "warning", directory).code == 0
 
 

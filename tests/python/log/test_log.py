@@ -325,12 +325,15 @@ def test_markers_of_a_partition_are_read_once_for_all_of_its_segments(tmp_path: 
     own = module.committed_transactions
     monkeypatch.setattr(module, "committed_transactions", lambda files, options: asked.append(files) or own(files, options))
     log = ls.Log(tmp_path)
-    found = [one[:3] for one in log.aborted_transactions]
+    found = [transaction[:3] for transaction in log.aborted_transactions]
     again = log.aborted_transactions
-    assert ([one[:3] for one in again], [one[:3] for one in pickle.loads(pickle.dumps(log)).aborted_transactions]) == (found, found)
+    assert ([item[:3] for item in again], [transaction[:3] for transaction in pickle.loads(pickle.dumps(log)).aborted_transactions]) == (
+        found,
+        found,
+    )
     assert len(asked) == 1, "not for each look at them"
-    assert sorted(found) == sorted(one[:3] for one in ls.Log(place).aborted_transactions)
-    assert found == [one[:3] for segment in log for one in segment.aborted_transactions]
+    assert sorted(found) == sorted(transaction[:3] for transaction in ls.Log(place).aborted_transactions)
+    assert found == [transaction[:3] for segment in log for transaction in segment.aborted_transactions]
 
 
 def test_a_log_is_a_sequence_of_its_segments():
@@ -367,19 +370,21 @@ def test_several_paths_and_patterns_are_one_log(tmp_path: Path):
     assert len(pattern) > 3
     # The segments of one partition, each named: in the order of their offsets, whatever the order of the names, and each once.
     files = logs(both[0])
-    assert [one.path for one in ls.Log([*reversed(files), files[0]])] == list(map(str, files))
+    assert [file.path for file in ls.Log([*reversed(files), files[0]])] == list(map(str, files))
     assert ls.Log([both[0], files[0]]).records().rows() == ls.Log(both[0]).records().rows()
     # A name with the characters of a pattern is the name of a file.
     odd = tmp_path / "[odd]-0"
     shutil.copytree(both[1], odd)
-    assert [one.path for one in ls.Log(odd)] == list(map(str, logs(odd)))
+    assert [file.path for file in ls.Log(odd)] == list(map(str, logs(odd)))
     assert ls.Log(odd).records(columns=["offset"]).rows() == ls.Log(both[1]).records(columns=["offset"]).rows()
     with pytest.raises(FileNotFoundError, match="matches"):
         ls.Log(str(tmp_path / "none-*"))
 
 
 def test_topic_and_partition_choose_from_a_tree(tmp_path: Path):
-    assert set(ls.Log(DATA, topic="multi-segment").partitions) == {one for one in ls.Log(DATA).partitions if one[0] == "multi-segment"}
+    assert set(ls.Log(DATA, topic="multi-segment").partitions) == {
+        partition for partition in ls.Log(DATA).partitions if partition[0] == "multi-segment"
+    }
     assert ls.Log(DATA, topic="multi-segment", partition=2).partitions == [("multi-segment", 2)]
     assert {number for _, number in ls.Log(DATA, partition=0).partitions} == {0}
     with pytest.raises(ValueError, match=r"no such topic: multi-segmnt; there are .* more"):

@@ -32,7 +32,7 @@ def make_log(root: Path, segments: list[list[int]], kinds: list[tuple[str, str]]
     directory = root / "orders-0"
     directory.mkdir(parents=True)
     for offsets, (form, codec) in zip(segments, itertools.cycle(kinds), strict=False):
-        keys, values = [b"k%d" % (one % 3) for one in offsets], [b"v" * 20] * len(offsets)
+        keys, values = [b"k%d" % (offset % 3) for offset in offsets], [b"v" * 20] * len(offsets)
         table = pa.table({"offset": pa.array(offsets, pa.int64()), "key": keys, "value": values})
         ls.encode(table, format=form, compression=codec, batch_bytes=batch_bytes, out=directory / f"{offsets[0]:020}.log")
     index(directory)
@@ -70,14 +70,14 @@ def test_every_api_reads_the_same_records(tmp_path: Path, log: tuple[list[list[i
         counted = ls.stats(tmp_path / "disk")
         comparison = ls.diff(tmp_path / "disk", tmp_path / "disk", deep=True)
         assert comparison.state == "same"
-        assert sum(one.totals.same_records for one in comparison) == len(expected)
+        assert sum(item.totals.same_records for item in comparison) == len(expected)
     if not counted.uncounted:
         assert counted.records == len(expected)
     for name, copy in write_by_every_verb(tmp_path / "disk", tmp_path / "out").items():
         again = ls.Log(copy)
         assert offsets_of(again, control=True) == expected, name
         assert again.segments[-1].next_offset() == end, name
-        assert not [one for one in again.validate().findings if one.severity != "info"], name
+        assert not [finding for finding in again.validate().findings if finding.severity != "info"], name
 
 
 @pytest.fixture
@@ -91,15 +91,15 @@ def disk(tmp_path: Path) -> Path:
 
 def test_a_finding_counts_the_deleted_records(disk: Path):
     stream = ls.Log(disk).records()
-    (finding,) = [one for one in stream.findings if one.rule == "SEG-19"]
+    (finding,) = [finding for finding in stream.findings if finding.rule == "SEG-19"]
     assert (finding.severity, finding.base_offset, finding.last_offset) == ("info", 0, 6)
     assert finding.message.startswith("7 records below the log start offset 7")
-    assert [one.rule for one in ls.find(disk, key="a").findings] == ["SEG-19"]
-    assert [one["rule"] for one in ls.stats(disk).to_dict()["partitionFindings"]] == ["SEG-19"]
+    assert [finding.rule for finding in ls.find(disk, key="a").findings] == ["SEG-19"]
+    assert [finding["rule"] for finding in ls.stats(disk).to_dict()["partitionFindings"]] == ["SEG-19"]
     findings: list[Any] = []
     ls.polars.scan(disk, findings=findings).collect()
-    assert [one.rule for one in findings] == ["SEG-19"]
-    assert "SEG-19" in [one.rule for one in ls.Log(disk).validate().findings]
+    assert [finding.rule for finding in findings] == ["SEG-19"]
+    assert "SEG-19" in [finding.rule for finding in ls.Log(disk).validate().findings]
     assert "7 records below the log start offset 7" in cli_process.run("cat", disk).err
     assert "SEG-19" in cli_process.run("verify", disk).text
     assert cli_process.run("verify", "--fail-on", "warning", disk).code == 0
@@ -184,7 +184,7 @@ def test_an_offset_above_the_end_does_not_count_and_warns_of_what_a_broker_would
     write_checkpoint(disk, "orders-0", 41)
     with pytest.warns(UserWarning, match=r"SEG-20.*above the log end offset 40.*deletes all segments, with 40 records"):
         stream = ls.Log(disk).records()
-    assert [(one.rule, one.severity) for one in stream.findings] == [("SEG-20", "warning")]
+    assert [(finding.rule, finding.severity) for finding in stream.findings] == [("SEG-20", "warning")]
     assert stream.read_all().num_rows == 40
     with pytest.warns(UserWarning, match="SEG-20"):
         assert read_by_spark(disk)["Spark batch"] == list(range(40))

@@ -67,8 +67,8 @@ def collected(stream: ls.RecordStream) -> Read:
         for batch in stream:
             found += batch.to_pyarrow().column("offset").to_pylist()
     except ls.RecordBatchError as error:
-        return Read(found, {one.rule for one in stream.findings}, error.rule)
-    return Read(found, {one.rule for one in stream.findings})
+        return Read(found, {finding.rule for finding in stream.findings}, error.rule)
+    return Read(found, {finding.rule for finding in stream.findings})
 
 
 def by_log(partition: Path, start: int, end: int, on_error: str) -> Read:
@@ -81,8 +81,8 @@ def by_polars(partition: Path, start: int, end: int, on_error: str) -> Read:
     try:
         rows = frame.filter((pl.col("offset") >= start) & (pl.col("offset") < end)).collect()
     except (ls.RecordBatchError, pl.exceptions.ComputeError) as error:
-        return Read([], {one.rule for one in findings}, "SEG-1" if "[SEG-1]" in str(error) else str(error))
-    return Read(rows["offset"].to_list(), {one.rule for one in findings})
+        return Read([], {finding.rule for finding in findings}, "SEG-1" if "[SEG-1]" in str(error) else str(error))
+    return Read(rows["offset"].to_list(), {finding.rule for finding in findings})
 
 
 MODES = {"raise": "FAILFAST", "skip": "PERMISSIVE"}
@@ -192,7 +192,7 @@ def test_every_reader_gives_the_records_of_a_range_whatever_the_names_are(partit
     is_contradicted = touched(held, 0, 1 << 60)
     report = ls.Log(log).validate()
     assert report.ok != is_contradicted, report.findings
-    assert {one.rule for one in report.findings if one.severity == "error"} == ({"SEG-1"} if is_contradicted else set())
+    assert {finding.rule for finding in report.findings if finding.severity == "error"} == ({"SEG-1"} if is_contradicted else set())
     for _ in range(6):
         start, end = sorted(choices.sample(range(300), 2))
         wanted = [offset for offset in every if start <= offset < end]
@@ -261,7 +261,7 @@ def test_a_base_offset_that_its_segment_cannot_have_is_damage_of_its_batch(parti
     lost = set(range(victim["baseOffset"], victim["lastOffset"] + 1))
     every = [offset for offsets in SEGMENTS for offset in offsets if offset not in lost]
     assert by_log(log, 0, 300, "skip") == Read(every, {"SEG-1"})
-    (finding,) = [one for one in ls.Log(log).validate().findings if one.severity == "error"]
+    (finding,) = [finding for finding in ls.Log(log).validate().findings if finding.severity == "error"]
     assert (finding.rule, finding.position) == ("SEG-1", victim["position"])
 
 
@@ -295,7 +295,7 @@ def test_a_flipped_bit_in_the_offset_of_the_only_batch_is_damage_to_its_range(en
     log = tmp_path / "orders-0"
     (log / name(1)).write_bytes(b"\x01" + (log / name(1)).read_bytes()[1:])
     # The flipped bit also moves the end of the log that a stream sees.
-    for reader in [by_micro_batch if one is by_spark_stream else one for one in READERS] if HAS_SPARK else READERS:
+    for reader in [by_micro_batch if item is by_spark_stream else item for item in READERS] if HAS_SPARK else READERS:
         assert reader(log, 1, end, "raise").error == "SEG-1", reader
         assert reader(log, 1, end, "skip") == Read(list(range(2, end)), {"SEG-1"}), reader
         assert reader(log, 2, 4, "raise") == Read([2, 3], set()), reader

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import logsegment as ls
-from logsegment._core import PartitionPiece, SegmentLookup, decode_files
+from logsegment._core import SegmentLookup, SegmentRange, decode_files
 from logsegment._options import ReadOptions
-from logsegment.log.reader import PartitionReader
+from logsegment.partition.reader import PartitionReader
 from logsegment.segment_files.discovery import find_segments
 from made_logs import make_partition
 
@@ -21,17 +21,17 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path / "orders-0"
 
 
-def pieces_of(directory: Path, **options: Any) -> list[PartitionPiece]:
+def pieces_of(directory: Path, **options: Any) -> list[SegmentRange]:
     read = ReadOptions(columns=("offset",), **options)
     return PartitionReader([SegmentLookup(file) for file in find_segments(directory)], read).pieces()
 
 
-def offsets_of(pieces: list[PartitionPiece]) -> list[int]:
+def offsets_of(pieces: list[SegmentRange]) -> list[int]:
     stream = decode_files([piece.part(None) for piece in pieces], ReadOptions(columns=("offset",)))
     return [row["offset"] for row in stream.read_all().to_pylist()]
 
 
-def from_end(piece: PartitionPiece, step: int) -> list[PartitionPiece]:
+def from_end(piece: SegmentRange, step: int) -> list[SegmentRange]:
     """Return pieces from the last one to the first one, each about twice as long as the one after it."""
     pieces = []
     while (cut := piece.cut_before_end(step)) is not None:
@@ -63,9 +63,9 @@ def test_pieces_from_the_end_read_the_same_records_once(directory: Path, on_erro
         assert offsets_of(pieces[::-1]) == offsets_of([piece])
         assert (pieces[0].stop, pieces[-1].begin) == (piece.stop, piece.begin)
         assert (len(pieces) > 1) == (piece.size > max(2 * step, 1000))
-        assert [one.has_finding for one in pieces] == [True] + [False] * (len(pieces) - 1)
+        assert [piece.has_finding for piece in pieces] == [True] + [False] * (len(pieces) - 1)
         assert all(earlier.stop == later.begin for later, earlier in pairwise(pieces))
-        assert sum(one.size for one in pieces) == piece.size
+        assert sum(piece.size for piece in pieces) == piece.size
 
 
 def test_a_segment_whose_name_shows_that_all_is_wanted_is_not_looked_up(directory: Path):

@@ -31,7 +31,7 @@ def wrapper(stamps: list[int], first_offset: int) -> bytes:
 
 def test_messages_of_a_wrapper_without_a_time_are_found_by_theirs(tmp_path: Path):
     vectors = json.loads((corpus.CORPUS / "vectors.json").read_text())["vectors"]
-    (vector,) = [one for one in vectors if one["name"] == "edge_v0_wrapper_v1_inner"]
+    (vector,) = [vector for vector in vectors if vector["name"] == "edge_v0_wrapper_v1_inner"]
     mixed = segment(tmp_path / "mixed-0", bytes.fromhex(vector["data"]))
     assert mixed.batches().to_pylist()[0]["maxTimestamp"] == -1
     assert [mixed.offset_for_timestamp(wanted) for wanted in (-1, 5, 6, 7)] == [0, 0, 1, None]

@@ -14,7 +14,7 @@ import corpus
 import logsegment as ls
 import made_logs
 from logsegment._options import ReadOptions
-from logsegment.log.reader import committed_transactions
+from logsegment.partition.reader import committed_transactions
 from logsegment.segment_files.discovery import find_segments
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
@@ -40,7 +40,7 @@ def change(log: Path, how: Callable[[bytes], bytes]) -> None:
 def with_field(data: bytes, at: int, step: int) -> bytes:
     """A field of eight bytes of every entry, a little larger or smaller."""
     entries = [data[start : start + ENTRY] for start in range(0, len(data), ENTRY)]
-    return b"".join(one[:at] + (int.from_bytes(one[at : at + 8]) + step).to_bytes(8) + one[at + 8 :] for one in entries)
+    return b"".join(entry[:at] + (int.from_bytes(entry[at : at + 8]) + step).to_bytes(8) + entry[at + 8 :] for entry in entries)
 
 
 def shifted(log: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_damaged_abort_marker_is_not_trusted(tmp_path: Path):
     data[50] ^= 1
     path.write_bytes(bytes(data))
     remove(log, ".snapshot")
-    expected = ls.scan_transactions([ls.FileSource(one) for one in files(log, ".log")])
+    expected = ls.scan_transactions([ls.FileSource(file) for file in files(log, ".log")])
     found = committed_transactions(find_segments(log), ReadOptions(start_offset=0, end_offset=2))
     assert (found.aborted, found.last_stable_offset) == (expected.aborted, expected.last_stable_offset)
 
@@ -169,9 +169,9 @@ def test_the_aborted_transactions_of_a_segment_are_those_whose_marker_is_in_it(t
     """Where its `.txnindex` is missing, by the markers."""
     log = long_log(tmp_path / "orders-0", [building.marker(0, ABORTED, MARKER_AT)])
     remove(log, ".txnindex")
-    found = {segment.base_offset: [one[:3] for one in segment.aborted_transactions] for segment in ls.Log(log)}
-    assert found == {one.base_offset: [(ABORTED, 0, MARKER_AT)] * (one.base_offset == MARKER_AT) for one in find_segments(log)}
-    assert found[MARKER_AT] == [one[:3] for one in ls.Log(log).aborted_transactions]
+    found = {segment.base_offset: [transaction[:3] for transaction in segment.aborted_transactions] for segment in ls.Log(log)}
+    assert found == {segment.base_offset: [(ABORTED, 0, MARKER_AT)] * (segment.base_offset == MARKER_AT) for segment in find_segments(log)}
+    assert found[MARKER_AT] == [transaction[:3] for transaction in ls.Log(log).aborted_transactions]
 
 
 def entry(first: int, last: int) -> bytes:

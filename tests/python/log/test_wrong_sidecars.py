@@ -123,7 +123,7 @@ def answers(directory: Path, offsets: tuple[int, int], times: tuple[int, int]) -
             read = [
                 log.records(start_offset=offsets[0], end_offset=offsets[1], **how),
                 log.records(start_timestamp=start, end_timestamp=end, **how),
-                *(one.records(start_timestamp=start, **how) for one in log),
+                *(result.records(start_timestamp=start, **how) for result in log),
             ]
             found[f"{isolation} {on_error}"] = [stream.to_pyarrow()["offset"].to_pylist() for stream in read]
         frame = ls.polars.scan(directory, columns=["offset", "timestamp"], isolation=isolation)
@@ -155,10 +155,10 @@ def test_no_sidecar_file_changes_what_a_reader_gives(tmp_path: Path, seed: int):
     for _ in range(3):
         first, last = sorted(choices.randrange(end + 2) for _ in range(2))
         asked.append(((first, last), tuple(START + time for time in sorted(choices.randrange(5500) for _ in range(2)))))
-    expected = [answers(directory, *one) for one in asked]
+    expected = [answers(directory, *item) for item in asked]
     for _ in range(3):
         write_sidecars(directory, choices)
-        assert [answers(directory, *one) for one in asked] == expected
+        assert [answers(directory, *item) for item in asked] == expected
 
 
 def test_a_time_before_the_first_entry_of_a_time_index_counts(tmp_path: Path):

@@ -399,7 +399,7 @@ def test_a_list_of_records_that_cannot_be_packed_is_named(monkeypatch: pytest.Mo
         ls.encode_array(lists, compression="own", codecs=registry(own=Packing))
     assert raised.value.row == 1
     encoded = pa.array(ls.encode_array(lists, compression="own", codecs=registry(own=Packing), on_error="null"))
-    assert [one is None for one in encoded.to_pylist()] == [False, True, False]
+    assert [item is None for item in encoded.to_pylist()] == [False, True, False]
 
 
 def test_what_a_plugin_asks_of_the_stream_that_it_works_for_is_refused():
@@ -568,12 +568,12 @@ def test_segments_and_logs_take_plugins_too(tmp_path):
     directory.mkdir()
     path = directory / "00000000000000000000.log"
     path.write_bytes(ls.encode(TABLE, compression="deflate", codecs=DEFLATE))
-    for one in (ls.Segment(path), ls.Log(directory)):
-        assert corpus.rows_of(one.records(columns=COLUMNS, codecs=DEFLATE)) == PLAIN
-        assert {row["compression"] for row in corpus.rows_of(one.batches(codecs=DEFLATE))} == {"deflate"}
-        assert {row["compression"] for row in corpus.rows_of(one.batches(codecs=DEFLATE, check_crc=False))} == {"deflate"}
-        assert one.validate(codecs=DEFLATE).ok
-        assert not one.validate().ok
+    for result in (ls.Segment(path), ls.Log(directory)):
+        assert corpus.rows_of(result.records(columns=COLUMNS, codecs=DEFLATE)) == PLAIN
+        assert {row["compression"] for row in corpus.rows_of(result.batches(codecs=DEFLATE))} == {"deflate"}
+        assert {row["compression"] for row in corpus.rows_of(result.batches(codecs=DEFLATE, check_crc=False))} == {"deflate"}
+        assert result.validate(codecs=DEFLATE).ok
+        assert not result.validate().ok
 
 
 def test_plugins_are_called_by_the_thread_that_asks():

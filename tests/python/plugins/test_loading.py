@@ -12,9 +12,9 @@ import pytest
 
 import logsegment as ls
 from cli_process import run
-from logsegment.plugins import Entry, FileRegistry, MemoryRegistry, Plugin
+from logsegment.plugins import Entry, FileRegistry, MemoryRegistry, Plugin, Registry
+from logsegment.plugins.file_registry import FileStore
 from logsegment.plugins.loading import load
-from logsegment.plugins.stored_registry import arrived, travelling
 
 CODEC = """
 import pathlib, zlib
@@ -64,6 +64,13 @@ class Site:
     def rows(self, **options: Any) -> int:
         codecs = FileRegistry(self.registry, **options)
         return ls.decode(ls.FileSource(self.segment), codecs=codecs).read_all().num_rows
+
+
+class SharedStore(FileStore):
+    """A store whose entries the tasks of a process share."""
+
+    def key(self) -> str:
+        return self.name
 
 
 @pytest.fixture
@@ -125,14 +132,12 @@ def test_a_registry_of_another_class_loads_what_its_attribute_allows(site: Site)
 def test_what_is_allowed_travels_and_stays_that_of_its_own_query(site: Site):
     narrow, wide = FileRegistry(site.registry), FileRegistry(site.registry, allow=["acme.*"])
     for registry, allow in ((narrow, ()), (wide, ("acme.*",))):
-        for one in (pickle.loads(pickle.dumps(registry)), pickle.loads(pickle.dumps(travelling(registry))), registry.in_language("java")):
-            assert one.allow == allow
-
-    class Shared(FileRegistry):
-        def place(self) -> str:
-            return "one place for both"
-
-    first, second = (arrived(Shared(site.registry, allow=allow)) for allow in (["acme.*"], []))
+        copies = (pickle.loads(pickle.dumps(item)) for item in (registry, registry.for_tasks()))
+        for copy in (*copies, registry.in_language("java")):
+            assert copy.allow == allow
+    sent = [pickle.dumps(Registry(SharedStore(str(site.registry)), allow=allow)) for allow in (["acme.*"], [])]
+    first, second = map(pickle.loads, sent)
+    assert first._lookup is second._lookup
     assert (first.allow, second.allow) == (("acme.*",), ())
 
 

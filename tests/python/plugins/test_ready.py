@@ -97,7 +97,7 @@ def test_a_library_that_is_missing_is_named_with_the_extra_that_brings_it(alias,
     name, library, own, _ = READY[alias]
     package = library.partition(".")[0]
     project = tomllib.loads((corpus.TESTS.parent / "pyproject.toml").read_text())["project"]
-    assert any(one.startswith(package) for one in project["optional-dependencies"]["codecs"])
+    assert any(item.startswith(package) for item in project["optional-dependencies"]["codecs"])
     monkeypatch.setitem(sys.modules, library, None)
     monkeypatch.delitem(sys.modules, name.partition(":")[0], raising=False)
     codecs = MemoryRegistry([Entry(1, alias, name, "v7.1", own)])

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from logsegment.plugins import Entry, EntryError, Plugin, RegistrationError
-from logsegment.plugins.catalog import Catalog, CatalogBuilder, Change
-from logsegment.plugins.rules import BUILT_IN, judge, registration, removal
+from logsegment.plugins.catalog import Catalog, Change, Record
+from logsegment.plugins.rules import BUILT_IN, check_rules, check_topic, registration, removal
 
 BOTH = {"java": "org.example.Fast", "python": "example.fast:Codec"}
 
@@ -24,7 +24,7 @@ def entry(alias: str, plugin_id: int, language: str = "java", version: str = "v1
 
 
 def catalog(**languages: list[Entry]) -> Catalog:
-    return Catalog({language: {one.alias: one for one in entries} for language, entries in languages.items()})
+    return Catalog({language: {entry.alias: entry for entry in entries} for language, entries in languages.items()})
 
 
 def brief(changes: list[Change]) -> list[tuple[str, str, int | None]]:
@@ -45,7 +45,7 @@ def test_ids_are_the_lowest_free_over_all_languages_and_java_is_written_first():
     there = catalog(java=[entry("a", 0), entry("c", 2)], python=[entry("a", 0, "python"), entry("c", 2, "python")])
     changes = registration(there, [plugin("new"), plugin("more")])
     assert brief(changes) == [("java", "new", 1), ("java", "more", 3), ("python", "new", 1), ("python", "more", 3)]
-    assert judge(there.after(changes)) == []
+    assert check_rules(there.after(changes)) == []
 
 
 def test_an_alias_keeps_its_id_and_what_is_registered_is_not_written_again():
@@ -89,7 +89,7 @@ def test_a_new_plugin_has_all_languages_that_others_have_unless_it_is_said():
     assert (rule, "no entry for python" in told) == ("S-P13", True)
     changes = registration(there, [plugin("b", "java")], partial=True)
     assert brief(changes) == [("java", "b", 1)]
-    assert [(one.rule, one.severity) for one in judge(there.after(changes))] == [("S-P13", "warning")]
+    assert [(rule.rule, rule.severity) for rule in check_rules(there.after(changes))] == [("S-P13", "warning")]
     assert refused(registration, there, [plugin("b", "java"), plugin("c", "java", "go")])
 
 
@@ -164,8 +164,8 @@ def with_dictionary(language: str, dictionary: Any, version: str = "v1.0") -> En
 )
 def test_what_is_registered_and_differs_between_languages_is_a_finding(java: Entry, python: Entry, expected: list[tuple[str, str, str]]):
     """S-P13, 3: an administrator may have said that versions are compatible; dictionaries that differ never are."""
-    findings = judge(catalog(java=[java], python=[python]))
-    assert [(one.rule, one.path, one.severity, one.field) for one in findings] == [
+    findings = check_rules(catalog(java=[java], python=[python]))
+    assert [(finding.rule, finding.path, finding.severity, finding.field) for finding in findings] == [
         ("S-P13", "plugin-python-topic", severity, field) for severity, field, _ in expected
     ]
     for finding, (_, _, said) in zip(findings, expected, strict=True):
@@ -180,7 +180,7 @@ def test_what_differs_already_does_not_block_other_aliases_and_can_be_mended():
     mending = Plugin("a", {"python": "python.a"}, "v1.0", extra={"dictionary": "AAAA"})
     [(rule, told)] = refused(registration, there, [mending])
     assert (rule, "'a' v1.0 would get another dictionary: an incompatible update must be a new plugin" in told) == ("S-P13", True)
-    assert judge(there.after(registration(there, [mending], compatible=True))) == []
+    assert check_rules(there.after(registration(there, [mending], compatible=True))) == []
 
 
 @pytest.mark.parametrize("alias", [*BUILT_IN, "GZIP", "plugin:3", "two words", "tab\t", "x" * 201, "nul\0"])
@@ -198,7 +198,7 @@ def test_all_or_nothing_and_every_error_is_reported():
 
 def test_what_is_wrong_already_has_to_be_mended_first():
     broken = catalog(java=[entry("a", 3), entry("b", 3)], python=[entry("a", 4, "python"), entry("c", 5, "python")])
-    assert [finding.rule for finding in judge(broken) if finding.severity == "error"] == ["S-P11", "S-P13", "S-P15"]
+    assert [finding.rule for finding in check_rules(broken) if finding.severity == "error"] == ["S-P11", "S-P13", "S-P15"]
     assert {rule for rule, _ in refused(registration, broken, [plugin("new")])} == {"S-P11", "S-P13", "S-P15"}
     mended = broken.after(removal(broken, ["b", "c"]))
     assert brief(registration(mended, [plugin("a")])) == [("python", "a", 3)]
@@ -215,10 +215,7 @@ def test_removal_takes_java_last_and_leaves_no_other_behind():
 
 
 def built(*records: tuple[str, bytes | None, bytes | None]) -> Catalog:
-    builder = CatalogBuilder()
-    for offset, (language, key, value) in enumerate(records):
-        builder.add(language, key, value, offset)
-    return builder.finish()
+    return Catalog.of_records([Record(*record, offset) for offset, record in enumerate(records)], {language for language, _, _ in records})
 
 
 def test_of_each_key_the_last_record_counts_and_null_removes_it():
@@ -244,7 +241,7 @@ def test_of_each_key_the_last_record_counts_and_null_removes_it():
 def test_damage_is_a_finding_that_blocks_registration_until_it_is_mended(key: bytes | None, value: bytes | None, said: str):
     """S-P15: nobody knows which id a damaged entry had."""
     there = built(("java", key, value))
-    [finding] = judge(there)
+    [finding] = check_rules(there)
     assert (finding.rule, finding.severity, finding.path, finding.base_offset) == ("S-P15", "error", "plugin-java-topic", 0)
     assert said in finding.message
     assert refused(registration, there, [plugin("new")])[0][0] == "S-P15"
@@ -252,6 +249,28 @@ def test_damage_is_a_finding_that_blocks_registration_until_it_is_mended(key: by
         alias = key.decode("utf-8", "surrogateescape")
         assert brief(removal(there, [alias])) == [("java", alias, None)]
         assert there.after(removal(there, [alias])) == catalog(java=[])
+
+
+@pytest.mark.parametrize(
+    ("replicas", "most", "expected"), [(1, 1, []), (1, 2, ["1 of 2"]), (2, 2, []), (2, 3, ["2 of 3"]), (3, 3, []), (5, 3, [])]
+)
+def test_too_few_replicas_are_a_warning(replicas: int, most: int, expected: list[str]):
+    """S-P9."""
+    findings = list(check_topic("python", "compact", replicas, most))
+    assert [(finding.rule, finding.severity, finding.path, finding.field) for finding in findings] == [
+        ("S-P9", "warning", "plugin-python-topic", "replication.factor") for _ in expected
+    ]
+    assert [finding.message for finding in findings] == [
+        f"plugin-python-topic has {part} possible replicas: the loss of a broker can lose it" for part in expected
+    ]
+
+
+@pytest.mark.parametrize("policy", ["delete", "compact,delete", "delete,compact", ""])
+def test_a_topic_that_deletes_entries_by_age_is_an_error(policy: str):
+    """S-P12."""
+    [finding] = check_topic("python", policy, 1, 1)
+    assert (finding.rule, finding.severity, finding.path, finding.field) == ("S-P12", "error", "plugin-python-topic", "cleanup.policy")
+    assert repr(policy) in finding.message
 
 
 @pytest.mark.parametrize(

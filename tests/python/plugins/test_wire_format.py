@@ -57,7 +57,7 @@ def test_validation_reports_it(depth):
     assert (finding.rule, finding.severity, finding.position, finding.field) == ("S-P19", "error", 0, "attributes")
     assert "plugin:2" in finding.message
     report = ls.validate(packed(2) + GOOD, depth=depth)
-    assert (report.ok, report.unopened, report.to_dict()["unopened"]) == (False, report.findings, 1)
+    assert (report.ok, report.undecompressed, report.to_dict()["undecompressed"]) == (False, report.findings, 1)
     assert repr(report).startswith("Report(not decompressed: 1 error, 0 warning, 0 info, 1 of them without their plugin; ")
 
 
@@ -144,7 +144,7 @@ def test_stray_bits_of_magic_3():
         assert f"{bit:#06x}" in found["FND-6"].message
     stray = with_bits(ls.encode(V3_TABLE, format="v3"), 0x0300)
     assert corpus.rows_of(ls.batches(stray, format="v3"))[0]["compression"] == "none"
-    assert [(one.rule, one.severity) for one in ls.validate(stray, experimental=True).findings] == [("FND-6", "warning")]
+    assert [(finding.rule, finding.severity) for finding in ls.validate(stray, experimental=True).findings] == [("FND-6", "warning")]
 
 
 @pytest.mark.parametrize("metadata_first", [False, True])

@@ -41,13 +41,18 @@ col = pl.col
 @cache
 def decoded(tree: str) -> pl.DataFrame:
     """All records of a tree by `decode`, file by file."""
-    partitions = [one for one in corpus.partitions() if one.directory.parent == corpus.CORPUS / tree]
+    partitions = [partition for partition in corpus.partitions() if partition.directory.parent == corpus.CORPUS / tree]
     corpus.seen_all(partitions, at_least=3)
     frames = []
-    for one in sorted(partitions, key=lambda one: (one.topic, one.partition)):
-        for case in one.segments:
+    for partition in sorted(partitions, key=lambda segment: (segment.topic, segment.partition)):
+        for case in partition.segments:
             stream = ls.decode(
-                ls.FileSource(case.path), columns=COLUMNS, control=True, topic=one.topic, partition=one.partition, format=one.format
+                ls.FileSource(case.path),
+                columns=COLUMNS,
+                control=True,
+                topic=partition.topic,
+                partition=partition.partition,
+                format=partition.format,
             )
             frames.append(stream.to_polars())
     return pl.concat(frames)

@@ -60,7 +60,7 @@ def test_the_latest_record_of_each_key_stays_whatever_the_memory(source: tuple[P
 def test_diff_shows_the_records_that_the_account_drops(source: tuple[Path, Truth], tmp_path: Path) -> None:
     done = ls.compact(source[0], tmp_path / "out", now=5000)
     (found,) = ls.diff(source[0], tmp_path / "out").to_dict()["partitions"]
-    assert {one["type"] for one in found["differences"]} == {"missing"}
+    assert {line["type"] for line in found["differences"]} == {"missing"}
     assert (found["missingInB"], found["missingInA"], found["changed"]) == (done.dropped, 0, 0)
     assert found["sameRecords"] == len(source[1])
 

@@ -103,8 +103,8 @@ def test_a_dry_run_says_what_a_run_would_do(tmp_path: Path) -> None:
     drop = ls.Selection(offsets=(10, 50))
     dry = ls.rewrite(source, drop=drop, dry_run=True)
     done = ls.rewrite(source, tmp_path / "out", drop=drop)
-    for one, other in zip(dry.files, done.files, strict=True):
-        assert (one.ranges, one.input_sha256, one.output_sha256) == (other.ranges, other.input_sha256, other.output_sha256)
+    for item, other in zip(dry.files, done.files, strict=True):
+        assert (item.ranges, item.input_sha256, item.output_sha256) == (other.ranges, other.input_sha256, other.output_sha256)
     assert [file.output for file in dry.files] == [None] * len(done.files)
 
 
@@ -115,7 +115,7 @@ def test_diff_shows_the_announced_differences(tmp_path: Path) -> None:
     ls.rewrite(source, tmp_path / "out", drop=ls.Selection(offsets=sorted(gone)))
     found = ls.diff(source, tmp_path / "out").to_dict()
     (partition,) = found["partitions"]
-    told = {(one["type"], one["side"], one["firstOffset"], one["lastOffset"]) for one in partition["differences"]}
+    told = {(line["type"], line["side"], line["firstOffset"], line["lastOffset"]) for line in partition["differences"]}
     assert told == {("missing", "b", offset, offset) for offset in gone}
     assert (partition["missingInB"], partition["changed"], partition["damaged"]) == (len(gone), 0, 0)
 
@@ -130,15 +130,15 @@ def test_diff_shows_what_the_account_counts(partition: str, tmp_path: Path) -> N
     values = {row["offset"]: row["value"] for row in rows}
     (found,) = ls.diff(source, tmp_path / "out").to_dict()["partitions"]
     told: dict[str, set[int]] = {"missing": set(), "changed": set()}
-    for one in found["differences"]:
-        told[one["type"]] |= values.keys() & set(range(one["firstOffset"], one["lastOffset"] + 1))
-        assert (one["side"], one["fields"]) == (("b", []) if one["type"] == "missing" else (None, ["value"]))
+    for line in found["differences"]:
+        told[line["type"]] |= values.keys() & set(range(line["firstOffset"], line["lastOffset"] + 1))
+        assert (line["side"], line["fields"]) == (("b", []) if line["type"] == "missing" else (None, ["value"]))
     changed = {offset for offset in of["tombstone"] if values[offset] is not None} | {offset for offset in of["mask"] if values[offset]}
     assert told == {"missing": set(of["drop"]), "changed": changed}
     assert (done.dropped, done.tombstoned + done.masked) == (found["missingInB"], found["changed"]) == (len(of["drop"]), len(changed))
     every = ls.Log(source).records(columns=["offset"], control=True).to_pyarrow().num_rows
     assert found["sameRecords"] == every - len(of["drop"]) - len(changed)
-    assert (found["missingInA"], found["unreadable"], found["damaged"], found["unopened"]) == (0, 0, 0, 0)
+    assert (found["missingInA"], found["unreadable"], found["damaged"], found["undecompressed"]) == (0, 0, 0, 0)
 
 
 def test_tiered_storage_becomes_a_partition_directory(tmp_path: Path) -> None:

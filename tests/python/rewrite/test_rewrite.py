@@ -46,13 +46,13 @@ def assert_accounted(done: ls.Rewrite, data: bytes) -> None:
     """The ranges follow each other, are the input, and their outputs are the output."""
     (file,) = done.files
     at = written = 0
-    for one in file.ranges:
-        assert (one.position, one.output_position) == (at, written), one
-        at, written = at + one.length, written + one.output_length
-        if one.action == "copied" and done.data is not None:
-            kept = done.data[one.output_position : one.output_position + one.output_length]
-            assert kept == data[one.position : one.position + one.length]
-        assert (one.action == "dropped") == (one.output_length == 0)
+    for span in file.ranges:
+        assert (span.position, span.output_position) == (at, written), span
+        at, written = at + span.length, written + span.output_length
+        if span.action == "copied" and done.data is not None:
+            kept = done.data[span.output_position : span.output_position + span.output_length]
+            assert kept == data[span.position : span.position + span.length]
+        assert (span.action == "dropped") == (span.output_length == 0)
     assert (at, file.input_bytes) == (len(data), len(data))
     assert file.input_sha256 == hashlib.sha256(data).hexdigest()
     assert written == file.output_bytes
@@ -70,7 +70,7 @@ def test_untouched_batches_stay_and_touched_ones_keep_their_header(compression: 
     assert done.data.endswith(parts[2])
     assert keys_of(done.data) == "aaaaacccc"
     assert headers(done.data) == headers(data)
-    assert [one.action for one in done.files[0].ranges] == ["copied", "rewritten", "copied"]
+    assert [item.action for item in done.files[0].ranges] == ["copied", "rewritten", "copied"]
     assert (done.records, done.dropped) == (10, 1)
     assert_accounted(done, data)
 
@@ -133,7 +133,7 @@ def test_headers_select_by_name_and_value() -> None:
     rows = pa.table(
         {
             "key": list("abcd"),
-            "headers": pa.array([[dict(zip(("key", "value"), one, strict=True)) for one in row] for row in tenants], kind),
+            "headers": pa.array([[dict(zip(("key", "value"), item, strict=True)) for item in row] for row in tenants], kind),
         }
     )
     data = ls.encode(rows.append_column("value", pa.array(["v"] * 4)))
@@ -323,9 +323,9 @@ def test_a_log_of_a_broker_that_loses_nothing_stays_byte_for_byte(partition: str
     for segment in MODERN.joinpath(partition).glob("*.log"):
         data = segment.read_bytes()
         done = ls.rewrite(data, drop=[b"no such key"])
-        whole = sum(one.length for one in done.files[0].ranges if one.action == "copied")
+        whole = sum(span.length for span in done.files[0].ranges if span.action == "copied")
         assert done.data == data[:whole]
-        assert {one.action for one in done.files[0].ranges if one.first_offset is not None} <= {"copied"}
+        assert {span.action for span in done.files[0].ranges if span.first_offset is not None} <= {"copied"}
 
 
 @pytest.mark.parametrize("magic", [0, 1])

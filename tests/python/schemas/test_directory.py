@@ -33,14 +33,18 @@ def test_files_by_the_ids_of_the_caller(tmp_path: Path):
     (tmp_path / "a.avsc").write_text('"int"')
     (tmp_path / "b.proto").write_text('syntax = "proto3";')
     schemas = ls.schemas.from_directory(tmp_path, ids={7: "a.avsc", "-3": "a.avsc", guid: "b.proto"})
-    assert [(one.id, one.guid, one.type) for one in schemas] == [(7, None, "AVRO"), (-3, None, "AVRO"), (None, guid, "PROTOBUF")]
+    assert [(schema.id, schema.guid, schema.type) for schema in schemas] == [
+        (7, None, "AVRO"),
+        (-3, None, "AVRO"),
+        (None, guid, "PROTOBUF"),
+    ]
     (tmp_path / "schemas.json").write_text(json.dumps({"7": "a.avsc"}))
-    assert [one.id for one in ls.schemas.from_directory(tmp_path)] == [7]
+    assert [item.id for item in ls.schemas.from_directory(tmp_path)] == [7]
 
 
 def test_files_without_an_index_have_no_ids():
     found = ls.schemas.from_directory(VALUES / "schemas", ids={1: "bare.avsc"})
-    assert [one.type for one in found] == ["AVRO"]
+    assert [item.type for item in found] == ["AVRO"]
 
 
 def test_an_export_is_read_back_as_the_same_set(tmp_path: Path):

@@ -105,9 +105,9 @@ def test_names_of_files_are_ids(tmp_path: Path):
     guid = "9420cb08-62ae-587f-8b29-c41324ffcbaa"
     written(tmp_path, {"7.avsc": '"long"', f"{guid}.avsc": '"int"', "8.json": {"type": "object", "properties": {"a": {"type": "integer"}}}})
     schemas = ls.schemas.from_path(tmp_path)
-    assert {(one.id, one.guid, one.type) for one in schemas} == {(7, None, "AVRO"), (None, guid, "AVRO"), (8, None, "JSON")}
+    assert {(schema.id, schema.guid, schema.type) for schema in schemas} == {(7, None, "AVRO"), (None, guid, "AVRO"), (8, None, "JSON")}
     values = values_of(schemas, b"\0\0\0\0\7\x0e", b'\0\0\0\0\x08{"a":1}', b"\0\0\0\0\x09x")
-    assert [{name: one for name, one in (value or {}).items() if one is not None} for value in values] == [
+    assert [{name: item for name, item in (value or {}).items() if item is not None} for value in values] == [
         {"schema_7": 7},
         {"schema_8": {"a": 1}},
         {},
@@ -123,7 +123,7 @@ def test_names_of_files_are_ids(tmp_path: Path):
 
 def test_a_directory_is_read_below_if_it_has_no_schemas_itself(tmp_path: Path):
     written(tmp_path, {"a/b/order.avsc": '"long"', "topic-0/x.json": "{}"})
-    assert [one.text for one in ls.schemas.from_path(tmp_path)] == ['"long"']
+    assert [schema.text for schema in ls.schemas.from_path(tmp_path)] == ['"long"']
 
 
 def test_a_path_is_opened_and_the_error_of_a_text_names_type(tmp_path: Path):

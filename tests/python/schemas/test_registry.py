@@ -36,9 +36,9 @@ def of_log(path: str, parameters: dict[str, str], headers: Any = None) -> Answer
     def versions(subject: str) -> dict[int, ls.schemas.Schema]:
         return {version.version: schema for version, schema in found.versions_of(subject) if version.state in states}
 
-    parts = [unquote(one) for one in path.strip("/").split("/")]
+    parts = [unquote(item) for item in path.strip("/").split("/")]
     if parts == ["subjects"]:
-        return 200, json.dumps([one for one in found.subjects if versions(one)]).encode()
+        return 200, json.dumps([subject for subject in found.subjects if versions(subject)]).encode()
     own = versions(parts[1])
     if not own:
         return 404, b'{"error_code":40401}'
@@ -54,19 +54,25 @@ def test_the_answers_equal_the_log():
     with serving(of_log) as url:
         found = ls.schemas.from_registry(url)
     states = ("live", "deleted")
-    wanted = [one for one in registry() if any(version.state in states for version in one.versions)]
+    wanted = [schema for schema in registry() if any(version.state in states for version in schema.versions)]
     assert len(found) == len(wanted) > 300
-    for one, other in zip(found, wanted, strict=True):
-        assert (one.context, one.id, one.guid, one.type, one.text) == (other.context, other.id, other.guid, other.type, other.text)
-        assert one.references == other.references
-        assert one.versions == tuple(version for version in other.versions if version.state in states)
+    for schema, other in zip(found, wanted, strict=True):
+        assert (schema.context, schema.id, schema.guid, schema.type, schema.text) == (
+            other.context,
+            other.id,
+            other.guid,
+            other.type,
+            other.text,
+        )
+        assert schema.references == other.references
+        assert schema.versions == tuple(version for version in other.versions if version.state in states)
     assert pickle.loads(pickle.dumps(found)) == found
 
 
 def test_one_subject_brings_what_it_refers_to():
     with serving(of_log) as url:
         found = ls.schemas.from_registry(url, subjects=["alpha-avro-refs-value"])
-    (schema,) = {one.text: one for one in found if any(v.subject == "alpha-avro-refs-value" for v in one.versions)}.values()
+    (schema,) = {schema.text: schema for schema in found if any(v.subject == "alpha-avro-refs-value" for v in schema.versions)}.values()
     assert len(found.referenced(schema)) == len(registry().referenced(schema)) > 0
     assert len(found) < 10
 

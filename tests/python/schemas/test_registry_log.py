@@ -27,7 +27,7 @@ def value(schema_id: int = 1, schema: Any = ORDER, **more: Any) -> bytes:
 
 def log_of(place: Path, *records: tuple[bytes | None, bytes | None]) -> Path:
     data = ls.encode(
-        pa.table({"key": pa.array([one for one, _ in records], "binary"), "value": pa.array([one for _, one in records], "binary")})
+        pa.table({"key": pa.array([item for item, _ in records], "binary"), "value": pa.array([item for _, item in records], "binary")})
     )
     assert data is not None
     (place / "_schemas-0").mkdir(exist_ok=True)
@@ -55,7 +55,7 @@ def test_schemas_are_found_by_id_guid_and_subject():
     schemas = registry()
     found = schemas.by_id(29)
     assert found is not None
-    assert [one.subject for one in found.versions] == ["noise-a", "noise-b", "noise-c"]
+    assert [version.subject for version in found.versions] == ["noise-a", "noise-b", "noise-c"]
     assert schemas.by_id(29, context=".lab") not in (None, found)
     assert found.guid is not None
     assert schemas.by_guid(found.guid.upper()) == found
@@ -90,7 +90,7 @@ def test_deletions_of_versions_and_subjects(tmp_path: Path):
     first, second, third = (key(version=1), value(1)), (key(version=2), value(2)), (key(version=3), value(3))
 
     def states(*records: tuple[bytes, bytes | None]) -> list[tuple[int, str]]:
-        return [(one.version, one.state) for one, _ in ls.schemas.from_log(log_of(tmp_path, *records)).versions_of("orders-value")]
+        return [(item.version, item.state) for item, _ in ls.schemas.from_log(log_of(tmp_path, *records)).versions_of("orders-value")]
 
     assert states(first, second, third) == [(1, "live"), (2, "live"), (3, "live")]
     assert states(first, second, third, softly) == [(1, "deleted"), (2, "deleted"), (3, "live")]

@@ -39,7 +39,7 @@ def test_every_api_reads_from_the_first_segment_with_a_warning(disk: Path, garba
     (disk / CHECKPOINT).write_bytes(GARBAGE[garbage])
     with pytest.warns(UserWarning, match=rf"{CHECKPOINT}: \[SEG-21\]"):
         stream = ls.Log(disk).records()
-    assert [(one.rule, one.severity) for one in stream.findings] == [("SEG-21", "warning")]
+    assert [(finding.rule, finding.severity) for finding in stream.findings] == [("SEG-21", "warning")]
     assert stream.read_all().num_rows == 20
     with pytest.warns(UserWarning, match="SEG-21"):
         assert set(map(tuple, read_by_spark(disk).values())) == {tuple(range(20))}
@@ -104,7 +104,7 @@ def test_the_findings_of_spark_have_a_row(disk: Path):
 @pytest.mark.parametrize("name", ["recovery-point-offset-checkpoint", "replication-offset-checkpoint", "cleaner-offset-checkpoint"])
 def test_verify_names_every_checkpoint_file(disk: Path, name: str, garbage: str):
     (disk / name).write_bytes(GARBAGE[garbage])
-    rules = [(one.rule, one.severity) for one in ls.Log(disk).validate().findings if name in one.path]
+    rules = [(finding.rule, finding.severity) for finding in ls.Log(disk).validate().findings if name in finding.path]
     assert set(rules) == {("SEG-9", "warning")}
     assert "SEG-9" in cli_process.run("verify", disk).text
 
@@ -125,7 +125,7 @@ def test_verify_names_every_checkpoint_file(disk: Path, name: str, garbage: str)
 )
 def test_verify_checks_the_properties_of_a_log_directory(disk: Path, text: bytes, is_valid: bool):
     (disk / "meta.properties").write_bytes(text)
-    rules = [one.rule for one in ls.Log(disk).validate().findings if one.severity != "info"]
+    rules = [finding.rule for finding in ls.Log(disk).validate().findings if finding.severity != "info"]
     assert rules == ([] if is_valid else ["SEG-21"])
     assert cli_process.run("verify", "--fail-on", "warning", disk).code == (0 if is_valid else 1)
 
@@ -136,16 +136,16 @@ def test_verify_checks_the_files_of_a_partition(tmp_path: Path, name: str, rule:
     log = GrowingLog(tmp_path / "disk")
     log.append(3)
     (log.directory / name).write_bytes(garbage)
-    found = [one for one in ls.Log(log.root).validate().findings if one.rule == rule]
+    found = [finding for finding in ls.Log(log.root).validate().findings if finding.rule == rule]
     assert found
-    assert {one.severity for one in found} == {"warning"}
+    assert {finding.severity for finding in found} == {"warning"}
     assert name in cli_process.run("verify", log.root).text
 
 
 def test_an_empty_file_of_leader_epochs_is_right_where_no_batch_has_one(disk: Path):
     """Kafka 0.11 leaves it so."""
     (disk / "orders-0/leader-epoch-checkpoint").write_bytes(b"")
-    assert [one for one in ls.Log(disk).validate().findings if one.severity != "info"] == []
+    assert [finding for finding in ls.Log(disk).validate().findings if finding.severity != "info"] == []
 
 
 def test_a_healthy_log_directory_has_no_warning(disk: Path):

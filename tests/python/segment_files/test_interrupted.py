@@ -34,11 +34,13 @@ def offsets_after_start(directory: Path) -> list[int]:
 
 def findings(directory: Path) -> dict[str, ls.Finding]:
     """Return the findings of interrupted work by the names of their files."""
-    return {os.path.basename(one.path).removesuffix("@0"): one for one in ls.Log(directory).left_out if one.rule == "SEG-17"}
+    return {
+        os.path.basename(finding.path).removesuffix("@0"): finding for finding in ls.Log(directory).left_out if finding.rule == "SEG-17"
+    }
 
 
 def severities(directory: Path) -> dict[str, str]:
-    return {name: one.severity for name, one in findings(directory).items()}
+    return {name: finding.severity for name, finding in findings(directory).items()}
 
 
 @pytest.fixture
@@ -77,8 +79,8 @@ def test_every_verb_names_the_files_that_it_took_and_left(swap: Path, tmp_path: 
     assert severities(swap) == {name(0, mark=".swap"): "info", name(0, mark=".deleted"): "info", name(10, mark=".deleted"): "info"}
     found: list[ls.Finding] = []
     ls.polars.scan(swap, findings=found).collect()
-    assert len([one for one in found if one.rule == "SEG-17"]) == 3
-    assert len([one for one in ls.Log(swap).records().findings if one.rule == "SEG-17"]) == 3
+    assert len([finding for finding in found if finding.rule == "SEG-17"]) == 3
+    assert len([finding for finding in ls.Log(swap).records().findings if finding.rule == "SEG-17"]) == 3
     verbs = [["cat"], ["stats"], ["find", "--offset", "12"], ["txn"], ["verify"], ["batches"], ["diff", swap]]
     outputs = [["salvage"], ["convert"], ["compact"], ["join"], ["split", "--at-offset", "4"], ["rewrite", "--drop", "offsets=4..5"]]
     for verb, *options in [*verbs, *([*verb, "-o", tmp_path / verb[0]] for verb in outputs)]:
@@ -103,10 +105,10 @@ def test_results_in_python_name_them_too(swap: Path, tmp_path: Path):
         "split": ls.split(swap, tmp_path / "split", offsets=4).partition_findings,
         "join": ls.join(swap, tmp_path / "joined").partition_findings,
     }
-    rules = {name: [one.rule for one in found] for name, found in results.items()}
+    rules = {name: [finding.rule for finding in found] for name, found in results.items()}
     assert rules == dict.fromkeys(results, ["SEG-17"] * 3)
-    assert [one["rule"] for one in ls.stats(swap).partition_findings] == ["SEG-17"] * 3
-    assert [one["rule"] for one in ls.stats(ls.Log(swap)).partition_findings] == ["SEG-17"] * 3
+    assert [finding["rule"] for finding in ls.stats(swap).partition_findings] == ["SEG-17"] * 3
+    assert [finding["rule"] for finding in ls.stats(ls.Log(swap)).partition_findings] == ["SEG-17"] * 3
     assert json.loads(run("stats", swap, "--json").text)["partitionFindings"] == ls.stats(swap).partition_findings
 
 

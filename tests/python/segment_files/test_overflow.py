@@ -83,8 +83,8 @@ def test_verify_warns_once_and_names_split(wide: Path) -> None:
     assert (done.code, done.out.count(b"SEG-22"), b"logsegment split" in done.out) == (0, 1, True), done.out
     assert run("verify", wide, "--fail-on", "warning").code == 1
     for report in (ls.Log(wide).validate(), ls.Segment(wide / NAME).validate()):
-        found = [one for one in report.findings if one.rule == "SEG-22"]
-        assert [(one.severity, one.base_offset, one.position) for one in found] == [("warning", 3_000_000_000, 70)]
+        found = [finding for finding in report.findings if finding.rule == "SEG-22"]
+        assert [(finding.severity, finding.base_offset, finding.position) for finding in found] == [("warning", 3_000_000_000, 70)]
 
 
 @pytest.mark.parametrize(

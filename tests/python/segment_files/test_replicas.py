@@ -103,7 +103,7 @@ def test_the_longest_replica_is_the_one_whose_valid_batches_end_last(jbod: Path)
     ids=lambda verb: verb[0],
 )
 def test_every_verb_that_reads_or_writes_records_refuses(verb: list[str], jbod: Path, tmp_path: Path):
-    name, *options = [one.format(out=tmp_path / "out") for one in verb]
+    name, *options = [item.format(out=tmp_path / "out") for item in verb]
     done = run(name, jbod, *options)
     assert done.code == 2
     assert "sale-0 is in 2 directories" in done.err
@@ -159,7 +159,7 @@ def test_verify_batches_salvage_and_diff_take_each_replica_under_its_own_path(jb
     assert "disk1/sale-0: missing in B: offsets 3 to 4" in done.text
     assert "disk2/sale-0: the same" in done.text
     assert run("diff", jbod, jbod).code == 0
-    assert {one.name for one in ls.diff(jbod, jbod)} == {"disk1/sale-0", "disk2/sale-0", "stock-1"}
+    assert {file.name for file in ls.diff(jbod, jbod)} == {"disk1/sale-0", "disk2/sale-0", "stock-1"}
 
 
 def test_a_diff_of_replicas_whose_paths_do_not_pair_is_refused(jbod: Path, tmp_path: Path):

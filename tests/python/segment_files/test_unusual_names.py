@@ -121,11 +121,11 @@ def test_a_link_that_cannot_be_followed_is_reported_and_the_rest_is_read(kind: s
     (tree / "orders-0" / NEXT).symlink_to(NEXT if kind == "loop" else "nowhere.log")
     log = ls.Log(tree)
     assert len(log.records().to_pyarrow()) == 240
-    assert {(one.rule, one.path.rpartition("@")[0], one.base_offset) for one in log.left_out} == {
+    assert {(finding.rule, finding.path.rpartition("@")[0], finding.base_offset) for finding in log.left_out} == {
         ("SEG-15", str(tree / "link"), None),
         ("SEG-15", str(tree / "orders-0" / NEXT), 240),
     }
-    assert [one for one in log.validate().findings if one.rule == "SEG-15"] == log.left_out
+    assert [finding for finding in log.validate().findings if finding.rule == "SEG-15"] == log.left_out
     done = run("verify", tree, "--json")
     assert done.code == 0
     assert {row["file"] for row in done.lines} == {str(tree / "orders-0" / NAME), str(tree), str(tree / "orders-0")}

@@ -72,7 +72,7 @@ def told(row: dict[str, Any]) -> list[Any]:
     def text(value: bytes | None) -> str | None:
         return None if value is None else value.decode()
 
-    headers = row["headers"] and [[one["key"], text(one["value"])] for one in row["headers"]]
+    headers = row["headers"] and [[header["key"], text(header["value"])] for header in row["headers"]]
     return [row["offset"], text(row["key"]), text(row["value"]), headers]
 
 

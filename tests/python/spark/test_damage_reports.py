@@ -41,7 +41,7 @@ class Read:
 
     @property
     def positions(self) -> list[int]:
-        return [one["position"] for one in self.told]
+        return [span["position"] for span in self.told]
 
 
 def at(offset: int) -> str:
@@ -104,9 +104,9 @@ def test_an_undecided_batch_is_reported_where_a_query_begins_inside_of_it(snapsh
                 return last >= start and (end is None or first < end)
 
             assert read.offsets == sorted(offset for offset in damaged_marker.CERTAIN if is_wanted(offset, offset)), (start, end)
-            doubted = sorted((one["baseOffset"], one["lastOffset"]) for one in read.told if one["rule"] == "TRX-5")
-            assert doubted == [one for one in ((0, 1), (3, 4), (5, 5)) if is_wanted(*one)], (start, end)
-            damaged = [one["rule"] for one in read.told if one["rule"] != "TRX-5"]
+            doubted = sorted((finding["baseOffset"], finding["lastOffset"]) for finding in read.told if finding["rule"] == "TRX-5")
+            assert doubted == [item for item in ((0, 1), (3, 4), (5, 5)) if is_wanted(*item)], (start, end)
+            damaged = [finding["rule"] for finding in read.told if finding["rule"] != "TRX-5"]
             assert damaged == ["V2-31"] * is_wanted(damaged_marker.LOST, damaged_marker.LOST), (start, end)
 
 
@@ -222,13 +222,13 @@ def test_a_stream_goes_on_past_damage_as_a_batch_query_does(how: str, border: st
     damaged_marker.case(tmp_path, how, border)
     for mode in ("PERMISSIVE", "DROPMALFORMED"):
         expected = by_batch(tmp_path, 0, mode=mode)
-        places = sorted((one["rule"], one["path"], one["position"]) for one in expected.told)
+        places = sorted((finding["rule"], finding["path"], finding["position"]) for finding in expected.told)
         assert bool(places) == (mode == "PERMISSIVE" and how not in damaged_marker.GONE)
         for query in (by_stream, by_restarted_stream):
             for cut in ({}, {"maxOffsetsPerTrigger": "4"}):
                 read = query(tmp_path, 0, mode=mode, **cut)
                 assert read.offsets == expected.offsets
-                assert sorted((one["rule"], one["path"], one["position"]) for one in read.told) == places
+                assert sorted((finding["rule"], finding["path"], finding["position"]) for finding in read.told) == places
 
 
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])

@@ -56,14 +56,14 @@ def test_keys_and_named_fields(spark: SparkSession):
     keys = decode_values(registry(), topic="alpha-avro-keyed", part="key", fields=["id"])
     rows = raw(spark, "alpha-avro-keyed").orderBy("offset").select(keys("key").alias("key")).collect()
     truth = [line["key"]["decoded"]["id"] for line in truth_of("alpha-avro-keyed-0")]
-    assert [row["key"].asDict() for row in rows] == [{"id": one} for one in truth]
+    assert [row["key"].asDict() for row in rows] == [{"id": item} for item in truth]
 
 
 def test_a_bad_value_is_null_or_fails_the_query(spark: SparkSession):
     rows = raw(spark, POISON).select("offset", decode_values(registry(), topic=POISON)("value").alias("one"))
     stream = ls.Log(VALUES / f"{POISON}-0").records(values="avro", schemas=registry(), on_error="skip", columns=["offset", "valueRecord"])
     nulls = stream.to_pyarrow()
-    refused = [offset for offset, one in zip(nulls["offset"].to_pylist(), nulls["valueRecord"].is_null().to_pylist(), strict=True) if one]
+    refused = [offset for offset, item in zip(nulls["offset"].to_pylist(), nulls["valueRecord"].is_null().to_pylist(), strict=True) if item]
     assert sorted(row["offset"] for row in rows.where("one is null").collect()) == refused != []
     raising = raw(spark, POISON).select(decode_values(registry(), topic=POISON, on_error="raise")("value"))
     with pytest.raises(Exception, match=r"(?s)decode_values: \[SCH-[1-5]\] in row \d+"):

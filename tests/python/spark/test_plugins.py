@@ -61,7 +61,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> FileRegistry:
     """bz has id 0, those at fault 1 and on, the one that is not here comes last."""
     codecs = FileRegistry(tmp_path_factory.mktemp("registry") / "plugins.json", allow=ALLOWED)
     classes = {"bz": "logsegment.plugins.ready:Bzip2"}
-    classes |= {alias: f"plugin_codecs:{one.__name__}" for alias, (one, _) in FAULTS.items()} | {"gone": "no.such:Gone"}
+    classes |= {alias: f"plugin_codecs:{item.__name__}" for alias, (item, _) in FAULTS.items()} | {"gone": "no.such:Gone"}
     codecs.register([Plugin(alias, {"java": f"org.example.{alias}", "python": name}, "v1.0") for alias, name in classes.items()])
     return codecs
 
@@ -199,7 +199,7 @@ def test_a_plugin_that_hangs_ends_with_its_query(spark: SparkSession, written: P
     asking = threading.Thread(target=ask)
     asking.start()
     until(lambda: any(begun.iterdir()))
-    [process] = [int(one.name) for one in begun.iterdir()]
+    [process] = [int(path.name) for path in begun.iterdir()]
     assert is_there(process)
     spark.sparkContext.cancelJobGroup("hanging")
     asking.join(60)
@@ -295,7 +295,6 @@ def test_options_that_do_not_fit_are_mistakes(registry: FileRegistry):
         ({"plugins.allow": "package.*"}, "plugins.allow needs a registry"),
         ({"plugins.kafka.bootstrap.servers": "a:1", "plugins.timeout": "0"}, "plugins.timeout must be seconds"),
         ({"plugins.kafka.bootstrap.servers": " "}, "must not be empty"),
-        ({"plugins.kafka.bootstrap.servers": "a:1", "plugins.kafka.language": "java"}, 'No such configuration property: "language"'),
         ({"plugins.bootstrap.servers": "a:1"}, r"did you mean plugins\.kafka\.bootstrap\.servers\?"),
         ({"plugin.path": "a"}, r"did you mean plugins\.path\?"),
     ):
@@ -326,7 +325,7 @@ def test_a_broker_that_is_down_is_one_readable_error_without_secrets(spark: Spar
     assert SECRET not in shown
     options = parse_options({"path": str(written), **login})
     assert SECRET not in repr(options) + repr(LogSegmentSource({"path": str(written), **login}))
-    assert repr(options.read.codecs) == f"TopicRegistry('{servers}', 'python')"
+    assert repr(options.read.codecs) == f"Registry('{servers}', 'python')"
     with pytest.raises(PythonException) as raised:
         frame.count()
     text = str(raised.value)

@@ -263,8 +263,8 @@ def zeros(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("zeros") / "orders-0" / f"{0:020}.log"
     path.parent.mkdir()
     values = [b"before", bytes(50 << 20), b"behind"]
-    rows = [pa.table({"value": [one], "timestampMs": [1000 + number]}) for number, one in enumerate(values)]
-    path.write_bytes(b"".join(ls.encode(one, compression="zstd", base_offset=number) for number, one in enumerate(rows)))
+    rows = [pa.table({"value": [item], "timestampMs": [1000 + number]}) for number, item in enumerate(values)]
+    path.write_bytes(b"".join(ls.encode(item, compression="zstd", base_offset=number) for number, item in enumerate(rows)))
     made_logs.index(path.parent)
     return path.parent
 

@@ -268,7 +268,7 @@ def test_a_null_among_records_is_no_record(spark: SparkSession):
     assert (row["some"], row["only"]) == (None, None)
     lists = pa.array([[{"value": b"v"}, None], [{"value": b"v"}]])
     made = pa.array(ls.encode_array(lists, on_error="null"))
-    assert [one is None for one in made.to_pylist()] == [True, False]
+    assert [item is None for item in made.to_pylist()] == [True, False]
     with pytest.raises(ValueError, match="a record is null"):
         ls.encode_array(lists)
     assert pa.array(ls.encode_array(pa.nulls(2))).to_pylist() == [None, None]
@@ -418,8 +418,8 @@ def decoded(values: list[bytes | None], **options: Any) -> list[Row]:
     batch = pa.record_batch({"id": pa.array(range(len(values)), pa.int32()), "batch": pa.array(values, pa.binary())})
     decode = decode_batches(keep=["id"], **options)
     made = list(decode(iter([batch])))
-    assert all(0 < one.num_rows <= map_in_arrow.ROWS for one in made)
-    return [row for one in made for row in rows_of(pa.Table.from_batches([one]))]
+    assert all(0 < item.num_rows <= map_in_arrow.ROWS for item in made)
+    return [row for item in made for row in rows_of(pa.Table.from_batches([item]))]
 
 
 @pytest.fixture(params=["large values are streamed", "groups of one", "short batches", "more than a column holds"])
@@ -459,7 +459,7 @@ def test_every_way_raises_the_same_error():
 def test_a_giant_input_becomes_batches_that_fit_the_cache():
     """Spark hands over 10,000 values at a time."""
     batch = pa.record_batch({"batch": pa.array([GOOD] * 500, pa.binary())})
-    sizes = [one.num_rows for one in decode_batches(columns=["offset", "value"])(iter([batch]))]
+    sizes = [item.num_rows for item in decode_batches(columns=["offset", "value"])(iter([batch]))]
     assert sum(sizes) == 500 * 240
     assert max(sizes) * len(GOOD) / 240 <= map_in_arrow.GROUP_BYTES
 
@@ -479,6 +479,6 @@ def test_docstrings_are_complete_and_their_examples_run(
     names = {"spark": spark, "raw": frame_of(spark, [(1, FIRST_BATCH)]), "directory": str(corpus.CORPUS / "modern-4.1.0/data/codec-lz4-0")}
     test = doctest.DocTestParser().get_doctest(text, names, name or "logsegment.spark", None, 0)
     report: list[str] = []
-    run = [one for one in test.examples if not one.options.get(doctest.SKIP)]
+    run = [example for example in test.examples if not example.options.get(doctest.SKIP)]
     assert doctest.DocTestRunner().run(test, out=report.append)[:2] == (0, len(run)), "".join(report)
     assert test.examples or name == "BatchDecoder"

@@ -53,8 +53,8 @@ def test_validation_fetches_each_byte_once(damaged: int | None, log: Path):
     reports: list[ls.Report] = []
     fetched = fetched_by(lambda: reports.append(there.validate()))
     expected = here.validate()
-    assert [(one.rule, one.position, one.length, one.message) for one in reports[0].findings] == [
-        (one.rule, one.position, one.length, one.message) for one in expected.findings
+    assert [(finding.rule, finding.position, finding.length, finding.message) for finding in reports[0].findings] == [
+        (finding.rule, finding.position, finding.length, finding.message) for finding in expected.findings
     ]
     assert expected.ok is (damaged is None)
     # A damaged segment is read again, for what is safe in it, and from the damage on for the files next to it.
@@ -91,8 +91,8 @@ def test_indexes_of_a_damaged_log_in_a_store_are_held_against_it(log: Path, here
 def test_indexes_that_contradict_a_log_in_a_store_are_found(log: Path):
     index = min(log.glob("*.index"))
     damage(index, 4 * 8 + 7)
-    rules = {one.rule for one in ls.Log("s3://bucket/orders-0").validate().findings}
-    assert rules == {one.rule for one in ls.Log(log).validate().findings} == {"IDX-2"}
+    rules = {finding.rule for finding in ls.Log("s3://bucket/orders-0").validate().findings}
+    assert rules == {finding.rule for finding in ls.Log(log).validate().findings} == {"IDX-2"}
 
 
 def test_transactions_in_a_store_are_held_against_their_index(tmp_path: Path, as_bucket: Callable[[Path], None]):
@@ -105,8 +105,8 @@ def test_transactions_in_a_store_are_held_against_their_index(tmp_path: Path, as
     assert ls.Log("s3://bucket/payments-0").validate().ok
     for path in log.glob("*.txnindex"):
         path.unlink()
-    found = [(one.rule, one.message) for one in ls.Log("s3://bucket/payments-0").validate().findings]
-    assert found == [(one.rule, one.message) for one in ls.Log(log).validate().findings]
+    found = [(finding.rule, finding.message) for finding in ls.Log("s3://bucket/payments-0").validate().findings]
+    assert found == [(finding.rule, finding.message) for finding in ls.Log(log).validate().findings]
     assert "IDX-4" in {rule for rule, _ in found}
 
 

@@ -75,7 +75,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "break_lz4": lambda root, **given: ls.break_lz4(f"{root}/{LZ4}", **given),
     "schemas.from_path": lambda root, **given: list(ls.schemas.from_path(f"{root}/_schemas-0", **given).subjects),
     "schemas.from_log": lambda root, **given: list(ls.schemas.from_log(f"{root}/_schemas-0", **given).subjects),
-    "tiered.uploads": lambda root, **given: [one.base_offset for one in ls.tiered.uploads(f"{root}/uploads", **given)],
+    "tiered.uploads": lambda root, **given: [upload.base_offset for upload in ls.tiered.uploads(f"{root}/uploads", **given)],
 }
 
 
@@ -135,7 +135,7 @@ def test_every_function_with_a_source_has_the_argument() -> None:
     takes_bytes = {"lz4_header_checksum"}
     functions = [getattr(ls, name) for name in ls.__all__ if inspect.isfunction(getattr(ls, name)) and name not in takes_bytes]
     sources = {"source", "sources", "path"}
-    with_source = {one.__name__ for one in functions if sources & inspect.signature(one).parameters.keys()}
+    with_source = {function.__name__ for function in functions if sources & inspect.signature(function).parameters.keys()}
     assert with_source >= {"decode", "batches", "validate", "convert", "salvage", "inspect", "rewrite", "compact", "split", "join"}
     assert [name for name in sorted(with_source) if "storage_options" not in inspect.signature(getattr(ls, name)).parameters] == []
 

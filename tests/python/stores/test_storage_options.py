@@ -47,7 +47,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "find": lambda path, **given: [place.offset for place in ls.find(path, offset=12, **given)],
     "stats": lambda path, **given: ls.stats(path, **given).records,
     "transactions": lambda path, **given: len(list(ls.transactions(path, **given))),
-    "diff": lambda path, **given: [one.state for one in ls.diff(path, path, **given)],
+    "diff": lambda path, **given: [item.state for item in ls.diff(path, path, **given)],
 }
 
 

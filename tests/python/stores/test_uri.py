@@ -15,7 +15,7 @@ import corpus
 import logsegment as ls
 from logsegment import stores
 from logsegment._core import Place
-from logsegment._places import absolute, is_stored, join_path, placed, shown, with_options
+from logsegment._places import absolute, is_stored, join_path, redacted_uri, to_internal_uri, with_options
 from logsegment._registration import StoreUri
 from logsegment.segment_files.discovery import find_segments, size_of
 
@@ -38,10 +38,10 @@ SECRETS = ("key12345", "secret12", "other123")
 def test_a_uri_is_whole_and_shows_no_secret(uri: str, seen: str):
     place = with_options(uri, {"aws_access_key_id": "key12345", "aws_secret_access_key": "secret12", "token": "other123"})
     assert isinstance(place, StoreUri)
-    assert str(placed(uri)) == str(place) == f"{place}" == shown(uri) == seen
+    assert str(to_internal_uri(uri)) == str(place) == f"{place}" == redacted_uri(uri) == seen
     assert repr(place) == repr(seen)
-    assert placed(place)[:] == place[:], "the inner form is taken too, and stays"
-    assert Place(place) == Place(placed(place))
+    assert to_internal_uri(place)[:] == place[:], "the inner form is taken too, and stays"
+    assert Place(place) == Place(to_internal_uri(place))
     again = pickle.loads(pickle.dumps(place))
     assert (type(again), again[:]) == (StoreUri, place[:])
     source = ls.FileSource(place)
@@ -107,11 +107,16 @@ def test_a_forked_process_reads_a_store_that_its_parent_has_read(bucket: Path):
 
 
 def test_file_uris_are_paths(tmp_path: Path):
-    assert placed("file:///data/a%20b") == placed("file:/data/a b") == placed("file://localhost/data/a b") == "/data/a b"
+    assert (
+        to_internal_uri("file:///data/a%20b")
+        == to_internal_uri("file:/data/a b")
+        == to_internal_uri("file://localhost/data/a b")
+        == "/data/a b"
+    )
     assert not is_stored("file:///data")
     assert ls.FileSource("file:///data/x.log").path == Path("/data/x.log")
     with pytest.raises(ValueError, match="must name a local file"):
-        placed("file://elsewhere/data")
+        to_internal_uri("file://elsewhere/data")
     assert absolute("s3://bucket/x") == "s3://bucket/x"
     assert absolute("x") == str(Path.cwd() / "x")
 
@@ -158,8 +163,8 @@ def test_layouts_of_tiered_storage(bucket: Path, is_remote: bool):
     make(bucket, "v/0110/cluster/c-0/00000000000000000009.log", f"v/c-0.{'0a' * 16}-delete/{FIRST}", f"v/lost+found/{FIRST}")
     found = find_segments("s3://bucket" if is_remote else bucket)
     # Of Aiven's plug-in an upload without a manifest is unfinished (TS-8).
-    assert [(one.topic, one.partition, one.base_offset) for one in found] == [("a", 3, 7), ("c", 0, 9)]
-    assert [size_of(one) for one in found] == [4, 4]
+    assert [(segment.topic, segment.partition, segment.base_offset) for segment in found] == [("a", 3, 7), ("c", 0, 9)]
+    assert [size_of(item) for item in found] == [4, 4]
     make(bucket, "t/a-3-PnnzqOgSQ4yNq8gSgDWT-1/00000000000000000007-QnnzqOgSQ4yNq8gSgDWTTw.log")
     with pytest.raises(FileExistsError, match="uploaded more than once"):
         find_segments("s3://bucket" if is_remote else bucket)

@@ -37,7 +37,7 @@ def given(stream: ls.RecordStream) -> Iterator[int | ls.RecordBatchError]:
 def test_readers_give_what_is_before_it_and_then_the_error(cut: tuple[Path, Path, int]):
     prefix, path, position = cut
     log = ls.Log(prefix)
-    (segment,) = (one for one in log.segments if one.base_offset == int(path.name[:20]))
+    (segment,) = (segment for segment in log.segments if segment.base_offset == int(path.name[:20]))
     kept = [row["offset"] for row in ls.decode(path.read_bytes(), columns=["offset"]).read_all().to_pylist()]
     *found, error = given(log.records(columns=["offset"]))
     assert found[-len(kept) :] == kept
@@ -64,8 +64,8 @@ def test_who_goes_on_past_damage_gets_a_finding(cut: tuple[Path, Path, int]):
     log = ls.Log(prefix)
     streams = [log.records(columns=["offset"], on_error="skip").read_all(), log.batches(on_error="skip")]
     streams += [log.batches(on_error="skip", check_crc=False), log.validate()]
-    for one in streams:
-        errors = [finding for finding in one.findings if finding.severity == "error"]
+    for stream in streams:
+        errors = [finding for finding in stream.findings if finding.severity == "error"]
         assert [(finding.rule, finding.position, finding.path.partition("@")[0]) for finding in errors] == [
             ("L8-14", position, f"{path}/entry" if "entry" in errors[0].path else str(path))
         ]
@@ -94,7 +94,7 @@ def test_what_is_whole_is_read_as_before(layout: str, tmp_path: Path):
     here, there = ls.Log(tmp_path / "source"), ls.Log(tmp_path / "prefix")
     for options in ({}, {"isolation": "read_committed"}):
         assert there.records(**options).read_all().to_pylist() == here.records(**options).read_all().to_pylist()
-    assert [one for one in there.validate().findings if one.severity != "info"] == []
+    assert [finding for finding in there.validate().findings if finding.severity != "info"] == []
     done = run("verify", tmp_path / "prefix")
     assert (done.code, "IDX-4" in done.text) == (0, False)
 
@@ -103,9 +103,10 @@ def test_the_segments_of_pinterest_are_uploads(tmp_path: Path):
     """TS-80 to TS-83: their folder has a mark."""
     paths = of_pinterest(tmp_path)
     found = ls.tiered.uploads(tmp_path / "prefix")
-    assert [(one.path, one.topic, one.topic_id, one.partition, one.base_offset, one.state, one.size) for one in found] == [
-        (str(path), "payments", None, 0, int(path.stem), "finished", path.stat().st_size) for path in paths
-    ]
+    assert [
+        (segment.path, segment.topic, segment.topic_id, segment.partition, segment.base_offset, segment.state, segment.size)
+        for segment in found
+    ] == [(str(path), "payments", None, 0, int(path.stem), "finished", path.stat().st_size) for path in paths]
     stats: dict[str, int] = {}
     ls.polars.scan(tmp_path / "prefix", io_stats=stats).collect()
     assert stats["bytes_fetched"] >= sum(path.stat().st_size for path in paths)
@@ -134,12 +135,14 @@ def test_a_local_segment_that_others_follow_was_cut_as_well(name: str, tmp_path:
     assert given_offsets[-1] > int(last.stem), "reads go on"
     expected = [("SEG-23", "error", str(second)), ("L8-14", "info", str(last))]
     for findings in (stream.findings, log.validate().findings):
-        assert [(one.rule, one.severity, one.path.rpartition("/entry@")[0]) for one in findings if one.rule in RULES] == expected
+        assert [
+            (finding.rule, finding.severity, finding.path.rpartition("/entry@")[0]) for finding in findings if finding.rule in RULES
+        ] == expected
     done = run("verify", directory)
     counted = [done.text.count(words) for words in ("DAMAGED, ", "Another segment follows", "usual while a broker writes")]
     assert (done.code, counted) == (1, [1, 1, 1])
     assert run("verify", "--strict-tail", directory).code == 1
     done = run("verify", "--json", directory)
-    assert [(one["rule"], one["severity"], one["file"]) for one in done.lines if one.get("rule") in RULES] == expected
+    assert [(line["rule"], line["severity"], line["file"]) for line in done.lines if line.get("rule") in RULES] == expected
     summary = next(line for line in done.lines if line["type"] == "summary" and line["file"] == str(second))
     assert (summary["state"], [place["position"] for place in summary["lost"]]) == ("damaged", [middle(whole)])

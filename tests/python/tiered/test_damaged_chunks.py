@@ -157,16 +157,16 @@ def test_all_readers_report_the_same_damage(case: Case):
     assert given(stream) == (case.kept, None)
     report = ls.validate(ls.FileSource(segment.path))
     for findings in (stream.findings, report.findings):
-        errors = [one for one in findings if one.severity == "error"]
-        assert {one.rule for one in errors} == {"TS-45" if case.is_told_by_chunk else "V2-31"}
+        errors = [finding for finding in findings if finding.severity == "error"]
+        assert {error.rule for error in errors} == {"TS-45" if case.is_told_by_chunk else "V2-31"}
         assert findings[: len(errors)] == errors, "the cause comes first"
-        assert sum(one.length for one in errors) == case.lost_bytes
+        assert sum(error.length for error in errors) == case.lost_bytes
         if case.is_told_by_chunk:
-            told = {offset for one in errors for offset in range(one.base_offset, one.last_offset + 1)}
+            told = {offset for error in errors for offset in range(error.base_offset, error.last_offset + 1)}
             assert sorted(told) == case.lost
     saved = ls.salvage(ls.FileSource(segment.path))
     assert [offset for kept in saved.kept for offset in range(kept.first_offset, kept.last_offset + 1)] == case.kept
-    assert {lost.rule for lost in saved.lost} == {one.rule for one in errors}
+    assert {lost.rule for lost in saved.lost} == {error.rule for error in errors}
     assert (saved.lost_bytes, saved.harmful_bytes) == (case.lost_bytes, case.lost_bytes)
     frame = ls.polars.scan(case.folder, decryption_keys=tiered.KEYS, on_error="skip").select("offset").collect()
     assert frame["offset"].to_list() == case.kept
@@ -225,9 +225,9 @@ def test_damage_is_that_of_a_local_segment_with_holes(mode: str, tmp_path: Path)
     here, there = ls.Segment(tmp_path / "to-pic.a-1" / f"{1234:020}.log"), case.segment()
     for options in ({}, {"isolation": "read_committed"}, {"on_error": "skip"}):
         assert given(here.records(columns=["offset"], **options))[0] == given(there.records(columns=["offset"], **options))[0]
-    lost = [(one.position, one.length) for one in here.validate().findings if one.severity == "error"]
-    assert [(one.position, one.length) for one in there.validate().findings if one.severity == "error"] == lost
-    (found,) = (one for one in there.validate().findings if one.severity == "error")
+    lost = [(finding.position, finding.length) for finding in here.validate().findings if finding.severity == "error"]
+    assert [(finding.position, finding.length) for finding in there.validate().findings if finding.severity == "error"] == lost
+    (found,) = (finding for finding in there.validate().findings if finding.severity == "error")
     assert (found.rule, found.path) == ("TS-45", f"{there.path}@{found.position}")
 
 
@@ -247,7 +247,7 @@ class Indexed:
 
     @property
     def is_damage_untouched(self) -> bool:
-        return all(one.stop <= self.stored.start or one.start >= self.stored.stop for one in self.asked)
+        return all(item.stop <= self.stored.start or item.start >= self.stored.stop for item in self.asked)
 
 
 CHUNK_SIZE = 32 << 10
@@ -305,7 +305,7 @@ def test_a_time_after_the_damage_may_be_lost_with_it(indexed: Indexed):
 
 
 def test_a_time_that_may_be_lost_is_not_returned(indexed: Indexed):
-    lost = [one for one in indexed.rows if indexed.position <= one["position"] < indexed.position + indexed.size]
+    lost = [row for row in indexed.rows if indexed.position <= row["position"] < indexed.position + indexed.size]
     with pytest.raises(ChunkError):
         indexed.segment.offset_for_timestamp(lost[len(lost) // 2]["maxTimestamp"])
     before = indexed.rows_in(0, indexed.position)[-1]
@@ -314,7 +314,7 @@ def test_a_time_that_may_be_lost_is_not_returned(indexed: Indexed):
 
 def test_behind_the_damage_all_entries_of_an_index_into_it_are_one(indexed: Indexed):
     """A chunk holds many entries; the first batch behind it is found from the chunk on, not from the beginning of the segment."""
-    entries = [one for one in indexed.segment.offset_index if indexed.position <= one.position < indexed.position + indexed.size]
+    entries = [span for span in indexed.segment.offset_index if indexed.position <= span.position < indexed.position + indexed.size]
     assert len(entries) > 3
     behind = indexed.rows_in(indexed.position + indexed.size, 1 << 40)[0]
     offset = behind["baseOffset"]
@@ -323,12 +323,12 @@ def test_behind_the_damage_all_entries_of_an_index_into_it_are_one(indexed: Inde
         indexed.asked.clear()
         found = given(indexed.segment.records(columns=["offset"], start_offset=offset, end_offset=offset + 1, **options))
         assert found == ([offset], None)
-        assert min(one.start for one in indexed.asked) >= indexed.stored.start - 3 * CHUNK_SIZE
+        assert min(item.start for item in indexed.asked) >= indexed.stored.start - 3 * CHUNK_SIZE
     lost = max((row for row in indexed.rows if row["position"] < indexed.position + indexed.size), key=lambda row: row["position"])
     Place.forget_chunks()
     indexed.asked.clear()
     assert type(given(indexed.segment.records(columns=["offset"], start_offset=lost["lastOffset"]))[1]) is ChunkError
-    assert min(one.start for one in indexed.asked) >= indexed.stored.start - 3 * CHUNK_SIZE
+    assert min(item.start for item in indexed.asked) >= indexed.stored.start - 3 * CHUNK_SIZE
     assert indexed.segment._lookup.index_findings == []
 
 
@@ -341,7 +341,7 @@ def test_a_time_behind_a_segment_whose_end_is_lost_is_looked_up(tmp_path: Path):
     data[-1] ^= 1
     first.write_bytes(data)
     log = ls.Log(uploader.prefix, decryption_keys=tiered.KEYS)
-    (lost,) = {(one.base_offset, one.last_offset) for one in log.validate().findings if one.rule == "TS-45"}
+    (lost,) = {(finding.base_offset, finding.last_offset) for finding in log.validate().findings if finding.rule == "TS-45"}
     assert lost[1] == 99
     assert log.offset_for_timestamp(START + 150) == 150
     assert given(log.records(columns=["offset"], start_timestamp=START + 100)) == (list(range(100, 200)), None)
@@ -369,7 +369,7 @@ def test_a_committed_read_behind_the_damage_is_that_of_a_file(tmp_path: Path):
     stored.write_bytes(data)
     name.write_bytes(holes)
     here, there = ls.Log(tmp_path / "payments-0"), ls.Log(stored.parent, decryption_keys=tiered.KEYS)
-    (lost,) = (one for one in there.validate().findings if one.rule == "TS-45")
+    (lost,) = (finding for finding in there.validate().findings if finding.rule == "TS-45")
     read = 0
     for start in range(lost.last_offset + 1, there.segments[3].base_offset):
         found, expected = (given(log.records(columns=["offset"], start_offset=start, isolation="read_committed")) for log in (there, here))
@@ -389,13 +389,13 @@ def test_no_record_is_made_of_lost_bytes(at: int, tmp_path: Path):
     log.write_bytes(data)
     segment = ls.Segment(log, decryption_keys=tiered.KEYS)
     (hit,) = (row for row in ls.batches(ls.FileSource(source)).to_pylist() if row["position"] <= at < row["position"] + row["size"])
-    kept = [one for one in made if not hit["baseOffset"] <= one.offset <= hit["lastOffset"]]
+    kept = [record for record in made if not hit["baseOffset"] <= record.offset <= hit["lastOffset"]]
     for check_crc in (True, False):
         read = segment.records(on_error="skip", check_crc=check_crc).read_all()
-        assert [(row["offset"], row["value"]) for row in read.to_pylist()] == [(one.offset, one.value) for one in kept]
+        assert [(row["offset"], row["value"]) for row in read.to_pylist()] == [(record.offset, record.value) for record in kept]
         report = segment.validate(check_crc=check_crc)
-        for findings in (read.findings, [one for one in report.findings if one.severity == "error"]):
-            assert [(one.rule, one.position, one.length) for one in findings] == [("TS-45", hit["position"], hit["size"])]
+        for findings in (read.findings, [finding for finding in report.findings if finding.severity == "error"]):
+            assert [(finding.rule, finding.position, finding.length) for finding in findings] == [("TS-45", hit["position"], hit["size"])]
         rows = segment.batches(on_error="skip", check_crc=check_crc).to_pylist()
         assert [row["isValid"] for row in rows if row["position"] == hit["position"]] == [False if check_crc else None]
 

@@ -27,7 +27,7 @@ def rows(place: Path, **options: Any) -> list[dict[str, Any]]:
 
 
 def states(place: Path) -> list[str]:
-    return [one.state for one in ls.tiered.uploads(place)]
+    return [upload.state for upload in ls.tiered.uploads(place)]
 
 
 def damage(log: Path, batch: int, field: int, mask: int) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def test_a_sound_upload_is_read_in_place_of_a_damaged_one(replicas: tuple[Path, 
     again = local_upload(tmp_path, replicas[0], "B", slice(0, 1))
     damage(again[0], -1, LAST_OFFSET_DELTA, 0x40)
     assert states(tmp_path).count("duplicate") == 1
-    assert [one.state for one in ls.tiered.uploads(tmp_path) if one.path == str(again[0])] == ["duplicate"]
+    assert [upload.state for upload in ls.tiered.uploads(tmp_path) if upload.path == str(again[0])] == ["duplicate"]
     assert rows(tmp_path) == rows(TRANSACTIONS)
 
 
@@ -125,13 +125,13 @@ def test_a_damaged_header_does_not_end_an_upload_before_its_cut(replicas: tuple[
     (first,) = upload(uploader, replicas[0], "first", 1, most=1)
     upload(uploader, replicas[1], "second", 2, skip=1)
     lost = damage(first, 1, LAST_OFFSET_DELTA, 0x40)
-    cut = next(one for one in ls.tiered.uploads(tmp_path) if one.path == str(first))
+    cut = next(upload for upload in ls.tiered.uploads(tmp_path) if upload.path == str(first))
     assert cut.last_read is not None
     assert cut.last_read > lost["lastOffset"] + 1
     with pytest.raises(ls.ChecksumError):
         rows(tmp_path)
     assert rows(tmp_path, on_error="skip") == without(rows(TRANSACTIONS), lost)
-    (told,) = [one for one in ls.Log(tmp_path).validate().findings if one.severity == "error"]
+    (told,) = [finding for finding in ls.Log(tmp_path).validate().findings if finding.severity == "error"]
     assert (told.rule, told.base_offset) == ("V2-31", lost["baseOffset"])
 
 
@@ -150,7 +150,7 @@ def test_a_damaged_manifest_with_nothing_behind_it_may_hide_offsets(replicas: tu
     assert f"offsets from {end} on may be missing" in told.message
     stream = log.records(columns=COLUMNS, control=True)
     assert stream.read_all().to_pylist() == rows(TRANSACTIONS, end_offset=end)
-    assert [(one.rule, one.base_offset) for one in stream.findings] == [("TS-10", end)]
+    assert [(finding.rule, finding.base_offset) for finding in stream.findings] == [("TS-10", end)]
     assert log.records(columns=[], end_offset=end).findings == []
     assert [is_gap(told, *asked) for asked in ((end, None), (end + 1000, None), (0, end), (0, end + 1))] == [True, True, False, True]
     assert f"from {end} on" in run("cat", tmp_path / "prefix").err

@@ -59,8 +59,8 @@ def test_damaged_neighbours_are_looked_past(damaged: tuple[int, ...], bucket: Pa
         )
         for start, _ in bounds
     ]
-    found = [one for one in segment.validate().findings if one.rule == "TS-45"]
-    assert [(one.base_offset, one.last_offset) for one in found] == expected
+    found = [finding for finding in segment.validate().findings if finding.rule == "TS-45"]
+    assert [(segment.base_offset, segment.last_offset) for segment in found] == expected
 
 
 def test_threads_that_look_up_in_one_segment_do_not_take_each_others_damage(bucket: Path):
@@ -92,7 +92,7 @@ def test_threads_that_look_up_in_one_segment_do_not_take_each_others_damage(buck
     try:
         with ThreadPoolExecutor(4) as pool:
             asked = [pool.submit(ask) for ask in (strict, lenient, strict, lenient)]
-            strictly, leniently = [one.result() for one in asked[::2]], [one.result() for one in asked[1::2]]
+            strictly, leniently = [item.result() for item in asked[::2]], [item.result() for item in asked[1::2]]
     finally:
         sys.setswitchinterval(before)
     assert strictly == [[ChunkError] * 100] * 2
@@ -107,7 +107,7 @@ def test_damage_in_front_of_a_compressed_message(tmp_path: Path):
     stored = tiered.Uploader(tmp_path, chunk_size=300, key_id="key1").segment(source, intact[-1]["lastOffset"])
     damage(stored, 20)
     behind = next(row for row in intact if row["position"] >= 300)
-    (found,) = (one for one in ls.Segment(stored, decryption_keys=tiered.KEYS).validate().findings if one.rule == "TS-45")
+    (found,) = (finding for finding in ls.Segment(stored, decryption_keys=tiered.KEYS).validate().findings if finding.rule == "TS-45")
     assert (found.base_offset, found.last_offset) == (0, behind["baseOffset"] - 1)
 
 

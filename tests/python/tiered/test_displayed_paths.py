@@ -13,7 +13,7 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
-from logsegment._places import absolute, here, shown, untiered
+from logsegment._places import absolute, here, redacted_uri, untiered
 from logsegment.segment_files.discovery import find_segments
 from tiered_leaders import two_leaders, upload
 
@@ -84,8 +84,8 @@ def test_damaged_sidecar_files_are_reported_once_with_their_path(place: Path):
 def test_uploads_are_listed_as_they_were_named(place: Path):
     for given in ("bucket", str(place / "bucket")):
         found = ls.tiered.uploads(given, decryption_keys={"key1": "key1"})
-        assert {one.path.startswith(f"{given}/prefix/") for one in found} == {True}
-        (damaged,) = [one for one in found if one.state == "damaged"]
+        assert {file.path.startswith(f"{given}/prefix/") for file in found} == {True}
+        (damaged,) = [item for item in found if item.state == "damaged"]
         assert damaged.reason.startswith(f"{Path(damaged.path).stem}.rsm-manifest: the manifest is not JSON")
 
 
@@ -94,9 +94,9 @@ def test_a_log_stays_where_it_is_when_the_current_directory_is_another(place: Pa
     relative = find_segments("bucket")[1].path
     assert (here(relative) or "").startswith("bucket/")
     assert here(absolute(relative)) == str(place / (here(relative) or ""))
-    assert shown(log.paths[0]) == str(place / "bucket")
+    assert redacted_uri(log.paths[0]) == str(place / "bucket")
     monkeypatch.chdir("elsewhere")
-    assert all(shown(one.path).startswith(str(place)) for one in log)
+    assert all(redacted_uri(file.path).startswith(str(place)) for file in log)
     assert log[1].records(columns=["offset"]).read_all().num_rows > 0
 
 
@@ -105,7 +105,7 @@ def test_a_path_and_its_uri_lead_to_each_other(path: str):
     uri: Any = tiered.uploaded(path, {"key1": "key1"})
     assert untiered(uri) == path
     assert untiered(uri + "/0.log") == f"{path}/0.log"
-    assert shown(uri) == path
+    assert redacted_uri(uri) == path
     assert untiered(tiered.uploaded(uri)) == path
 
 
@@ -114,4 +114,4 @@ def test_spark_gives_its_workers_absolute_paths(place: Path):
     from logsegment.spark.options.read import paths_of
 
     (path,) = paths_of({"path": "bucket", "keys": json.dumps({"key1": str(place / "key1")})})
-    assert shown(path) == str(place / "bucket")
+    assert redacted_uri(path) == str(place / "bucket")

@@ -17,7 +17,7 @@ import tiered_corpus as tiered
 from cli_process import Done, run
 from logsegment._core import SegmentKeyError
 from logsegment.cli.app import program
-from logsegment.log.transactions import transactions_of
+from logsegment.partition.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
 from tiered_leaders import two_leaders, upload
 
@@ -39,10 +39,10 @@ def commands(group: click.Command, name: str = "") -> Iterator[tuple[str, click.
 
 
 def test_every_verb_that_reads_a_path_takes_keys():
-    reading = {name: one for name, one in commands(program) if READING & {param.name for param in one.params}}
+    reading = {name: item for name, item in commands(program) if READING & {param.name for param in item.params}}
     # The topic of a schema registry is compacted, and Kafka uploads no compacted topic (KIP-405): its log has no keys.
-    reading = {name: one for name, one in reading.items() if not name.startswith("schemas ")}
-    without = [name for name, one in reading.items() if "--key-file" not in {text for param in one.params for text in param.opts}]
+    reading = {name: item for name, item in reading.items() if not name.startswith("schemas ")}
+    without = [name for name, item in reading.items() if "--key-file" not in {text for param in item.params for text in param.opts}]
     assert without == []
     assert {"cat", "explain", "lz4 check", "lz4 fix", "lz4 break", "txn", "restore", "plugins train"} <= reading.keys()
 
@@ -142,7 +142,7 @@ def test_salvage_reports_an_unreadable_upload(bucket: Path, keys: list[str], tmp
     assert (done.code, finding["rule"], finding["baseOffset"]) == (3, "TS-10", 1234)
     size = (there / f"{tiered.STEM}.log").stat().st_size
     assert (account["ok"], account["lostBytes"], account["keptBytes"]) == (False, size, 0)
-    assert [(one["position"], one["length"], one["rule"]) for one in account["lost"]] == [(0, size, "TS-10")]
+    assert [(finding["position"], finding["length"], finding["rule"]) for finding in account["lost"]] == [(0, size, "TS-10")]
     done = run("salvage", there / f"{tiered.STEM}.log", *keys, "-o", tmp_path / "saved.log")
     assert (done.code, (tmp_path / "saved.log").exists()) == (3, False)
     (segment,) = ls.Log(there, decryption_keys=tiered.KEYS).segments
@@ -194,7 +194,7 @@ def test_txn_goes_on_past_a_damaged_object(damage: str, tmp_path: Path):
     assert (done.code, "Traceback" in done.err) == (1, False)
     assert f"{damaged.name}: error [TS-45]" in done.err
     states = [Counter(line["state"] for line in done.lines if line["partition"] == partition) for partition in (0, 1)]
-    sound = Counter(one.state for one in transactions_of(find_segments(TRANSACTIONS)))
+    sound = Counter(item.state for item in transactions_of(find_segments(TRANSACTIONS)))
     assert states[1] == sound
     unknown = {(line["producerId"], line["firstOffset"]) for line in done.lines if line["state"] == "unknown"}
     assert unknown == {"flipped": {(23, 43), (24, 44), (25, 38)}, "cut": {(23, 43), (24, 44), (25, 38)}, "empty": {(25, 38)}}[damage]
@@ -301,7 +301,7 @@ def test_of_uploads_of_which_one_would_be_left_out_none_is_read(unchosen: Path, 
         with pytest.raises(SegmentKeyError, match="encrypted under the key 'key1'"):
             segment.records().read_all()
         assert ls.Segment(str(segment.path)).records(columns=["offset"]).read_all().num_rows > 10
-    assert [one.reason != "" for one in ls.tiered.uploads(unchosen)] == [False, True, True, False, False]
+    assert [upload.reason != "" for upload in ls.tiered.uploads(unchosen)] == [False, True, True, False, False]
     with pytest.raises(SegmentKeyError, match="cannot be decrypted to choose one"):
         ls.restore(unchosen, tmp_path / "restored")
     assert not (tmp_path / "restored").exists()

@@ -56,7 +56,7 @@ def test_a_log_has_the_rows_of_the_log_directory(prefix: str, template: str):
         {"start_timestamp": rows(WHOLE)[30]["timestampMs"]},
     ):
         assert rows(log, **asked) == rows(WHOLE, **asked)
-    assert {one[:3] for one in log.aborted_transactions} == {one[:3] for one in WHOLE.aborted_transactions}
+    assert {transaction[:3] for transaction in log.aborted_transactions} == {transaction[:3] for transaction in WHOLE.aborted_transactions}
     assert not log.left_out
     assert log.validate().findings == []
     assert rows(ls.Log(prefix, layout=template, topic=TOPIC, partition=7)) == rows(WHOLE)
@@ -90,8 +90,8 @@ def test_the_other_functions_take_the_layout(prefix: str, template: str):
     uploads = ls.tiered.uploads(prefix, **given)
     assert {upload.state for upload in uploads} == {"finished"}
     has_id = "topic_id" in template
-    assert {(one.topic, one.topic_id, one.partition) for one in uploads} == {(TOPIC, TOPIC_ID if has_id else None, 7)}
-    assert [one.segment_id for one in uploads] == [f"a.{number}" for number in range(len(uploads), 0, -1)]
+    assert {(upload.topic, upload.topic_id, upload.partition) for upload in uploads} == {(TOPIC, TOPIC_ID if has_id else None, 7)}
+    assert [upload.segment_id for upload in uploads] == [f"a.{number}" for number in range(len(uploads), 0, -1)]
 
 
 def test_a_log_directory_is_restored(prefix: str, template: str, tmp_path: Path):
@@ -161,7 +161,7 @@ def test_copies_of_a_segment_are_read_once(template: str, tmp_path: Path):
     log = ls.Log(tmp_path / "known", layout=template)
     assert rows(log) == rows(WHOLE)
     assert {finding.rule for finding in log.left_out} == {"TS-44"}
-    states = [one.state for one in ls.tiered.uploads(tmp_path / "known", layout=template)]
+    states = [upload.state for upload in ls.tiered.uploads(tmp_path / "known", layout=template)]
     assert sorted(states) == ["duplicate"] * len(WHOLE.segments) + ["finished"] * len(WHOLE.segments)
     for mark in "ab":
         copied(tmp_path / "unknown", template, mark=mark, has_sidecars=False)

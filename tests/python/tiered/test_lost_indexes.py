@@ -13,7 +13,7 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from logsegment._options import ReadOptions
-from logsegment._validate import Surroundings, validate_segment
+from logsegment._validate import SegmentContext, validate_segment
 from logsegment.segment_files.discovery import find_segments
 from logsegment.tiered import ChunkError
 from tiered_leaders import two_leaders, upload
@@ -46,7 +46,7 @@ def damage(log: Path, *members: str) -> Path:
 
 
 def names_of(told: list[str]) -> list[str]:
-    return [one.partition(": ")[0] for one in told]
+    return [segment.partition(": ")[0] for segment in told]
 
 
 def contents(directory: Path) -> dict[str, bytes]:
@@ -58,7 +58,7 @@ def rows(log: ls.Log, **options: Any) -> list[dict[str, Any]]:
 
 
 def told(report: ls.Report) -> list[tuple[str, str, str]]:
-    return [(one.rule, one.severity, one.path) for one in report.findings]
+    return [(finding.rule, finding.severity, finding.path) for finding in report.findings]
 
 
 def at(indexes: Path, member: str) -> str:
@@ -76,7 +76,7 @@ def test_one_of_them(member: str, uploader: tiered.Uploader, tmp_path: Path):
     expected = [("TS-37", "warning", at(indexes, member))]
     assert told(log.validate()) == told(log[1].validate()) == expected
     file = find_segments(log[1].path)[0]
-    assert told(validate_segment(file, "full", ReadOptions(), Surroundings(reports_shared=False))) == expected, "the view of Spark"
+    assert told(validate_segment(file, "full", ReadOptions(), SegmentContext(reports_shared=False))) == expected, "the view of Spark"
     for isolation in ("read_uncommitted", "read_committed"):
         assert rows(log, isolation=isolation) == rows(ls.Log(TRANSACTIONS), isolation=isolation)
 
@@ -89,7 +89,7 @@ def test_one_of_them(member: str, uploader: tiered.Uploader, tmp_path: Path):
     assert contents(tmp_path / "whole/payments-1") == contents(tmp_path / "restored/payments-1")
     assert done.bytes == sum(path.stat().st_size for path in (tmp_path / "restored").rglob("*") if path.is_file())
     report = ls.Log(tmp_path / "restored/payments-0").validate()
-    assert [one for one in report.findings if one.severity != "info"] == []
+    assert [finding for finding in report.findings if finding.severity != "info"] == []
     assert rows(ls.Log(tmp_path / "restored/payments-0"), isolation="read_committed") == rows(log, isolation="read_committed")
 
 
@@ -99,18 +99,18 @@ def test_all_of_all_segments(uploader: tiered.Uploader, tmp_path: Path):
         parts = json.loads(path.with_suffix(".rsm-manifest").read_text())["segmentIndexes"]
         damage(path, *(member for member, part in parts.items() if part and part["size"]))
     log = ls.Log(uploader.folder(), decryption_keys=tiered.KEYS)
-    assert {one[:2] for one in told(log.validate())} == {("TS-37", "warning")}
+    assert {item[:2] for item in told(log.validate())} == {("TS-37", "warning")}
     done = ls.restore(uploader.prefix, tmp_path / "restored", decryption_keys=tiered.KEYS)
     assert done.missing == []
     restored = contents(tmp_path / "restored/payments-0")
     assert {name for name in restored if not name.endswith((".log", ".metadata"))} >= {
-        one.partition("/")[2] for one in names_of(done.made_anew)
+        segment.partition("/")[2] for segment in names_of(done.made_anew)
     }
     assert "payments-0/leader-epoch-checkpoint" in names_of(done.made_anew)
     assert restored["leader-epoch-checkpoint"] == (TRANSACTIONS / "leader-epoch-checkpoint").read_bytes()
     logs = {name: data for name, data in contents(TRANSACTIONS).items() if name.endswith(".log")}
     assert {name: restored[name] for name in logs} == logs
-    assert [one for one in ls.Log(tmp_path / "restored").validate().findings if one.severity != "info"] == []
+    assert [finding for finding in ls.Log(tmp_path / "restored").validate().findings if finding.severity != "info"] == []
 
 
 def test_an_object_that_is_cut_needs_no_keys_to_be_noticed(tmp_path: Path):
@@ -139,13 +139,13 @@ def test_of_an_upload_that_is_not_read_to_its_end(tmp_path: Path):
     uploader = tiered.Uploader(tmp_path, chunk_size=700, key_id="key1")
     upload(uploader, replicas[0], "first", 1, most=3)
     upload(uploader, replicas[1], "second", 2, skip=1)
-    cut = [Path(one.path) for one in ls.tiered.uploads(uploader.prefix, decryption_keys=tiered.KEYS) if one.last_read is not None]
+    cut = [Path(upload.path) for upload in ls.tiered.uploads(uploader.prefix, decryption_keys=tiered.KEYS) if upload.last_read is not None]
     damage(cut[0], "timestamp")
     done = ls.restore(uploader.prefix, tmp_path / "restored", decryption_keys=tiered.KEYS)
     base = cut[0].name[:20]
     assert names_of(done.made_anew) == [f"orders-0/{base}.timeindex"]
     log = ls.Log(tmp_path / "restored")
-    assert [one for one in log.validate().findings if one.severity != "info"] == []
+    assert [finding for finding in log.validate().findings if finding.severity != "info"] == []
     assert rows(log) == rows(ls.Log(TRANSACTIONS))
 
 

@@ -30,7 +30,7 @@ found = {}
 for on_error in ("raise", "skip"):
     try:
         table = ls.Log(sys.argv[1]).records(columns=["offset"], on_error=on_error)
-        found[on_error] = table.to_pyarrow().num_rows, sorted({one.rule for one in table.findings})
+        found[on_error] = table.to_pyarrow().num_rows, sorted({finding.rule for finding in table.findings})
     except (ls.RecordBatchError, OSError) as error:
         found[on_error] = type(error).__name__, getattr(error, "rule", None)
 found["rss"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before

@@ -105,12 +105,12 @@ def test_a_prefix_reads_as_the_log_directory_did(uploaded: Path):
         {"start_offset": 41, "isolation": "read_committed"},
     ):
         assert there.records(columns=columns, **asked).to_pyarrow() == here.records(columns=columns, **asked).to_pyarrow()
-    assert [list(one.offset_index) for one in there] == [list(one.offset_index) for one in here]
-    assert [list(one.time_index) for one in there] == [list(one.time_index) for one in here]
+    assert [list(item.offset_index) for item in there] == [list(item.offset_index) for item in here]
+    assert [list(item.time_index) for item in there] == [list(item.time_index) for item in here]
     assert list(there.aborted_transactions) == list(here.aborted_transactions)
     assert list(there.leader_epochs) == list(here.leader_epochs)
-    for one, other in zip(there.segments[1:], here.segments[1:], strict=True):
-        assert list(one.producer_snapshot) == list(other.producer_snapshot), "the state before the segment, not behind it"
+    for item, other in zip(there.segments[1:], here.segments[1:], strict=True):
+        assert list(item.producer_snapshot) == list(other.producer_snapshot), "the state before the segment, not behind it"
     time = here.records(columns=["timestampMs"], start_offset=40).read_all().to_pylist()[0]["timestampMs"]
     assert there.offset_for_timestamp(time) == here.offset_for_timestamp(time)
     assert there.validate().ok
@@ -215,7 +215,7 @@ def test_damage_in_a_chunk_names_it_and_its_offsets(mode: str, bucket: Path):
     assert isinstance(error, ls.CorruptError)
 
     report = segment.validate()
-    (found,) = (one for one in report.findings if one.rule == "TS-45")
+    (found,) = (finding for finding in report.findings if finding.rule == "TS-45")
     assert not report.ok
     assert (found.severity, found.position, found.length, found.base_offset, found.last_offset) == (
         "error",
@@ -230,7 +230,7 @@ def test_damage_in_a_chunk_names_it_and_its_offsets(mode: str, bucket: Path):
     kept = {offset for row in intact if row not in lost for offset in range(row["baseOffset"], row["lastOffset"] + 1)}
     stream = segment.records(columns=["offset"], on_error="skip")
     assert {row["offset"] for row in stream.read_all().to_pylist()} == kept
-    assert [one.rule for one in stream.findings].count("TS-45") == 1
+    assert [finding.rule for finding in stream.findings].count("TS-45") == 1
     assert segment.records(columns=["offset"], end_offset=1250).read_all().num_rows == 16, "what is wanted is in front of the damage"
 
 
@@ -250,7 +250,7 @@ def test_an_object_that_was_cut(bucket: Path):
     error = raised.value
     assert (error.chunk, error.position, error.length, error.base_offset, error.last_offset) == (9, 9000, 3612, torn["baseOffset"], 1433)
     for read in (segment.validate(), segment.records(columns=["offset"], on_error="skip", batch_size=7).read_all()):
-        (found,) = (one for one in read.findings if one.rule == "TS-45")
+        (found,) = (finding for finding in read.findings if finding.rule == "TS-45")
         assert (found.position, found.position + found.length) == (torn["position"], 12612), "one finding for all that it lacks"
         assert (found.base_offset, found.last_offset, found.message) == (torn["baseOffset"], 1433, str(error).partition(".log: ")[2])
     assert given_at(segment, torn["baseOffset"] - 1) == [torn["baseOffset"] - 1]
@@ -273,7 +273,7 @@ def test_a_bad_manifest_is_reported_with_its_path(bucket: Path):
 
 
 def states(folder: Path) -> list[tuple[int, str]]:
-    return [(one.base_offset, one.state) for one in ls.tiered.uploads(folder, decryption_keys=tiered.KEYS)]
+    return [(upload.base_offset, upload.state) for upload in ls.tiered.uploads(folder, decryption_keys=tiered.KEYS)]
 
 
 def test_an_upload_without_its_manifest_is_none(tmp_path: Path):
@@ -298,14 +298,14 @@ def test_an_upload_without_its_manifest_is_none(tmp_path: Path):
     gap = f"; offsets {bases[2]} to {bases[3] - 1} are missing"
     lost = "unfinished, or being deleted: no "
     end = ls.Log(TRANSACTIONS).segments[-1].next_offset() - 1
-    assert [(one.rule, one.severity, one.message, one.base_offset) for one in findings] == [
+    assert [(finding.rule, finding.severity, finding.message, finding.base_offset) for finding in findings] == [
         ("TS-8", "warning", f"unfinished, or being deleted: no .rsm-manifest{gap}", bases[2]),
         ("TS-8", "warning", f"{lost}.log; offsets {bases[4]} to {bases[5] - 1} are missing", bases[4]),
         ("TS-8", "warning", f"{lost}.indexes; offsets {bases[5]} to {end} are missing", bases[5]),
     ]
-    assert [one.path for one in findings] == [f"{paths[at]}@0" for at in (2, 4, 5)]
+    assert [finding.path for finding in findings] == [f"{paths[at]}@0" for at in (2, 4, 5)]
     assert log.left_out == findings
-    assert [one for one in log.validate().findings if one.rule.startswith("TS-")] == findings
+    assert [finding for finding in log.validate().findings if finding.rule.startswith("TS-")] == findings
     stream = log.records(columns=["offset"])
     stream.read_all()
     assert stream.findings == findings, "a gap is told by every read across it"
@@ -314,7 +314,7 @@ def test_an_upload_without_its_manifest_is_none(tmp_path: Path):
     done = run("cat", tmp_path / "prefix", "--columns", "offset")
     assert (done.code, done.err.count(gap)) == (0, 1)
     done = run("verify", tmp_path / "prefix", "--json")
-    assert [(one["rule"], one["severity"]) for one in done.lines if one["type"] == "finding" and one["rule"].startswith("TS-")] == [
+    assert [(line["rule"], line["severity"]) for line in done.lines if line["type"] == "finding" and line["rule"].startswith("TS-")] == [
         ("TS-8", "warning"),
         ("TS-8", "warning"),
         ("TS-8", "warning"),
@@ -333,7 +333,7 @@ def test_a_segment_that_was_uploaded_twice_is_read_once(tmp_path: Path):
     first, *_ = uploader.partition(TRANSACTIONS)
     segments = ls.Log(TRANSACTIONS).segments
     again = uploader.segment(Path(segments[0].path), segments[1].base_offset - 1, event=7, name="again")
-    found = {Path(one.path).stem: one for one in ls.tiered.uploads(uploader.folder())}
+    found = {Path(upload.path).stem: upload for upload in ls.tiered.uploads(uploader.folder())}
     assert (found[first.stem].state, found[again.stem].state) == ("duplicate", "finished")
     assert again.stem in found[first.stem].reason
     assert sorted(upload.state for upload in ls.tiered.uploads(tmp_path)) == ["duplicate"] + ["finished"] * len(segments)
@@ -348,7 +348,7 @@ def test_a_duplicate_says_what_to_do_where_the_other_one_is_damaged(tmp_path: Pa
         TRANSACTIONS / f"{0:020}.log", ls.Segment(TRANSACTIONS / f"{0:020}.log").next_offset() - 1, name="again", event=1
     )
     damage(again, 50)
-    (duplicate,) = (one for one in ls.tiered.uploads(uploader.prefix) if one.state == "duplicate")
+    (duplicate,) = (upload for upload in ls.tiered.uploads(uploader.prefix) if upload.state == "duplicate")
     assert duplicate.path == str(first)
     assert duplicate.reason == f"duplicate: {again.stem} holds the same records; if that one is damaged, pass the .log of this one"
     with pytest.raises(ls.RecordBatchError):
@@ -362,12 +362,12 @@ def test_the_newest_checkpoint_decides_between_leaders(tmp_path: Path):
     segments = ls.Log(place).segments
     (place / "leader-epoch-checkpoint").write_text(f"0\n2\n0 0\n2 {segments[1].base_offset}\n")
     uploader = tiered.Uploader(tmp_path, key_id="key1")
-    bounds = [one.base_offset for one in segments] + [segments[-1].next_offset()]
-    terms = [{"0": 0}, *({"2": one} for one in bounds[1:-1])]
-    for one, end, epochs in zip(segments, bounds[1:], terms, strict=True):
-        uploader.segment(Path(one.path), end - 1, epochs=epochs)
+    bounds = [segment.base_offset for segment in segments] + [segments[-1].next_offset()]
+    terms = [{"0": 0}, *({"2": bound} for bound in bounds[1:-1])]
+    for file, end, epochs in zip(segments, bounds[1:], terms, strict=True):
+        uploader.segment(Path(file.path), end - 1, epochs=epochs)
     lost = uploader.segment(Path(segments[1].path), bounds[2] - 1, epochs={"1": bounds[1]}, event=99, name="lost")
-    found = {Path(one.path).stem: one.state for one in ls.tiered.uploads(uploader.folder(), decryption_keys=tiered.KEYS)}
+    found = {Path(upload.path).stem: upload.state for upload in ls.tiered.uploads(uploader.folder(), decryption_keys=tiered.KEYS)}
     assert found[lost.stem] == "superseded"
     assert list(found.values()).count("finished") == len(segments)
     columns = ["offset", "value"]
@@ -443,7 +443,7 @@ def test_restore_gives_whole_log_directories(uploaded: Path, tmp_path: Path):
     assert (done.segments, len(done.partitions)) == (6, 1)
     there = {path.name: path.read_bytes() for path in (tmp_path / "restored/payments-0").iterdir()}
     here = {path.name: path.read_bytes() for path in TRANSACTIONS.iterdir() if path.name in there and path.name != "partition.metadata"}
-    ends = {f"{end:020d}.snapshot" for end in [one.base_offset for one in ls.Log(TRANSACTIONS)][1:]}
+    ends = {f"{end:020d}.snapshot" for end in [segment.base_offset for segment in ls.Log(TRANSACTIONS)][1:]}
     assert ends < here.keys(), "a snapshot lies behind each segment, as its uploader took it"
     assert {name: data for name, data in there.items() if data and name in here} == {name: data for name, data in here.items() if data}
     assert ls.Log(tmp_path / "restored").validate().ok

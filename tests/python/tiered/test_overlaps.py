@@ -17,7 +17,7 @@ import object_store
 import tiered_corpus as tiered
 from cli_process import run
 from logsegment._core import ManifestError
-from logsegment.log.transactions import transactions_of
+from logsegment.partition.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
 from tiered_leaders import resegmented, upload, whole_bytes
 
@@ -51,18 +51,18 @@ def test_each_offset_is_read_once(overlapping: Path):
         {"isolation": "read_committed", "start_offset": 17},
     ):
         assert rows(there, **asked) == rows(here, **asked)
-    ranges = [(one.base_offset, one.batches().to_pylist()[-1]["lastOffset"]) for one in there]
-    assert all(one[1] < other[0] for one, other in pairwise(ranges))
+    ranges = [(segment.base_offset, segment.batches().to_pylist()[-1]["lastOffset"]) for segment in there]
+    assert all(item[1] < other[0] for item, other in pairwise(ranges))
     for row in whole[:: len(whole) // 7]:
         assert there.offset_for_timestamp(row["timestampMs"]) == here.offset_for_timestamp(row["timestampMs"])
     assert sorted(there.aborted_transactions)[0][:3] == sorted(here.aborted_transactions)[0][:3]
-    assert {one[:3] for one in there.aborted_transactions} == {one[:3] for one in here.aborted_transactions}
-    assert [one.to_dict() for one in transactions_of(find_segments(there.paths[0]))] == [
-        one.to_dict() for one in transactions_of(find_segments(TRANSACTIONS))
+    assert {transaction[:3] for transaction in there.aborted_transactions} == {transaction[:3] for transaction in here.aborted_transactions}
+    assert [result.to_dict() for result in transactions_of(find_segments(there.paths[0]))] == [
+        result.to_dict() for result in transactions_of(find_segments(TRANSACTIONS))
     ]
     report = there.validate()
-    assert [one for one in report.findings if one.severity != "info"] == []
-    assert {one.rule for one in report.findings} >= {"TS-44"}
+    assert [finding for finding in report.findings if finding.severity != "info"] == []
+    assert {finding.rule for finding in report.findings} >= {"TS-44"}
 
 
 def test_the_overlap_is_reported(overlapping: Path):
@@ -70,13 +70,18 @@ def test_the_overlap_is_reported(overlapping: Path):
     states = {upload.path: upload for upload in ls.tiered.uploads(overlapping, decryption_keys=tiered.KEYS)}
     cut = [upload for upload in states.values() if upload.last_read is not None]
     assert cut
-    for one in cut:
-        assert one.state == "finished"
-        assert one.base_offset <= one.last_read < one.end_offset
-        (found,) = [finding for finding in log.left_out if finding.path == f"{one.path}@0"]
-        assert (found.rule, found.severity, found.base_offset, found.last_offset) == ("TS-44", "info", one.last_read + 1, one.end_offset)
-        assert f"not read from offset {one.last_read + 1} on" in found.message
-    assert {finding.path for finding in log.left_out} == {f"{one.path}@0" for one in states.values() if one.reason}
+    for partition in cut:
+        assert partition.state == "finished"
+        assert partition.base_offset <= partition.last_read < partition.end_offset
+        (found,) = [finding for finding in log.left_out if finding.path == f"{partition.path}@0"]
+        assert (found.rule, found.severity, found.base_offset, found.last_offset) == (
+            "TS-44",
+            "info",
+            partition.last_read + 1,
+            partition.end_offset,
+        )
+        assert f"not read from offset {partition.last_read + 1} on" in found.message
+    assert {finding.path for finding in log.left_out} == {f"{state.path}@0" for state in states.values() if state.reason}
     assert not [segment for segment in log if "-before-" in f"{segment.path} {segment!r}"], "paths are shown as those of the objects"
     assert all(Path(str(segment.path)).exists() for segment in log)
     assert log.records(columns=[]).findings == []
@@ -98,7 +103,9 @@ def test_the_command_line_and_restore_see_the_same(overlapping: Path, replicas: 
     restored = ls.Log(tmp_path / "restored")
     assert rows(restored) == whole
     assert restored.validate().ok
-    assert not [one for one in restored.validate().findings if one.rule.startswith(("IDX", "SEG")) and one.severity != "info"]
+    assert not [
+        finding for finding in restored.validate().findings if finding.rule.startswith(("IDX", "SEG")) and finding.severity != "info"
+    ]
     assert whole_bytes(restored) == whole_bytes(ls.Log(replicas[1]))
 
 
@@ -111,10 +118,10 @@ def test_what_the_latest_leader_cut_off_is_not_read(replicas: tuple[Path, Path],
     # The older leader wrote other records from there on.
     whole = Path(ls.Log(resegmented(TRANSACTIONS, tmp_path / "whole/orders-0"))[0].path)
     lost = uploader.segment(whole, 10_000, epochs={"0": 0}, event=9, name="older")
-    behind = [at for at, one in enumerate(log) if one.base_offset > 0]
-    border = next(one.base_offset for one in log if one.base_offset >= term)
+    behind = [at for at, segment in enumerate(log) if segment.base_offset > 0]
+    border = next(segment.base_offset for segment in log if segment.base_offset >= term)
     upload(uploader, second, "second", 2, skip=behind[[log[at].base_offset for at in behind].index(border)])
-    found = {one.path: one for one in ls.tiered.uploads(tmp_path / "prefix")}
+    found = {upload.path: upload for upload in ls.tiered.uploads(tmp_path / "prefix")}
     assert found[str(lost)].last_read == term - 1
     read = ls.Log(tmp_path / "prefix")
     offsets = [row["offset"] for row in rows(read)]
@@ -127,11 +134,11 @@ def test_uploads_of_local_tiered_storage_that_overlap(replicas: tuple[Path, Path
     place.mkdir(parents=True)
     for directory, letter, kept in ((replicas[0], "A", slice(0, 3)), (replicas[1], "B", slice(1, None))):
         log = ls.Log(directory)
-        behind = [*[one.base_offset for one in log][1:], 1 << 60]
-        for one, end in list(zip(log, behind, strict=True))[kept]:
-            stem = f"{one.base_offset:020d}-{letter * 21}A"
+        behind = [*[segment.base_offset for segment in log][1:], 1 << 60]
+        for segment, end in list(zip(log, behind, strict=True))[kept]:
+            stem = f"{segment.base_offset:020d}-{letter * 21}A"
             for suffix in ("log", "index", "timeindex", "txnindex"):
-                source = Path(one.path).with_suffix(f".{suffix}")
+                source = Path(segment.path).with_suffix(f".{suffix}")
                 if source.exists():
                     shutil.copyfile(source, place / f"{stem}.{suffix}")
             epochs = [epoch for epoch in log.leader_epochs if epoch.start_offset < end]
@@ -139,7 +146,7 @@ def test_uploads_of_local_tiered_storage_that_overlap(replicas: tuple[Path, Path
             (place / f"{stem}.leader_epoch_checkpoint").write_text("\n".join(["0", str(len(lines)), *lines, ""]))
     there = ls.Log(tmp_path)
     assert rows(there) == rows(ls.Log(TRANSACTIONS))
-    assert [one.last_read is not None for one in ls.tiered.uploads(tmp_path)].count(True) >= 2
+    assert [upload.last_read is not None for upload in ls.tiered.uploads(tmp_path)].count(True) >= 2
     assert there.validate().ok
 
 
@@ -156,7 +163,7 @@ def test_a_damaged_manifest_closes_its_own_segment_alone(damaged: list[Path]):
     log = ls.Log(damaged[0].parents[2], decryption_keys=tiered.KEYS)
     here = ls.Log(TRANSACTIONS)
     assert log.partitions == [("payments", 0)]
-    assert [one.base_offset for one in log] == bases
+    assert [segment.base_offset for segment in log] == bases
     assert rows(log, end_offset=bases[2]) == rows(here, end_offset=bases[2])
     assert rows(log, start_offset=bases[3]) == rows(here, start_offset=bases[3])
     for asked in ({}, {"start_offset": bases[2]}, {"start_offset": bases[1], "end_offset": bases[2] + 1}):
@@ -172,11 +179,17 @@ def test_what_a_damaged_manifest_hides_is_a_finding_for_who_goes_on(damaged: lis
     stream = log.records(columns=COLUMNS, control=True, on_error="skip")
     assert stream.read_all().to_pylist() == [row for row in rows(ls.Log(TRANSACTIONS)) if not bases[2] <= row["offset"] < bases[3]]
     expected = ("TS-10", "error", bases[2], bases[3] - 1, f"{damaged[2].with_suffix('.rsm-manifest')}@0")
-    told = [(one.rule, one.severity, one.base_offset, one.last_offset, one.path) for one in stream.findings if one.severity == "error"]
+    told = [
+        (finding.rule, finding.severity, finding.base_offset, finding.last_offset, finding.path)
+        for finding in stream.findings
+        if finding.severity == "error"
+    ]
     assert told == [expected]
     report = log.validate()
     assert [
-        (one.rule, one.severity, one.base_offset, one.last_offset, one.path) for one in report.findings if one.severity == "error"
+        (finding.rule, finding.severity, finding.base_offset, finding.last_offset, finding.path)
+        for finding in report.findings
+        if finding.severity == "error"
     ] == told
     assert not report.ok
     committed = log.records(columns=["offset"], isolation="read_committed", on_error="skip")
@@ -270,7 +283,9 @@ def test_a_damaged_manifest_next_to_a_valid_upload_of_the_same_offsets(tmp_path:
     again.with_suffix(".rsm-manifest").write_text("{")
     log = ls.Log(tmp_path)
     assert rows(log) == rows(ls.Log(TRANSACTIONS))
-    assert [(one.rule, one.severity, one.path) for one in log.left_out] == [("TS-10", "warning", f"{again.with_suffix('.rsm-manifest')}@0")]
+    assert [(finding.rule, finding.severity, finding.path) for finding in log.left_out] == [
+        ("TS-10", "warning", f"{again.with_suffix('.rsm-manifest')}@0")
+    ]
     assert log.validate().ok
     assert run("verify", tmp_path / "prefix", "--fail-on", "warning").code == 1
 
@@ -283,7 +298,9 @@ def test_an_object_that_is_longer_than_its_manifest_says_closes_its_own_segment(
     assert rows(log, start_offset=int(paths[1].name[:20]))
     with pytest.raises(ManifestError, match="do not belong together"):
         rows(log)
-    assert [(one.rule, one.severity) for one in log.validate().findings if one.rule.startswith("TS")] == [("TS-18", "error")]
+    assert [(finding.rule, finding.severity) for finding in log.validate().findings if finding.rule.startswith("TS")] == [
+        ("TS-18", "error")
+    ]
 
 
 def test_a_partition_of_many_segments_is_listed_a_few_times(
@@ -308,7 +325,7 @@ def test_a_partition_of_many_segments_is_listed_a_few_times(
     monkeypatch.setattr(object_store.Handler, "_listing", lambda self, bucket: listings.append(self.path) or answer(self, bucket))
     log = ls.Log("s3://bucket/prefix", decryption_keys={})
     assert log.validate().ok
-    assert [one.producer_snapshot for one in log]
+    assert [item.producer_snapshot for item in log]
     assert list(log.aborted_transactions) == []
     assert len(log) == len(batches) > 10
     assert 0 < len(listings) < len(log)

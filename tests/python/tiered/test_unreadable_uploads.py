@@ -36,7 +36,7 @@ def uploads_of(root: Path, state: str) -> tuple[tiered.Uploader, Path, int, int]
 
 
 def told(findings: list[ls.Finding], path: Path) -> list[str]:
-    return [one.rule for one in findings if one.path == f"{path}@0"]
+    return [finding.rule for finding in findings if finding.path == f"{path}@0"]
 
 
 @state_of_upload
@@ -53,14 +53,14 @@ def test_batches_of_a_log(state: str, tmp_path: Path):
 def test_a_comparison(state: str, tmp_path: Path):
     uploader, path, first, behind = uploads_of(tmp_path, state)
     (comparison,) = diff(TRANSACTIONS, uploader.folder())
-    missing = [one for one in comparison if getattr(one, "kind", None) == "missing"]
-    assert {one.side for one in missing} == {"b"}
+    missing = [item for item in comparison if getattr(item, "kind", None) == "missing"]
+    assert {difference.side for difference in missing} == {"b"}
     assert first <= missing[0].first_offset <= missing[-1].last_offset < behind
     assert told(comparison.left_out, path) == [STATES[state]]
     other = tmp_path / "other"
     tiered.Uploader(other, "payments").partition(TRANSACTIONS)
     tiered.Uploader(other, "payments").partition(TRANSACTIONS, 1)
-    left_out = {one.partition: one.left_out for one in diff(uploader.prefix, other / "prefix")}
+    left_out = {segment.partition: segment.left_out for segment in diff(uploader.prefix, other / "prefix")}
     assert (told(left_out[0], path), left_out[1]) == ([STATES[state]], [])
 
 
@@ -101,7 +101,7 @@ def test_the_last_upload_without_its_log_or_its_indexes(missing: str, tmp_path: 
     assert (finding.severity, finding.base_offset, finding.last_offset) == ("warning", first, end)
     assert told(log.records(columns=["offset"]).read_all().findings, last) == ["TS-8"]
     assert told(log.records(columns=["offset"], end_offset=first).read_all().findings, last) == []
-    assert [one.state for one in ls.tiered.uploads(uploader.prefix)] == ["finished"] * 5 + ["unfinished"]
+    assert [upload.state for upload in ls.tiered.uploads(uploader.prefix)] == ["finished"] * 5 + ["unfinished"]
     for verb in (("cat",), ("find", "--offset", "0.."), ("stats",), ("restore", tmp_path / "restored"), ("diff", TRANSACTIONS)):
         done = run(verb[0], uploader.folder(), *verb[1:])
         assert done.err.count(text) == 1, verb
@@ -128,7 +128,7 @@ def test_restore_of_partitions_that_have_nothing_else(tmp_path: Path):
     path.with_suffix(".rsm-manifest").unlink()
     done = run("restore", uploader.prefix, tmp_path / "restored")
     assert (done.code, done.err.count(f"left out: {path}: unfinished, or being deleted: no .rsm-manifest")) == (0, 1)
-    assert [one.name for one in (tmp_path / "restored").iterdir()] == ["payments-0"]
+    assert [path.name for path in (tmp_path / "restored").iterdir()] == ["payments-0"]
     restored = ls.restore(uploader.prefix, tmp_path / "again")
     assert (restored.has_gaps, len(restored.left_out), restored.segments) == (False, 1, 6)
     done = run("restore", uploader.folder(1), tmp_path / "nothing")
@@ -152,10 +152,10 @@ def test_a_stream_of_spark(state: str, tmp_path: Path):
             warnings.simplefilter("always")
             tasks = reader.partitions(*ends)
         rows = [row["offset"] for task in tasks for batch in reader.read(task) for row in batch.to_pylist()]
-        return rows, [str(one.message) for one in caught]
+        return rows, [str(item.message) for item in caught]
 
     rows, said = read(0, behind + 2)
-    assert [one for one in said if f"segments are skipped: {path}: [{STATES[state]}]" in one] == said
+    assert [item for item in said if f"segments are skipped: {path}: [{STATES[state]}]" in item] == said
     assert len(said) == 1
     assert min(rows) < first
     assert max(rows) >= behind

@@ -74,9 +74,9 @@ def test_a_read_that_goes_on_leaves_out_that_batch_alone(case: str, tmp_path: Pa
         stream = segment.records(columns=["offset"], on_error="skip", threads=threads)
         found = [row["offset"] for row in stream.read_all().to_pylist()]
         assert found == [offset for offset in whole if not altered["baseOffset"] <= offset <= altered["lastOffset"]]
-    (finding,) = [one for one in segment.records(on_error="skip").read_all().findings if one.severity == "error"]
+    (finding,) = [finding for finding in segment.records(on_error="skip").read_all().findings if finding.severity == "error"]
     assert (finding.rule, finding.position, finding.length) == (rule, altered["position"], altered["size"])
-    (error,) = [one for one in segment.validate().findings if one.severity == "error"]
+    (error,) = [finding for finding in segment.validate().findings if finding.severity == "error"]
     assert (error.rule, error.position, error.message) == (rule, finding.position, finding.message)
     with pytest.raises(ls.CorruptError):
         ls.convert(ls.FileSource(segment.path), to="v2", compression="zstd")
@@ -91,7 +91,9 @@ def test_an_altered_batch_takes_no_others_along(tmp_path: Path):
     path.write_bytes(moved(data, number, rows[-1]["lastOffset"]))
     report = ls.Segment(path).validate()
     refused = rows[number + 1]
-    assert [(one.rule, one.position) for one in report.findings if one.severity == "error"] == [("ORD-1", refused["position"])]
+    assert [(finding.rule, finding.position) for finding in report.findings if finding.severity == "error"] == [
+        ("ORD-1", refused["position"])
+    ]
     stream = ls.Segment(path).batches(on_error="skip")
     assert [row["position"] for row in stream.to_pylist()] == [row["position"] for row in rows if row is not refused]
 

@@ -1,4 +1,4 @@
-//! logsegment's own snappy behind both doors of plugins: as C functions in a capsule, and as functions that a codec of Python calls.
+//! logsegment's own snappy behind both interfaces of plugins: as C functions in a capsule, and as functions that a codec of Python calls.
 
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
-from logsegment._core import Place, rebuild_indexes
-from logsegment._output import OutputFile, ensure_writable, is_same, local_path, output_directory, write_file
-from logsegment._places import absolute, here, join_path
-from logsegment.analysis.inputs import InputSegment
-from logsegment.cli.inputs import STDIN, choosing_replicas, replica_options, show_notes
+from logsegment._core import Finding
+from logsegment._output import OutputFile, ensure_writable, is_same, local_path, output_directory
+from logsegment._places import here
+from logsegment.cli.inputs import show_log_starts, show_notes
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import Output
-from logsegment.segment_files.discovery import found_in, size_of
-from logsegment.segment_files.output_names import directory_name
+from logsegment.cli.output.progress import Progress
+from logsegment.cli.paths import STDIN
+from logsegment.inputs.input_segment import InputSegment
 
 #: How a caller of the command line allows to replace an existing file.
 HINT = "pass --overwrite to replace it"
@@ -104,10 +104,6 @@ def pyarrow_for(output: Output) -> Any:
     return pa
 
 
-#: Files of a partition directory that stay true when its segments are rewritten.
-KEPT_FILES = ("partition.metadata",)
-
-
 def whole_directory(output: str) -> AbstractContextManager[Path]:
     """Return a new directory that is complete or absent.
 
@@ -123,64 +119,30 @@ def whole_directory(output: str) -> AbstractContextManager[Path]:
         raise click.UsageError(str(mistake)) from None
 
 
-def ensure_named_files(segments: Iterable[InputSegment]) -> None:
-    """Refuse segments that have no name of a segment.
-
-    Raises:
-        click.UsageError: naming the first of them.
-    """
-    for segment in segments:
-        if segment.base_offset is None:
-            raise click.UsageError(f"{segment.name} is not named after an offset; pass it alone, without directories")
-
-
-def ensure_own_directories(segments: Iterable[InputSegment]) -> None:
-    """Refuse segments that have no name of a segment, and partitions that would share a directory of the output.
-
-    Raises:
-        click.UsageError: naming them.
-    """
-    owners: dict[str, str] = {}
-    for segment in segments:
-        ensure_named_files([segment])
-        directory = absolute(segment.directory)
-        owner = owners.setdefault(directory_name(segment), directory)
-        if owner != directory:
-            raise click.UsageError(f"{owner} and {directory} would become one directory; pass one of them at a time")
-
-
-def begun_directory(segment: InputSegment, output: Path, name: str | None = None) -> Path:
-    """Make the directory of a segment's partition in the output, with the small files that stay valid.
+class OutputProgress(Progress):
+    """Prints how much space an output may need that is not larger than its inputs, and the findings about partitions.
 
     Args:
-        segment: a segment.
-        output: the output.
-        name: the directory in the output; None for the name of the partition.
+        output: the output; None, or `-`, if no file is written.
+        quiet: print only the findings about missing offsets and log start offsets.
+        has_bar: show a progress bar.
     """
-    target = output / (directory_name(segment) if name is None else name)
-    target.mkdir(parents=True, exist_ok=True)
-    for kept in KEPT_FILES:
-        if not (target / kept).exists():
-            _keep(segment, kept, target)
-    return target
 
+    def __init__(self, output: str | None, *, quiet: bool, has_bar: bool = False) -> None:
+        super().__init__(is_wanted=has_bar and not quiet)
+        self._is_quiet = quiet
+        self._output = None if quiet or output == STDIN else output
 
-def say_inputs(output: str | None, paths: Iterable[str], *, quiet: bool) -> None:
-    """Say what is not read of these paths, and how much space an output may need that is not larger than their segments.
+    def planned(self, files: Sequence[tuple[str, int]]) -> None:
+        """Print the space that is needed."""
+        super().planned(files)
+        if self._output is not None:
+            say_needed(self._output, sum(size for _, size in files))
 
-    Args:
-        output: the output; None if nothing is written.
-        paths: the inputs.
-        quiet: say only which offsets are missing.
-
-    Raises:
-        click.UsageError: if a partition is in several directories and --replica chooses none of them.
-    """
-    with choosing_replicas():
-        files, findings = found_in(list(paths), options=replica_options())
-    show_notes(findings)
-    if output is not None and not quiet:
-        say_needed(output, sum(size_of(file) for file in files))
+    def noted(self, findings: Sequence[Finding]) -> None:
+        """Print the findings about partitions."""
+        show_notes(findings, quiet=self._is_quiet)
+        show_log_starts(findings, quiet=self._is_quiet)
 
 
 def say_needed(output: str, needed: int) -> None:
@@ -192,17 +154,3 @@ def say_needed(output: str, needed: int) -> None:
     say(f"needs up to {count(needed, 'byte')} for {output}; {count(free, 'byte')} are free")
     if free < needed:
         say("warning: that may not be enough; nothing will be left if it is not")
-
-
-def rebuild_sidecars(output: Path) -> None:
-    """Make the indexes, snapshots and epochs of every partition in an output directory."""
-    for target in sorted({path.parent for path in output.rglob("*.log")}):
-        logs = sorted(target.glob("*.log"))
-        rebuild_indexes([(path, int(path.name[:20])) for path in logs], target)
-
-
-def _keep(segment: InputSegment, name: str, target: Path) -> None:
-    """Copy a small file of a segment's directory, if it exists."""
-    kept = Place(join_path(segment.directory, name)).read()
-    if kept is not None:
-        write_file(target / name, kept)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from logsegment._core import Finding
-from logsegment._report import is_damage, is_unopened, is_unreadable
+from logsegment._report import is_damage, is_undecompressed, is_unreadable
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, worst
 from logsegment.cli.messages import count, say
@@ -31,9 +31,9 @@ def report(findings: Sequence[Finding], name: str, progress: Progress, *, quiet:
 
 def folded(findings: Sequence[Finding]) -> list[tuple[Finding, int]]:
     """Return findings and the number of batches of each; equal findings about a plugin are folded into the first."""
-    alike = Counter(_likeness(one) for one in findings if is_unopened(one))
-    firsts = (one for one in findings if not is_unopened(one) or _likeness(one) in alike)
-    return [(one, alike.pop(_likeness(one)) if is_unopened(one) else 1) for one in firsts]
+    alike = Counter(_likeness(finding) for finding in findings if is_undecompressed(finding))
+    firsts = (finding for finding in findings if not is_undecompressed(finding) or _likeness(finding) in alike)
+    return [(finding, alike.pop(_likeness(finding)) if is_undecompressed(finding) else 1) for finding in firsts]
 
 
 def more_like_it(batches: int) -> str:

@@ -5,29 +5,30 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, Self
 
-from logsegment.analysis.inputs import InputSegment, opened
 from logsegment.cli.messages import printable
+from logsegment.inputs.input_segment import InputSegment, opened
+from logsegment.inputs.observer import Observer
 
 
-class Progress:
-    """Show how many bytes of all inputs were read. Without a terminal every method does nothing.
+class Progress(Observer):
+    """Shows how many bytes of all inputs were read. Without a terminal every method does nothing.
 
     Attributes:
-        is_shown: there is a bar.
+        wants_position: there is a bar.
     """
 
-    def __init__(self, segments: Sequence[InputSegment], *, is_wanted: bool) -> None:
-        self.is_shown = is_wanted and sys.stderr is not None and sys.stderr.isatty()
+    def __init__(self, segments: Sequence[InputSegment] = (), *, is_wanted: bool) -> None:
+        self.wants_position = is_wanted and sys.stderr is not None and sys.stderr.isatty()
         self._total = sum(segment.size for segment in segments)
         self._before = 0
         self._size = 0
         self._bar: Any = None
         self._task: Any = None
 
-    def __enter__(self) -> Progress:
-        if self.is_shown:
+    def __enter__(self) -> Self:
+        if self.wants_position:
             self._open()
         return self
 
@@ -35,19 +36,25 @@ class Progress:
         if self._bar:
             self._bar.stop()
 
-    def begin(self, segment: InputSegment) -> None:
-        """Start with the next segment."""
-        self._before += self._size
-        self._size = segment.size
+    def planned(self, files: Sequence[tuple[str, int]]) -> None:
+        """Set the bytes of all files."""
+        self._total = sum(size for _, size in files)
         if self._bar:
-            self._bar.update(self._task, completed=self._before, name=printable(segment.name))
+            self._bar.update(self._task, total=self._total or None)
+
+    def begin(self, path: str, size: int) -> None:
+        """Start with the next file."""
+        self._before += self._size
+        self._size = size
+        if self._bar:
+            self._bar.update(self._task, completed=self._before, name=printable(path))
 
     def opened(self, segment: InputSegment) -> AbstractContextManager[Any]:
         """Open the bytes of a segment; with a bar, front to back."""
-        return opened(segment, seen=self.seen if self.is_shown else None)
+        return opened(segment, seen=self.read if self.wants_position else None)
 
-    def seen(self, position: int) -> None:
-        """Show that this many bytes of the segment were read."""
+    def read(self, position: int) -> None:
+        """Show that this many bytes of the file were read."""
         if self._bar:
             self._bar.update(self._task, completed=self._before + position)
 

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import click
 
@@ -18,6 +18,7 @@ from logsegment._core import ArrowBatch, RecordBatchError, RecordStream
 from logsegment._decode import other_topics
 from logsegment._options import INTERNAL, KeyValues, Values, with_values
 from logsegment.analysis.redaction import Redactor
+from logsegment.cli.arguments import VerbOption
 from logsegment.cli.messages import say, show_json_lines
 from logsegment.cli.options import Output
 from logsegment.cli.output.files import BATCH_BYTES, BATCH_SIZE, TableFile, pyarrow_for
@@ -26,6 +27,9 @@ from logsegment.cli.output.files import BATCH_BYTES, BATCH_SIZE, TableFile, pyar
 T = TypeVar("T")
 #: How bytes stand in JSON.
 Form = Literal["auto", "utf8", "base64", "hex"]
+JsonBytes: TypeAlias = Annotated[
+    Form | None, VerbOption("Show bytes in JSON this way. auto: text if they are UTF-8, else base64.", "--bytes")
+]
 #: What a record without a timestamp has in its place; it is neither after nor before anything.
 NO_TIMESTAMP = -1
 

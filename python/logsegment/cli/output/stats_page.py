@@ -88,13 +88,13 @@ def _producers(stats: Stats) -> str:
     rows = [
         (
             str(producer_id),
-            str(one.epoch),
-            text.number(one.batches),
-            text.number(one.records),
-            text.number(one.transactional),
-            "yes" if one.is_open else "",
+            str(producer.epoch),
+            text.number(producer.batches),
+            text.number(producer.records),
+            text.number(producer.transactional),
+            "yes" if producer.is_open else "",
         )
-        for producer_id, one in ordered[: text.SHOWN]
+        for producer_id, producer in ordered[: text.SHOWN]
     ]
     left = len(ordered) - text.SHOWN
     note = f'<p class="dim">and {text.number(left)} more</p>' if left > 0 else ""
@@ -111,7 +111,10 @@ def _gaps(stats: Stats) -> str:
 
 
 def _damage(stats: Stats) -> str:
-    rows = [(one["file"], one["severity"], one["rule"], text.number(one["position"]), one["message"]) for one in stats.damage]
+    rows = [
+        (finding["file"], finding["severity"], finding["rule"], text.number(finding["position"]), finding["message"])
+        for finding in stats.damage
+    ]
     left = sum(stats.damage_counts.values()) - len(rows)
     note = f'<p class="dim">and {text.number(left)} more</p>' if left else ""
     return _table("Damage", ("file", "severity", "rule", "byte", "what"), rows, note)

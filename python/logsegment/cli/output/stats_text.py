@@ -192,10 +192,10 @@ PARTITION_COLUMNS = ("topic", "partition", "files", "bytes", "batches", "records
 
 def partition_rows(partitions: Sequence[PartitionStats]) -> Iterator[tuple[str, ...]]:
     """Yield the rows of the table of partitions, the first ones."""
-    for one in partitions[:MOST_PARTITIONS]:
-        counts = number(one.files), size(one.bytes), number(one.batches), number(one.records)
-        ends = number(one.first_offset), number(one.last_offset), time(one.first_time), time(one.last_time)
-        yield one.topic or one.path, "-" if one.partition is None else str(one.partition), *counts, *ends
+    for partition in partitions[:MOST_PARTITIONS]:
+        counts = number(partition.files), size(partition.bytes), number(partition.batches), number(partition.records)
+        ends = number(partition.first_offset), number(partition.last_offset), time(partition.first_time), time(partition.last_time)
+        yield partition.topic or partition.path, "-" if partition.partition is None else str(partition.partition), *counts, *ends
 
 
 def partition_lines(stats: Stats) -> Iterator[str]:
@@ -214,19 +214,25 @@ WHAT_IF_COLUMNS = ("what if", "bytes now", "bytes then", "s/GiB to write", "s/Gi
 
 def what_if_rows(what_if: Sequence[Recompression]) -> Iterator[tuple[str, str, str, str, str]]:
     """Yield the rows of the table of other codecs."""
-    for one in what_if:
-        then = _changed(size(one.bytes_then), one.bytes_then, one.bytes_now)
-        then += f" \N{PLUS-MINUS SIGN} {size(one.error)}" if one.error else ""
-        yield one.codec, size(one.bytes_now), then, _seconds(one.write_seconds_per_gib), _seconds(one.read_seconds_per_gib)
+    for estimate in what_if:
+        then = _changed(size(estimate.bytes_then), estimate.bytes_then, estimate.bytes_now)
+        then += f" \N{PLUS-MINUS SIGN} {size(estimate.error)}" if estimate.error else ""
+        yield (
+            estimate.codec,
+            size(estimate.bytes_now),
+            then,
+            _seconds(estimate.write_seconds_per_gib),
+            _seconds(estimate.read_seconds_per_gib),
+        )
 
 
 def what_if_note(what_if: Sequence[Recompression]) -> str:
     """Return what the numbers of the table of other codecs are."""
-    one = what_if[0]
+    first = what_if[0]
     note = "seconds of one CPU for a GiB of the log as it is now"
-    if one.sampled_bytes < one.bytes_now:
-        note += f"; estimated from {size(one.sampled_bytes)}, with the error of 95 % confidence"
-    return note + (f"; {size(one.left_out)} left out, damaged or not convertible" if one.left_out else "")
+    if first.sampled_bytes < first.bytes_now:
+        note += f"; estimated from {size(first.sampled_bytes)}, with the error of 95 % confidence"
+    return note + (f"; {size(first.left_out)} left out, damaged or not convertible" if first.left_out else "")
 
 
 def what_if_lines(what_if: Sequence[Recompression]) -> Iterator[str]:
@@ -262,13 +268,13 @@ def v3_rows(saved: V3Savings) -> Iterator[tuple[str, str, str, str]]:
     compressed = saved.recompressed, saved.main, saved.additional
     uncompressed = saved.uncompressed, saved.uncompressed_main, saved.uncompressed_main
     for name, sizes in (("with their codecs", compressed), ("without compression", uncompressed)):
-        yield (f"bytes {name}", *(_changed(size(one), one, sizes[0]) for one in sizes))  # type: ignore[misc]
+        yield (f"bytes {name}", *(_changed(size(length), length, sizes[0]) for length in sizes))  # type: ignore[misc]
         for part, count in (("batch", saved.batches), ("record", saved.records)):
-            yield (f"  a {part}", *(f"{one / count:,.1f}" if count else "-" for one in sizes))  # type: ignore[misc]
+            yield (f"  a {part}", *(f"{size / count:,.1f}" if count else "-" for size in sizes))  # type: ignore[misc]
     decompressed = saved.decompressed, saved.decompressed_main, saved.decompressed_additional
     yield ("decompressed to validate offsets, times, lengths", *map(size, decompressed))  # type: ignore[misc]
     seconds = saved.seconds, saved.seconds_main, saved.seconds_additional
-    yield ("time of that", *(_changed(f"{1000 * one:,.1f} ms", one, seconds[0]) for one in seconds))  # type: ignore[misc]
+    yield ("time of that", *(_changed(f"{1000 * time:,.1f} ms", time, seconds[0]) for time in seconds))  # type: ignore[misc]
 
 
 def v3_lines(saved: V3Savings) -> Iterator[str]:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from logsegment._core import Finding
-from logsegment._report import TORN, Report, Why, is_unopened, limit_of, why
+from logsegment._report import TORN, Report, Why, is_undecompressed, limit_of, why
 from logsegment._survey import SWALLOWED, UNFINISHED, LostRange, SafeRange
-from logsegment.cli.messages import Paper, count, show_json, show_json_lines
+from logsegment.cli.messages import Console, count, show_json, show_json_lines
 from logsegment.cli.output.findings import folded, more_like_it
 
 #: Findings, runs and places of a file that people are shown; JSON lines have all.
@@ -24,10 +24,10 @@ _REASONS: dict[Why, str] = {
 }
 #: Rules of tiered storage: what breaks them was an upload, and says why nothing is read of it.
 TIERED = "TS-"
-STYLES = {"clean": "green", "readable": "yellow", "unopened": "yellow", "damaged": "bold red"}
+STYLES = {"clean": "green", "readable": "yellow", "undecompressed": "yellow", "damaged": "bold red"}
 
 
-def write_words(report: Report, paper: Paper) -> None:
+def write_words(report: Report, paper: Console) -> None:
     """Say it in words; findings follow as a table."""
     paper.line(f"{report.path}: {_headline(report)}", STYLES[report.state])
     if report.state == "damaged" or (report.survey and report.survey.lost):
@@ -59,7 +59,7 @@ def _summary(report: Report) -> dict[str, Any]:
         "state": report.state,
         "ok": report.ok,
         **{f"{severity}s" if severity != "info" else "infos": number for severity, number in report.counts.items()},
-        "unopened": len(report.unopened),
+        "undecompressed": len(report.undecompressed),
         "batches": report.batches,
         "records": report.records,
         "bytesRead": report.io_stats["bytes_read"],
@@ -78,10 +78,10 @@ def _headline(report: Report) -> str:
     if _is_foreign(report):
         return "NOT A LOG SEGMENT"
     if report.state == "damaged":
-        unread = f"; {_unopened(report.unopened)}" if len(report.unopened) else ""
+        unread = f"; {_undecompressed(report.undecompressed)}" if len(report.undecompressed) else ""
         return f"DAMAGED, {count(report.errors, 'error')}{unread}. Valid: {whole}"
-    if report.state == "unopened":
-        return f"{_unopened(report.unopened)}; no damage found. Valid: {whole}"
+    if report.state == "undecompressed":
+        return f"{_undecompressed(report.undecompressed)}; no damage found. Valid: {whole}"
     if report.state == "readable" and report.survey and report.survey.lost:
         return f"HIDES DATA, {count(report.counts['warning'], 'warning')}. Valid: {whole}"
     if report.state == "readable":
@@ -94,13 +94,13 @@ def _is_foreign(report: Report) -> bool:
     return any(finding.rule == "SEG-16" for finding in report.findings)
 
 
-def _unopened(findings: Sequence[Finding]) -> str:
+def _undecompressed(findings: Sequence[Finding]) -> str:
     """Return why batches were not opened, with the value of each limit."""
-    limits = Counter(limit_of(one) for one in findings if why(one) == "limit")
+    limits = Counter(limit_of(finding) for finding in findings if why(finding) == "limit")
     texts = [
         f"not read: over the limit {limit}" + (f" ({count(batches, 'batch')})" if batches > 1 else "") for limit, batches in limits.items()
     ]
-    reasons: Counter[Why] = Counter(reason for one in findings if (reason := why(one)) != "limit")
+    reasons: Counter[Why] = Counter(reason for finding in findings if (reason := why(finding)) != "limit")
     others = ", ".join(f"{count(reasons[reason], 'batch')} {words}" for reason, words in _REASONS.items() if reasons[reason])
     return "; ".join([*texts, *([f"NOT DECOMPRESSED, {others}"] if others else [])])
 
@@ -117,7 +117,7 @@ def _damage(report: Report) -> Iterable[str]:
     if survey is None:
         yield "Safe offsets are listed for files only; this input was a stream."
         return
-    doubtful = sum(map(is_unopened, report.findings)) - len(report.unopened)
+    doubtful = sum(map(is_undecompressed, report.findings)) - len(report.undecompressed)
     if doubtful:
         yield f"The plugin failed for {count(doubtful, 'batch')}; --no-crc skipped their checksums, so they may be damaged."
     if survey.lost:

@@ -46,8 +46,8 @@ _PLAIN: dict[str, Any] = {
 }
 _REFUSED = "option reader: the columnar reader does not read this query"
 _FILTERS: dict[str, Callable[[Any, Any], Filter]] = {
-    one.__name__: one
-    for one in (
+    kind.__name__: kind
+    for kind in (
         spark.EqualTo,
         spark.GreaterThan,
         spark.GreaterThanOrEqual,
@@ -102,7 +102,7 @@ class PlanRequest:
         if text is None:
             return None
         asked = json.loads(text)
-        return cls(asked["version"], tuple(_filter(*one) for one in asked["filters"]))
+        return cls(asked["version"], tuple(_filter(*condition) for condition in asked["filters"]))
 
 
 class PlanningReader(DataSourceReader):

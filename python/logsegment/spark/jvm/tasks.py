@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 
 from logsegment._core import FileSource, Finding, Limits, SegmentFile, Transactions, ValueSchemas
 from logsegment._options import LIMIT_NAMES, is_of_keys, is_of_values
-from logsegment.log.reader import Part
+from logsegment.partition.reader import Part
 from logsegment.spark.options.plugins import ABSENT
 from logsegment.spark.options.read import MODES
 from logsegment.spark.read.damage import SKIPPING
@@ -32,9 +32,9 @@ def query_bytes(reader: SegmentReader) -> bytes:
     options, read = reader.options, reader.options.read
     limits = read.limits or Limits()
     lifted = [getattr(limits, name) for name in LIMIT_NAMES]
-    numbers = [_UNLIMITED if one == "unlimited" else cast(int, one) for one in lifted]
+    numbers = [_UNLIMITED if limit == "unlimited" else cast(int, limit) for limit in lifted]
     hint = "" if read.skips_damage else SKIPPING
-    texts = _counted(hint.encode()) + _counted(ABSENT.wanted.encode())
+    texts = _counted(hint.encode()) + _counted(ABSENT.option.encode())
     decoding = pack(">qqq6Q", read.experimental, read.batch_size, read.batch_bytes, *numbers)
     damage = pack(">qqq", MODES.index(options.mode.name), read.unreadable == "skip", options.fails_on_data_loss)
     corrupt = _text(None if reader.corrupt.index is None else options.mode.column)
@@ -61,7 +61,7 @@ def _schemas(known: ValueSchemas | None) -> bytes:
             _list(present, _number),
             _number(_given(newest)),
             pack(">q", 0) if reader is None else pack(">q", 1) + _name(reader[0]) + _name(reader[1]) + _list(reader[2], _named),
-            _list(messages, lambda one: _number(one[0]) + _list(one[1], _number)),
+            _list(messages, lambda message: _number(message[0]) + _list(message[1], _number)),
             _number(_given(main)),
             _name(integers),
         ]
@@ -89,7 +89,7 @@ def _number(number: int) -> bytes:
 def _part(part: Part, *, resumes: bool) -> bytes:
     source, read = part
     first, end = source.offsets or (None, None)
-    ranges = [_given(one) for one in (source.end, first, end, read.start_offset, read.end_offset, *read.share, *read.times)]
+    ranges = [_given(bound) for bound in (source.end, first, end, read.start_offset, read.end_offset, *read.share, *read.times)]
     place = [_counted(os.fsencode(source.path)), pack(">q9q", source.start, *ranges), _text(read.topic), pack(">q", _given(read.partition))]
     ending = pack(">qqq", read.strict_tail, _given(source.next_offset), source.is_inner)
     base_offset = SegmentFile.at(source.path).base_offset or 0
@@ -99,7 +99,7 @@ def _part(part: Part, *, resumes: bool) -> bytes:
 def _transactions(known: Transactions | None) -> bytes:
     if known is None:
         return pack(">q", 0)
-    lists = (_list(ranges, lambda one: pack(">qqq", *one)) for ranges in (known.aborted, known.undecided))
+    lists = (_list(ranges, lambda triple: pack(">qqq", *triple)) for ranges in (known.aborted, known.undecided))
     return b"".join([pack(">qq", 1, _given(known.last_stable_offset)), *lists])
 
 

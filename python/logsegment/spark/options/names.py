@@ -123,7 +123,7 @@ def ensure_known_somewhere(given: Mapping[str, str]) -> None:
     Raises:
         ValueError: for such an option; it suggests the nearest name.
     """
-    known = list(dict.fromkeys(name for one in ENTRY_POINTS for name in one.known))
+    known = list(dict.fromkeys(name for entry_point in ENTRY_POINTS for name in entry_point.known))
     spelt = {name.lower() for name in known}
     _refuse([name for name in given if name.lower() not in spelt and not _is_anyones(name)], known)
 
@@ -191,7 +191,7 @@ def _refuse(unknown: Collection[str], known: Collection[str]) -> None:
 
 def _with_near(name: str, known: Collection[str]) -> str:
     """Return the name, and the nearest option."""
-    spelt = {one.lower(): one for one in known}
+    spelt = {name.lower(): name for name in known}
     near = difflib.get_close_matches(name.lower(), spelt, n=1, cutoff=0.7)
     return f"{name} (did you mean {spelt[near[0]]}?)" if near else name
 

@@ -90,7 +90,7 @@ def offsets_of(value: object) -> Offsets:
     """
     if not isinstance(value, dict):
         raise TypeError
-    return {TopicPartition(topic, _partition(key)): _number(one) for topic, ones in value.items() for key, one in ones.items()}
+    return {TopicPartition(topic, _partition(key)): _number(offset) for topic, ones in value.items() for key, offset in ones.items()}
 
 
 def by_topic(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
@@ -105,8 +105,8 @@ def by_topic(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]
     Source: `JsonUtils.partitionOffsets` in Spark.
     """
     topics: dict[str, dict[str, int]] = {}
-    for one in sorted(offsets, key=lambda name: (name.topic or "", -1 if name.partition is None else name.partition)):
-        topics.setdefault(one.topic or "", {})[str(one.partition)] = offsets[one]
+    for offset in sorted(offsets, key=lambda name: (name.topic or "", -1 if name.partition is None else name.partition)):
+        topics.setdefault(offset.topic or "", {})[str(offset.partition)] = offsets[offset]
     return topics
 
 
@@ -159,7 +159,7 @@ def batch_limits(options: Mapping[str, str]) -> tuple[OffsetLimit, OffsetLimit]:
     for edge, limit, forbidden, word in (("starting", starting, LATEST, "latest"), ("ending", ending, EARLIEST, "earliest")):
         if limit.everywhere == forbidden:
             raise ValueError(f"option {edge}Offsets must not be {word} in a batch query")
-        if never := sorted(str(one) for one, offset in (limit.offsets or {}).items() if offset == forbidden):
+        if never := sorted(str(partition) for partition, offset in (limit.offsets or {}).items() if offset == forbidden):
             raise ValueError(f"option {edge}Offsets must not be {word} ({forbidden}) in a batch query, as it is for {never[0]}")
     _ensure_ordered(starting, ending)
     return starting, ending
@@ -173,8 +173,8 @@ def ensure_assigned(limit: OffsetLimit, assigned: Mapping[TopicPartition, object
     """
     if limit.named is None or limit.named.keys() == assigned.keys():
         return
-    mistakes = [f"{one} is missing" for one in sorted(map(str, assigned.keys() - limit.named.keys()))]
-    mistakes += [f"{one} is not read" for one in sorted(map(str, limit.named.keys() - assigned.keys()))]
+    mistakes = [f"{partition} is missing" for partition in sorted(map(str, assigned.keys() - limit.named.keys()))]
+    mistakes += [f"{partition} is not read" for partition in sorted(map(str, limit.named.keys() - assigned.keys()))]
     advice = f"; {_ADVICE[edge]}" if limit.offsets is not None else ""
     what = f"option {limit.option(edge)} must name all topic-partitions that are read and no others"
     raise ValueError(f"{what}: {listed(mistakes, NAMED_MISTAKES)}{advice}")
@@ -183,9 +183,9 @@ def ensure_assigned(limit: OffsetLimit, assigned: Mapping[TopicPartition, object
 def _ensure_ordered(starting: OffsetLimit, ending: OffsetLimit) -> None:
     """Refuse limits of different topic-partitions, and a start after its end."""
     names = starting.option("starting"), ending.option("ending")
-    befores, afters = (_times(one) for one in (starting, ending))
-    for one in befores.keys() | afters.keys() if None in befores or None in afters else ():
-        since, until = (times.get(one, times.get(None)) for times in (befores, afters))
+    befores, afters = (_times(limit) for limit in (starting, ending))
+    for partition in befores.keys() | afters.keys() if None in befores or None in afters else ():
+        since, until = (times.get(partition, times.get(None)) for times in (befores, afters))
         if since is not None and until is not None and since > until >= 0:
             raise ValueError(f"option {names[0]} must not be after {names[1]}: {since} and {until}")
     for what, before, after in (
@@ -196,9 +196,9 @@ def _ensure_ordered(starting: OffsetLimit, ending: OffsetLimit) -> None:
             continue
         if differing := sorted(map(str, before.keys() ^ after.keys())):
             raise ValueError(f"options starting{what} and ending{what} must name the same topic-partitions; only one names {differing[0]}")
-        for one, start in before.items():
-            if start > after[one] >= 0:
-                raise ValueError(f"option starting{what} must not be after ending{what}: {start} and {after[one]} for {one}")
+        for partition, start in before.items():
+            if start > after[partition] >= 0:
+                raise ValueError(f"option starting{what} must not be after ending{what}: {start} and {after[partition]} for {partition}")
 
 
 def _times(limit: OffsetLimit) -> dict[TopicPartition | None, int]:

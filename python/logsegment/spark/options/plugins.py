@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from logsegment.plugins import FileRegistry, Registry, TopicRegistry
+from logsegment._options import CodecRegistry
+from logsegment.plugins import FileRegistry, Registry
 from logsegment.plugins.registry import Absent
-from logsegment.plugins.stored_registry import travelling
+from logsegment.plugins.topic_registry import TIMEOUT as SECONDS
+from logsegment.plugins.topic_registry import TopicStore
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +37,7 @@ def is_plugin_setting(name: str) -> bool:
     return name.lower().startswith(SETTING)
 
 
-def plugins_option(options: Mapping[str, str]) -> Registry | None:
+def plugins_option(options: Mapping[str, str]) -> CodecRegistry:
     """Return the registry of a query, or `ABSENT`.
 
     Args:
@@ -63,8 +65,8 @@ def plugins_option(options: Mapping[str, str]) -> Registry | None:
         return ABSENT
     allow = tuple(pattern.strip() for pattern in options.get(ALLOW, "").split(",") if pattern.strip())
     if file is not None:
-        return travelling(FileRegistry(file, allow=allow))
-    return travelling(TopicRegistry.of_settings(str(servers), settings, timeout=_seconds(options), allow=allow))
+        return FileRegistry(file, allow=allow).for_tasks()
+    return Registry(TopicStore(str(servers), settings, _seconds(options)), allow=allow).for_tasks()
 
 
 def hide_settings(spark: SparkSession) -> None:
@@ -80,11 +82,12 @@ def carrying(options: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         RegistryError: if it is a file that cannot be read.
     """
-    return {**options, "codecs": travelling(options["codecs"])} if options.get("codecs") is not None else dict(options)
+    codecs = options.get("codecs")
+    return {**options, "codecs": codecs.for_tasks()} if isinstance(codecs, Registry) else dict(options)
 
 
 def _seconds(options: Mapping[str, str]) -> float:
-    text = options.get(TIMEOUT, "10")
+    text = options.get(TIMEOUT, f"{SECONDS:g}")
     try:
         seconds = float(text)
     except ValueError:

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from logsegment._core import Limits
 from logsegment._options import LIMIT_NAMES, Depth, Isolation, LogStartOffset, OnError, PartitionOptions, ReadOptions, Unreadable
-from logsegment._places import absolute, is_stored, placed, shown
+from logsegment._places import absolute, is_stored, redacted_uri, to_internal_uri
 from logsegment._storage import all_reached, reached
 from logsegment.spark.options.names import (
     BATCH,
@@ -246,7 +246,7 @@ def view_of(given: Mapping[str, str]) -> View:
         ValueError: if it is not a view.
     """
     text = lowered(given).get("view", "records").strip().lower()
-    view: View | None = next((one for one in ("records", *VIEWS) if one == text), None)
+    view: View | None = next((known for known in ("records", *VIEWS) if known == text), None)
     if view is None:
         raise ValueError(f"option view must be records, batches or findings, not {text!r}")
     return view
@@ -299,7 +299,7 @@ def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
     if not paths:
         raise ValueError(f'no path; pass one to load() or save(), or as option "path". {NO_TABLES}')
     keys, layout = keys_option(options), options.get(LAYOUT)
-    found = [placed(path) if is_stored(path) else path for path in all_reached(paths, storage_options(options))]
+    found = [to_internal_uri(path) if is_stored(path) else path for path in all_reached(paths, storage_options(options))]
     if keys is None and layout is None:
         return tuple(os.fspath(path) for path in found)
     return tuple(os.fspath(reached(absolute(path), None, keys, layout)) for path in found)
@@ -404,7 +404,7 @@ def _isolation(options: Mapping[str, str]) -> Isolation:
 
 
 def _log_start(text: str) -> LogStartOffset:
-    name: LogStartOffset | None = next((one for one in get_args(LogStartOffset) if one == text.strip().lower()), None)
+    name: LogStartOffset | None = next((arg for arg in get_args(LogStartOffset) if arg == text.strip().lower()), None)
     if name is None:
         raise ValueError(f"option {LOG_START} must be honour or ignore, not {text!r}")
     return name
@@ -412,14 +412,14 @@ def _log_start(text: str) -> LogStartOffset:
 
 def _unreadable(options: Mapping[str, str]) -> Unreadable:
     text = options.get("unreadable", "raise").strip().lower()
-    name: Unreadable | None = next((one for one in get_args(Unreadable) if one == text), None)
+    name: Unreadable | None = next((arg for arg in get_args(Unreadable) if arg == text), None)
     if name is None:
         raise ValueError(f"option unreadable must be raise or skip, not {options['unreadable']!r}")
     return name
 
 
 def _reader(text: str) -> ReaderName:
-    name: ReaderName | None = next((one for one in READERS if one == text.strip().lower()), None)
+    name: ReaderName | None = next((known for known in READERS if known == text.strip().lower()), None)
     if name is None:
         raise ValueError(f"option reader must be auto, python or columnar, not {text!r}")
     return name
@@ -445,9 +445,9 @@ def _io_stats(options: Mapping[str, str]) -> str | None:
         return None
     if not text:
         raise ValueError(f"option {IO_STATS} must be a directory, not ''")
-    place = placed(text)
+    place = to_internal_uri(text)
     if is_stored(place):
-        raise ValueError(f"option {IO_STATS} must be a directory of a mounted file system, not {shown(place)}")
+        raise ValueError(f"option {IO_STATS} must be a directory of a mounted file system, not {redacted_uri(place)}")
     return os.path.abspath(place)
 
 

@@ -143,7 +143,7 @@ def _of_azure(place: Place, settings: Mapping[str, str], explicit: Iterable[str]
         return {}
     account, dot, domain = place.host.partition(".")
     service, _, cloud = domain.partition(".")
-    hosts = [place.host, *(f"{account}.{one}.{cloud}" for one in ("dfs", "blob") if dot and one != service)]
+    hosts = [place.host, *(f"{account}.{endpoint}.{cloud}" for endpoint in ("dfs", "blob") if dot and endpoint != service)]
     key = next((settings[name] for name in (f"fs.azure.account.key.{host}" for host in hosts) if name in settings), None)
     return {"azure_storage_account_key": key} if key else {}
 

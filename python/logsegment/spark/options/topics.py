@@ -14,7 +14,7 @@ from logsegment._decode import other_topics
 from logsegment._options import INTERNAL, PartitionOptions
 from logsegment._places import absolute, directory_of
 from logsegment._text import listed
-from logsegment.log.reader import arranged
+from logsegment.partition.reader import order_by_offsets
 from logsegment.segment_files.discovery import ONE_REPLICA, WORK, found_in, is_gap, is_taken, replica_text
 
 #: The options; at most one may be given.
@@ -70,19 +70,23 @@ class TopicSelection:
         Raises:
             ValueError: if one is missing.
         """
-        there = {one.topic for one in found}
-        named = self.topics if self.topics is not None else {one.topic for one in self.partitions or ()}
+        there = {segment.topic for segment in found}
+        named = self.topics if self.topics is not None else {partition.topic for partition in self.partitions or ()}
         if missing := sorted(str(topic) for topic in named if topic not in there):
             names = sorted(str(topic) for topic in there if topic is not None)
             raise ValueError(f"no such topic: {listed(missing, NAMED_TOPICS)}; there are {listed(names, NAMED_TOPICS) or 'none'}")
 
-    def has(self, one: TopicPartition) -> bool:
+    def has(self, partition: TopicPartition) -> bool:
         """Return True if the topic-partition is to be read."""
         if self.topics is not None:
-            return one.topic in self.topics
+            return partition.topic in self.topics
         if self.pattern is not None:
-            return one.topic is not None and one.topic not in INTERNAL_TOPICS and re.search(self.pattern, one.topic) is not None
-        return self.partitions is None or one in self.partitions
+            return (
+                partition.topic is not None
+                and partition.topic not in INTERNAL_TOPICS
+                and re.search(self.pattern, partition.topic) is not None
+            )
+        return self.partitions is None or partition in self.partitions
 
 
 def parse_selection(options: Mapping[str, str], unnamed: TopicPartition = NO_NAME) -> TopicSelection:
@@ -147,7 +151,7 @@ def discover(
         paths: paths, `file:` URIs and patterns, as a user gave them; a file of two of them is found once.
         selection: which topic-partitions; None for all.
         partition: which directory is read of a partition that is in several; None for all of them.
-        reports: as in `logsegment.log.reader.arranged`.
+        reports: as in `logsegment.partition.reader.order_by_offsets`.
         requires_topics: raise if a named topic is missing.
 
     Raises:
@@ -166,7 +170,7 @@ def discover(
     logs = {name: segments for name, segments in logs.items() if selection.has(name)}
     if partition is not None:
         logs = _of_one_replica(logs, partition)
-    logs = {name: arranged(segments, reports=reports) for name, segments in logs.items()}
+    logs = {name: order_by_offsets(segments, reports=reports) for name, segments in logs.items()}
     chosen = [segment for segments in logs.values() for segment in segments]
     return Discovered(logs, FoundSegments(chosen, findings).findings_among(found if selection.is_all else None))
 
@@ -185,15 +189,15 @@ def local_paths(paths: tuple[str, ...]) -> list[str]:
 def warn_of_gaps(left_out: Iterable[Finding]) -> None:
     """Warn once of the offsets that no readable upload of tiered storage has: their rows are missing; and of interrupted work."""
     found = list(left_out)
-    warn_of_uploads(one for one in found if is_gap(one) and one.rule != WORK)
+    warn_of_uploads(finding for finding in found if is_gap(finding) and finding.rule != WORK)
     warn_of_work(found)
 
 
 def warn_of_work(left_out: Iterable[Finding]) -> None:
     """Warn once of work that a broker did not finish, where its files change what is read or have records that nothing else has."""
-    found = [one for one in left_out if one.rule == WORK]
-    directories = {directory_of(one.path) for one in found if one.severity == "warning" or is_taken(one)}
-    texts = [f"{one.path.rpartition('@')[0]}: {one.message}" for one in found if directory_of(one.path) in directories]
+    found = [finding for finding in left_out if finding.rule == WORK]
+    directories = {directory_of(finding.path) for finding in found if finding.severity == "warning" or is_taken(finding)}
+    texts = [f"{finding.path.rpartition('@')[0]}: {finding.message}" for finding in found if directory_of(finding.path) in directories]
     if texts:
         more = f"; and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
         warnings.warn(f"[{WORK}] a broker was interrupted: {'; '.join(texts[:NAMED])}{more}", UserWarning, stacklevel=4)
@@ -208,7 +212,7 @@ def warn_of_topics(columns: Iterable[str], topics: Iterable[str | None]) -> None
 
 def warn_of_uploads(left_out: Iterable[Finding]) -> None:
     """Warn once of segments that are not read, so that their rows are missing."""
-    texts = [f"{one.path.rpartition('@')[0]}: [{one.rule}] {one.message}" for one in left_out]
+    texts = [f"{finding.path.rpartition('@')[0]}: [{finding.rule}] {finding.message}" for finding in left_out]
     if texts:
         more = f"; and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
         warnings.warn(f"segments are skipped: {'; '.join(texts[:NAMED])}{more}", UserWarning, stacklevel=4)
@@ -247,7 +251,7 @@ def _partitions(text: str) -> frozenset[TopicPartition]:
         lists: object = json.loads(text)
     except ValueError:
         lists = None
-    if not isinstance(lists, dict) or not all(isinstance(one, list) and all(map(_is_partition, one)) for one in lists.values()):
+    if not isinstance(lists, dict) or not all(isinstance(numbers, list) and all(map(_is_partition, numbers)) for numbers in lists.values()):
         raise ValueError(f"option assign must be like {_EXAMPLE}, not {text!r}")
     return frozenset(TopicPartition(topic, partition) for topic, partitions in lists.items() for partition in partitions)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from logsegment._options import INTERNAL, PRIMITIVES, Framing, Integers, KeyValues, Values, ensure_values, with_values
-from logsegment._places import placed
+from logsegment._places import to_internal_uri
 from logsegment.schemas import SchemaSet, from_path
 from logsegment.spark.options.storage import storage_options
 
@@ -64,24 +64,24 @@ def _schemas(options: Mapping[str, str]) -> SchemaSet | None:
     path = options.get("schemas.path", "")
     if not path:
         return None
-    place = path if path.startswith(("http://", "https://")) else placed(path)
+    place = path if path.startswith(("http://", "https://")) else to_internal_uri(path)
     return from_path(place, storage_options=storage_options(options))
 
 
 def _reader_schema(text: str) -> str | Path:
     """Return the text of a schema, or its file."""
-    return Path(placed(text)) if "\n" not in text and os.path.isfile(placed(text)) else text
+    return Path(to_internal_uri(text)) if "\n" not in text and os.path.isfile(to_internal_uri(text)) else text
 
 
 def _kind(options: Mapping[str, str], name: str, known: tuple[T, ...]) -> T:
     text = options.get(name.lower(), known[0]).strip().lower()
     ensure_values(f"option {name}", text, known)
-    return next(one for one in known if one == text)
+    return next(name for name in known if name == text)
 
 
 def _choice(options: Mapping[str, str], name: str, known: tuple[T, ...]) -> T:
     text = options.get(name.lower(), known[0])
-    found = next((one for one in known if one == text.strip().lower()), None)
+    found = next((name for name in known if name == text.strip().lower()), None)
     if found is None:
         raise ValueError(f"option {name} must be {', '.join(known[:-1])} or {known[-1]}, not {text!r}")
     return found

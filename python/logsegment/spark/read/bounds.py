@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from logsegment._core import SegmentFile, SegmentLookup
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
-from logsegment.log.reader import PartitionReader
+from logsegment.partition.reader import PartitionReader
 from logsegment.spark.options.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
 from logsegment.spark.options.read import BatchOptions
 from logsegment.spark.options.topics import TopicPartition
@@ -56,7 +56,7 @@ def ranges_of(logs: Mapping[TopicPartition, Sequence[SegmentFile]], options: Bat
     ensure_assigned(options.starting, logs, "starting")
     ensure_assigned(options.ending, logs, "ending")
     found = [_range(name, segments, options) for name, segments in logs.items()]
-    return [one for one in found if one is not None]
+    return [bound for bound in found if bound is not None]
 
 
 def resolved(name: TopicPartition, limit: OffsetLimit, edge: Edge, find: Callable[[int], int | None]) -> int:
@@ -112,7 +112,7 @@ def _range(name: TopicPartition, files: Sequence[SegmentFile], options: BatchOpt
     def find(timestamp: int) -> int | None:
         found = PartitionReader(segments, replace(options.read, start_offset=after_deleted)).place_at(timestamp)
         if not options.read.skips_damage:
-            looked_up.extend(one for one in segments if found is None or (one.base_offset or 0) <= found)
+            looked_up.extend(segment for segment in segments if found is None or (segment.base_offset or 0) <= found)
         return found
 
     start, end = resolved(name, options.starting, "starting", find), resolved(name, options.ending, "ending", find)
@@ -130,8 +130,8 @@ def _range(name: TopicPartition, files: Sequence[SegmentFile], options: BatchOpt
         start = after_deleted
     if start == LATEST or end == EARLIEST or (start >= 0 and 0 <= end <= start) or (until is not None and since == until):
         return None
-    one = LogRange(name, segments, None if start < 0 else start, None if end < 0 else end, until, tuple(looked_up))
-    return _without_lost(one, first, options)
+    log = LogRange(name, segments, None if start < 0 else start, None if end < 0 else end, until, tuple(looked_up))
+    return _without_lost(log, first, options)
 
 
 def _has_record_before(until: int, start: int, segments: Sequence[SegmentLookup], options: BatchOptions) -> bool:
@@ -145,30 +145,30 @@ def _has_record_before(until: int, start: int, segments: Sequence[SegmentLookup]
         return any(batch.num_rows for batch in stream)
 
 
-def _without_lost(one: LogRange, first: int | None, options: BatchOptions) -> LogRange:
+def _without_lost(log: LogRange, first: int | None, options: BatchOptions) -> LogRange:
     """Return a range without its offsets before the log start offset `first`; report missing offsets."""
-    lost = [text for text in (_lost_start(one, first), _lost_end(one, options.read.skips_damage)) if text]
+    lost = [text for text in (_lost_start(log, first), _lost_end(log, options.read.skips_damage)) if text]
     if not lost:
-        return one
+        return log
     if options.fails_on_data_loss:
         raise ValueError(f"{'; '.join(lost)}; set failOnDataLoss to false to read the remaining records")
     warnings.warn("; ".join(lost), UserWarning, stacklevel=2)
-    return replace(one, start=None if one.start is None else max(one.start, first or 0))
+    return replace(log, start=None if log.start is None else max(log.start, first or 0))
 
 
-def _lost_start(one: LogRange, first: int | None) -> str | None:
-    if one.start is None or first is None or one.start >= first:
+def _lost_start(log: LogRange, first: int | None) -> str | None:
+    if log.start is None or first is None or log.start >= first:
         return None
-    return f"offset {one.start} of {one.name} was deleted: the log starts at {first}"
+    return f"offset {log.start} of {log.name} was deleted: the log starts at {first}"
 
 
-def _lost_end(one: LogRange, recovers: bool) -> str | None:
-    offset = one.start if one.end is None else one.end
-    end = None if offset is None else one.segments[-1].end_before(offset, past_damage=recovers)
+def _lost_end(log: LogRange, recovers: bool) -> str | None:
+    offset = log.start if log.end is None else log.end
+    end = None if offset is None else log.segments[-1].end_before(offset, past_damage=recovers)
     if end is None:
         return None
-    wanted = f"from {offset} on" if one.end is None else f"up to {offset}"
-    return f"offsets of {one.name} {wanted} are requested, but the log ends before {end}"
+    wanted = f"from {offset} on" if log.end is None else f"up to {offset}"
+    return f"offsets of {log.name} {wanted} are requested, but the log ends before {end}"
 
 
 def _ensure_boundary(name: TopicPartition, segments: Sequence[SegmentLookup], offset: int, edge: Edge) -> None:

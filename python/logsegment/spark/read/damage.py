@@ -101,7 +101,7 @@ def split(wanted: StructType, mode: ReadMode, known: Sequence[str] = ()) -> tupl
         return wanted, CorruptColumn(mode)
     if wanted[mode.column].dataType != StringType() or not wanted[mode.column].nullable:
         raise ValueError(f"schema: column {mode.column} (descriptions of damage) must be a nullable string")
-    rest = StructType([one for one in wanted.fields if one.name != mode.column])
+    rest = StructType([field for field in wanted.fields if field.name != mode.column])
     return rest, CorruptColumn(mode, names.index(mode.column))
 
 
@@ -140,18 +140,18 @@ class CorruptColumn:
         schema = stream.schema.to_pyarrow()
         rest: list[Finding] = []
         for batch, findings in with_findings(stream):
-            rest += [one for one in findings if not is_of_value(one)]
+            rest += [finding for finding in findings if not is_of_value(finding)]
             if batch is not None:
                 rows = self._kept(batch, findings)
                 yield self._with_texts(shaped(rows), _texts(rows, findings, place))
         if self.mode.name != "PERMISSIVE":
             warn_of_unread(stream.findings, place)
             return
-        found = [one for one in rest if is_cut or one.severity != "info"]
+        found = [finding for finding in rest if is_cut or finding.severity != "info"]
         if found and choose is not None:
             found = choose(found)
         if found:
-            yield self._with_texts(shaped(_rows_of(schema, found, place)), [_text(one, place) for one in found])
+            yield self._with_texts(shaped(_rows_of(schema, found, place)), [_text(finding, place) for finding in found])
 
     def _kept(self, batch: ArrowBatch, findings: Sequence[Finding]) -> pa.RecordBatch:
         rows = batch.to_pyarrow()
@@ -203,14 +203,14 @@ def reported_by(found: Sequence[Finding], source: FileSource, share: Share, opti
     if (share.start is None and share.end is None) or not found:
         return list(found)
     valid = _ValidBatches(source, options)
-    return [one for one in found if one == source.finding or share.reports(*valid.offsets(one.position, share.first))]
+    return [finding for finding in found if finding == source.finding or share.reports(*valid.offsets(finding.position, share.first))]
 
 
 def warn_of_unread(findings: Sequence[Finding], place: Mapping[str, Any]) -> None:
     """Warn with the number of batches that `unreadable` left out, where no column reports them."""
-    unread = [one for one in findings if is_unreadable(one)]
+    unread = [finding for finding in findings if is_unreadable(finding)]
     if unread:
-        rules = ", ".join(sorted({one.rule for one in unread}))
+        rules = ", ".join(sorted({finding.rule for finding in unread}))
         text = f"{place.get('path')}: {count(len(unread), 'batch')} left out, undamaged but not readable here ({rules})"
         warnings.warn(text, UserWarning, stacklevel=2)
 
@@ -223,18 +223,18 @@ def _same(rows: pa.RecordBatch) -> pa.RecordBatch:
     return rows
 
 
-def is_of_value(one: Finding) -> bool:
+def is_of_value(finding: Finding) -> bool:
     """Return True for a finding about a key or a value that cannot be decoded: its record is there, with null in its place."""
-    return one.rule.startswith("SCH-")
+    return finding.rule.startswith("SCH-")
 
 
 def _texts(rows: pa.RecordBatch, findings: Sequence[Finding], place: Mapping[str, Any]) -> list[str | None] | None:
     """Return the text of the corrupt column for each row; None if all keys and values could be decoded."""
-    bad = {one.base_offset: one for one in reversed(findings) if is_of_value(one)}
+    bad = {finding.base_offset: finding for finding in reversed(findings) if is_of_value(finding)}
     if not bad:
         return None
     found = map(bad.get, rows.column("offset").to_pylist())
-    return [None if one is None else _text(one, place) for one in found]
+    return [None if finding is None else _text(finding, place) for finding in found]
 
 
 def _without_bad_values(rows: pa.RecordBatch, findings: Sequence[Finding]) -> pa.RecordBatch:
@@ -242,7 +242,7 @@ def _without_bad_values(rows: pa.RecordBatch, findings: Sequence[Finding]) -> pa
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    bad = [one.base_offset for one in findings if is_of_value(one)]
+    bad = [finding.base_offset for finding in findings if is_of_value(finding)]
     return rows.filter(pc.invert(pc.is_in(rows.column("offset"), pa.array(bad, pa.int64())))) if bad else rows
 
 
@@ -250,26 +250,26 @@ def _rows_of(schema: pa.Schema, found: Sequence[Finding], place: Mapping[str, An
     """Make a row for each finding, with its place as far as that is known."""
     import pyarrow as pa
 
-    rows = [{**place, **_known_of(one)} for one in found]
-    return pa.RecordBatch.from_arrays([pa.array([row.get(one.name) for row in rows], one.type) for one in schema], schema=schema)
+    rows = [{**place, **_known_of(finding)} for finding in found]
+    return pa.RecordBatch.from_arrays([pa.array([row.get(field.name) for row in rows], field.type) for field in schema], schema=schema)
 
 
-def _known_of(one: Finding) -> dict[str, Any]:
+def _known_of(finding: Finding) -> dict[str, Any]:
     """Return the place of a finding under the names of record columns and batch columns."""
     return {
-        "offset": one.base_offset,
-        "baseOffset": one.base_offset,
-        "batchBaseOffset": one.base_offset,
-        "lastOffset": one.last_offset,
-        "position": one.position,
-        "entryPosition": one.position,
-        "size": one.length,
+        "offset": finding.base_offset,
+        "baseOffset": finding.base_offset,
+        "batchBaseOffset": finding.base_offset,
+        "lastOffset": finding.last_offset,
+        "position": finding.position,
+        "entryPosition": finding.position,
+        "size": finding.length,
     }
 
 
-def _text(one: Finding, place: Mapping[str, Any]) -> str:
+def _text(finding: Finding, place: Mapping[str, Any]) -> str:
     """Return a finding as JSON, with the file as its path, as in the view of findings."""
-    return json.dumps(one.to_dict() | {"path": place.get("path")}, ensure_ascii=False)
+    return json.dumps(finding.to_dict() | {"path": place.get("path")}, ensure_ascii=False)
 
 
 class _ValidBatches:

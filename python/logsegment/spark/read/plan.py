@@ -26,17 +26,17 @@ from logsegment._core import (
     Finding,
     LimitError,
     Limits,
-    PartitionPiece,
     RecordBatchError,
     SegmentLookup,
+    SegmentRange,
     TruncatedError,
     batch_stream,
 )
 from logsegment._errors import without_file
 from logsegment._options import EVERY_FORMAT, milliseconds
-from logsegment._places import shown
+from logsegment._places import redacted_uri
 from logsegment._storage import with_own_key
-from logsegment.log.reader import Part, PartitionReader
+from logsegment.partition.reader import Part, PartitionReader
 from logsegment.segment_files.discovery import is_gap
 from logsegment.segment_files.log_start import warn_of_log_starts
 from logsegment.spark.options.read import BatchOptions
@@ -88,7 +88,7 @@ class WantedRows:
     def has(self, name: TopicPartition) -> bool:
         """Return True if rows of this topic-partition may be wanted."""
         asked = ((name.topic, self.topics), (name.partition, self.partitions))
-        return all(_holds(one, value) is not False for value, filters in asked for one in filters)
+        return all(_holds(condition, value) is not False for value, filters in asked for condition in filters)
 
 
 def plan_tasks(options: BatchOptions, wanted: WantedRows) -> list[SegmentTask]:
@@ -98,14 +98,14 @@ def plan_tasks(options: BatchOptions, wanted: WantedRows) -> list[SegmentTask]:
     warn_of_log_starts(found.log_starts)
     _ensure_none_skipped(found.left_out, options)
     warn_of_gaps(found.left_out)
-    ranges = [one for one in ranges_of(found.logs, options) if wanted.has(one.name)]
-    readers = [reader for one in ranges for reader in _readers(one, wanted, options)]
+    ranges = [partition for partition in ranges_of(found.logs, options) if wanted.has(partition.name)]
+    readers = [reader for partition in ranges for reader in _readers(partition, wanted, options)]
     pieces = [reader.pieces() for reader in readers]
     counts = task_counts([piece for own in pieces for piece in own], options)
     known = {piece.segment.path: reader.transactions for reader, own in zip(readers, pieces, strict=True) for piece in own}
     cuts = [[cut for piece in own for cut in cut_up(piece, counts[piece.segment.path], options)] for own in pieces]
 
-    def part(piece: PartitionPiece) -> Part:
+    def part(piece: SegmentRange) -> Part:
         transactions = known[piece.segment.path]
         source, read = piece.part(None if transactions is None else piece.touching(transactions))
         # A piece ends where a batch ends. If it does not, the file has changed, or is damaged.
@@ -113,33 +113,33 @@ def plan_tasks(options: BatchOptions, wanted: WantedRows) -> list[SegmentTask]:
         return with_own_key(source), replace(read, strict_tail=is_strict)
 
     groups = shared(cuts, options)
-    tasks = [SegmentTask(tuple(map(part, group)), frozenset(at for at, one in enumerate(group) if one.resumes)) for group in groups]
+    tasks = [SegmentTask(tuple(map(part, group)), frozenset(at for at, piece in enumerate(group) if piece.resumes)) for group in groups]
     by_offset = [piece for own in pieces for piece in own if piece.is_looked_up or counts[piece.segment.path] > 1]
-    _warn_of_indexes([*(segment for one in ranges for segment in one.looked_up), *by_offset])
+    _warn_of_indexes([*(segment for partition in ranges for segment in partition.looked_up), *by_offset])
     return tasks
 
 
 def _ensure_none_skipped(left_out: Sequence[Finding], options: BatchOptions) -> None:
     """Raise for a directory entry named as a segment that cannot be read (SEG-15), unless the query goes on without it."""
-    skipped = next((one for one in left_out if one.rule == "SEG-15" and is_gap(one)), None)
+    skipped = next((finding for finding in left_out if finding.rule == "SEG-15" and is_gap(finding)), None)
     if skipped is not None and options.fails_on_data_loss:
         raise OSError(f"{skipped.path.rpartition('@')[0]}: {skipped.message}; set failOnDataLoss to false to read the remaining records")
 
 
-def _readers(one: LogRange, wanted: WantedRows, options: BatchOptions) -> Iterator[PartitionReader]:
+def _readers(partition: LogRange, wanted: WantedRows, options: BatchOptions) -> Iterator[PartitionReader]:
     """Yield the readers of a range; of files without a topic-partition one for each directory, or for a file that is not a segment."""
     # A time is a place in the log, and later records may have any offset.
-    is_place = options.starting.time_of(one.name) is not None
-    starts = [start for start in (None if is_place else one.start, wanted.start) if start is not None]
-    ends = [end for end in (one.end, wanted.end) if end is not None]
-    name = one.name
+    is_place = options.starting.time_of(partition.name) is not None
+    starts = [start for start in (None if is_place else partition.start, wanted.start) if start is not None]
+    ends = [end for end in (partition.end, wanted.end) if end is not None]
+    name = partition.name
     start, end = max(starts, default=None), min(ends, default=None)
     read = replace(options.read, topic=name.topic, partition=name.partition, start_offset=start, end_offset=end)
-    read = read.sharing(one.start, None) if is_place else read
-    if one.until is not None:
-        planned = PartitionReader.plan(one.segments, read, (None, one.until)).options
+    read = read.sharing(partition.start, None) if is_place else read
+    if partition.until is not None:
+        planned = PartitionReader.plan(partition.segments, read, (None, partition.until)).options
         read = replace(planned, topic=name.topic, partition=name.partition)
-    for _, segments in groupby(one.segments, lambda segment: segment.path if segment.base_offset is None else segment.file.directory):
+    for _, segments in groupby(partition.segments, lambda segment: segment.path if segment.base_offset is None else segment.file.directory):
         reader = PartitionReader(list(segments), read, wanted.timestamp)
         for segment in reader.segments:
             if segment.base_offset is None:
@@ -154,10 +154,10 @@ def _ensure_entries(segment: SegmentLookup, options: BatchOptions) -> None:
     with suppress(FileNotFoundError):
         error = first_entry_error(segment.path, options.read.limits)
     if isinstance(error, TruncatedError):
-        raise ValueError(f"{shown(segment.path)}: not a log segment: it has no complete entry")
+        raise ValueError(f"{redacted_uri(segment.path)}: not a log segment: it has no complete entry")
     if error is not None and not options.read.skips_damage:
         prefix = "" if error.code == "not_a_segment" else "not a log segment, or damaged at its start: "
-        raise ValueError(f"{shown(segment.path)}: {prefix}{without_file(error)}")
+        raise ValueError(f"{redacted_uri(segment.path)}: {prefix}{without_file(error)}")
 
 
 def first_entry_error(path: str, limits: Limits | None = None) -> RecordBatchError | None:
@@ -176,18 +176,18 @@ def first_entry_error(path: str, limits: Limits | None = None) -> RecordBatchErr
     return None
 
 
-def _warn_of_indexes(looked_up: Iterable[SegmentLookup | PartitionPiece]) -> None:
+def _warn_of_indexes(looked_up: Iterable[SegmentLookup | SegmentRange]) -> None:
     """Warn once of segments that were looked up without valid indexes, which takes longer."""
-    found = {finding.path: f"{finding.path}: [{finding.rule}] {finding.message}" for one in looked_up for finding in _findings(one)}
+    found = {finding.path: f"{finding.path}: [{finding.rule}] {finding.message}" for lookup in looked_up for finding in _findings(lookup)}
     if found:
         texts = list(found.values())
         more = f"; and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
         warnings.warn(f"indexes are unusable, batch headers are read instead: {'; '.join(texts[:NAMED])}{more}", UserWarning, stacklevel=3)
 
 
-def _findings(looked_up: SegmentLookup | PartitionPiece) -> list[Finding]:
+def _findings(looked_up: SegmentLookup | SegmentRange) -> list[Finding]:
     try:
-        return [one for one in looked_up.index_findings if not _is_of_active_segment(one)]
+        return [finding for finding in looked_up.index_findings if not _is_of_active_segment(finding)]
     except OSError:
         return []
 
@@ -253,10 +253,10 @@ LEAST_TASK_BYTES = 16 << 20
 
 
 #: Pieces of one task.
-Group: TypeAlias = tuple[PartitionPiece, ...]
+Group: TypeAlias = tuple[SegmentRange, ...]
 
 
-def task_counts(pieces: Sequence[PartitionPiece], options: BatchOptions) -> dict[str, int]:
+def task_counts(pieces: Sequence[SegmentRange], options: BatchOptions) -> dict[str, int]:
     """Return the number of tasks for each file, so that all cores work, no task is too large, and there are `minPartitions`."""
     total = sum(piece.size for piece in pieces)
     target = _task_bytes(total, options)
@@ -280,7 +280,7 @@ def _task_bytes(total: int, options: BatchOptions) -> int:
     return min(even, options.max_partition_bytes)
 
 
-def shared(logs: Sequence[Sequence[PartitionPiece]], options: BatchOptions) -> list[Group]:
+def shared(logs: Sequence[Sequence[SegmentRange]], options: BatchOptions) -> list[Group]:
     """Group small pieces of a log, and of several logs if there were very many tasks else; leave at least `minPartitions` tasks."""
     least = min(options.min_partitions or 1, sum(map(len, logs))) or 1
     tasks = _shared([[(piece,) for piece in own] for own in logs], least, least, options)
@@ -302,12 +302,12 @@ def _shared(runs: Sequence[Sequence[Group]], wanted: int, least: int, options: B
     return at_least(least, min(_task_bytes(total, options), total // wanted), group)
 
 
-def cut_up(piece: PartitionPiece, count: int, options: BatchOptions) -> list[PartitionPiece]:
+def cut_up(piece: SegmentRange, count: int, options: BatchOptions) -> list[SegmentRange]:
     """Cut a piece into about `count` pieces, or into more if that is too many offsets for a task."""
     try:
         pieces = [piece] if options.max_records is None else piece.cut_by_offsets(options.max_records)
         step = -(-piece.size // count)
-        return [cut for one in pieces for cut in (one.cut_by_bytes(step) if count > 1 else [one])]
+        return [cut for piece in pieces for cut in (piece.cut_by_bytes(step) if count > 1 else [piece])]
     except (FileNotFoundError, LimitError):
         # The task reports a lost file. A look-up has the default limits, the task may have others.
         return [piece]
@@ -316,28 +316,28 @@ def cut_up(piece: PartitionPiece, count: int, options: BatchOptions) -> list[Par
 def wanted_by(filters: Sequence[Filter]) -> WantedRows:
     """Return the bounds of rows for which all filters hold."""
     wanted = WantedRows()
-    for one in filters:
-        bare = _bare(one)
+    for condition in filters:
+        bare = _bare(condition)
         column = getattr(bare, "attribute", None)
         if column == ("offset",):
-            wanted = _offsets(wanted, one)
+            wanted = _offsets(wanted, condition)
         elif column == ("timestamp",):
-            wanted = _times(wanted, one)
+            wanted = _times(wanted, condition)
         elif column == ("topic",) and _is_tested(bare):
-            wanted = replace(wanted, topics=(*wanted.topics, one))
+            wanted = replace(wanted, topics=(*wanted.topics, condition))
         elif column == ("partition",) and _is_tested(bare):
-            wanted = replace(wanted, partitions=(*wanted.partitions, one))
+            wanted = replace(wanted, partitions=(*wanted.partitions, condition))
     return wanted
 
 
-def _bare(one: Filter) -> Filter:
-    while isinstance(one, spark.Not):
-        one = one.child
-    return one
+def _bare(condition: Filter) -> Filter:
+    while isinstance(condition, spark.Not):
+        condition = condition.child
+    return condition
 
 
-def _offsets(wanted: WantedRows, one: Filter) -> WantedRows:
-    least, most = _bounds(one, int)
+def _offsets(wanted: WantedRows, condition: Filter) -> WantedRows:
+    least, most = _bounds(condition, int)
     # No record has an offset of more than 64 bits, or the last one of these.
     start = wanted.start if least is None else max(min(least, _LAST_OFFSET), wanted.start or 0)
     if most is None or most >= _LAST_OFFSET:
@@ -346,13 +346,13 @@ def _offsets(wanted: WantedRows, one: Filter) -> WantedRows:
     return replace(wanted, start=start, end=end if wanted.end is None else min(end, wanted.end))
 
 
-def _times(wanted: WantedRows, one: Filter) -> WantedRows:
+def _times(wanted: WantedRows, condition: Filter) -> WantedRows:
     """Use a least time: Java gives microseconds, and PySpark a datetime.
 
     A largest time is useless: headers have the largest time of a batch, not the smallest.
     """
-    micros, _ = _bounds(one, int)
-    least, _ = _bounds(one, datetime)
+    micros, _ = _bounds(condition, int)
+    least, _ = _bounds(condition, datetime)
     if micros is None and (least is None or least.tzinfo is None):
         return wanted
     time = milliseconds(least, rounds_up=False) if micros is None else micros // 1000
@@ -374,40 +374,40 @@ _TESTS: dict[type[Filter], Callable[[Any, Any], bool]] = {
 }
 
 
-def _is_tested(one: Filter) -> bool:
+def _is_tested(condition: Filter) -> bool:
     """Return False for a filter that `_holds` does not know, such as `IS NOT NULL`."""
-    return type(one) in _TESTS and getattr(one, "value", None) is not None
+    return type(condition) in _TESTS and getattr(condition, "value", None) is not None
 
 
-def _holds(one: Filter, value: object) -> bool | None:
+def _holds(condition: Filter, value: object) -> bool | None:
     """Return True if a filter holds for a value; None if only Spark can say, as for null."""
-    if isinstance(one, spark.Not):
-        inside = _holds(one.child, value)
+    if isinstance(condition, spark.Not):
+        inside = _holds(condition.child, value)
         return None if inside is None else not inside
-    test, asked = _TESTS.get(type(one)), getattr(one, "value", None)
+    test, asked = _TESTS.get(type(condition)), getattr(condition, "value", None)
     return None if test is None or value is None or asked is None else test(value, asked)
 
 
-def _values(one: Filter) -> tuple[Any, ...] | None:
+def _values(condition: Filter) -> tuple[Any, ...] | None:
     """Return the values of which a column must have one; rows with null are not among them."""
-    if isinstance(one, spark.In):
-        return tuple(one.value)
-    if isinstance(one, (spark.EqualTo, spark.EqualNullSafe)) and one.value is not None:
-        return (one.value,)
+    if isinstance(condition, spark.In):
+        return tuple(condition.value)
+    if isinstance(condition, (spark.EqualTo, spark.EqualNullSafe)) and condition.value is not None:
+        return (condition.value,)
     return None
 
 
-def _bounds(one: Filter, kind: type) -> tuple[Any, Any]:
+def _bounds(condition: Filter, kind: type) -> tuple[Any, Any]:
     """Least and largest value; for `<` and `>` the bound itself is among them where it does no harm."""
-    values = _values(one)
+    values = _values(condition)
     if values is not None:
         sound: list[Any] = [value for value in values if isinstance(value, kind)]
         return (min(sound), max(sound)) if sound else (None, None)
-    value = getattr(one, "value", None)
+    value = getattr(condition, "value", None)
     if not isinstance(value, kind):
         return None, None
-    if isinstance(one, (spark.GreaterThan, spark.GreaterThanOrEqual)):
+    if isinstance(condition, (spark.GreaterThan, spark.GreaterThanOrEqual)):
         return value, None
-    if isinstance(one, (spark.LessThan, spark.LessThanOrEqual)):
+    if isinstance(condition, (spark.LessThan, spark.LessThanOrEqual)):
         return None, value
     return None, None

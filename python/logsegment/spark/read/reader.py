@@ -17,8 +17,8 @@ from logsegment._core import FileSource, Finding, RecordBatchError, decode_files
 from logsegment._options import ReadOptions
 from logsegment._places import is_stored
 from logsegment._text import count
-from logsegment.log.reader import Part
 from logsegment.log.segment import Segment
+from logsegment.partition.reader import Part
 from logsegment.segment_files.discovery import find_segments
 from logsegment.spark.options.read import BatchOptions
 from logsegment.spark.options.topics import warn_of_topics

@@ -16,7 +16,7 @@ from typing import Any
 from pyspark import TaskContext
 
 from logsegment._core import RecordStream
-from logsegment._places import shown
+from logsegment._places import redacted_uri
 
 
 class TaskStats:
@@ -52,7 +52,7 @@ class TaskStats:
 
     def note(self, counters: Mapping[str, int], place: Mapping[str, Any]) -> None:
         """Note the counters of a segment with its `path`, `topic` and `partition`."""
-        self._lines.append({**place, "path": shown(place["path"]), **counters})
+        self._lines.append({**place, "path": redacted_uri(place["path"]), **counters})
 
     def _write(self) -> None:
         if self._directory is None:

@@ -16,8 +16,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from logsegment._core import FileSource, Finding, FoundSegments, RecordBatchError, SegmentFile, batch_stream, findings_table
 from logsegment._decode import batches
 from logsegment._options import PartitionOptions
-from logsegment._places import directory_of, shown
-from logsegment._validate import Surroundings, validate_segment, validated
+from logsegment._places import directory_of, redacted_uri
+from logsegment._validate import SegmentContext, validate_segment, validated
 from logsegment.log.segment import Segment
 from logsegment.spark.options.names import VIEWS, View, warn_of_ignored
 from logsegment.spark.options.read import ViewOptions, parse_view
@@ -97,7 +97,7 @@ def _columns(view: View) -> StructType:
 
     own = pa.schema(batches(b"").schema if view == "batches" else findings_table([]).schema)
     place = [("path", pa.string()), ("topic", pa.string()), ("partition", pa.int32())]
-    return from_arrow_schema(pa.schema([*place, *(one for one in own if one.name not in PLACE)]))
+    return from_arrow_schema(pa.schema([*place, *(field for field in own if field.name not in PLACE)]))
 
 
 class ViewReader(DataSourceReader):
@@ -173,15 +173,15 @@ class FindingsReader(ViewReader):
     def _rows(self, part: ViewPart, stats: TaskStats) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        found = [one for one in self._found(part, stats) if _is_reported_here(one, part)]
-        files = [_file_of(one, part) for one in found]
+        found = [finding for finding in self._found(part, stats) if _is_reported_here(finding, part)]
+        files = [_file_of(finding, part) for finding in found]
         for rows in pa.table(findings_table(found)).combine_chunks().to_batches():
             yield self._placed(rows, files, part)
 
     def _found(self, part: ViewPart, stats: TaskStats) -> list[Finding]:
         """Return the findings of a segment and its sidecar files; a file that cannot be read is a finding too."""
         path, read, depth = part.file.path, self.options.read, self.options.depth
-        around = Surroundings(previous=part.previous, is_followed=part.is_followed, reports_shared=part.is_first)
+        around = SegmentContext(previous=part.previous, is_followed=part.is_followed, reports_shared=part.is_first)
         unreadable: list[Finding] = []
         try:
             report = validate_segment(part.file, depth, read, around)
@@ -199,17 +199,17 @@ class FindingsReader(ViewReader):
 def _parts(found: Discovered) -> list[ViewPart]:
     """Return all segments in order, each with its neighbours in its directory."""
     firsts = {file.directory: file for files in found.logs.values() for file in reversed(files)}
-    known = {shown(directory) for directory in firsts}
+    known = {redacted_uri(directory) for directory in firsts}
     left_out: dict[str, list[Finding]] = {}
     for finding in found.left_out:
         directory = directory_of(finding.path)
         # The first task has the findings of directories without a readable segment.
-        left_out.setdefault(directory if directory in known else shown(next(iter(firsts))), []).append(finding)
+        left_out.setdefault(directory if directory in known else redacted_uri(next(iter(firsts))), []).append(finding)
     parts = []
     for name, files in found.logs.items():
         for file, before, after in zip(files, [None, *files], [*files[1:], None], strict=False):
             is_first = firsts[file.directory] is file
-            own = tuple(left_out.get(shown(file.directory), ())) if is_first else ()
+            own = tuple(left_out.get(redacted_uri(file.directory), ())) if is_first else ()
             is_followed = after is not None and firsts[after.directory] is not after and _follows(after, file)
             previous = None if is_first or before is None or not _follows(file, before) else before
             parts.append(ViewPart(file, name, is_first, own, previous, is_followed))
@@ -238,13 +238,13 @@ def _unreadable(error: OSError, path: str) -> Finding:
     return Finding(UNREADABLE, "error", f"the file cannot be read: {error.strerror or error}", f"{error.filename or path}@0", 0, 0)
 
 
-def _file_of(one: Finding, part: ViewPart) -> str:
+def _file_of(finding: Finding, part: ViewPart) -> str:
     """Return the file of a finding (`<file>@<position>`): the segment, or a sidecar file."""
-    file, at, _ = one.path.rpartition("@")
-    return file if at and not file.endswith(("/entry", "entry")) else shown(part.file.path)
+    file, at, _ = finding.path.rpartition("@")
+    return file if at and not file.endswith(("/entry", "entry")) else redacted_uri(part.file.path)
 
 
-def _is_reported_here(one: Finding, part: ViewPart) -> bool:
+def _is_reported_here(finding: Finding, part: ViewPart) -> bool:
     """Return False for a finding that another segment reports: files of no segment (snapshots, epochs) are validated with each one."""
-    stem, file = shown(part.file.path).rpartition(".")[0], _file_of(one, part)
-    return part.is_first or one.rule.startswith("IDX-") or (file.startswith(stem) and not file.endswith(".snapshot"))
+    stem, file = redacted_uri(part.file.path).rpartition(".")[0], _file_of(finding, part)
+    return part.is_first or finding.rule.startswith("IDX-") or (file.startswith(stem) and not file.endswith(".snapshot"))

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from logsegment._core import PartitionPiece, RecordBatchError, SegmentFile
-from logsegment.log.reader import PartitionReader
+from logsegment._core import RecordBatchError, SegmentFile, SegmentRange
+from logsegment.partition.reader import PartitionReader
 from logsegment.segment_files.discovery import size_of
 from logsegment.spark.options.offsets import Offsets
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import TopicPartition
-from logsegment.spark.stream.partitions import Logs, again
+from logsegment.spark.stream.partitions import Logs, retry_if_files_changed
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit
@@ -107,7 +107,7 @@ class Admission:
         if limits.max_bytes is None:
             return latest
         within, most = latest, limits.max_bytes
-        return again(lambda: self._within_bytes(starts, within, most, logs()))
+        return retry_if_files_changed(lambda: self._within_bytes(starts, within, most, logs()))
 
     def limits(self, limit: Any) -> TriggerLimits:
         """Return the limits of the next micro-batch; none if PySpark's limit is for all that is there."""
@@ -135,7 +135,7 @@ class Admission:
         ends = {name: self._readable(partial(offset_within, pieces, budgets[name])) for name, pieces in found.items()}
         return {name: _reached(starts[name], ends.get(name), end) for name, end in latest.items()}
 
-    def _pieces_of(self, segments: Sequence[SegmentFile], start: int, end: int) -> list[PartitionPiece]:
+    def _pieces_of(self, segments: Sequence[SegmentFile], start: int, end: int) -> list[SegmentRange]:
         """Return the bytes of offsets, as headers show them also to a query that goes on past damage."""
         read = replace(self.options.read, on_error="raise", start_offset=start, end_offset=end)
         pieces = PartitionReader.of(segments, read).pieces()
@@ -155,7 +155,7 @@ class Admission:
             return None
 
 
-def offset_within(pieces: Sequence[PartitionPiece], budget: int) -> int | None:
+def offset_within(pieces: Sequence[SegmentRange], budget: int) -> int | None:
     """Return the offset after the last batch that ends within `budget` bytes; after the first batch if that is larger.
 
     Returns:

@@ -1,7 +1,7 @@
 """Growing partitions: their segments while a broker changes them, and how far they can be read.
 
 A broker may roll, compact, rename and delete segments at any time. If a file is gone, FileNotFoundError is raised, and the caller looks
-again (see `again`). The results of earlier looks are kept, so that only new batches are walked.
+again (see `retry_if_files_changed`). The results of earlier looks are kept, so that only new batches are walked.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TypeAlias, TypeVar
 
 from logsegment._core import ChangedError, FoundSegments, Place, RecordBatchError, SegmentFile
 from logsegment._places import is_stored
-from logsegment.log.log_end import GrowingLog
-from logsegment.log.reader import arranged
+from logsegment.partition.log_end import GrowingLog
+from logsegment.partition.reader import order_by_offsets
 from logsegment.segment_files.discovery import is_taken
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import Discovered, TopicPartition
@@ -35,7 +35,7 @@ _PAUSE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class ReadableOffsets:
     """The offsets of a partition that can be read.
 
     Attributes:
@@ -49,19 +49,21 @@ class Reach:
     end: int
 
 
-def bounded(reaches: Mapping[TopicPartition, Reach], target: Mapping[TopicPartition, Reach]) -> dict[TopicPartition, Reach]:
+def bounded(
+    reaches: Mapping[TopicPartition, ReadableOffsets], target: Mapping[TopicPartition, ReadableOffsets]
+) -> dict[TopicPartition, ReadableOffsets]:
     """Limit partitions to the offsets that they had when a query with Trigger.AvailableNow began.
 
     Spark asks for that target before it asks where a new query begins, which may be after it, or in a partition that did not exist yet.
     """
 
-    def limited(reach: Reach, most: int | None) -> Reach:
+    def limited(reach: ReadableOffsets, most: int | None) -> ReadableOffsets:
         return replace(reach, latest=None if reach.latest is None or most is None else min(reach.latest, most))
 
     return {name: limited(reach, target[name].latest if name in target else None) for name, reach in reaches.items()}
 
 
-def again(look: Callable[[], Found]) -> Found:
+def retry_if_files_changed(look: Callable[[], Found]) -> Found:
     """Call a function until no broker takes its files away meanwhile, and no writer replaces them in a store."""
     for _ in range(ATTEMPTS - 1):
         try:
@@ -81,16 +83,16 @@ class Swaps:
         """Discover until there is no new file of a swap, or it has stayed."""
         deadline = time.monotonic() + PATIENCE
         while True:
-            found = again(discover)
-            swaps = {one.path for one in found.left_out if is_taken(one)}
+            found = retry_if_files_changed(discover)
+            swaps = {finding.path for finding in found.left_out if is_taken(finding)}
             if swaps <= self._known or time.monotonic() > deadline:
                 self._known = swaps
                 return found
             time.sleep(_PAUSE)
 
 
-class Reaches:
-    """Finds the `Reach` of partitions, again and again.
+class OffsetTracker:
+    """Finds the `ReadableOffsets` of partitions, again and again.
 
     Args:
         options: of the query. With isolation read_committed `latest` is the last stable offset. A query that goes on past damage looks for
@@ -101,7 +103,7 @@ class Reaches:
         self._options = options
         self._logs: dict[TopicPartition, GrowingLog] = {}
 
-    def look(self, logs: Logs) -> dict[TopicPartition, Reach]:
+    def poll(self, logs: Logs) -> dict[TopicPartition, ReadableOffsets]:
         """Look at all partitions.
 
         Raises:
@@ -118,7 +120,7 @@ class Reaches:
             del self._logs[forgotten]
         return {name: self._reach(name, segments, marks[name], firsts[name]) for name, segments in logs.items()}
 
-    def _reach(self, name: TopicPartition, segments: Sequence[SegmentFile], mark: _Mark | None, first: int) -> Reach:
+    def _reach(self, name: TopicPartition, segments: Sequence[SegmentFile], mark: _Mark | None, first: int) -> ReadableOffsets:
         read = self._options.read
         log = self._logs.setdefault(name, GrowingLog(read))
         log.forget_others(segments)
@@ -129,11 +131,11 @@ class Reaches:
         if mark is not None:
             (known,) = mark
             if known is None:
-                return Reach(first, None, end)
+                return ReadableOffsets(first, None, end)
             latest = min(end, known)
         if read.isolation == "read_committed":
             latest = log.stable_offset(segments, latest)
-        return Reach(first, max(latest, first), max(end, first))
+        return ReadableOffsets(first, max(latest, first), max(end, first))
 
 
 def _high_watermarks(logs: Logs) -> dict[TopicPartition, _Mark | None]:
@@ -143,13 +145,13 @@ def _high_watermarks(logs: Logs) -> dict[TopicPartition, _Mark | None]:
         ValueError: if a file is empty or cannot be read: the query would wait for ever.
     """
     found = FoundSegments(segments[0] for segments in logs.values()).high_watermarks()
-    for problem in (one[1] for one in found if one is not None and one[1] is not None):
+    for problem in (pair[1] for pair in found if pair is not None and pair[1] is not None):
         raise ValueError(f"{problem} (SEG-9); upTo=logEnd reads without it")
-    return {name: None if one is None else one[:1] for name, one in zip(logs, found, strict=True)}
+    return {name: None if bounds is None else bounds[:1] for name, bounds in zip(logs, found, strict=True)}
 
 
 def settled_segments(segment: SegmentFile, *, reports: bool = False) -> list[SegmentFile]:
-    """Return the segments of the directory of `segment`, as `logsegment.log.reader.arranged` does, once no cleaner is changing them.
+    """Return the segments of the directory of `segment`, in the order of `order_by_offsets`, once no cleaner is changing them.
 
     A cleaner removes segments under their names and puts others in their place, in steps. A listing in between would miss records. In a
     store nothing is renamed, and one listing is enough.
@@ -157,7 +159,7 @@ def settled_segments(segment: SegmentFile, *, reports: bool = False) -> list[Seg
     Raises:
         OSError: if the directory cannot be listed.
     """
-    return arranged(segment.siblings() if is_stored(segment.path) else _settled(segment), reports=reports)
+    return order_by_offsets(segment.siblings() if is_stored(segment.path) else _settled(segment), reports=reports)
 
 
 def version_of(segment: SegmentFile) -> object:

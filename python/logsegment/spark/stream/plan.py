@@ -14,8 +14,8 @@ from pyspark.sql.datasource import InputPartition
 
 from logsegment._core import Finding, SegmentFile
 from logsegment._options import ReadOptions
-from logsegment._places import directory_of, shown
-from logsegment.log.reader import PartitionReader
+from logsegment._places import directory_of, redacted_uri
+from logsegment.partition.reader import PartitionReader
 from logsegment.segment_files.discovery import WORK, is_gap, size_of
 from logsegment.spark.options.offsets import Offsets
 from logsegment.spark.options.read import StreamOptions
@@ -112,7 +112,7 @@ def _first(name: TopicPartition, segments: Sequence[SegmentFile] | None, start: 
     known = earliest(segments)
     if known > (start or 0):
         # A cleaner may be in the middle of a swap.
-        settled = [one.replaced(log_start=segments[0].log_start) for one in settled_segments(segments[0])]
+        settled = [segment.replaced(log_start=segments[0].log_start) for segment in settled_segments(segments[0])]
         known = earliest(settled or segments)
     if start is None:
         if known > 0:
@@ -128,9 +128,9 @@ def gaps_of(found: Discovered, ranges: Sequence[tuple[TopicPartition, int, int]]
     """Return the findings of uploads that are not read and alone have offsets of the ranges."""
     gaps: dict[str, Finding] = {}
     for name, start, end in ranges:
-        directories = {shown(segment.directory) for segment in found.logs[name]}
-        own = (one for one in found.left_out if directory_of(one.path) in directories and one.rule != WORK)
-        gaps |= {one.path: one for one in own if is_gap(one, start, end)}
+        directories = {redacted_uri(segment.directory) for segment in found.logs[name]}
+        own = (finding for finding in found.left_out if directory_of(finding.path) in directories and finding.rule != WORK)
+        gaps |= {finding.path: finding for finding in own if is_gap(finding, start, end)}
     return [*gaps.values()]
 
 

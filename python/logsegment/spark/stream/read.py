@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from logsegment._core import FileSource, Place, RecordBatchError, RecordStream, SegmentFile, Transactions
 from logsegment._decode import decoded
-from logsegment._places import shown
-from logsegment.log.reader import PartitionReader, committed_transactions, lower_bounded
+from logsegment._places import redacted_uri
+from logsegment.partition.reader import PartitionReader, committed_transactions, lower_bounded
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.read.bounds import base_of
 from logsegment.spark.read.damage import CorruptColumn, Share, failed, reported_by
@@ -63,7 +63,7 @@ def read_range(
         OSError: if a file cannot be read.
     """
     for opened in _RangeReader(part, options, columns.decoded).segments():
-        path = shown(opened.segment.path)
+        path = redacted_uri(opened.segment.path)
         place = {"path": path, **part.name._asdict()}
         choose = partial(reported_by, source=opened.source, share=opened.share, options=options)
         try:
@@ -95,7 +95,7 @@ class _RangeReader:
                 start, end = self._at, self._part.end
                 reader = PartitionReader.of(listed, self._options.sharing(start, end))
                 # Segments that contradict their names may have the same offsets as others.
-                holders = [one.file for one, _ in reader.at(end - 1).wanted()]
+                holders = [segment.file for segment, _ in reader.at(end - 1).wanted()]
                 for segment, follower in reader.wanted():
                     is_last = follower is None and holders == [segment.file] == listed[-1:]
                     opened = self._open(segment.file, start, end if follower is None else min(follower, end), is_last=is_last)
@@ -124,7 +124,7 @@ class _RangeReader:
         stream = decoded(*part)
         if version_of(segment) != before:
             stream.close()
-            raise FileNotFoundError(errno.ENOENT, "the segment was replaced while it was opened", shown(segment.path))
+            raise FileNotFoundError(errno.ENOENT, "the segment was replaced while it was opened", redacted_uri(segment.path))
         if not is_whole:
             report_loss(f"{self._part.name} was truncated before offset {end - 1}, which was read before", fails=self._fails)
         return OpenedSegment(segment, part[0], Share(base_of(segment), start, end, self._part.resumes), stream)

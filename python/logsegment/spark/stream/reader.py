@@ -16,7 +16,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from logsegment._core import SegmentFile
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
-from logsegment.log.reader import PartitionReader
+from logsegment.partition.reader import PartitionReader
 from logsegment.segment_files.log_start import warn_of_log_starts
 from logsegment.spark.options.names import TRIGGERS
 from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit, Offsets, by_topic, ensure_assigned, offsets_of
@@ -27,7 +27,7 @@ from logsegment.spark.read.damage import CorruptColumn
 from logsegment.spark.read.decoding import Columns, with_schemas
 from logsegment.spark.read.task_stats import TaskStats
 from logsegment.spark.stream.limits import Admission, supports_limits
-from logsegment.spark.stream.partitions import Logs, Reach, Reaches, Swaps, again, bounded
+from logsegment.spark.stream.partitions import Logs, OffsetTracker, ReadableOffsets, Swaps, bounded, retry_if_files_changed
 from logsegment.spark.stream.plan import RangeTask, gaps_of, plan_ranges, plan_tasks, report_gone, report_loss
 from logsegment.spark.stream.read import read_range
 
@@ -58,19 +58,19 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.options = options
         self.columns = Columns.of(columns, options.read)
         self.corrupt = corrupt or CorruptColumn(options.mode)
-        self._reaches = Reaches(options)
+        self._tracker = OffsetTracker(options)
         self._swaps = Swaps()
         self._admission = Admission(options)
         self._initial: Offsets | None = None
         self._is_first = False
         self._previous: Offsets | None = None
-        self._target: dict[TopicPartition, Reach] | None = None
+        self._target: dict[TopicPartition, ReadableOffsets] | None = None
         self._reported: Offsets | None = None
 
     def initialOffset(self) -> Json:
         """Return where a query without a finished micro-batch in its checkpoint begins."""
         starting = self.options.starting
-        self._initial = again(self._starting_offsets)
+        self._initial = retry_if_files_changed(self._starting_offsets)
         # PySpark asks again if the first micro-batch is repeated after a failure. If the answer may differ then, the first micro-batch
         # takes nothing, and its offsets in the checkpoint keep the place.
         self._is_first = _may_change(starting)
@@ -83,7 +83,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._is_first = False
             self._previous = begin
             return start if start is not None else by_topic(begin)
-        reaches = again(self._look)
+        reaches = retry_if_files_changed(self._look)
         latest = self._latest(begin, reaches if self._target is None else bounded(reaches, self._target))
         self._reported = latest
         starts = {name: begin.get(name, reaches[name].earliest if name in reaches else end) for name, end in latest.items()}
@@ -104,7 +104,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:
         """Keep how far the partitions can be read now: the query stops there."""
         self._admission.takes_all_at_last = True
-        self._target = again(self._look)
+        self._target = retry_if_files_changed(self._look)
 
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:
         """Return the tasks of a micro-batch."""
@@ -136,15 +136,15 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def stop(self) -> None:
         """Do nothing: no file is open between triggers."""
 
-    def _look(self) -> dict[TopicPartition, Reach]:
+    def _look(self) -> dict[TopicPartition, ReadableOffsets]:
         """Return how far the partitions can be read now."""
-        return self._reaches.look(self._logs())
+        return self._tracker.poll(self._logs())
 
     def _starting_offsets(self) -> Offsets:
         # Only here a named topic must exist: later it may be deleted.
         logs = self._discovered(requires_topics=True).logs
         ensure_assigned(self.options.starting, logs, "starting")
-        reaches = self._reaches.look(logs)
+        reaches = self._tracker.poll(logs)
         return {name: _starting(name, self.options, logs[name], reach) for name, reach in reaches.items()}
 
     def _logs(self) -> Logs:
@@ -163,7 +163,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             _ensure_followed(name, segments)
         return found
 
-    def _latest(self, begin: Offsets, reaches: Mapping[TopicPartition, Reach]) -> Offsets:
+    def _latest(self, begin: Offsets, reaches: Mapping[TopicPartition, ReadableOffsets]) -> Offsets:
         """Return how far each partition can be read now: not less than before, unless it was cut off."""
         fails = self.options.fails_on_data_loss
         for gone in sorted(begin.keys() - reaches.keys()):
@@ -253,7 +253,7 @@ def _ensure_followed(name: TopicPartition, segments: Sequence[SegmentFile]) -> N
         raise ValueError(f"{segments[0].directory}: not named like orders-0; set the options topic and partition")
 
 
-def _starting(name: TopicPartition, options: StreamOptions, segments: Sequence[SegmentFile], reach: Reach) -> int:
+def _starting(name: TopicPartition, options: StreamOptions, segments: Sequence[SegmentFile], reach: ReadableOffsets) -> int:
     """Return the first offset of a new query in one partition."""
 
     def find(timestamp: int) -> int | None:

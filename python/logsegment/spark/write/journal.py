@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from logsegment._core import Place
-from logsegment._places import directory_of, shown
+from logsegment._places import directory_of, redacted_uri
 from logsegment.spark.write.places import below
 
 JOURNAL = ".logsegment-commit"
@@ -118,7 +118,7 @@ def recover(target: str) -> str | None:
         return None
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
-            f"{shown(path)}: the journal of an interrupted commit cannot be read ({error}); inspect it before you remove it"
+            f"{redacted_uri(path)}: the journal of an interrupted commit cannot be read ({error}); inspect it before you remove it"
         ) from None
     _make(target, moves)
     _finish(target, mark)
@@ -190,5 +190,5 @@ def _read_whole(path: str) -> Any:
     """Return the JSON value of a small file."""
     data = Place(path).read()
     if data is None:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), shown(path))
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), redacted_uri(path))
     return json.loads(bytes(data))

@@ -85,7 +85,7 @@ def _target(options: Mapping[str, str]) -> str:
 def _format(options: Mapping[str, str]) -> WrittenFormat:
     name = options.get("format", "v2").lower()
     # Segments are written for brokers, which know no v3.
-    known = [one for one in get_args(WrittenFormat) if one != "v3"]
+    known = [arg for arg in get_args(WrittenFormat) if arg != "v3"]
     if name not in known:
         raise ValueError(f"option format must be one of {', '.join(known)}, not {name!r}")
     return cast(WrittenFormat, name)

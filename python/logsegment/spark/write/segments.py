@@ -11,8 +11,8 @@ from typing import NamedTuple
 from logsegment._core import RecordBatchError, SegmentFile, SegmentLookup, place_staged, segment_end
 from logsegment._errors import in_file
 from logsegment._log_paths import is_of_0_7
-from logsegment._places import is_stored, shown
-from logsegment.log.reader import ensure_named
+from logsegment._places import is_stored, redacted_uri
+from logsegment.partition.reader import ensure_named
 from logsegment.segment_files.discovery import find_segments
 from logsegment.spark.write.options import WriteOptions
 
@@ -66,7 +66,7 @@ def append_point(directory: str, *, is_07: bool, by_index: bool = False) -> Appe
         RecordBatchError: if its last segment cannot be read, or a segment contradicts its name.
         OSError: if it cannot be opened.
     """
-    named = [one for one in _segments(directory) if one.base_offset is not None]
+    named = [segment for segment in _segments(directory) if segment.base_offset is not None]
     if not named:
         return AppendPoint(0, False)
     _ensure_same_kind(named, is_07)
@@ -81,23 +81,23 @@ def append_point(directory: str, *, is_07: bool, by_index: bool = False) -> Appe
         raise in_file(error, last.path) from None
     if valid != size:
         text = f"the log ends inside an entry at byte {valid} of {size}; truncate it there, or salvage it, before you append"
-        raise ValueError(f"{shown(last.path)}: {text}")
+        raise ValueError(f"{redacted_uri(last.path)}: {text}")
     return AppendPoint(base if end is None else end, size == 0)
 
 
 def _segments(directory: str) -> list[SegmentFile]:
     try:
-        return [one for one in find_segments(directory) if one.directory[:] == directory[:]]
+        return [segment for segment in find_segments(directory) if segment.directory[:] == directory[:]]
     except FileNotFoundError:
         return []
 
 
 def _ensure_same_kind(segments: Sequence[SegmentFile], is_07: bool) -> None:
     """Refuse to continue positions of Kafka 0.7 with offsets of later versions, and the other way round."""
-    for one in segments:
-        if is_of_0_7(one.path) != is_07:
+    for segment in segments:
+        if is_of_0_7(segment.path) != is_07:
             kinds = ("a log of Kafka 0.8 or later", "a log of Kafka 0.7")
-            raise ValueError(f"{shown(one.path)} belongs to {kinds[not is_07]}, and option format asks for {kinds[is_07]}")
+            raise ValueError(f"{redacted_uri(segment.path)} belongs to {kinds[not is_07]}, and option format asks for {kinds[is_07]}")
 
 
 #: Base offset of a segment, and the names of its files: that of the log is the last.

@@ -24,7 +24,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import WriterCommitMessage
 
 from logsegment._core import Place, StagedWriter
-from logsegment._places import is_stored, shown
+from logsegment._places import is_stored, redacted_uri
 from logsegment.spark.write import places
 from logsegment.spark.write.options import WriteOptions
 from logsegment.spark.write.segments import StagedPart, StoredPart, append_point, make_segments
@@ -219,7 +219,7 @@ class Claims:
             OSError: if the store does not answer.
         """
         if self._own and not Place(self._place(self._own[0])).exists():
-            raise FileNotFoundError(errno.ENOENT, "the job was aborted", shown(self._above))
+            raise FileNotFoundError(errno.ENOENT, "the job was aborted", redacted_uri(self._above))
 
     def withdraw(self) -> None:
         """Remove the claims, as far as the store does it: the next attempt may have other rows."""

@@ -23,7 +23,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from logsegment._core import Place
 from logsegment._log_paths import SEGMENT
-from logsegment._places import is_stored, shown
+from logsegment._places import is_stored, redacted_uri
 from logsegment.spark.write import journal, places
 from logsegment.spark.write.journal import Mark, Move
 from logsegment.spark.write.options import WriteOptions, parse_options, written_columns
@@ -123,13 +123,13 @@ class SegmentStreamWriter(DataSourceStreamArrowWriter):
 def _staging(given: Mapping[str, str], schema: StructType, overwrite: bool, *, is_stream: bool) -> Staging:
     options = parse_options(given)
     if _is_file(options.path):
-        raise NotADirectoryError(f"{shown(options.path)}: not a directory; segments are written to a directory")
+        raise NotADirectoryError(f"{redacted_uri(options.path)}: not a directory; segments are written to a directory")
     if overwrite and is_stored(options.path):
         text = "mode overwrite (output mode complete) needs a file system: a store cannot replace a directory atomically"
-        raise ValueError(f"{shown(options.path)}: {text}; remove it first, or write to another directory")
+        raise ValueError(f"{redacted_uri(options.path)}: {text}; remove it first, or write to another directory")
     if _holds_segments(options.path):
         text = "is the directory of a partition, and a write creates such directories below its target"
-        raise ValueError(f"{shown(options.path)} {text}: write to the directory above")
+        raise ValueError(f"{redacted_uri(options.path)} {text}: write to the directory above")
     columns = written_columns(schema, options)
     known = places.known_partitions(options.path)
     return Staging(options, tuple(columns), tuple(sorted(known.items())), places.new_job(), is_stream)
@@ -317,6 +317,6 @@ def _settled(options: WriteOptions, job: str, part: StoredPart) -> Sequence[Move
     end, _ = append_point(directory, is_07=options.is_07)
     if end != part.base_offset:
         text = f"ended at offset {part.base_offset} when its task started, and ends at {end} now: another process writes to it"
-        raise ValueError(f"{shown(directory)} {text}; nothing of this job is visible")
+        raise ValueError(f"{redacted_uri(directory)} {text}; nothing of this job is visible")
     staged = f"{places.staging_name(job)}/{part.path}"
     return [Move("settle", f"{staged}/{name}", f"{part.log}/{name}") for name in part.files]

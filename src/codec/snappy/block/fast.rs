@@ -6,7 +6,12 @@
 
 use std::hint::select_unpredictable;
 
-use super::Place;
+/// The position of the next element, and of its bytes in the output.
+#[derive(Clone, Copy)]
+pub(super) struct ElementPosition {
+    pub(super) from: usize,
+    pub(super) to: usize,
+}
 
 /// Bytes that an element copies, needed or not: the longest that a tag alone reports.
 const WIDE: usize = 64;
@@ -26,9 +31,9 @@ static AFTER: [u16; 4] = [0, 0x00ff, 0xffff, 0];
 static REACHING: [u16; 4] = [0, 0xffff, 0xffff, 0xffff];
 
 /// Decompresses elements up to one that needs a careful step: a long one, one that is wrong, or one near the end of either slice.
-pub(super) fn run(elements: &[u8], output: &mut [u8], at: &mut Place) {
+pub(super) fn run(elements: &[u8], output: &mut [u8], at: &mut ElementPosition) {
     let (Some(last_from), Some(last_to)) = (elements.len().checked_sub(READS), output.len().checked_sub(WRITES)) else { return };
-    let Place { mut from, mut to } = *at;
+    let ElementPosition { mut from, mut to } = *at;
     while from <= last_from && to <= last_to {
         let bytes = elements.as_ptr();
         // SAFETY: `from + READS` is within `elements`, and an element's first three bytes are fewer than that.
@@ -59,7 +64,7 @@ pub(super) fn run(elements: &[u8], output: &mut [u8], at: &mut Place) {
         to += len;
         from += 1 + select_unpredictable(is_literal, usize::from(tag >> 2) + 1, kind);
     }
-    *at = Place { from, to };
+    *at = ElementPosition { from, to };
 }
 
 /// Copies 16 bytes that may lie over each other, as if they were taken away before they are put down.

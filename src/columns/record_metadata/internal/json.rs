@@ -1,8 +1,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
-use crate::columns::jsonl::text;
 use crate::internal_topics::{Scalar, Visitor};
+use crate::wire::json_text;
 
 /// Writes one value as JSON without spaces, after what is there, as far as there is space for it.
 ///
@@ -74,7 +74,7 @@ impl Visitor for Json<'_> {
 
     fn name(&mut self, name: &str) {
         self.next(|out| {
-            text::string(out, name);
+            json_text::string(out, name);
             out.push(b':');
         });
     }
@@ -83,11 +83,11 @@ impl Visitor for Json<'_> {
         self.next(|out| match scalar {
             Scalar::Null => out.extend_from_slice(b"null"),
             Scalar::Bool(is_true) => out.extend_from_slice(if is_true { b"true" } else { b"false" }),
-            Scalar::Number(number) => text::integer(out, number),
+            Scalar::Number(number) => json_text::integer(out, number),
             Scalar::Float(number) => float(out, number),
-            Scalar::Uuid(bytes) => text::string(out, &URL_SAFE_NO_PAD.encode(bytes)),
-            Scalar::Text(said) => text::string(out, said),
-            Scalar::Bytes(bytes) => text::string(out, &STANDARD.encode(bytes)),
+            Scalar::Uuid(bytes) => json_text::string(out, &URL_SAFE_NO_PAD.encode(bytes)),
+            Scalar::Text(said) => json_text::string(out, said),
+            Scalar::Bytes(bytes) => json_text::string(out, &STANDARD.encode(bytes)),
         });
     }
 
@@ -107,8 +107,8 @@ impl Visitor for Json<'_> {
 fn float(out: &mut Vec<u8>, float: f64) {
     match float {
         _ if float.is_finite() => out.extend_from_slice(format!("{float:?}").as_bytes()),
-        _ if float.is_nan() => text::string(out, "NaN"),
-        _ => text::string(out, if float > 0.0 { "Infinity" } else { "-Infinity" }),
+        _ if float.is_nan() => json_text::string(out, "NaN"),
+        _ => json_text::string(out, if float > 0.0 { "Infinity" } else { "-Infinity" }),
     }
 }
 

@@ -22,18 +22,18 @@ use crate::wire::as_u64;
 /// The column under construction.
 pub struct InternalColumn {
     topic: Option<Topic>,
-    rows: Vec<Row>,
+    rows: Vec<InternalRow>,
     keys: Texts,
     values: Texts,
     findings: Vec<(usize, Finding)>,
     /// Bytes of JSON that the records of one entry may become.
     most: usize,
-    entry: Option<Spent>,
+    entry: Option<JsonBudget>,
 }
 
 /// What was spent on an entry: its position, the last record of it, bytes of JSON.
 #[derive(Clone, Copy)]
-struct Spent {
+struct JsonBudget {
     position: u64,
     index: usize,
     bytes: usize,
@@ -41,7 +41,7 @@ struct Spent {
 
 /// What a row is.
 #[derive(Clone, Copy)]
-struct Row {
+struct InternalRow {
     name: Option<&'static str>,
     version: Option<i16>,
     is_internal: bool,
@@ -70,7 +70,7 @@ impl InternalColumn {
         let Some(record) = identified else {
             self.keys.push(false);
             self.values.push(false);
-            self.rows.push(Row { name: None, version: None, is_internal: false });
+            self.rows.push(InternalRow { name: None, version: None, is_internal: false });
             return;
         };
         let mut spent = self.spent(header.position, index);
@@ -120,17 +120,17 @@ impl InternalColumn {
     }
 
     /// What was spent on an entry before this record of it.
-    fn spent(&self, position: u64, index: usize) -> Spent {
+    fn spent(&self, position: u64, index: usize) -> JsonBudget {
         // Values of a column all begin at 0.
         let bytes = self.entry.filter(|entry| entry.position == position && entry.index < index).map_or(0, |entry| entry.bytes);
-        Spent { position, index, bytes }
+        JsonBudget { position, index, bytes }
     }
 
     /// Closes a row. Text that has no room is left out.
     fn push(&mut self, record: &Identified<'_>, is_long: bool) -> Option<Undecoded> {
         self.keys.push(!record.key.is_null() && !is_long);
         self.values.push(!record.value.is_null() && !is_long);
-        self.rows.push(Row { name: record.name, version: record.version, is_internal: true });
+        self.rows.push(InternalRow { name: record.name, version: record.version, is_internal: true });
         is_long.then(|| Undecoded::Long { name: record.name.unwrap_or_default(), most: as_u64(self.most.min(MOST_BYTES)) })
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::format::v2::encode::Deltas;
 use crate::format::v3::encode;
 use crate::format::v3::layout::MAX_HEADER_LEN;
-use crate::format::v3::parse::header;
+use crate::format::v3::parse::{self, header};
 use crate::model::{Attributes, NewRecord, RecordFormat};
 
 fn made_up() -> BatchHeader {

@@ -129,7 +129,7 @@ def test_a_poison_value_is_null_with_a_finding_under_permissive(spark: SparkSess
     assert len(rows) == len(truth_of(POISON))
     bad = [row for row in rows if row["_corrupt_record"] is not None]
     found = [json.loads(row["_corrupt_record"]) for row in bad]
-    assert {one["baseOffset"]: one["rule"] for one in found} == refused() != {}
+    assert {finding["baseOffset"]: finding["rule"] for finding in found} == refused() != {}
     assert all(row["valueRecord"] is None and row["value"] is not None for row in bad)
 
 

@@ -99,9 +99,12 @@ def test_permissive_gives_a_row_for_each_damaged_place(spark: SparkSession, dama
         ls.decode(damaged.read_bytes(), columns=["key", "value", "offset"], on_error="skip")
     )
     bad = frame.where("_corrupt_record is not null").collect()
-    found = sorted((json.loads(row["_corrupt_record"]) for row in bad), key=lambda one: one["position"])
-    assert [(one["rule"], one["position"]) for one in found] == [("V2-31", batches[1]["position"]), ("L8-11", batches[4]["position"])]
-    assert {one["path"] for one in found} == {str(damaged)}
+    found = sorted((json.loads(row["_corrupt_record"]) for row in bad), key=lambda span: span["position"])
+    assert [(finding["rule"], finding["position"]) for finding in found] == [
+        ("V2-31", batches[1]["position"]),
+        ("L8-11", batches[4]["position"]),
+    ]
+    assert {row["path"] for row in found} == {str(damaged)}
     assert found[0]["baseOffset"] == batches[1]["baseOffset"]
     for row in bad:
         assert (row["topic"], row["partition"]) == ("orders", 5)
@@ -249,7 +252,7 @@ def test_a_damaged_header_hides_no_valid_batch_from_any_task(tmp_path: Path, fie
         assert sorted(row["offset"] for row in found if row["_corrupt_record"] is None) == wanted, options
         bad = [json.loads(row["_corrupt_record"]) for row in found if row["_corrupt_record"] is not None]
         is_asked_for = (start or 0) <= victim["baseOffset"]
-        assert [one["position"] for one in bad] == [victim["position"]] * is_asked_for, options
+        assert [span["position"] for span in bad] == [victim["position"]] * is_asked_for, options
 
 
 @pytest.mark.parametrize("is_indexed", [True, False])

@@ -44,7 +44,9 @@ def places(frame: DataFrame) -> list[tuple[str, int, int]]:
 def expected(
     made: list[Made], start: int = 0, end: int = 2**63, topics: tuple[str, ...] = ("orders", "payments")
 ) -> list[tuple[str, int, int]]:
-    return sorted((one.topic, one.partition, one.offset) for one in made if one.topic in topics and start <= one.offset < end)
+    return sorted(
+        (segment.topic, segment.partition, segment.offset) for segment in made if segment.topic in topics and start <= segment.offset < end
+    )
 
 
 def test_a_query_over_kafka_goes_on_working_with_a_path_for_its_servers(spark: SparkSession, tree: tuple[Path, list[Made]]):
@@ -142,7 +144,7 @@ def test_pushed_filters_spare_tasks(spark: SparkSession, tree: tuple[Path, list[
 def test_times_mean_the_same_in_every_time_zone_of_a_session(spark: SparkSession, tree: tuple[Path, list[Made]]):
     path, made = tree
     zone = spark.conf.get("spark.sql.session.timeZone")
-    wanted = sorted((one.topic, one.partition, one.offset) for one in made if one.timestamp >= START + 1100)
+    wanted = sorted((segment.topic, segment.partition, segment.offset) for segment in made if segment.timestamp >= START + 1100)
     for other in ("America/New_York", "Asia/Kolkata"):
         spark.conf.set("spark.sql.session.timeZone", other)
         spark.conf.set(PUSHDOWN, "true")

@@ -15,7 +15,7 @@ import corpus
 import logsegment as ls
 from corpus import CONSUMED_COLUMNS, Partition, rows_of
 from logsegment._options import ReadOptions
-from logsegment.log.reader import Part
+from logsegment.partition.reader import Part
 from logsegment.spark import LogSegmentSource, record_schema
 from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit
 from logsegment.spark.options.plugins import ABSENT
@@ -167,7 +167,7 @@ def test_a_part_gets_only_the_transactions_that_touch_it():
     whole = ls.scan_transactions([source for source, _ in found])
     told = [set(read.transactions.aborted) for _, read in found if read.transactions is not None]
     assert set().union(*told) == set(whole.aborted)
-    assert any(len(one) < len(whole.aborted) for one in told)
+    assert any(len(value) < len(whole.aborted) for value in told)
 
 
 def small_segments(root: Path, count: int, *partitions: str) -> None:

@@ -22,7 +22,7 @@ from pyspark.sql import datasource as filters_of_spark
 import corpus
 import logsegment as ls
 from logsegment._core import decode_files
-from logsegment.log.reader import Part
+from logsegment.partition.reader import Part
 from logsegment.spark import LogSegmentSource, record_schema
 from logsegment.spark.read.plan import SegmentTask
 from made_logs import START, Made, index, make_partition
@@ -57,7 +57,9 @@ def read(path: Path, **options: str) -> Rows:
 
 
 def model(made: list[Made], wanted: Callable[[Made], bool]) -> Rows:
-    return sorted((one.topic, one.partition, one.offset, one.timestamp, one.value) for one in made if wanted(one))
+    return sorted(
+        (segment.topic, segment.partition, segment.offset, segment.timestamp, segment.value) for segment in made if wanted(segment)
+    )
 
 
 ORDERS_ENDS = {("orders", 0): (0, 300), ("orders", 1): (0, 778), ("late", 0): (1000, 1150)}
@@ -66,10 +68,10 @@ ORDERS_ENDS = {("orders", 0): (0, 300), ("orders", 1): (0, 778), ("late", 0): (1
 def by_offsets(start: dict[str, dict[str, int]], end: dict[str, dict[str, int]]) -> Callable[[Made], bool]:
     """Spark's rule: from the first offset on and before the last, -2 and -1 for what is there."""
 
-    def wanted(one: Made) -> bool:
-        first, behind = ORDERS_ENDS[one.topic, one.partition]
-        least, most = start[one.topic][str(one.partition)], end[one.topic][str(one.partition)]
-        return (first if least == -2 else least) <= one.offset < (behind if most == -1 else most)
+    def wanted(record: Made) -> bool:
+        first, behind = ORDERS_ENDS[record.topic, record.partition]
+        least, most = start[record.topic][str(record.partition)], end[record.topic][str(record.partition)]
+        return (first if least == -2 else least) <= record.offset < (behind if most == -1 else most)
 
     return wanted
 
@@ -89,7 +91,7 @@ def by_offsets(start: dict[str, dict[str, int]], end: dict[str, dict[str, int]])
 def test_offsets_give_the_rows_that_kafkas_source_gives(tree: Any, start: dict[str, int], end: dict[str, int], cut: dict[str, str]):
     path, made = tree
     told = {"startingOffsets": json.dumps({"orders": start}), "endingOffsets": json.dumps({"orders": end}), "subscribe": "orders"}
-    expected = model([one for one in made if one.topic == "orders"], by_offsets({"orders": start}, {"orders": end}))
+    expected = model([segment for segment in made if segment.topic == "orders"], by_offsets({"orders": start}, {"orders": end}))
     assert read(path, **told, **cut) == expected
 
 
@@ -100,11 +102,11 @@ def test_times_give_the_rows_that_kafkas_source_gives(tree: Any, start: int, end
     """A time stands for the first record of that time or later; where there is none, an end is the end of the log."""
     path, made = tree
 
-    def wanted(one: Made) -> bool:
-        own = [other for other in made if (other.topic, other.partition) == (one.topic, one.partition)]
+    def wanted(record: Made) -> bool:
+        own = [other for other in made if (other.topic, other.partition) == (record.topic, record.partition)]
         first = min((other.offset for other in own if other.timestamp >= start), default=None)
         behind = min((other.offset for other in own if other.timestamp >= end), default=2**63)
-        return first is not None and first <= one.offset < behind
+        return first is not None and first <= record.offset < behind
 
     told = {"startingTimestamp": str(start), "endingTimestamp": str(end), "startingOffsetsByTimestampStrategy": "latest"}
     assert sorted(read(path, **told)) == model(made, wanted)
@@ -119,7 +121,7 @@ def test_a_time_that_no_record_reaches_is_an_error_or_nothing(tree: Any):
         read(path, **told)
     assert read(path, **told, startingOffsetsByTimestampStrategy="latest") == []
     ending = {"subscribe": "late", "endingOffsetsByTimestamp": json.dumps({"late": {"0": START + 5000}})}
-    assert read(path, **ending) == model(made, lambda one: one.topic == "late")
+    assert read(path, **ending) == model(made, lambda segment: segment.topic == "late")
 
 
 @pytest.mark.parametrize("option", ["startingOffsets", "endingOffsets", "startingOffsetsByTimestamp"])
@@ -142,14 +144,14 @@ def test_offsets_that_are_not_there_are_data_loss(tree: Any, options: dict[str, 
     with pytest.raises(ValueError, match=f"{told}; set failOnDataLoss to false"):
         read(path, subscribe="late", **options)
     with pytest.warns(UserWarning, match=told):
-        assert read(path, subscribe="late", failOnDataLoss="false", **options) == model(made, lambda one: one.topic == "late")
+        assert read(path, subscribe="late", failOnDataLoss="false", **options) == model(made, lambda segment: segment.topic == "late")
 
 
 def test_records_that_were_deleted_on_request_do_not_come_back(tmp_path: Path):
     """SEG-9: the broker says below which offset all is deleted, and keeps the file that holds more."""
     made = make_partition(tmp_path, "orders", 0, [list(range(100)), list(range(100, 250))])
     (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 70\n")
-    there = model(made, lambda one: one.offset >= 70)
+    there = model(made, lambda record: record.offset >= 70)
     assert read(tmp_path) == there
     assert read(tmp_path, startingTimestamp=str(made[0].timestamp)) == there
     assert read(tmp_path, endingOffsets='{"orders":{"0":60}}') == []
@@ -192,7 +194,7 @@ def test_minus_one_and_minus_two_mean_latest_and_earliest_among_times_too(
     names = ("startingOffsetsByTimestamp", "endingOffsetsByTimestamp") if is_for_each else ("startingTimestamp", "endingTimestamp")
     given = {name: text for name, text in zip(names, (start, end), strict=True) if text is not None}
     told = {name: times_of_late(int(text)) if is_for_each else text for name, text in given.items()}
-    assert read(path, subscribe="late", **told) == model(made, lambda one: is_all and one.topic == "late")
+    assert read(path, subscribe="late", **told) == model(made, lambda segment: is_all and segment.topic == "late")
 
 
 @pytest.mark.parametrize(
@@ -371,9 +373,9 @@ def test_filters_that_spare_nothing_give_no_warning(large: Path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert reader.pushFilters(told) == told
-    for one in (filters_of_spark.EqualTo(("topic",), "big"), filters_of_spark.Not(filters_of_spark.In(("partition",), (7,)))):
+    for item in (filters_of_spark.EqualTo(("topic",), "big"), filters_of_spark.Not(filters_of_spark.In(("partition",), (7,)))):
         with pytest.warns(UserWarning, match="option pushFilters"):
-            reader.pushFilters([*told, one])
+            reader.pushFilters([*told, item])
 
 
 def test_a_large_segment_becomes_several_tasks(large: Path, monkeypatch: pytest.MonkeyPatch):
@@ -546,8 +548,8 @@ def test_equal_times_and_one_that_is_far_ahead_make_no_index_stale(tmp_path: Pat
 
 def test_indexes_of_brokers_are_not_suspected():
     seen = 0
-    for one in corpus.partitions():
-        for path in sorted(one.directory.glob("*.index")):
+    for partition in corpus.partitions():
+        for path in sorted(partition.directory.glob("*.index")):
             segment = ls.Segment(path.with_suffix(".log"))
             offsets = [offset for offset, _ in segment.offset_index]
             for offset in [*offsets, *(other + 1 for other in offsets)]:

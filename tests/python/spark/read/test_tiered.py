@@ -106,11 +106,11 @@ def test_modes_at_a_damaged_chunk_are_those_at_damage_of_a_file(spark: SparkSess
     def offsets(frame: DataFrame) -> list[int]:
         return sorted(row["offset"] for row in frame.select("offset").collect())
 
-    assert offsets(load(startingOffsets=json.dumps({"payments": {"0": behind}}))) == [one for one in everything if one >= behind]
-    assert offsets(load(endingOffsets=json.dumps({"payments": {"0": first}}))) == [one for one in everything if one < first]
+    assert offsets(load(startingOffsets=json.dumps({"payments": {"0": behind}}))) == [item for item in everything if item >= behind]
+    assert offsets(load(endingOffsets=json.dumps({"payments": {"0": first}}))) == [item for item in everything if item < first]
     with pytest.raises(PythonException, match=r"chunk 1 \(bytes 3000 to 5999"):
         load(startingOffsets=json.dumps({"payments": {"0": behind - 1}})).collect()
-    kept = [one for one in everything if not first <= one < behind]
+    kept = [item for item in everything if not first <= item < behind]
     assert offsets(load(mode="DROPMALFORMED")) == kept
     assert offsets(load(mode="DROPMALFORMED", maxRecordsPerPartition="20")) == kept
     for cut in ({}, {"maxRecordsPerPartition": "20"}):

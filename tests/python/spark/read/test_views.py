@@ -20,7 +20,7 @@ import logsegment as ls
 from corpus import Row, rows_of
 from logsegment._core import SegmentFile
 from logsegment._options import ReadOptions
-from logsegment._validate import Surroundings, validate_segment
+from logsegment._validate import SegmentContext, validate_segment
 from logsegment.segment_files.discovery import find_segments
 from logsegment.spark import LogSegmentSource
 from logsegment.spark.options.plugins import ABSENT
@@ -91,7 +91,7 @@ def test_batches_are_those_of_the_truth_with_their_place(spark: SparkSession, tm
 
 def test_types_are_those_of_the_columns_and_all_are_nullable(spark: SparkSession):
     batches, findings = load(spark, "batches", SEGMENT).schema, load(spark, "findings", SEGMENT).schema
-    assert all(one.nullable for one in [*batches, *findings])
+    assert all(batch.nullable for batch in [*batches, *findings])
     assert (batches["magic"].dataType.simpleString(), batches["position"].dataType.simpleString()) == ("tinyint", "bigint")
     assert findings.fieldNames() == [*PLACE, *FINDINGS]
 
@@ -152,10 +152,10 @@ def test_one_query_finds_the_damaged_segments(spark: SparkSession, tree: Path):
 def test_findings_are_those_of_validate(spark: SparkSession, tree: Path):
     frame = load(spark, "findings", Path(segment_of(tree, 19)))
     segment = ls.Segment(segment_of(tree, 19))
-    expected = [one.to_dict() for one in segment.validate().findings]
+    expected = [finding.to_dict() for finding in segment.validate().findings]
     assert len(expected) >= 2
     found = [row.asDict() for row in frame.select(*FINDINGS).collect()]
-    assert found == [{name: one[name] for name in FINDINGS} for one in expected]
+    assert found == [{name: item[name] for name in FINDINGS} for item in expected]
     assert {row["path"] for row in frame.where("rule like 'L8%'").collect()} == {segment.path}
 
 
@@ -175,11 +175,11 @@ def test_findings_of_every_hostile_case_are_those_of_validate(spark: SparkSessio
             found[row["path"]].append({name: row[name] for name in FINDINGS})
     corpus.seen_all(places, 300)
     for path, case in places.items():
-        expected = [one.to_dict() for one in ls.validate(case.read(), codecs=ABSENT).findings]
+        expected = [finding.to_dict() for finding in ls.validate(case.read(), codecs=ABSENT).findings]
         # Names are judged here, and not by `validate` of a buffer.
-        assert [one for one in found[path] if one["rule"] != "SEG-1"] == [{name: one[name] for name in FINDINGS} for one in expected], (
-            case.name
-        )
+        assert [finding for finding in found[path] if finding["rule"] != "SEG-1"] == [
+            {name: item[name] for name in FINDINGS} for item in expected
+        ], case.name
 
 
 def test_sidecar_files_are_reported_once_with_their_own_path(spark: SparkSession, tmp_path: Path):
@@ -191,11 +191,11 @@ def test_sidecar_files_are_reported_once_with_their_own_path(spark: SparkSession
         (directory / file.name).write_bytes(file.read_bytes())
     (directory / "leader-epoch-checkpoint").write_text("9\n1\n0 0\n")
     frame = load(spark, "findings", tmp_path)
-    expected = {(one.rule, one.path.rpartition("@")[0]) for one in ls.Log(directory).validate().findings}
+    expected = {(finding.rule, finding.path.rpartition("@")[0]) for finding in ls.Log(directory).validate().findings}
     found = [(row["rule"], row["path"]) for row in frame.collect()]
     assert set(found) == expected
-    assert len([one for one in found if one[1].endswith("leader-epoch-checkpoint")]) == 1
-    assert len({one for one in found if one[0] == "IDX-1" and one[1].endswith(".index")}) == len(list(source.glob("*.log")))
+    assert len([item for item in found if item[1].endswith("leader-epoch-checkpoint")]) == 1
+    assert len({item for item in found if item[0] == "IDX-1" and item[1].endswith(".index")}) == len(list(source.glob("*.log")))
 
 
 def broken_log(root: Path, name: str, bases: list[int], first_offsets: list[int]) -> Path:
@@ -221,9 +221,11 @@ def test_contradictions_between_segments_of_a_partition_are_reported(spark: Spar
     rows = load(spark, "findings", tmp_path).where("rule like 'ORD%'").collect()
     for name, (_, _, rule) in cases.items():
         directory = tmp_path / f"{name}-0"
-        told = [one for one in ls.Log(directory).validate().findings if one.rule.startswith("ORD")]
-        assert {one.rule for one in told} == ({rule} if rule else set()), name
-        expected = [(one.path.rpartition("@")[0].removesuffix("/entry"), one.rule, one.message, one.position) for one in told]
+        told = [finding for finding in ls.Log(directory).validate().findings if finding.rule.startswith("ORD")]
+        assert {finding.rule for finding in told} == ({rule} if rule else set()), name
+        expected = [
+            (finding.path.rpartition("@")[0].removesuffix("/entry"), finding.rule, finding.message, finding.position) for finding in told
+        ]
         assert [(row["path"], row["rule"], row["message"], row["position"]) for row in rows if row["topic"] == name] == expected, name
 
 
@@ -232,7 +234,11 @@ def test_the_end_of_a_segment_that_another_one_follows_is_an_error_when_it_is_to
     for path in sorted(directory.glob("*.log"))[1:]:
         path.write_bytes(path.read_bytes()[:-7])
     rules = ("SEG-23", "L8-14")
-    ends = [(one.path.split("/entry")[0], one.rule, one.severity) for one in ls.Log(directory).validate().findings if one.rule in rules]
+    ends = [
+        (finding.path.split("/entry")[0], finding.rule, finding.severity)
+        for finding in ls.Log(directory).validate().findings
+        if finding.rule in rules
+    ]
     assert [end[1:] for end in ends] == [("SEG-23", "error"), ("L8-14", "info")]
     rows = read_here({"path": str(directory), "view": "findings"})
     assert [(row["path"], row["rule"], row["severity"]) for row in rows if row["rule"] in rules] == ends
@@ -267,8 +273,8 @@ def test_a_snapshot_of_another_segment_is_looked_at_with_one_segment_alone(tmp_p
     snapshot.write_bytes(snapshot.read_bytes()[:-1])
 
     def paths(file: SegmentFile, *, reports_shared: bool) -> set[str]:
-        found = validate_segment(file, "headers", ReadOptions(), Surroundings(reports_shared=reports_shared)).findings
-        return {one.path.rpartition("@")[0] for one in found if ".snapshot" in one.path}
+        found = validate_segment(file, "headers", ReadOptions(), SegmentContext(reports_shared=reports_shared)).findings
+        return {file.path.rpartition("@")[0] for file in found if ".snapshot" in file.path}
 
     assert paths(first, reports_shared=True) == paths(second, reports_shared=False) == {str(snapshot)}
     assert paths(first, reports_shared=False) == set()
@@ -357,7 +363,7 @@ def test_small_segments_share_a_task_and_large_ones_do_not(tmp_path: Path):
         return views.ViewPart(SegmentFile(str(path), "orders", 0, number), TopicPartition("orders", 0), number == 0)
 
     parts = [part(number, size) for number, size in enumerate([10, 10, 100, 10, 0, 0])]
-    tasks = [[one.file.base_offset for one in task.parts] for task in views._grouped(parts, 20)]
+    tasks = [[part.file.base_offset for part in task.parts] for task in views._grouped(parts, 20)]
     assert tasks == [[0, 1], [2], [3, 4, 5]]
     many = [part(number, 1) for number in range(TASK_FILES + 1)]
     assert [len(task.parts) for task in views._grouped(many, 1 << 30)] == [TASK_FILES, 1]

@@ -91,8 +91,8 @@ def test_valid_batches_are_read_and_damage_is_reported_once(log: GrowingLog, kin
     left = LEFT if kind != "swallow" else sorted({*LEFT, *range(5, 10)})
     found, told = read(log, mode="PERMISSIVE", **options)
     assert found == left
-    assert sorted(one["position"] for one in told) == sorted(places)
-    assert {one["path"] for one in told} == {str(log.segment)}
+    assert sorted(span["position"] for span in told) == sorted(places)
+    assert {row["path"] for row in told} == {str(log.segment)}
     assert read(log, mode="DROPMALFORMED", **options) == (left, [])
 
 

@@ -227,8 +227,8 @@ def test_a_log_that_was_cut_below_what_was_read(log: GrowingLog, has_mark: bool)
     log.append(5, 5)
     reader = from_the_start(log, failOnDataLoss="true")
     lenient = from_the_start(log, failOnDataLoss="false")
-    for one in (reader, lenient):
-        assert trigger(one, upto(0)) == upto(10)
+    for item in (reader, lenient):
+        assert trigger(item, upto(0)) == upto(10)
     log.cut(5)
     if has_mark:
         log.high_watermark(5)
@@ -413,7 +413,7 @@ def test_damage_that_would_hold_a_committed_stream_up_without_a_word_is_an_error
 
 def test_transactions_of_the_corpus_are_read_in_small_steps_as_kafkas_consumer_returned_them():
     """TXN-1 to TXN-6 across segments, from producer snapshots."""
-    (payments,) = [one for one in corpus.partitions() if one.directory.name == "transactions-multi-segment-0"]
+    (payments,) = [partition for partition in corpus.partitions() if partition.directory.name == "transactions-multi-segment-0"]
     name = payments.directory.name.rpartition("-")[0]
     reader = from_the_start(payments.directory, isolation="read_committed", maxOffsetsPerTrigger="5")
     end = reader.initialOffset()

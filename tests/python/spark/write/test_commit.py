@@ -154,14 +154,14 @@ def test_offsets_are_patched_in_every_format(tmp_path: Path, monkeypatch: pytest
     assert log.validate(format=named).ok
     assert len(log) > 2
     if format == "0.7":
-        sizes = [os.path.getsize(one.path) for one in log.segments]
-        assert [one.base_offset for one in log.segments] == [sum(sizes[:index]) for index in range(len(sizes))]
+        sizes = [os.path.getsize(segment.path) for segment in log.segments]
+        assert [segment.base_offset for segment in log.segments] == [sum(sizes[:index]) for index in range(len(sizes))]
     else:
         assert [row["offset"] for row in found] == list(range(len(wanted)))
         assert log.validate().findings == []
-        firsts = [next(iter(one.records(columns=["offset"]))).to_pyarrow()["offset"][0].as_py() for one in log.segments]
-        assert firsts == [one.base_offset for one in log.segments]
-    assert all(os.path.getsize(one.path) <= 1500 for one in log.segments)
+        firsts = [next(iter(segment.records(columns=["offset"]))).to_pyarrow()["offset"][0].as_py() for segment in log.segments]
+        assert firsts == [segment.base_offset for segment in log.segments]
+    assert all(os.path.getsize(segment.path) <= 1500 for segment in log.segments)
 
 
 def test_a_wrapper_of_magic_0_keeps_its_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -191,7 +191,7 @@ def test_a_level_shows_in_the_size(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_two_jobs_at_once_both_land(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The second waits for the lock, and goes on behind the first."""
     jobs = [writer(tmp_path) for _ in range(2)]
-    messages = [attempt(one, 0, [f"job {number}"] * 50, monkeypatch) for number, one in enumerate(jobs)]
+    messages = [attempt(item, 0, [f"job {number}"] * 50, monkeypatch) for number, item in enumerate(jobs)]
     place = making.place_staged
 
     def slow(*arguments: Any, **options: Any) -> Any:
@@ -199,7 +199,7 @@ def test_two_jobs_at_once_both_land(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         return place(*arguments, **options)
 
     monkeypatch.setattr(making, "place_staged", slow)
-    threads = [threading.Thread(target=one.commit, args=([message],)) for one, message in zip(jobs, messages, strict=True)]
+    threads = [threading.Thread(target=item.commit, args=([message],)) for item, message in zip(jobs, messages, strict=True)]
     for thread in threads:
         thread.start()
     for thread in threads:

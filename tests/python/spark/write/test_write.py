@@ -89,7 +89,7 @@ def test_what_a_kafka_source_gives_is_written_and_read_equal(spark: SparkSession
     assert [(row[0], row[1], row[2]) for row in found] == [("orders", 0, 0), ("orders", 1, 0), ("payments", 0, 0), ("payments", 0, 1)]
     assert [row[3] and bytes(row[3]) for row in found] == [b"", b"k", None, None]
     assert [row[4] if row[4] is None else bytes(row[4]) for row in found] == [None, b"v", b"", None]
-    assert [row[5] and [(one.key, one.value and bytes(one.value)) for one in row[5]] for row in found] == [
+    assert [row[5] and [(record.key, record.value and bytes(record.value)) for record in row[5]] for row in found] == [
         None,
         [("a", b"1"), ("a", None), ("", b"")],
         None,
@@ -171,7 +171,7 @@ def test_appends_go_on_and_overwrite_begins_anew(spark: SparkSession, tmp_path: 
         write(frame_of(spark, [(text,), (text,)], "value string"), tmp_path, topic="t")
     found = decoded(tmp_path / "t-0", "offset", "value")
     assert [(row["offset"], row["value"]) for row in found] == list(enumerate([b"a", b"a", b"b", b"b", b"c", b"c"]))
-    assert [one.base_offset for one in ls.Log(tmp_path / "t-0").segments] == [0, 2, 4]
+    assert [segment.base_offset for segment in ls.Log(tmp_path / "t-0").segments] == [0, 2, 4]
     everything = spark.read.format("logsegment").load(str(tmp_path))
     write(everything.where("offset % 2 = 0"), tmp_path, mode="overwrite")
     assert [row["value"] for row in decoded(tmp_path / "t-0", "value")] == [b"a", b"b", b"c"], "a target may be read while it is replaced"
@@ -347,7 +347,7 @@ def test_a_producers_setting_of_its_codec_is_reported_where_it_is_not_used(tmp_p
         options = parse_options({"path": str(tmp_path), "kafka.compression.type": "zstd", **said})
     assert options.encode.compression == codec
     ignored = "logsegment reads files, not brokers; ignored options: kafka.compression.type"
-    assert [str(one.message) for one in caught] == [ignored] * bool(said)
+    assert [str(item.message) for item in caught] == [ignored] * bool(said)
 
 
 def test_a_stream_lands_once_over_a_restart(spark: SparkSession, tmp_path: Path):

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Locale;
 
-/** The functions of the library, which is in the jar; src/jvm/border.rs has them. */
+/** The functions of the library, which is in the jar; src/jvm/jni.rs has them. */
 final class NativeReader {
   static final long END = -1;
   static final long FAILED = -2;

@@ -1,0 +1,1 @@
+"""Convert entries to other formats and codecs: `convert`."""

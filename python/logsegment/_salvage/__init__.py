@@ -1,0 +1,1 @@
+"""Save the valid entries of damaged segments: `salvage`."""

@@ -1,0 +1,1 @@
+"""Read partitions: their readers, transactions, log ends, and new records of growing logs."""
