@@ -9,6 +9,7 @@ MAKEFLAGS += --no-builtin-rules
 
 VENV := .venv
 PY := $(VENV)/bin/python
+PIP = $(PY) -m pip install --quiet --disable-pip-version-check
 STAMPS := $(VENV)/.stamps
 # In CI a Cargo.lock that does not fit is a fault; at a desk it is being edited.
 LOCKED := $(if $(CI),--locked)
@@ -70,6 +71,8 @@ BUILT_JAR := $(if $(shell command -v javac),$(JAR))
 # Spark's classes as a JVM keeps them: tests start Spark forty times, each time in half of the time.
 SPARK_ARCHIVE := target/jvm/spark.jsa
 BUILT_ARCHIVE := $(if $(shell command -v java),$(SPARK_ARCHIVE))
+# The packages of `make demo`, which are those of the build and of Spark; and of everything else.
+DEMO := $(STAMPS)/demo
 SETUP := $(STAMPS)/setup
 BUILD := $(STAMPS)/build
 # The stamp outlives the module when the tree is cleaned: then it counts for nothing.
@@ -97,24 +100,26 @@ $(PY):
 	@sh tools/check_setup.sh >/dev/null
 	"$$(sh tools/find_python.sh)" -m venv $(VENV)
 
-$(SETUP): pyproject.toml | $(PY)
-	$(PY) -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
-	$(PY) -m pip install --quiet --disable-pip-version-check --group dev
+$(DEMO): pyproject.toml | $(PY)
+	@echo "packages of the build and of Spark, into $(VENV): about a minute"
+	@$(PIP) 'pip>=25.1'
+	@$(PIP) --group demo
 	@mkdir -p $(STAMPS) && touch $@
+
+$(SETUP): $(DEMO)
+	@echo "tools of tests, checks and pages, into $(VENV): about a minute"
+	@$(PIP) --group dev
+	@touch $@
 
 .PHONY: build
 build: $(BUILD) ## compile the extension, optimised, into .venv; nothing to do if no Rust source changed
 
-$(BUILD): $(SETUP) pyproject.toml $(RUST_SOURCES)
+$(BUILD): $(DEMO) $(RUST_SOURCES)
+	@echo "the extension: 5 to 15 minutes the first time (target/build.log)"
 	@# maturin is not quiet when it is told to be: what it says is shown only if it fails.
 	@mkdir -p target
-	PIP_QUIET=1 $(VENV)/bin/maturin develop --quiet $(LOCKED) $(OPTIMISED) >target/build.log 2>&1 || { cat target/build.log >&2; exit 1; }
+	@PIP_QUIET=1 $(VENV)/bin/maturin develop --quiet $(LOCKED) $(OPTIMISED) >target/build.log 2>&1 || { cat target/build.log >&2; exit 1; }
 	@mkdir -p $(STAMPS) && touch $@
-
-# A demo prints its own lines only, also the first time, when it sets up and builds.
-ifeq ($(MAKECMDGOALS),demo)
-MAKEFLAGS += --silent
-endif
 
 .PHONY: jar
 jar: $(JAR) ## compile the columnar reader for Spark and its library into a jar (JDK); docs/how-to/faster-in-spark.md
@@ -123,7 +128,7 @@ JVM_LIBRARY = rustc --quiet $(LOCKED) --lib --crate-type cdylib --features jvm
 # Cargo has one name for the library of every set of features, and takes the file of another set for its own.
 LIBRARIES = target/$(if $(filter --release,$(OPTIMISED)),release,debug)
 FORGET_LIBRARY = rm -f $(foreach suffix,so dylib,$(LIBRARIES)/liblogsegment.$(suffix) $(LIBRARIES)/deps/liblogsegment.$(suffix))
-$(JAR): $(SETUP) tools/spark_jar.py $(JAVA_SOURCES) $(RUST_SOURCES)
+$(JAR): $(DEMO) tools/spark_jar.py $(JAVA_SOURCES) $(RUST_SOURCES)
 	@$(FORGET_LIBRARY)
 	cargo $(JVM_LIBRARY) $(OPTIMISED)
 	$(PY) tools/spark_jar.py $(LIBRARIES)
@@ -138,7 +143,7 @@ portable-jar: ## the jar with a library built by zig for JAR_TARGET, an older or
 	$(PYTHON) tools/spark_jar.py target/jvm/$(JAR_TRIPLE)/release
 
 .PHONY: demo
-demo: $(BUILD) ## a tour on a real segment: set up, build, run examples/demo.py
+demo: $(BUILD) ## a tour on a real segment: install what it needs, build, run examples/demo.py
 	@# What Java and Spark say while they start is shown only if the demo fails.
 	@$(PY) examples/demo.py $(ARGS) 2>target/demo.log || { cat target/demo.log >&2; exit 1; }
 
@@ -150,7 +155,7 @@ test: setup build test-rust test-python ## set up, build and run every test
 .PHONY: check
 # It waits for nothing, and each process collects all tests once more.
 check: WORKERS = 3
-check: $(BUILD) ## the loop at the desk: Rust and Python tests without Spark, brokers, the site and what is slow; fewer random cases
+check: $(SETUP) $(BUILD) ## the loop at the desk: Rust and Python tests without Spark, brokers, the site and what is slow; fewer random cases
 	cargo test --quiet $(LOCKED) --features $(RUST_FEATURES)
 	PROPERTY_EXAMPLES=$(or $(PROPERTY_EXAMPLES),50) $(PY) -m pytest --quiet $(PARALLEL) -m "not spark and not interop and not slow and not nightly" \
 		--ignore tests/python/test_docs.py --ignore tests/python/test_site.py tests/python $(ARGS)
@@ -160,11 +165,11 @@ test-rust: ## test the core with columns, values, files, stores and the JVM read
 	cargo test $(LOCKED) --features $(RUST_FEATURES)
 
 .PHONY: test-python
-test-python: $(BUILD) $(BUILT_JAR) $(BUILT_ARCHIVE) ## pytest in WORKERS processes (4); ARGS="-k name" selects
+test-python: $(SETUP) $(BUILD) $(BUILT_JAR) $(BUILT_ARCHIVE) ## pytest in WORKERS processes (4); ARGS="-k name" selects
 	$(PY) -m pytest $(PARALLEL) -m "not soak and not nightly" --durations 20 $(ARGS)
 
 .PHONY: test-nightly
-test-nightly: $(BUILD) $(BUILT_JAR) $(BUILT_ARCHIVE) ## the proofs that take minutes: clusters, Connect, other versions of Spark and Kafka (Java, Maven)
+test-nightly: $(SETUP) $(BUILD) $(BUILT_JAR) $(BUILT_ARCHIVE) ## the proofs that take minutes: clusters, Connect, other versions of Spark and Kafka (Java, Maven)
 	REQUIRE_INTEROP=1 PYSPARK_VERSIONS="$(PYSPARK_VERSIONS)" $(PY) -m pytest $(PARALLEL) -m "nightly and not soak" --durations 20 $(ARGS)
 
 $(SPARK_ARCHIVE): $(SETUP) tests/support/spark_archive.py | $(BUILD) $(BUILT_JAR)
@@ -181,7 +186,7 @@ lint-rust: ## of that: the format, and clippy without features (tests too), with
 	cargo clippy $(LOCKED) --all-targets --all-features -- -D warnings
 
 .PHONY: lint-python
-lint-python: $(BUILD) ## of that: ruff, layers, mypy, the stub against the module
+lint-python: $(SETUP) $(BUILD) ## of that: ruff, layers, mypy, the stub against the module
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/lint-imports
@@ -189,7 +194,7 @@ lint-python: $(BUILD) ## of that: ruff, layers, mypy, the stub against the modul
 	$(PY) -m mypy.stubtest logsegment._core --ignore-disjoint-bases
 
 .PHONY: lint-pages
-lint-pages: $(BUILD) ## of that: workflows, issue forms, sizes, the language of texts, links, the plot
+lint-pages: $(SETUP) $(BUILD) ## of that: workflows, issue forms, sizes, the language of texts, links, the plot
 	$(VENV)/bin/zizmor --offline --quiet --strict-collection .github
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
@@ -227,7 +232,7 @@ properties: ## every Rust test named after properties with FUZZ_CASES cases each
 	PROPTEST_CASES=$(FUZZ_CASES) $(LONG_TEST) propert
 
 .PHONY: interop
-interop: $(BUILD) $(BUILT_JAR) ## run every writer against every reader, record and print the table of docs/reference/compatibility.md (Java, Maven)
+interop: $(SETUP) $(BUILD) $(BUILT_JAR) ## run every writer against every reader, record and print the table of docs/reference/compatibility.md (Java, Maven)
 	status=0; REQUIRE_INTEROP=1 INTEROP_RECORD=1 BROKER_HISTORIES=200 STORE_FAULTS=2000 PYSPARK_VERSIONS="$(PYSPARK_VERSIONS)" $(PY) -m pytest $(PARALLEL) -m "interop and not soak" $(ARGS) || status=$$?; \
 		$(PY) tests/interop/record.py || status=$$?; exit $$status
 
@@ -236,15 +241,15 @@ mutations: ## MUTATIONS of every clean file of the corpus, optimised, overflow c
 	MUTATIONS=$(MUTATIONS) $(LONG_TEST) --test rust -- --nocapture no_mutation
 
 .PHONY: simulate
-simulate: $(BUILD) ## histories of simulated logs, with every law checked through the APIs, for SECONDS from SEED on (docs/project/simulation.md)
+simulate: $(SETUP) $(BUILD) ## histories of simulated logs, with every law checked through the APIs, for SECONDS from SEED on (docs/project/simulation.md)
 	$(PY) -m tests.simulation --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 .PHONY: simulate-spark
-simulate-spark: $(BUILD) $(BUILT_JAR) ## HISTORIES simulated logs (500), read in a Spark session by both readers (Java)
+simulate-spark: $(SETUP) $(BUILD) $(BUILT_JAR) ## HISTORIES simulated logs (500), read in a Spark session by both readers (Java)
 	$(PY) -m tests.simulation.in_spark --histories $(or $(HISTORIES),500) $(ARGS)
 
 .PHONY: soak
-soak: $(BUILD) $(BUILT_JAR) ## streaming queries over a working broker, killed or stopped STREAM_KILLS times (10; Java, Maven)
+soak: $(SETUP) $(BUILD) $(BUILT_JAR) ## streaming queries over a working broker, killed or stopped STREAM_KILLS times (10; Java, Maven)
 	REQUIRE_INTEROP=1 STREAM_KILLS=$(STREAM_KILLS) STREAM_SECONDS=$(STREAM_SECONDS) $(PY) -m pytest -s -m soak tests/interop $(ARGS)
 
 .PHONY: miri
@@ -273,13 +278,13 @@ bench-check: $(SETUP) ## compare the recorded figures with every threshold
 ##@ Pages and packages
 
 .PHONY: docs
-docs: $(BUILD) ## build the site into target/site/html and the Rust documentation; warnings, broken links and anchors are errors
+docs: $(SETUP) $(BUILD) ## build the site into target/site/html and the Rust documentation; warnings, broken links and anchors are errors
 	$(PY) tools/check_docs.py
 	$(PY) tools/build_site.py
 	RUSTDOCFLAGS="-D warnings" cargo doc $(LOCKED) --no-deps --features arrow,io
 
 .PHONY: site
-site: $(BUILD)
+site: $(SETUP) $(BUILD)
 	$(PY) tools/build_site.py
 
 .PHONY: plot
@@ -295,7 +300,7 @@ licenses-check: $(SETUP) ## fail if licenses/ or LICENSE-binary is not what `mak
 	$(PY) tools/licenses.py check
 
 .PHONY: man
-man: $(BUILD) ## write the manual page from the help of the command line
+man: $(SETUP) $(BUILD) ## write the manual page from the help of the command line
 	$(PY) tools/man_page.py make
 
 # The times in a wheel are that of the commit, and maturin leaves out a random number (docs/project/release.md).
@@ -316,7 +321,7 @@ wheel-attempts: wheel ## build the wheel; it works with each extra of docs/tutor
 
 .PHONY: cross-tools
 cross-tools: $(SETUP)
-	$(PY) -m pip install --quiet --disable-pip-version-check --group cross
+	$(PIP) --group cross
 
 .PHONY: cross-wheel
 cross-wheel: cross-tools ## build the wheel for TARGET with zig into target/cross (docs/project/platforms.md says how to try it)

@@ -15,20 +15,28 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Written by a Kafka 4.1 broker: zstd, null and empty keys and values, headers.
 SEGMENT = ROOT / "tests/corpus/modern-4.1.0/data/codec-zstd-0/00000000000000000000.log"
 SHOWN = 5
+NEXT = """
+Type next:
+  source .venv/bin/activate
+  logsegment verify examples/damaged-0        what is wrong with a damaged segment, and which offsets are safe
+  python -m logsegment.sample kafka           the files that all examples of docs/ read
+  make test                                   every test: about an hour; Maven, Go and npm for all of them"""
 
 
 def main() -> int:
     segment = Path(sys.argv[1] if len(sys.argv) > 1 else SEGMENT).resolve()
+    print("Python: validate and decode a segment that a broker wrote", flush=True)
     report = ls.validate(ls.FileSource(segment))
     print(f"{segment}\n{segment.stat().st_size} bytes, {report.io_stats['entries_read']} batches\n\nlogsegment.validate\n{report!r}\n")
     from_python = python_rows(segment)
     show("Python: ls.decode", from_python)
+    print("Spark: read it on this machine, about ten seconds", flush=True)
     from_spark = spark_rows(segment)
     show('Spark: spark.read.format("logsegment").load(...)', from_spark)
     if from_python != from_spark or not from_python:
         print(f"DIFFERENT: {len(from_python)} records from Python, {len(from_spark)} from Spark", file=sys.stderr)
         return 1
-    print(f"The same {len(from_python)} records both ways.")
+    print(f"The same {len(from_python)} records both ways.\n{NEXT}")
     return 0
 
 

@@ -26,6 +26,7 @@ REPOSITORY = "https://github.com/logsegment/logsegment"
 #: Pages of the repository that the site has too: file -> page.
 MOVED = {
     ROOT / "CHANGELOG.md": "project/changelog.md",
+    ROOT / "CODE_OF_CONDUCT.md": "project/conduct.md",
     ROOT / "CONTRIBUTING.md": "project/contributing.md",
     ROOT / "SECURITY.md": "project/security.md",
     ROOT / "benches" / "README.md": "project/benchmark-runs.md",

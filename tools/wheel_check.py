@@ -52,6 +52,7 @@ NEEDED = (
     "logsegment/__init__.py",
     "logsegment/_core.pyi",
     "logsegment/_sample/damaged-0/00000000000000000000.log",
+    "logsegment/_sample/orders-0/00000000000000000000.log",
     "logsegment/py.typed",
     "pyspark_logsegment/__init__.py",
 )

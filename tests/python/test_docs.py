@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import first_attempts
 import hostile
 import logsegment as ls
 import object_store
-import tiered_corpus as tiered
 from doc_examples import ROOT, blocks, check_console_examples, console_examples, doc_pages, furnish, run_examples
 
 FORMATS = ROOT / "docs/reference/formats"
@@ -35,19 +32,12 @@ EXPLANATION = re.compile(r'<a id="([a-z0-9-]+)"></a>([A-Z0-9-]+[a-d]?)')
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
-    """A directory with real segments, which is the current one; some pages have more files, or a store."""
+    """A directory with the sample, which is the current one; a page has a store, too."""
+    furnish(tmp_path)
     page = request.node.callspec.params["page"] if hasattr(request.node, "callspec") else None
-    if page is not None and page.parent.name == "recipes":
-        first_attempts.furnish(tmp_path)
-        if page.name == "read-from-s3.md":
-            for name, value in request.getfixturevalue("store").items():
-                monkeypatch.setenv(name, value)
-    else:
-        furnish(tmp_path)
-    if page is None or page.name == "read-tiered-storage.md":
-        shutil.copytree(tiered.BUCKET, tmp_path / "bucket")
-        for name, key in tiered.KEYS.items():
-            (tmp_path / f"{name}.der").write_bytes(key)
+    if page is not None and page.name == "read-from-s3.md":
+        for name, value in request.getfixturevalue("store").items():
+            monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -14,11 +14,12 @@ import pytest
 
 import logsegment as ls
 from cli_process import run
-from doc_examples import DATA, ROOT
+from doc_examples import ROOT
 from logsegment.cli import exit_codes
 from logsegment.cli.app import VERBS
 
 REFERENCE = ROOT / "docs/reference"
+DATA = ROOT / "tests/corpus/modern-4.1.0/data"
 SEGMENT = DATA / "codec-zstd-0/00000000000000000000.log"
 DAMAGED = ROOT / "examples/damaged-0"
 #: Spark's internal form of several paths, which nobody types.

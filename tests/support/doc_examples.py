@@ -1,6 +1,6 @@
 """Examples of the pages: the files that they find, the code blocks of a page, and running them.
 
-It needs the standard library alone, since tools/wheel_check.py runs it where nothing but a wheel is installed.
+It needs logsegment and the standard library alone, since tools/wheel_check.py runs it where nothing but a wheel is installed.
 """
 
 from __future__ import annotations
@@ -8,19 +8,16 @@ from __future__ import annotations
 import doctest
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from logsegment import sample
+
 TESTS = Path(__file__).resolve().parent.parent
 ROOT = TESTS.parent
-DATA = TESTS / "corpus/modern-4.1.0/data"
-#: What examples find in their directory: name -> directory of the corpus, as docs/how-to/README.md lists it.
-PLACES = {".": "codec-zstd-0", "orders-0": "codec-zstd-0", "payments-0": "transactions-multi-segment-0"}
-PLACES |= {name: name for name in ("__consumer_offsets-1", "__cluster_metadata-0")}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: Commands that set things up, which an example shows and a test does not do.
@@ -33,25 +30,8 @@ def doc_pages(*directories: str) -> list[Path]:
 
 
 def furnish(place: Path) -> None:
-    """Copy the files that all pages may use into a directory."""
-    for name, source in PLACES.items():
-        (place / name).mkdir(exist_ok=True)
-        for file in sorted((DATA / source).glob("*.log" if name == "." else "*")):
-            shutil.copyfile(file, place / name / file.name)
-    shutil.copytree(ROOT / "examples/damaged-0", place / "examples/damaged-0")
-    for name in (
-        "_schemas-0",
-        "alpha-avro-refs-0",
-        "alpha-avro-incompatible-0",
-        "alpha-json-refs-0",
-        "alpha-mixed-0",
-        "alpha-proto-nested-0",
-    ):
-        shutil.copytree(TESTS / "values" / name, place / name)
-    shutil.copytree(TESTS / "finds" / "messages" / "t1-0", place / "users-0")
-    shutil.copyfile(TESTS / "finds" / "messages" / "user.avsc", place / "user.avsc")
-    (place / "schemas").mkdir()
-    shutil.copyfile(ROOT / "tests/values/schemas/bare.avsc", place / "schemas/bare.avsc")
+    """Write the files that all pages may use into an empty directory."""
+    sample.write(str(place))
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -100,9 +80,3 @@ def check_console_examples(text: str) -> int:
         found = run_command(command)
         assert not expected or checker.check_output(expected, found, FLAGS), f"$ {command}\n{found}"
     return len(examples)
-
-
-if __name__ == "__main__":
-    target = Path(sys.argv[1])
-    target.mkdir()
-    furnish(target)

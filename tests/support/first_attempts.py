@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -19,8 +18,6 @@ import object_store
 PAGE = doc_examples.ROOT / "docs/tutorial/first-attempts.md"
 #: The name of the tasks for which `pip install logsegment` is enough.
 NO_EXTRA = "none"
-#: Where the batch of offset 200 starts in `orders-0`: the backup ended early.
-BACKUP_BYTES = 30_723
 _INSTALL = re.compile(r"pip install \"?logsegment(?:\[(\w+)\])?\"?")
 
 
@@ -57,26 +54,13 @@ def _extra(section: str) -> str:
     return named[1] or NO_EXTRA
 
 
-def furnish(place: Path) -> None:
-    """Copy what the tasks read into a directory: the files of all pages, a log directory, a bucket, a damaged partition and a backup."""
-    doc_examples.furnish(place)
-    segment = "00000000000000000000.log"
-    for name in ("broken-0", "backup/orders-0"):
-        (place / name).mkdir(parents=True)
-    for name in ("kafka-logs/orders-0", "kafka-logs/payments-0", "lake/orders-0"):
-        shutil.copytree(place / Path(name).name, place / name)
-    shutil.copyfile(doc_examples.TESTS / "hostile/data/v2-crc-bitflip.log", place / "broken-0" / segment)
-    shutil.copytree(doc_examples.TESTS / "corpus/legacy-0.8.2.2/data/codec-gzip-0", place / "old-logs/clicks-0")
-    (place / "backup/orders-0" / segment).write_bytes((place / "orders-0" / segment).read_bytes()[:BACKUP_BYTES])
-
-
 def main(extra: str) -> int:
     """Run the tasks of an extra in a new directory, as in an environment that is activated; return how many failed."""
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        furnish(place)
+        doc_examples.furnish(place)
         os.chdir(place)
         with object_store.serving(place) as environment:
             os.environ.update(environment)
