@@ -194,7 +194,7 @@ def salvaged(source: Any, read: ReadOptions, fit: SalvageOptions | None = None, 
 
 
 def _unread(findings: list[Finding]) -> list[tuple[int, int, str, int | None, int | None]]:
-    """Return the lost ranges of a segment of which no byte can be read, since its manifest is damaged."""
+    """Return the lost ranges of a segment without readable bytes, because its manifest is damaged."""
     return [
         (finding.position, finding.length, finding.rule, None, None)
         for finding in findings

@@ -123,14 +123,14 @@ class LogValidation:
             yield report
 
     def _reports(self) -> Iterator[Report]:
-        beside: list[Report] = []
-        yield from self._of_logs(beside)
-        yield from beside
+        of_sidecars: list[Report] = []
+        yield from self._of_logs(of_sidecars)
+        yield from of_sidecars
         starts = [*self._inputs.left_out, *self._inputs.start_findings, *_log_starts(self.segments)]
         yield from chain(self._of_log_directories(), _by_directory(starts), _of_replicas(self.segments))
 
-    def _of_logs(self, beside: list[Report]) -> Iterator[Report]:
-        """Yield the reports of logs, and add those of the files next to them to `beside`."""
+    def _of_logs(self, of_sidecars: list[Report]) -> Iterator[Report]:
+        """Yield the reports of logs, and add those of the files next to them to `of_sidecars`."""
         number = 0
         for directory, group in groupby(self.segments, _read_in):
             segments = list(group)
@@ -145,7 +145,7 @@ class LogValidation:
                     yield report
             if directory is not None:
                 # The headers of the logs are kept until now.
-                beside += self._of_sidecars(directory, segments)
+                of_sidecars += self._of_sidecars(directory, segments)
 
     def _fail(self, name: str, error: OSError | SegmentKeyError) -> None:
         """Raise an error, unless the observer goes on."""
