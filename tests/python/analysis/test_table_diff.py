@@ -124,7 +124,7 @@ def test_the_command_line(tmp_path: Path, here: Any) -> None:
     to = changed_table("iceberg", tmp_path)
     done: Done = here("diff", SOURCE, to)
     assert done.code == 1
-    lines = [line.removeprefix(f"{SOURCE}: ") for line in done.text.splitlines()]
+    lines = [line.removeprefix(f"{SOURCE.name}: ") for line in done.text.splitlines()]
     assert lines == [
         "missing in B: offsets 10 to 12, 3 records",
         "doubled in B: offset 50, 1 record too many",
