@@ -161,7 +161,10 @@ mod tests {
     fn cells_are_texts_and_json() {
         assert_eq!(csv("{\"a\":1,\"b\":\"x\",\"c\":null,\"d\":true}\n"), "1,x,,true\r\n");
         assert_eq!(csv("{\"a\":\"\",\"b\":null}\n"), "\"\",\r\n");
-        assert_eq!(csv("{\"a\":[{\"key\":\"k,\\\"\",\"value\":null}],\"b\":{}}\n"), "\"[{\"\"key\"\":\"\"k,\\\"\"\"\",\"\"value\"\":null}]\",{}\r\n");
+        assert_eq!(
+            csv("{\"a\":[{\"key\":\"k,\\\"\",\"value\":null}],\"b\":{}}\n"),
+            "\"[{\"\"key\"\":\"\"k,\\\"\"\"\",\"\"value\"\":null}]\",{}\r\n"
+        );
         assert_eq!(csv("{\"a\":{\"base64\":\"AA==\"}}\n"), "\"{\"\"base64\"\":\"\"AA==\"\"}\"\r\n");
         assert_eq!(csv("{}\n{}\n"), "\r\n\r\n");
     }
