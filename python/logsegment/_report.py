@@ -17,6 +17,8 @@ from logsegment._text import count
 SHOWN = 20
 #: The rule of an incomplete entry.
 TORN = "L8-14"
+#: The rule of the information that a file has batches of magic 3.
+EXPERIMENTAL = "EXPERIMENTAL"
 #: Rules of batches that need a missing plugin.
 MISSING_PLUGIN = frozenset({"S-P19", "S-P20"})
 #: The rule of batches on which their plugin failed.
@@ -96,7 +98,10 @@ class Report:
         for report in files:
             io_stats.update(report.io_stats)
         surveys = [survey.in_file(report.path or "") for report in files for survey in report._surveys]
-        whole = cls([in_named_file(finding, report.path) for report in files for finding in report.findings], IoStats(io_stats), surveys)
+        named = [in_named_file(finding, report.path) for report in files for finding in report.findings]
+        first = next((finding for finding in named if finding.rule == EXPERIMENTAL), None)
+        # The format of every file is worth one finding.
+        whole = cls([finding for finding in named if finding.rule != EXPERIMENTAL or finding is first], IoStats(io_stats), surveys)
         whole._has_checksums = all(report._has_checksums for report in files)
         whole._files = files
         return whole
@@ -220,9 +225,13 @@ class Report:
         return f"Report({verdict}: {counts}; {count(self.io_stats['entries_read'], 'entry')}, {count(self.io_stats['records'], 'record')})"
 
 
+#: A place of a finding with its file: `x.log/entry@0`, `x.rsm-manifest@0`; without a file it is `entry@0` or the name of a field.
+_NAMES_FILE = re.compile(r"(?!entry@).+(/entry@\d|@\d+$)")
+
+
 def in_named_file(finding: Finding, path: str | None) -> Finding:
-    """Return a finding of a file with the name of the file before its place."""
-    if path is None or finding.path.startswith(path):
+    """Return a finding of a file with the name of the file before its place, unless it names a file already."""
+    if path is None or _NAMES_FILE.match(finding.path):
         return finding
     place = (finding.position, finding.length, finding.base_offset, finding.last_offset, finding.record_index, finding.field)
     return Finding(finding.rule, finding.severity, finding.message, f"{path}/{finding.path}", *place)

@@ -37,7 +37,7 @@ READS: dict[str, Callable[[Path], Any]] = {
     "find": lambda path: list(ls.find(path, timestamp=0)),
 }
 #: These read the logs of directories.
-OF_DIRECTORIES = ("log", "scan", "time", "find", "rewrite", "split", "join")
+OF_DIRECTORIES = ("log", "scan", "time", "find", "salvage", "convert", "rewrite", "split", "join")
 
 
 def _parquet(path: Path) -> None:

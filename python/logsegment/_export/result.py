@@ -37,7 +37,7 @@ class Export:
 
     Example:
         >>> import logsegment as ls
-        >>> ls.export("orders-0", "parquet:lake").next_offsets
+        >>> ls.export("orders-0", "parquet:exported").next_offsets
         {'orders': {0: 240}}
     """
 

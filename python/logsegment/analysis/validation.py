@@ -233,14 +233,14 @@ def border_findings(before: DamageSummary | None, segment: InputSegment, own: Da
     if is_damaged or (own.lost and own.lost[0].position == 0):
         return
     last, first = before.valid[-1].last_offset, own.valid[0].first_offset
+    place = "entry@0/baseOffset", 0, 0
     if first <= last:
-        yield Finding("ORD-1", "warning", f"the previous segment ends at offset {last}", "baseOffset", 0, 0, base_offset=first)
-    elif last + 1 < segment.base_offset:
-        is_upload = Place(segment.path).uploaded_name() is not None
-        reason = "an upload is missing" if is_upload else "usual in a compacted topic, otherwise a segment is missing"
-        text = f"offsets {last + 1} to {segment.base_offset - 1} are missing before the segment: {reason}"
-        severity = "warning" if is_upload else "info"
-        yield Finding("ORD-3", severity, text, "baseOffset", 0, 0, base_offset=last + 1, last_offset=segment.base_offset - 1)
+        yield Finding("ORD-1", "warning", f"the previous batch ends at offset {last}", *place, base_offset=first)
+    elif last + 1 < segment.base_offset and Place(segment.path).uploaded_name() is not None:
+        text = f"offsets {last + 1} to {segment.base_offset - 1} are missing before the segment: an upload is missing"
+        yield Finding("ORD-3", "warning", text, *place, base_offset=first)
+    elif last + 1 < first:
+        yield Finding("ORD-3", "info", f"offsets {last + 1} to {first - 1} are missing before the batch", *place, base_offset=first)
 
 
 def _read_in(segment: InputSegment) -> str | None:

@@ -89,6 +89,7 @@ def test_two_exports_at_once(kind: str, runs: export_runs.Exports, tmp_path: Pat
         assert any("error" not in result for result in results), results
         last = runs.run(SOURCE, to)
         rows = rows_of(kind, tmp_path / f"{number}")
+        assert len(rows) == len(set(lake.offsets_of(rows))) == len(expected), results
         assert lake.digest(rows) == lake.digest(expected)
         added = sum(result.get("rows", 0) for result in (*results, last))
         assert added == len(rows) or any("error" in result for result in results)
