@@ -102,7 +102,7 @@ def test_a_missing_upload_is_reported(layout: str, tmp_path: Path):
     text = f"gone: payments-0: offsets {first} to {behind - 1} are in no upload"
     assert (done.code, text in done.err) == ((3, True) if is_upload else (0, False))
     done = run("verify", tmp_path / "prefix", "--fail-on", "warning")
-    assert f"offsets {first} to {behind - 1} are missing before the {"segment" if is_upload else "batch"}" in done.text
+    assert f"offsets {first} to {behind - 1} are missing before the {'segment' if is_upload else 'batch'}" in done.text
     assert done.code == int(is_upload)
 
 
