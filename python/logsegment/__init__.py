@@ -51,6 +51,10 @@ if TYPE_CHECKING:
     from logsegment._export.result import Export
     from logsegment._inspect import Field, Problem, inspect
     from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
+    from logsegment._read.batches import read_batches
+    from logsegment._read.follow import follow
+    from logsegment._read.reader import FileRead, LogReader
+    from logsegment._read.records import read_records
     from logsegment._report import Report
     from logsegment._restore.restore import restore
     from logsegment._rewrite.account import Rewrite, RewriteRange, RewrittenFile
@@ -75,6 +79,7 @@ if TYPE_CHECKING:
     from logsegment.analysis.v3_savings import V3Savings
     from logsegment.analysis.validation import validate
     from logsegment.inputs.observer import Observer
+    from logsegment.log.explain import Explanation, explain
     from logsegment.log.log import Log
     from logsegment.log.segment import Segment
     from logsegment.partition.reader import scan_transactions
@@ -101,6 +106,10 @@ _MODULES = {
     "logsegment._salvage.result": ("KeptRange", "Salvage"),
     "logsegment._salvage.salvage": ("salvage",),
     "logsegment._survey": ("LostRange", "SafeRange"),
+    "logsegment._read.batches": ("read_batches",),
+    "logsegment._read.follow": ("follow",),
+    "logsegment._read.reader": ("FileRead", "LogReader"),
+    "logsegment._read.records": ("read_records",),
     "logsegment._report": ("Report",),
     "logsegment.analysis.committed_offsets": ("CommittedOffset", "committed_offsets"),
     "logsegment.analysis.diff": ("Comparison", "Diff", "diff"),
@@ -117,6 +126,7 @@ _MODULES = {
     "logsegment._export.export": ("export",),
     "logsegment._export.result": ("Export",),
     "logsegment.inputs.observer": ("Observer",),
+    "logsegment.log.explain": ("Explanation", "explain"),
     "logsegment.log.log": ("Log",),
     "logsegment.partition.reader": ("scan_transactions",),
     "logsegment.log.segment": ("Segment",),
@@ -140,8 +150,10 @@ __all__ = [
     "CorruptError",
     "Diff",
     "Difference",
+    "Explanation",
     "Export",
     "Field",
+    "FileRead",
     "FileSource",
     "Finding",
     "Histogram",
@@ -151,6 +163,7 @@ __all__ = [
     "LimitError",
     "Limits",
     "Log",
+    "LogReader",
     "LossError",
     "LostRange",
     "Lz4Frames",
@@ -200,15 +213,19 @@ __all__ = [
     "diff",
     "encode",
     "encode_array",
+    "explain",
     "explode_array",
     "export",
     "find",
     "fix_lz4",
+    "follow",
     "inspect",
     "join",
     "lz4_header_checksum",
     "plugins",
     "polars",
+    "read_batches",
+    "read_records",
     "restore",
     "rewrite",
     "salvage",
