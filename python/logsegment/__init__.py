@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from logsegment.analysis.series import Histogram, Series, SeriesPoint
     from logsegment.analysis.stats import stats
     from logsegment.analysis.stats_result import PartitionStats, Stats
-    from logsegment.analysis.train_dictionary import train_dictionary
+    from logsegment.analysis.train_dictionary import TrainedDictionary, train_dictionary
     from logsegment.analysis.transactions import PartitionTransactions, TransactionList, transactions
     from logsegment.analysis.v3_savings import V3Savings
     from logsegment.analysis.validation import validate
@@ -119,7 +119,7 @@ _MODULES = {
     "logsegment.analysis.series": ("Histogram", "SeriesPoint", "Series"),
     "logsegment.analysis.stats": ("stats",),
     "logsegment.analysis.stats_result": ("PartitionStats", "Stats"),
-    "logsegment.analysis.train_dictionary": ("train_dictionary",),
+    "logsegment.analysis.train_dictionary": ("TrainedDictionary", "train_dictionary"),
     "logsegment.analysis.transactions": ("PartitionTransactions", "TransactionList", "transactions"),
     "logsegment.analysis.v3_savings": ("V3Savings",),
     "logsegment.analysis.validation": ("validate",),
@@ -189,6 +189,7 @@ __all__ = [
     "Series",
     "Stats",
     "StoppedAt",
+    "TrainedDictionary",
     "Transaction",
     "TransactionList",
     "Transactions",

@@ -58,6 +58,9 @@ class BatchSink(Protocol):
     def write(self, batch: ArrowBatch) -> None:
         """Take some rows."""
 
+    def end(self) -> None:
+        """End with the rows of this file, which may have none."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class BatchesArguments(LogPaths):
@@ -134,6 +137,7 @@ class BatchProgress(Progress):
 
     def done(self, path: str, result: FileRead) -> None:
         """Print the findings of the file."""
+        self._sink.end()
         self.code = worst(self.code, report(result.findings, path, self, quiet=self._is_quiet))
 
 
@@ -162,6 +166,9 @@ class BatchLines:
         self.invalid += sum(row["isValid"] is False for row in batch.select(("isValid",)).to_pylist())
         self.written += batch.num_rows
         show_json_lines(batch.to_jsonl(constants=self._constants, iso=self._iso))
+
+    def end(self) -> None:
+        """Do nothing: lines have no end."""
 
 
 class BatchTable:
@@ -194,6 +201,9 @@ class BatchTable:
         self.invalid += self._pa.compute.sum(self._pa.compute.invert(rows["isValid"])).as_py() or 0
         self.written += rows.num_rows
 
+    def end(self) -> None:
+        """Do nothing: the next rows follow."""
+
 
 class BatchText:
     """A table for people. Its columns have fixed widths, so that it can be written while it is read."""
@@ -203,24 +213,32 @@ class BatchText:
     def __init__(self) -> None:
         self.written = 0
         self.invalid = 0
+        self._name: str | None = None
         self._paper = Console()
 
     def open(self, schema: Any) -> None:
         """Do nothing: each file has a head."""
 
     def begin(self, name: str) -> None:
-        """Start with the rows of this file."""
-        self._paper.line(name, "bold")
-        self._paper.line("  ".join(_cell(title, width) for title, width, _ in COLUMNS).rstrip(), "dim")
+        """Start with the rows of this file. Its head is written when the file is known to be a log."""
+        self._name = name
 
     def write(self, batch: ArrowBatch) -> None:
         """Write some rows."""
+        self.end()
         for row in batch.to_pylist():
             is_invalid = row["isValid"] is False
             self.invalid += is_invalid
             text = "  ".join(_cell(value(row), width) for _, width, value in COLUMNS).rstrip()
             self._paper.line(text, "red" if is_invalid else None)
         self.written += batch.num_rows
+
+    def end(self) -> None:
+        """Write the head of a file, unless it was written."""
+        if self._name is not None:
+            self._paper.line(self._name, "bold")
+            self._paper.line("  ".join(_cell(title, width) for title, width, _ in COLUMNS).rstrip(), "dim")
+            self._name = None
 
 
 def _cell(text: object, width: int) -> str:
