@@ -87,6 +87,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for name in ["code", "rule", "kafka_error_code", "path", "row", "position", "base_offset", "record_index", "record_indexes", "field"] {
         base.setattr(name, py.None())?;
     }
+    base.setattr("is_unreadable", false)?;
     py.get_type::<LossError>().setattr("losses", py.None())?;
     py.get_type::<ReplicaError>().setattr("problem", "")?;
     py.get_type::<ReplicaError>().setattr("asked", false)?;
@@ -241,6 +242,7 @@ fn set_attributes(value: &Bound<'_, PyAny>, error: &Error) -> PyResult<()> {
     let position = error.position();
     value.setattr("code", error.kind().code())?;
     value.setattr("rule", error.rule())?;
+    value.setattr("is_unreadable", error.is_unreadable())?;
     value.setattr("kafka_error_code", error.kafka_error_code())?;
     value.setattr("path", error.file())?;
     value.setattr("row", position.row)?;

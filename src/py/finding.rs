@@ -17,6 +17,10 @@ use crate::validate::lost_ranges::NamedFinding;
 ///     position (int), length (int): the bytes with the problem.
 ///     base_offset, last_offset, record_index (int or None): the batch and the record.
 ///     field (str or None): the field, in Kafka's spelling.
+///     is_damage (bool): a read fails here, or ends although valid entries follow.
+///     is_unreadable (bool): a batch without known damage cannot be read here, at which `unreadable` decides.
+///     unopened (str or None): why a batch was not decompressed: "missing_plugin", "failed" (the plugin), "limit", "dictionary" or
+///         "experimental".
 ///
 /// Example:
 ///     >>> import logsegment as ls
@@ -76,6 +80,21 @@ impl NamedFinding for PyFinding {
 }
 
 impl PyFinding {
+    fn is_error(&self) -> bool {
+        self.severity == "error"
+    }
+
+    /// Why a reader cannot read a batch, by the rules of `ErrorKind::is_of_reader`.
+    fn unread_reason(&self) -> Option<&'static str> {
+        match self.rule.as_str() {
+            "S-P19" | "S-P20" => Some("missing_plugin"),
+            "COD-6" => Some("limit"),
+            "COD-Z5" => Some("dictionary"),
+            "MAP-3" => Some("experimental"),
+            _ => None,
+        }
+    }
+
     /// The row of a table that it is.
     pub fn row(&self) -> FindingRow<'_> {
         FindingRow {
@@ -111,6 +130,25 @@ impl PyFinding {
         field: Option<String>,
     ) -> Self {
         Self { rule, severity, message, path, position, length, base_offset, last_offset, record_index, field }
+    }
+
+    #[getter]
+    fn is_damage(&self) -> bool {
+        self.is_error() || self.rule == "SWALLOWED"
+    }
+
+    #[getter]
+    fn is_unreadable(&self) -> bool {
+        // Other bytes may claim the same; they have no base offset.
+        self.base_offset.is_some() && self.unread_reason().is_some()
+    }
+
+    #[getter]
+    fn unopened(&self) -> Option<&'static str> {
+        if self.rule == "S-P6" && self.is_error() {
+            return Some("failed");
+        }
+        self.base_offset.and(self.unread_reason())
     }
 
     /// Return the attributes as a dict.

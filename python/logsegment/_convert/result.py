@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from logsegment._core import Finding, LossError
 from logsegment._core import convert as core_convert
-from logsegment._options import CompressionName, ReadOptions
+from logsegment._options import CompressionName, ReadOptions, Target
 from logsegment._report import in_named_file
 from logsegment.compat import ERRORS, KafkaError
 
-Target: TypeAlias = Literal["0.7", "v0", "v1", "v2", "v3"]
 #: Takes rows of an offset map: position of the entry, index in it, new offset.
 MapTaker: TypeAlias = Callable[[list[tuple[int, int, int]]], object]
 

@@ -15,6 +15,12 @@ Unreadable: TypeAlias = Literal["raise", "skip"]
 #: For one value of an Arrow column.
 OnBadValue: TypeAlias = Literal["raise", "skip", "null"]
 Depth: TypeAlias = Literal["headers", "metadata", "full"]
+#: The order of the entries that `salvage` writes.
+Order: TypeAlias = Literal["input", "offset"]
+#: What `rewrite` writes in place of masked values.
+MaskWith: TypeAlias = Literal["null", "empty", "hash"]
+#: The formats that `convert` writes.
+Target: TypeAlias = Literal["0.7", "v0", "v1", "v2", "v3"]
 Format: TypeAlias = Literal["auto", "sniff", "0.7", "v0", "v1", "v2", "v3"]
 WrittenFormat: TypeAlias = Literal["0.7", "v0", "v1", "v2", "v3"]
 Compression: TypeAlias = Literal["none", "gzip", "snappy", "lz4", "zstd"]

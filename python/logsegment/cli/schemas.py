@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
 import click
 
-from logsegment._core import Limits, ReplicaError
+from logsegment import Limits
+from logsegment._core import ReplicaError
 from logsegment._options import EntryOptions, OnError, PartitionOptions, ReadOptions, StoreOptions
 from logsegment._output import output_directory
-from logsegment._storage import StorageOptions
 from logsegment._text import count
 from logsegment.cli.arguments import Argument, VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit, replica_text
@@ -27,7 +27,7 @@ class SchemasArguments:
     """The arguments of all verbs: the log, and how it is read."""
 
     path: Annotated[str, Argument("PATH")]
-    storage_options: Annotated[StorageOptions | None, StoreOptions]
+    storage_options: Annotated[Mapping[str, str] | None, StoreOptions]
     replica: Annotated[str | None, PartitionOptions]
     on_error: Annotated[OnError, ReadOptions]
     limits: Annotated[Limits | None, EntryOptions]
