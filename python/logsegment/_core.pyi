@@ -1133,7 +1133,7 @@ def convert_array(array: _ArrowColumn, options: ReadOptions, conversion: Convert
 _KeptRow: TypeAlias = tuple[int, int, int, int, int]
 #: Position, bytes, rule, offset before, offset after.
 _LostRow: TypeAlias = tuple[int, int, str, int | None, int | None]
-_Totals: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
+_Totals: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int]
 _Digest: TypeAlias = tuple[str, int]
 _RewrittenRow: TypeAlias = tuple[bytes | None, list[RangeRow], bool, int, _Digest, _Digest, list[Finding], int]
 _FoundRows: TypeAlias = tuple[list[Finding], list[Finding]]

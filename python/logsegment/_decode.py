@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Unpack
@@ -32,6 +32,7 @@ from logsegment._options import (
     Isolation,
     KeyValues,
     OnError,
+    Quirk,
     ReadOptions,
     SchemaSource,
     SkippingKeywords,
@@ -70,8 +71,7 @@ def decode(
     format: Format = "auto",
     experimental: bool = False,
     base_position: int | None = None,
-    ignore_lz4_header_checksum: bool = False,
-    allow_dependent_lz4_blocks: bool = False,
+    quirks: Collection[Quirk] = (),
     zstd_dictionaries: Sequence[bytes] | None = None,
     codecs: CodecRegistry | None = None,
     limits: Limits | None = None,
@@ -103,8 +103,8 @@ def decode(
         on_error: "raise" ends the stream at the first damage, after the records before it. "skip" continues at the next valid entry
             and reports a finding.
         unreadable: "raise" ends the stream at a valid batch that cannot be read here, also with `on_error="skip"`: its plugin or its zstd
-            dictionary is missing, it is over one of the `limits`, or it is of magic 3 and `experimental` is not set. "skip" leaves such
-            batches out, and reports each as a finding of severity "warning".
+            dictionary is missing, it is over one of the `limits`, it needs one of the `quirks`, or it is of magic 3 and `experimental` is
+            not set. "skip" leaves such batches out, and reports each as a finding of severity "warning".
         strict_tail: raise TruncatedError if the source ends inside an entry; otherwise that is a finding.
         isolation: "read_committed" leaves out aborted transactions, and all records from the first open transaction on. It needs a
             source that can be read twice, or `transactions`. A marker counts if its checksum matches, also without `check_crc`. A batch
@@ -127,8 +127,9 @@ def decode(
             of a `.kafka` file, or 0. There, `offset` is the position after a message; all messages of a wrapper but the last have the
             position of the wrapper, so it is not unique. `entryPosition` and `indexInEntry` are. `start_offset` and `end_offset` are
             compared with the positions where entries start.
-        ignore_lz4_header_checksum: read LZ4 frames of magic 1 and 2 with any header checksum; those of magic 0 are always read so.
-        allow_dependent_lz4_blocks: read LZ4 frames whose blocks depend on each other, which brokers reject and `validate` reports.
+        quirks: names of deviations to accept. Kafka refuses them, and `validate` reports them. "lz4-header-checksum" accepts LZ4 frames of
+            magic 1 and 2 with any header checksum; in magic 0 every header checksum is accepted. "lz4-dependent-blocks" accepts LZ4 frames
+            whose blocks depend on each other. The error of a batch that a quirk makes readable names the quirk.
         zstd_dictionaries: the bytes of trained dictionaries, for zstd frames that name one of them.
         codecs: a registry of plugins (`logsegment.plugins`) that decompress the batches that name them. A registry names code that is
             imported: trust it as you trust the Python path.
@@ -201,8 +202,7 @@ def decode(
         format=format,
         experimental=experimental,
         base_position=base_position,
-        ignore_lz4_header_checksum=ignore_lz4_header_checksum,
-        allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
+        quirks=quirks,
         zstd_dictionaries=zstd_dictionaries,
         codecs=codecs,
         limits=limits,

@@ -11,6 +11,7 @@ use crate::encode::BatchSettings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, FrameEvent, Run, Runs, Source, Step, Tail, step};
 use crate::model::{BatchHeader, CompressionType, Discard, RecordFormat, Section, TimestampType};
+use crate::quirks::Quirks;
 use crate::wire::Sink;
 
 /// Converts the entries of a source.
@@ -284,9 +285,8 @@ impl Converter {
 
 /// A decoder without tolerance for LZ4 frames, where the options have any.
 fn strict_decoder(decode: &DecodeOptions) -> Option<Decoder> {
-    let has_tolerance = decode.codecs.ignore_lz4_header_checksum || decode.codecs.allow_dependent_lz4_blocks;
-    let codecs = CodecOptions { ignore_lz4_header_checksum: false, allow_dependent_lz4_blocks: false, ..decode.codecs.clone() };
-    has_tolerance.then(|| Decoder::new(DecodeOptions { codecs, ..decode.clone() }))
+    let codecs = CodecOptions { quirks: Quirks::default(), ..decode.codecs.clone() };
+    (!decode.codecs.quirks.is_empty()).then(|| Decoder::new(DecodeOptions { codecs, ..decode.clone() }))
 }
 
 /// On the way down, records of uncompressed batches below the first offset are left out (CNV-5).

@@ -8,6 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::model::timestamp::TimeRange;
 use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat, UploadOffsets};
+use crate::quirks::Quirks;
 
 /// What a decode is asked for.
 #[derive(Clone, Debug)]
@@ -83,10 +84,8 @@ pub enum Unreadable {
 /// What codecs take only when they are told to, and codecs that are not built in.
 #[derive(Clone, Debug, Default)]
 pub struct CodecOptions {
-    /// Read LZ4 frames whatever their header checksum is (COD-L8); in magic 0 that is always so.
-    pub ignore_lz4_header_checksum: bool,
-    /// Read LZ4 frames whose blocks depend on each other, which brokers refuse (COD-L12).
-    pub allow_dependent_lz4_blocks: bool,
+    /// Deviations that are accepted.
+    pub quirks: Quirks,
     /// Dictionaries that zstd frames may name (COD-Z5).
     pub zstd_dictionaries: Dictionaries,
     /// Codecs that batches of magic 2 may name by an id (S-P1).

@@ -17,6 +17,7 @@ use crate::py::plugins;
 use crate::py::source::OpenedSource;
 use crate::py::transactions::PyTransactions;
 use crate::py::value_schemas::{self, PyValueSchemas};
+use crate::quirks::Quirks;
 use crate::values::TypedOptions;
 use crate::values::outputs::{OutputColumn, RecordPart};
 
@@ -58,8 +59,7 @@ options! {
         format: String,
         experimental: bool,
         base_position: Option<i64>,
-        ignore_lz4_header_checksum: bool,
-        allow_dependent_lz4_blocks: bool,
+        quirks: Quirks = |options| quirks(option!(options, "quirks"))?,
         zstd_dictionaries: Dictionaries = |options| dictionaries(option!(options, "zstd_dictionaries"))?,
         /// The offsets of an upload that the source is a copy of.
         upload: Option<UploadOffsets> = |options| {
@@ -69,6 +69,10 @@ options! {
         /// Codecs that are not built in.
         pub plugins: Plugins = |options| plugins::of_clients(option!(options, "codecs"))?,
     }
+}
+
+fn quirks(names: Vec<String>) -> PyResult<Quirks> {
+    Quirks::named(&names).map_err(|name| PyValueError::new_err(format!("quirks: unknown name {name:?}")))
 }
 
 fn dictionaries(given: Option<Vec<Vec<u8>>>) -> PyResult<Dictionaries> {
@@ -94,12 +98,7 @@ impl Reading {
     }
 
     fn codecs(&self) -> CodecOptions {
-        CodecOptions {
-            ignore_lz4_header_checksum: self.ignore_lz4_header_checksum,
-            allow_dependent_lz4_blocks: self.allow_dependent_lz4_blocks,
-            zstd_dictionaries: self.zstd_dictionaries.clone(),
-            plugins: self.plugins.clone(),
-        }
+        CodecOptions { quirks: self.quirks, zstd_dictionaries: self.zstd_dictionaries.clone(), plugins: self.plugins.clone() }
     }
 
     fn to_decode(&self, check_crc: bool, limits: Option<&PyLimits>) -> PyResult<DecodeOptions> {

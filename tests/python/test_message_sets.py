@@ -349,12 +349,12 @@ def test_cod_l8_magic_0_takes_any_lz4_header_checksum_and_magic_1_the_correct_on
     assert (refused.kafka_error_code, "the broken one of Kafka 0.8.2 and 0.9" in str(refused)) == (2, True)
     neither = message(0, lz4(message(0, b"v"), checksum=0x55, block_linked=False), attributes=3)
     assert "neither the correct nor the broken one" in str(agree(neither, ls.CodecError, "COD-L8"))
-    assert [row["value"] for row in rows(wrong, ignore_lz4_header_checksum=True)] == [b"v"]
-    assert told(wrong, ignore_lz4_header_checksum=True) == [("COD-L8", "warning")]
+    assert [row["value"] for row in rows(wrong, quirks=["lz4-header-checksum"])] == [b"v"]
+    assert told(wrong, quirks=["lz4-header-checksum"]) == [("COD-L8", "warning")]
     pa = pytest.importorskip("pyarrow")
-    lists = pa.array(ls.decode_array(pa.array([wrong]), columns=["value"], ignore_lz4_header_checksum=True))
+    lists = pa.array(ls.decode_array(pa.array([wrong]), columns=["value"], quirks=["lz4-header-checksum"]))
     assert lists.to_pylist() == [[{"value": b"v"}]]
-    assert_taken_everywhere(wrong, ["v"], ignore_lz4_header_checksum=True)
+    assert_taken_everywhere(wrong, ["v"], quirks=["lz4-header-checksum"])
 
 
 def assert_taken_everywhere(data, values, **options):
@@ -380,9 +380,9 @@ def test_cod_l12_dependent_blocks_are_read_when_allowed_and_always_reported():
     text = b"".join(message(index, b"the same words again and again") for index in range(4000))
     data = message(3999, lz4(text, block_linked=True, block_size=4), attributes=3)
     assert agree(data, ls.CodecError, "COD-L12").kafka_error_code == 2
-    assert len(rows(data, allow_dependent_lz4_blocks=True)) == 4000
-    assert told(data, allow_dependent_lz4_blocks=True) == [("COD-L12", "warning")]
-    assert_taken_everywhere(data, ["the same words again and again"] * 4000, allow_dependent_lz4_blocks=True)
+    assert len(rows(data, quirks={"lz4-dependent-blocks"})) == 4000
+    assert told(data, quirks={"lz4-dependent-blocks"}) == [("COD-L12", "warning")]
+    assert_taken_everywhere(data, ["the same words again and again"] * 4000, quirks={"lz4-dependent-blocks"})
 
 
 def zstd_batch(packed, count):

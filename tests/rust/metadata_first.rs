@@ -6,6 +6,7 @@ use logsegment::decode::{CodecOptions, DecodeOptions, Decoder, parse_header, tra
 use logsegment::error::Result;
 use logsegment::framing::{Frame, Source};
 use logsegment::model::{BatchHeader, CompressionType, Formats, HeaderRef, RecordFormat, RecordRef, RecordSink};
+use logsegment::quirks::Quirks;
 use logsegment::validate::{Depth, Severity, Validator};
 use logsegment::wire::Sink;
 use logsegment::wire::checksum::crc32c;
@@ -105,7 +106,7 @@ fn metadata_is_read_out_of_a_frame_whose_header_checksum_is_ignored() {
     let bytes = Bytes::from(sealed(bytes));
     for depth in [Depth::Metadata, Depth::Full] {
         for ignores in [false, true] {
-            let codecs = CodecOptions { ignore_lz4_header_checksum: ignores, ..CodecOptions::default() };
+            let codecs = CodecOptions { quirks: if ignores { Quirks::ALL } else { Quirks::default() }, ..CodecOptions::default() };
             let decode = DecodeOptions { formats: Formats::Experimental, codecs, ..DecodeOptions::default() };
             let mut validator = Validator::new(Source::memory(bytes.clone()), decode, depth, false);
             while validator.advance().unwrap() {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Self, get_args
 
@@ -18,10 +18,12 @@ from logsegment._options.types import (
     Isolation,
     LogStartOffset,
     OnBadValue,
+    Quirk,
     SchemaSource,
     Unreadable,
     ensure_offsets,
     ensure_one_of,
+    ensure_quirks,
 )
 from logsegment._options.value_kinds import Framing, Integers, KeyValues, Values, ensure_values
 from logsegment._places import StorageOptions
@@ -47,15 +49,23 @@ class EntryOptions:
     base_position: Annotated[
         int | None, Option("Count positions of Kafka 0.7 from this one.", cli="--base-position", default="by the name of the file")
     ] = None
-    ignore_lz4_header_checksum: Annotated[
-        bool, Option("Accept any header checksum of LZ4 frames.", cli="--ignore-lz4-header-checksum", page="formats/lz4.md")
-    ] = False
-    allow_dependent_lz4_blocks: Annotated[
-        bool, Option("Accept LZ4 frames with linked blocks.", cli="--allow-dependent-lz4-blocks", page="formats/lz4.md")
-    ] = False
+    quirks: Annotated[
+        Collection[Quirk],
+        Option(
+            f"Accept this deviation of other writers, which Kafka refuses: {', '.join(get_args(Quirk))}; repeatable.",
+            cli="--quirk NAME",
+            spark="quirks",
+            page="formats/lz4.md#quirks",
+        ),
+    ] = ()
     zstd_dictionaries: Annotated[
         Sequence[bytes] | None,
-        Option("Use this zstd dictionary; repeatable.", cli="--zstd-dictionary FILE", page="formats/zstd.md"),
+        Option(
+            "Decompress with the trained zstd dictionary in FILE; repeatable.",
+            cli="--zstd-dictionary FILE",
+            spark="zstdDictionaries",
+            page="formats/zstd.md",
+        ),
     ] = None
     limits: Annotated[
         Limits | None,
@@ -88,7 +98,7 @@ class ReadOptions(EntryOptions):
 
     Raises:
         TypeError: if `columns` is one string.
-        ValueError: if `values` is not a known name.
+        ValueError: if `values` or a quirk is not a known name.
     """
 
     columns: Annotated[
@@ -233,6 +243,7 @@ class ReadOptions(EntryOptions):
         object.__setattr__(self, "key", _keys(self.key))
         dictionaries = None if self.zstd_dictionaries is None else tuple(bytes(dictionary) for dictionary in self.zstd_dictionaries)
         object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "quirks", ensure_quirks("quirks", self.quirks))
         object.__setattr__(self, "zstd_dictionaries", dictionaries)
 
     @classmethod

@@ -51,9 +51,6 @@ class ConvertArguments(PartitionPaths):
     map_path: Annotated[str | None, VerbOption("From Kafka 0.7, write the new offset of each old position as CSV.", "--offset-map FILE")]
     base_position: Annotated[int | None, EntryOptions]
     batch_bytes: Annotated[int, EncodeOptions]
-    ignore_lz4_header_checksum: Annotated[bool, EntryOptions]
-    allow_dependent_lz4_blocks: Annotated[bool, EntryOptions]
-    zstd_dictionaries: Annotated[list[bytes] | None, EntryOptions]
     no_crc: Annotated[bool, VerbOption("Skip checksums of rewritten entries.", "--no-crc")]
     allow_loss: Annotated[
         bool, VerbOption("Convert even if the target cannot hold everything; report each loss, exit with 3.", "--allow-loss")
@@ -65,14 +62,8 @@ class ConvertArguments(PartitionPaths):
         ensure_codec(self.compression, self.reading["codecs"])
 
     def entries(self) -> EntryKeywords:
-        """Return the options of entries, with those that other verbs do not have."""
-        return {
-            **self.reading,
-            "base_position": self.base_position,
-            "ignore_lz4_header_checksum": self.ignore_lz4_header_checksum,
-            "allow_dependent_lz4_blocks": self.allow_dependent_lz4_blocks,
-            "zstd_dictionaries": self.zstd_dictionaries,
-        }
+        """Return the options of entries, with the position of the first one, which other verbs do not have."""
+        return {**self.reading, "base_position": self.base_position}
 
 
 @click.command(

@@ -13,10 +13,10 @@ from typing import ParamSpec
 
 import click
 
-from logsegment._core import InternalError, ManifestError, RecordBatchError, ReplicaError, SegmentKeyError, StorageOptionError
+from logsegment._core import Finding, InternalError, ManifestError, RecordBatchError, ReplicaError, SegmentKeyError, StorageOptionError
 from logsegment._errors import without_file
 from logsegment._output import HINT
-from logsegment._report import LIMIT, MISSING_PLUGIN, NO_DICTIONARY, is_unreadable
+from logsegment._report import LIMIT, MISSING_PLUGIN, NO_DICTIONARY, is_unreadable, quirks_of
 from logsegment._survey import SWALLOWED
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.messages import say
@@ -76,11 +76,18 @@ class DamagedInput(Exception):
             self.advice = self.LIMITED if error.rule == LIMIT else self.DICTIONARY
         elif error.rule == "MAP-3" and is_framed:
             self.advice = self.EXPERIMENTAL
+        elif quirks_of(error) and is_framed:
+            self.advice = f"the batch is not damaged; it is readable with {quirk_options(error)}"
         elif error.code == "value":
             self.advice = self.UNKNOWN_SCHEMA if error.rule == "SCH-2" else self.UNDECODED
         elif error.code == "not_a_segment":
             # The error has its own advice.
             self.advice = ""
+
+
+def quirk_options(problem: Finding | RecordBatchError) -> str:
+    """Return the options of the command line that make a batch readable, which needs quirks."""
+    return " ".join(f"--quirk {quirk}" for quirk in quirks_of(problem))
 
 
 def stop_on_signals() -> None:

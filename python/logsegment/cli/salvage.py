@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -11,11 +12,12 @@ from typing import Annotated
 import click
 
 from logsegment._core import Finding, SegmentKeyError, findings_table
+from logsegment._report import quirks_of
 from logsegment._salvage.result import Order, Salvage
 from logsegment._salvage.salvage import salvage as salvage_source
 from logsegment._survey import LostRange
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, handle_exit, input_errors, words_of
+from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, handle_exit, input_errors, quirk_options, words_of
 from logsegment.cli.help import Verb
 from logsegment.cli.inputs import sources_of
 from logsegment.cli.messages import count, say, show_json, show_json_lines
@@ -170,8 +172,12 @@ def _notes(found: Salvage) -> Iterator[str]:
         yield f"  kept, but its records cannot be read: {_place_of(finding)}: {finding.message}"
     if len(found.undecodable) > SHOWN:
         yield f"  and {count(len(found.undecodable) - SHOWN, 'entry')} more; --json has all of them"
-    if found.undecompressed:
-        yield f"  {count(found.undecompressed, 'kept entry')} not opened: a plugin or a dictionary is missing, or a limit is too low"
+    if found.needing_quirks:
+        needing = Counter(quirk_options(finding) for finding in found.findings if quirks_of(finding))
+        names = ", or ".join(options for options, _ in needing.most_common())
+        yield f"  {count(found.needing_quirks, 'kept entry')} readable with {names}"
+    if others := found.undecompressed - found.needing_quirks:
+        yield f"  {count(others, 'kept entry')} not opened: a plugin or a dictionary is missing, or a limit is too low"
     if found.moved:
         yield f"  {count(found.moved, 'entry')} of swapped blocks sorted in"
 

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import click
 
-from logsegment._core import Limits
-from logsegment._options import EntryOptions, OnError, PartitionOptions, ReadOptions, StoreOptions
+from logsegment._options import OnError, PartitionOptions, ReadOptions, StoreOptions
 from logsegment._output import output_directory
 from logsegment._storage import StorageOptions
 from logsegment._text import count
@@ -18,7 +17,7 @@ from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit
 from logsegment.cli.help import VerbGroup
 from logsegment.cli.inputs import choosing_replicas
 from logsegment.cli.messages import Console, say, show_json
-from logsegment.cli.options import Quiet, bind_args, examples
+from logsegment.cli.options import Quiet, Reading, bind_args, examples
 from logsegment.cli.paths import reached_path
 from logsegment.schemas import Schema, SchemaSet, SubjectVersion, from_log
 from logsegment.schemas.directory import written
@@ -32,7 +31,7 @@ class SchemasArguments:
     storage_options: Annotated[StorageOptions | None, StoreOptions]
     replica: Annotated[str | None, PartitionOptions]
     on_error: Annotated[OnError, ReadOptions]
-    limits: Annotated[Limits | None, EntryOptions]
+    reading: Reading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +130,7 @@ def _read(options: SchemasArguments) -> SchemaSet:
     path = reached_path(options.path, StoreOptions(storage_options=options.storage_options))
     try:
         with choosing_replicas():
-            return from_log(path, replica=options.replica, on_error=options.on_error, limits=options.limits)
+            return from_log(path, replica=options.replica, on_error=options.on_error, **options.reading)
     except FileNotFoundError:
         raise
     except ValueError as error:

@@ -20,7 +20,7 @@ from logsegment.cli.help import Verb
 from logsegment.cli.inputs import ensure_segments, segments_of
 from logsegment.cli.messages import instant, say, show, show_json, with_iso_times
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import Iso, ReadingHeaders, bind_args, ensure_iso_of_json, examples
+from logsegment.cli.options import Iso, Reading, bind_args, ensure_iso_of_json, examples
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_text import duration
@@ -61,7 +61,7 @@ class TxnArguments(ReplicaPaths):
             kind=NowType(),
         ),
     ]
-    reading: ReadingHeaders
+    reading: Reading
     iso: Iso
     is_json: Annotated[bool, VerbOption("Print JSON lines.", "--json")]
 

@@ -34,6 +34,8 @@ _PLAIN: dict[str, Any] = {
         "batch_size",
         "batch_bytes",
         "experimental",
+        "quirks",
+        "zstd_dictionaries",
         "limits",
         "codecs",
         "null_headers",

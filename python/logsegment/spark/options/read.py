@@ -16,6 +16,7 @@ from logsegment._core import Limits
 from logsegment._options import LIMIT_NAMES, Depth, Isolation, LogStartOffset, OnError, PartitionOptions, ReadOptions, Unreadable
 from logsegment._places import absolute, is_stored, redacted_uri, to_internal_uri
 from logsegment._storage import all_reached, reached
+from logsegment.spark.options.codecs import codec_options
 from logsegment.spark.options.names import (
     BATCH,
     CORRUPT_RECORD,
@@ -353,6 +354,7 @@ def _shared(options: Mapping[str, str], own: Mapping[str, Any]) -> dict[str, Any
         batch_size=integer(options, "batchSize", at_least=1) or 65536,
         experimental=boolean(options, "experimental", False),
         codecs=plugins_option(options),
+        **codec_options(options),
         limits=_limits(options),
         **own,
     )
