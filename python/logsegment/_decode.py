@@ -69,7 +69,6 @@ def decode(
     partition: int | str | None = None,
     threads: int = 1,
     format: Format = "auto",
-    experimental: bool = False,
     base_position: int | None = None,
     quirks: Collection[Quirk] = (),
     zstd_dictionaries: Sequence[bytes] | None = None,
@@ -103,8 +102,8 @@ def decode(
         on_error: "raise" ends the stream at the first damage, after the records before it. "skip" continues at the next valid entry
             and reports a finding.
         unreadable: "raise" ends the stream at a valid batch that cannot be read here, also with `on_error="skip"`: its plugin or its zstd
-            dictionary is missing, it is over one of the `limits`, it needs one of the `quirks`, or it is of magic 3 and `experimental` is
-            not set. "skip" leaves such batches out, and reports each as a finding of severity "warning".
+            dictionary is missing, it is over one of the `limits`, it needs one of the `quirks`, or it is of magic 3 and `format` is not
+            "v3". "skip" leaves such batches out, and reports each as a finding of severity "warning".
         strict_tail: raise TruncatedError if the source ends inside an entry; otherwise that is a finding.
         isolation: "read_committed" leaves out aborted transactions, and all records from the first open transaction on. It needs a
             source that can be read twice, or `transactions`. A marker counts if its checksum matches, also without `check_crc`. A batch
@@ -120,9 +119,8 @@ def decode(
         threads: number of threads that decode. 1 is the calling thread, which is always used with `codecs`. Threads start with the first
             batch. A forked child cannot continue a stream whose threads its parent started (ValueError); it opens its own.
         format: "auto" reads magic 0, 1 and 2 of Kafka 0.8 and later, entry by entry, and reads a file whose name ends with `.kafka` as
-            Kafka 0.7. "0.7" and "v0" to "v3" read that format only. "sniff" decides between Kafka 0.7 and later by the first entry.
-        experimental: read batches of magic 3 too, a proposal that was never released (KIP-931). Without it they are an
-            UnsupportedError, unless `format` is "v3", which reports a finding instead.
+            Kafka 0.7. "v3" reads magic 3 besides, a proposal that was never released (KIP-931); otherwise a batch of magic 3 is an
+            UnsupportedError. "0.7" and "v0" to "v2" read that format only. "sniff" decides between Kafka 0.7 and later by the first entry.
         base_position: position of the first byte in its partition, for Kafka 0.7, whose offsets are positions. None takes it from the name
             of a `.kafka` file, or 0. There, `offset` is the position after a message; all messages of a wrapper but the last have the
             position of the wrapper, so it is not unique. `entryPosition` and `indexInEntry` are. `start_offset` and `end_offset` are
@@ -200,7 +198,6 @@ def decode(
         partition=partition_number(partition),
         threads=threads,
         format=format,
-        experimental=experimental,
         base_position=base_position,
         quirks=quirks,
         zstd_dictionaries=zstd_dictionaries,

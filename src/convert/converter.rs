@@ -28,7 +28,7 @@ pub struct Converter {
     next_offset: i64,
     map: Option<Vec<MapRow>>,
     /// Position of the first entry of magic 3.
-    experimental_at: Option<u64>,
+    proposed_at: Option<u64>,
     is_dry: bool,
 }
 
@@ -86,7 +86,7 @@ impl Converter {
             stopped: None,
             next_offset: options.first_offset.unwrap_or(0),
             map: is_mapped.then(Vec::new),
-            experimental_at: None,
+            proposed_at: None,
             is_dry: false,
             options,
         })
@@ -130,8 +130,8 @@ impl Converter {
     }
 
     /// Position of the first entry of magic 3 so far: a format that never shipped.
-    pub fn experimental_at(&self) -> Option<u64> {
-        self.experimental_at
+    pub fn proposed_at(&self) -> Option<u64> {
+        self.proposed_at
     }
 
     /// From Kafka 0.7: the offset that the next message would get.
@@ -162,7 +162,7 @@ impl Converter {
         let header = parse_header(frame, self.options.decode.formats, self.options.decode.base_position)
             .map_err(|error| error.at_byte(frame.position))?;
         if header.format == RecordFormat::V3 {
-            self.experimental_at.get_or_insert(frame.position);
+            self.proposed_at.get_or_insert(frame.position);
         }
         let is_tolerated = self.is_tolerated(frame, &header);
         let action = match action(&header, &self.options) {

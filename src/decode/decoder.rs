@@ -1,13 +1,13 @@
 //! What entries are decompressed with, and into: options, codec contexts, buffers.
 
-use super::header::{checksummed, ensure_count, records_at};
+use super::header::{checksummed, records_at};
 use super::opened::{DecodedBatch, RecordsSource};
 use super::walk::entry_len;
 use super::{DecodeOptions, Stats};
 use crate::codec::{Codec, CodecFinding, Decompressed, Decompressor, HeaderChecksum, Memory, OutputPlacement, PluginOutput};
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::record_batch::{Prefix, RecordHead, ensure_count};
 use crate::format::v2::parse;
-use crate::format::v3::records::{Prefix, RecordHead};
 use crate::framing::Frame;
 use crate::limits::Budget;
 use crate::model::{BatchHeader, CompressionType, Formats, Section};

@@ -15,8 +15,6 @@ use crate::quirks::Quirks;
 pub struct DecodeOptions {
     /// Which formats the entries are of.
     pub formats: Formats,
-    /// A batch of a format that never shipped leaves a finding: it was named, and not allowed (`experimental=True`).
-    pub reports_experimental: bool,
     /// Of a column, look at each value to tell its family (MAP-1); what entries of Kafka 0.8 and later may be.
     pub sniffed_values: Option<Formats>,
     /// Of an upload in tiered storage: the offsets that its batches must have, in increasing order.
@@ -52,7 +50,6 @@ impl Default for DecodeOptions {
     fn default() -> Self {
         Self {
             formats: Formats::default(),
-            reports_experimental: false,
             sniffed_values: None,
             upload: None,
             base_position: 0,

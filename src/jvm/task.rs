@@ -55,7 +55,7 @@ fn task(fields: &mut TaskFields<'_>) -> Result<SparkTask> {
 
 fn query(fields: &mut TaskFields<'_>, wanted: Vec<String>, most_rows: usize) -> Result<Query> {
     let (hint, registry) = (fields.text()?, fields.text()?);
-    let formats = Formats::later(fields.flag()?);
+    let formats = if fields.flag()? { Formats::Every } else { Formats::Auto };
     let (batch_size, batch_bytes) = (fields.size()?.min(most_rows).max(1), fields.size()?.max(1));
     let limits = limits(fields)?;
     let codecs = codecs(fields, &registry)?;

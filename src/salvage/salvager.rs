@@ -157,9 +157,6 @@ impl Salvager {
             at += len;
             // Framing trusts no entry whose header cannot be parsed.
             let Ok(header) = parse_header(frame, self.formats, self.options.decode.base_position) else { continue };
-            if header.format == RecordFormat::V3 && std::mem::take(&mut self.options.decode.reports_experimental) {
-                fresh.push(Finding::of_experimental(header.format, frame.position));
-            }
             self.neighbours.visit(&header, &mut fresh);
             self.found.findings.extend(fresh.drain(..));
             self.open(frame)?;

@@ -13,7 +13,7 @@ from logsegment._convert.offset_map import OffsetMap, staged_map
 from logsegment._convert.result import Converted, ConvertOptions, MapTaker, Target, converted
 from logsegment._core import FileSource, SegmentFile
 from logsegment._errors import naming_file
-from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
+from logsegment._options import EVERY_FORMAT, CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._output import ensure_apart, naming, new_file, output_directory, staged_output
 from logsegment._rewrite.partitions import parts_from_log_start
 from logsegment._storage import Keys, StorageOptions, reached_source
@@ -247,7 +247,7 @@ class _ConvertWork:
             os.fsync(file.fileno())
         if not is_deleted:
             # Offsets that are too far above the name begin another segment (SEG-22).
-            made = [path] if self.conversion.to == "0.7" else split_file(path, ReadOptions(experimental=True))
+            made = [path] if self.conversion.to == "0.7" else split_file(path, EVERY_FORMAT)
             return replace(done, outputs=[os.fspath(part) for part in made])
         path.unlink()
         if is_last and not any(directory.glob("*.log")):

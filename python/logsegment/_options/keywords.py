@@ -28,7 +28,6 @@ class EntryKeywords(TypedDict, total=False):
     """Options of every call that reads entries; `decode` documents them."""
 
     format: Format
-    experimental: bool
     base_position: int | None
     quirks: Collection[Quirk]
     zstd_dictionaries: Sequence[bytes] | None

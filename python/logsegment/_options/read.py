@@ -35,17 +35,13 @@ class EntryOptions:
 
     format: Annotated[
         Format,
-        Option("Read this format. auto: each entry's own, 0.7 for *.kafka files; sniff: by the first entry.", cli="--format"),
-    ] = "auto"
-    experimental: Annotated[
-        bool,
         Option(
-            "Read batches of the proposed format v3 too, which no broker writes (KIP-931).",
-            cli="--experimental",
-            spark="experimental",
+            "Read this format. auto: each entry's own, 0.7 for *.kafka files; v3: also the proposal KIP-931; sniff: by the first entry.",
+            cli="--format",
+            spark="format",
             page="formats/v3.md",
         ),
-    ] = False
+    ] = "auto"
     base_position: Annotated[
         int | None, Option("Count positions of Kafka 0.7 from this one.", cli="--base-position", default="by the name of the file")
     ] = None
@@ -120,7 +116,7 @@ class ReadOptions(EntryOptions):
     unreadable: Annotated[
         Unreadable,
         Option(
-            "At an undamaged batch without its plugin, over a limit or of v3: stop (raise), or report and skip it (skip).",
+            "At an undamaged batch without its plugin, over a limit, with a quirk or of v3: stop (raise), or report and skip it (skip).",
             cli="--unreadable",
             spark="unreadable",
             page="limits.md#a-limit-is-not-damage",
@@ -262,7 +258,7 @@ class ReadOptions(EntryOptions):
 
     def of_every_format(self) -> Self:
         """Return the options of a read of batches of every format of Kafka 0.8 and later, also of those that never shipped."""
-        return replace(self, format="auto", experimental=True)
+        return replace(self, format="v3")
 
     @property
     def bounds(self) -> tuple[int | None, int | None]:

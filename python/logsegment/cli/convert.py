@@ -27,7 +27,7 @@ from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import STDIN, PartitionPaths
 
 #: Rules that are the same for every segment, and are reported once.
-ONCE = frozenset({"EXPERIMENTAL", "S-C2"})
+ONCE = frozenset({"S-C2"})
 ADVICE = "nothing was written; `logsegment verify` reports the damage"
 #: The same, when no byte of the input is to blame.
 TARGET = "nothing was written; the plugin of the target failed, the input is not damaged"

@@ -58,7 +58,7 @@ class DamagedInput(Exception):
     #: Of a value that its schema does not fit.
     UNDECODED = "`--on-error skip` shows such values as null, and `--values raw` shows all values as bytes"
     UNKNOWN_SCHEMA = f"`--schemas` names the log or URL of the registry that knows it, {UNDECODED}"
-    EXPERIMENTAL = "the batch is not damaged; --experimental reads it"
+    PROPOSED = "the batch is not damaged; --format v3 reads it"
     #: Of a file that is none, the first bytes are wrong already.
     AT_ITS_START = "its first bytes cannot be read; is this a log segment? "
 
@@ -75,7 +75,7 @@ class DamagedInput(Exception):
         elif error.rule in (LIMIT, NO_DICTIONARY) and is_framed:
             self.advice = self.LIMITED if error.rule == LIMIT else self.DICTIONARY
         elif error.rule == "MAP-3" and is_framed:
-            self.advice = self.EXPERIMENTAL
+            self.advice = self.PROPOSED
         elif quirks_of(error) and is_framed:
             self.advice = f"the batch is not damaged; it is readable with {quirk_options(error)}"
         elif error.code == "value":

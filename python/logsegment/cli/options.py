@@ -65,7 +65,6 @@ class EntryArguments:
     """The options of entries; a registry has several of the command line."""
 
     format: Annotated[Format, EntryOptions]
-    experimental: Annotated[bool, EntryOptions]
     quirks: Annotated[tuple[Quirk, ...], EntryOptions]
     zstd_dictionaries: Annotated[list[bytes] | None, EntryOptions]
     limits: Annotated[Limits | None, EntryOptions]

@@ -28,8 +28,8 @@ from logsegment.segment_files.discovery import WORK, is_taken
 
 #: The beginning of the rules of tiered storage, whose findings name offsets that no bytes have.
 _TIERED = "TS-"
-#: Rules about the names of segments and about the format, which the text shows.
-_SHOWN_RULES = ("EXPERIMENTAL", "SEG-1", "SEG-22")
+#: Rules about the names of segments, which the text shows.
+_SHOWN_RULES = ("SEG-1", "SEG-22")
 #: Places of a file that the text lists; JSON lines have all.
 SHOWN = 20
 
@@ -76,11 +76,11 @@ def salvage(options: SalvageArguments) -> int:
     segment's name contradicts its offsets, the segment is renamed. Of a partition in several directories each is saved, under its own
     path. The output appears when it is complete, inputs are never changed.
 
-    Batches of the experimental format v3 are kept with --experimental; without it nothing is written.
+    Batches of the proposed format v3 are kept with --format v3; without it nothing is written.
 
     A batch with a matching checksum whose records cannot be read is kept, named and counts as a loss.
 
-    Exit codes: 0 nothing lost, 1 batches of v3 without --experimental, 2 usage or unreadable input, 3 finished with losses.
+    Exit codes: 0 nothing lost, 1 batches of v3 without --format v3, 2 usage or unreadable input, 3 finished with losses.
     """
     if options.is_json and options.output == STDIN:
         raise click.UsageError("--json writes to standard output, which is already the output")

@@ -196,7 +196,7 @@ def test_counts_agree_with_their_nouns(tmp_path: Path):
 
 def test_what_if_v3_of_real_segments(tmp_path: Path):
     """The numbers of KIP-931 for a user's own segments: text, JSON and a page tell the same."""
-    for path, switch in ((MODERN / "codec-gzip-0", []), (TRANSACTIONS, []), (DAMAGED, []), (MODERN / "codec-none-0", ["--experimental"])):
+    for path, switch in ((MODERN / "codec-gzip-0", []), (TRANSACTIONS, []), (DAMAGED, []), (MODERN / "codec-none-0", ["--format", "v3"])):
         (told,) = run("stats", "--json", "--what-if", "v3", *switch, path).lines
         saved = told["whatIfV3"]
         assert saved["batches"] > 0

@@ -107,4 +107,4 @@ def test_convert_encodes_again_what_it_tolerates(quirk: str, magic: int, files: 
     assert (done.code, (files / "out.log").read_bytes()) == (0, made)
     if magic == 2:
         again = ls.convert(data, to="v3", quirks=[quirk]).data
-        assert [row["value"] for row in ls.decode(again, experimental=True).to_pylist()] == [row["value"] for row in wanted]
+        assert [row["value"] for row in ls.decode(again, format="v3").to_pylist()] == [row["value"] for row in wanted]

@@ -12,7 +12,7 @@ import logsegment as ls
 from logsegment.plugins import Entry, MemoryRegistry
 
 PLUGINS = MemoryRegistry([Entry(3, "bz", "logsegment.plugins.ready:Bzip2", "v1.0")])
-READING: dict[str, Any] = {"experimental": True, "codecs": PLUGINS}
+READING: dict[str, Any] = {"format": "v3", "codecs": PLUGINS}
 COLUMNS = ["offset", "key", "value", "timestampMs", "producerId", "sequence"]
 VALUES = [b"value %d" % index for index in range(9)]
 SOURCE = pa.table({"key": [b"k"] * 9, "value": VALUES, "timestampMs": [1_600_000_000_000 + index for index in range(9)]})
@@ -33,7 +33,7 @@ def test_every_reader_takes_a_plugin(metadata_first: bool):
         assert ls.validate(data, depth=depth, **READING).findings == []
     # A plugin gives everything or nothing.
     assert ls.validate(data, depth="metadata", **READING).io_stats["bytes_inflated"] > sum(map(len, VALUES))
-    refused = ls.validate(data, experimental=True)
+    refused = ls.validate(data, format="v3")
     assert [finding.rule for finding in refused.undecompressed] == [finding.rule for finding in refused.findings] == ["S-P19"]
 
 

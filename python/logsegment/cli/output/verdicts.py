@@ -21,7 +21,7 @@ _REASONS: dict[Why, str] = {
     "failed": "since their plugin failed",
     "limit": "over a limit",
     "dictionary": "without their zstd dictionary",
-    "experimental": "of the experimental format v3 (--experimental reads them)",
+    "format": "of magic 3 (--format v3 reads them)",
 }
 #: Rules of tiered storage: what breaks them was an upload, and says why nothing is read of it.
 TIERED = "TS-"

@@ -33,7 +33,7 @@ _PLAIN: dict[str, Any] = {
         "columns",
         "batch_size",
         "batch_bytes",
-        "experimental",
+        "format",
         "quirks",
         "zstd_dictionaries",
         "limits",
