@@ -472,7 +472,7 @@ def ensure_schema(kind: str, text: str, referenced: Sequence[tuple[str, str]]) -
 class Transactions:
     """List the aborted, undecided and open transactions of a partition.
 
-    `scan_transactions` returns it for `decode(isolation="read_committed", transactions=...)`. It can be pickled.
+    `scan_transactions` returns it, and `decode_array` takes it. It can be pickled.
 
     Args:
         aborted: list of (producerId, firstOffset, lastOffset), last offset inclusive.

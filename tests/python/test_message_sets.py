@@ -14,6 +14,8 @@ import pytest
 import logsegment as ls
 from building import crc32c
 from cli_process import run
+from logsegment._decode import decoded
+from logsegment._options import ReadOptions
 
 COLUMNS = ["offset", "timestampMs", "timestampType", "key", "value", "magic", "indexInEntry"]
 
@@ -204,7 +206,8 @@ def test_l7_23_and_24_offsets_of_0_7_are_positions():
         (end + 9, b"", 0),
     ]
     assert {(row["key"], row["timestampMs"], row["timestampType"]) for row in found} == {(None, -1, -1)}
-    assert rows(data, format="0.7", base_position=1000)[0]["offset"] == 1015
+    moved = ReadOptions(format="0.7", base_position=1000, columns=["offset"])
+    assert decoded(data, moved).to_pylist()[0]["offset"] == 1015
     assert told(data, format="0.7") == []
     assert [row["value"] for row in rows(data, format="0.7", start_offset=15, end_offset=end)] == [b"a", b"b", b"c"]
     found = ls.batches(data, format="0.7").to_pylist()
@@ -302,7 +305,8 @@ def test_map_1_sniffing_distinguishes_the_families(tmp_path):
     path = tmp_path / "00000000000000000500.kafka"
     path.write_bytes(old(b"hello"))
     assert [row["offset"] for row in rows(ls.FileSource(str(path)))] == [515]
-    assert [row["offset"] for row in rows(ls.FileSource(str(path)), base_position=0)] == [15]
+    from_zero = ReadOptions(base_position=0, columns=["offset"])
+    assert decoded(ls.FileSource(str(path)), from_zero).to_pylist() == [{"offset": 15}]
     import pyarrow as pa
 
     lists = pa.array(ls.decode_array(pa.array([old(b"a"), None, message(3, b"b")]), columns=["offset"], format="sniff"))

@@ -21,10 +21,10 @@ NAME = "00000000000000000000.log"
 QUIRKS = ("lz4-header-checksum", "lz4-dependent-blocks")
 #: Files of the hostile corpus, each with the quirk that it needs, and the records that are read with it.
 CASES = {
-    "v1-lz4-header-checksum-broken": ("lz4-header-checksum", 5),
+    "v1-lz4-header-checksum-broken": ("lz4-header-checksum", 7),
     "v2-lz4-kafka-broken-checksum": ("lz4-header-checksum", 9),
     "v2-lz4-wrong-header-checksum": ("lz4-header-checksum", 9),
-    "v2-lz4-dependent-blocks": ("lz4-dependent-blocks", 9),
+    "v2-lz4-dependent-blocks": ("lz4-dependent-blocks", 10),
     "v2-lz4-dependent-flag": ("lz4-dependent-blocks", 9),
 }
 #: The same rules are broken, and no quirk makes the bytes readable.

@@ -28,7 +28,6 @@ class EntryKeywords(TypedDict, total=False):
     """Options of every call that reads entries; `decode` documents them."""
 
     format: Format
-    base_position: int | None
     quirks: Collection[Quirk]
     zstd_dictionaries: Sequence[bytes] | None
     codecs: CodecRegistry | None
@@ -53,7 +52,6 @@ class ReadKeywords(SkippingKeywords, total=False):
     batch_size: int
     batch_bytes: int
     threads: int
-    null_headers: bool
     values: Values
     key_values: KeyValues
     schemas: SchemaSource | None

@@ -13,7 +13,7 @@ import click
 from logsegment._convert.convert import convert as convert_source
 from logsegment._convert.result import Converted, Target
 from logsegment._core import Finding, LossError, RecordBatchError
-from logsegment._options import EncodeOptions, EntryKeywords, EntryOptions
+from logsegment._options import EncodeOptions, EntryOptions
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.codec_types import CodecType, ensure_codec
 from logsegment.cli.exit_codes import CLEAN, LOST, handle_exit, input_errors
@@ -61,10 +61,6 @@ class ConvertArguments(PartitionPaths):
         super().__post_init__()
         ensure_codec(self.compression, self.reading["codecs"])
 
-    def entries(self) -> EntryKeywords:
-        """Return the options of entries, with the position of the first one, which other verbs do not have."""
-        return {**self.reading, "base_position": self.base_position}
-
 
 @click.command(
     cls=Verb,
@@ -103,7 +99,8 @@ def convert(options: ConvertArguments) -> int:
             replica=options.replica,
             log_start_offset=options.log_start_offset,
             observer=progress,
-            **options.entries(),
+            base_position=options.base_position,
+            **options.reading,
         )
     if options.output != STDIN and not options.quiet:
         sizes = "" if done.input_bytes is None else f": {done.input_bytes:,} bytes before, {done.output_bytes:,} bytes after"

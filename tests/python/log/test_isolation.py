@@ -14,6 +14,8 @@ import building
 import corpus
 import logsegment as ls
 from building import ABORTED, COMMITTED, TRANSACTIONS
+from logsegment._decode import decoded
+from logsegment._options import ReadOptions
 
 
 def values(source: Any, **options: Any) -> list[bytes]:
@@ -41,8 +43,8 @@ def test_a_transaction_over_several_segments_needs_a_scan_of_all():
     first = building.transactional_batch([b"a"], ABORTED, 0) + building.transactional_batch([b"c"], COMMITTED, 1)
     second = building.marker(0, ABORTED, 2) + building.marker(1, COMMITTED, 3) + building.simple_batch([b"p"], 4)
     found = ls.scan_transactions([first, second])
-    options = {"isolation": "read_committed", "transactions": found}
-    assert values(first, **options) + values(second, **options) == [b"c", b"p"]
+    read = ReadOptions(columns=["value"], isolation="read_committed", transactions=found)
+    assert [row["value"] for source in (first, second) for row in decoded(source, read).to_pylist()] == [b"c", b"p"]
     assert values(first, isolation="read_committed") == []
 
 
@@ -65,10 +67,11 @@ def test_segments_in_the_wrong_order_are_noticed():
 
 
 def test_read_committed_of_a_pipe_needs_transactions():
-    with pytest.raises(ValueError, match="transactions"):
+    with pytest.raises(ValueError, match="reads the source twice"):
         ls.decode(io.BytesIO(TRANSACTIONS), isolation="read_committed")
     found = ls.scan_transactions([TRANSACTIONS])
-    assert values(io.BytesIO(TRANSACTIONS), isolation="read_committed", transactions=found) == [b"c1", b"p2", b"a4"]
+    read = ReadOptions(columns=["value"], isolation="read_committed", transactions=found)
+    assert [row["value"] for row in decoded(io.BytesIO(TRANSACTIONS), read).to_pylist()] == [b"c1", b"p2", b"a4"]
 
 
 def test_markers_match_by_producer_id_only():

@@ -11,6 +11,8 @@ import corpus
 import logsegment as ls
 from building import ABORTED, TRANSACTIONS
 from cli_process import run
+from logsegment._decode import decoded
+from logsegment._options import ReadOptions
 from logsegment.partition.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
 
@@ -55,7 +57,7 @@ def test_with_the_switch_no_aborted_record_is_given(log: Path):
     known = ls.scan_transactions([data], format="v3")
     assert len(known.aborted) == 1
     options = {"columns": ["value"], "isolation": "read_committed", "format": "v3"}
-    values = [row["value"] for row in corpus.rows_of(ls.decode(data, transactions=known, **options))]
+    values = [row["value"] for row in corpus.rows_of(decoded(data, ReadOptions(transactions=known, **options)))]
     assert b"a0" not in values
     assert values == [row["value"] for row in corpus.rows_of(ls.decode(data, **options))]
 
@@ -100,6 +102,10 @@ def test_a_read_that_skips_unreadable_batches_reports_the_markers_that_it_skips(
         assert raised.value.rule == "MAP-3"
     options["unreadable"] = "skip"
     known = ls.scan_transactions([MIXED], on_error="skip", unreadable="skip")
-    for stream in (ls.decode(MIXED, **options), ls.decode(MIXED, transactions=known, **options), ls.Log(directory).records(**options)):
+    for stream in (
+        ls.decode(MIXED, **options),
+        decoded(MIXED, ReadOptions(transactions=known, **options)),
+        ls.Log(directory).records(**options),
+    ):
         assert stream.read_all().num_rows == 0
         assert [finding.rule for finding in stream.findings] == ["TRX-5", "MAP-3"]
