@@ -43,8 +43,8 @@ from logsegment.inputs.sources import Inputs, LogSource, inputs_of
 from logsegment.segment_files.discovery import Topics
 from logsegment.segment_files.log_start import warn_of_log_starts
 
-#: The least memory of an export: the libraries alone take half of it.
-LEAST_MEMORY = 256 << 20
+#: The least memory of an export: the libraries alone take most of it.
+LEAST_MEMORY = 320 << 20
 
 
 def export(
@@ -115,7 +115,7 @@ def export(
         partition_by: transforms of Iceberg: `"day(timestamp)"` (UTC), `"hour(timestamp)"`, `"bucket(16, key)"`, `"truncate(4, topic)"`, or
             the name of a column. An existing table keeps its own. Delta has a column for each, such as `timestamp_day`.
         commit_bytes: about how many bytes of Parquet each commit adds.
-        memory: bytes that the process may use; at least 256 MiB. One record or batch that is larger takes more.
+        memory: bytes that the process may use; at least 320 MiB. One record or batch that is larger takes more.
         evolve: add columns that an existing table lacks.
         trust_commits_only: never read columns of the table to find what it has; a table with rows that no commit explains is an error.
         clean: at the end, remove data files of interrupted exports: files with names of ours that no commit names and that are old enough.
@@ -259,7 +259,7 @@ def _ensure_sizes(commit_bytes: int, memory: int, clean_hours: float) -> None:
     if commit_bytes < 1:
         raise ValueError(f"commit_bytes must be at least 1: {commit_bytes}")
     if memory < LEAST_MEMORY:
-        raise ValueError(f"memory must be at least {LEAST_MEMORY} (256 MiB): {memory}")
+        raise ValueError(f"memory must be at least {LEAST_MEMORY} (320 MiB): {memory}")
     if clean_hours < 0:
         raise ValueError(f"clean_hours must not be negative: {clean_hours}")
 

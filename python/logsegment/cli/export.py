@@ -62,7 +62,7 @@ class ExportLogArguments(PartitionPaths):
     commit_bytes: Annotated[
         int, VerbOption("Commit after about BYTES of Parquet.", "--commit-bytes", default="512MiB", kind=SizeType())
     ] = 512 << 20
-    memory: Annotated[int, VerbOption("Use at most BYTES of memory; at least 256MiB.", "--memory", default="512MiB", kind=SizeType())] = (
+    memory: Annotated[int, VerbOption("Use at most BYTES of memory; at least 320MiB.", "--memory", default="512MiB", kind=SizeType())] = (
         512 << 20
     )
     evolve: Annotated[bool, VerbOption("Add columns that an existing table lacks.", "--evolve")]
