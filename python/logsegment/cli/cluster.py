@@ -14,12 +14,12 @@ from logsegment._options import EntryOptions, StoreOptions
 from logsegment.analysis.cluster import VIEWS, Cluster, View
 from logsegment.analysis.cluster import cluster as read
 from logsegment.cli.arguments import Argument, VerbOption
-from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit
+from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit, input_errors
 from logsegment.cli.help import Verb
 from logsegment.cli.messages import Console, count, instant, say, show, show_json, with_iso_times
 from logsegment.cli.options import Arrow, FailOn, Iso, Overwrite, Parquet, Quiet, bind_args, ensure_iso_of_json, examples, output_of
 from logsegment.cli.output.files import TableFile, pyarrow_for
-from logsegment.cli.paths import reached_path
+from logsegment.cli.paths import store_arguments
 
 PlanFormat: TypeAlias = Literal["json", "sh"]
 #: Findings that are listed.
@@ -86,7 +86,8 @@ def cluster(options: ClusterArguments) -> int:
     """
     ensure_iso_of_json(options.iso, options.is_json)
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
-    found = read(*(reached_path(path, options.store) for path in options.paths), limits=options.limits)
+    with input_errors():
+        found = read(*options.paths, limits=options.limits, **store_arguments(options.store))
     times = TIMES if options.iso else ()
     if options.is_plan:
         plan = found.plan()

@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from pyspark.sql import datasource as spark
-from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
-
 from logsegment._core import __version__
 from logsegment._options import ReadOptions
+from logsegment.spark import datasource as spark
+from logsegment.spark.datasource import DataSourceReader, Filter, InputPartition
 from logsegment.spark.jvm.tasks import query_bytes, task_bytes
 from logsegment.spark.options.names import PLAN
 from logsegment.spark.options.plugins import ABSENT
