@@ -32,6 +32,7 @@ const LAYERS: [(&str, u8); 32] = [
     ("partition", 7),
     ("report", 7),
     ("values", 7),
+    ("cluster", 8),
     ("io", 8),
     ("stores", 9),
     ("tiered", 10),

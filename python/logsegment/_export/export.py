@@ -39,9 +39,9 @@ from logsegment._options import (
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import listed
 from logsegment._typed_values import planned
+from logsegment.inputs.observer import Observer
 from logsegment.inputs.sources import Inputs, LogSource, inputs_of
 from logsegment.segment_files.discovery import Topics
-from logsegment.segment_files.log_start import warn_of_log_starts
 
 #: The least memory of an export: the libraries alone take most of it.
 LEAST_MEMORY = 320 << 20
@@ -82,6 +82,7 @@ def export(
     decryption_keys: Keys | None = None,
     layout: str | None = None,
     on_commit: OnCommit | None = None,
+    observer: Observer | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Export:
     """Append the records of logs to tables of Iceberg or Delta, each offset once, or write a new directory of partitioned Parquet.
@@ -129,6 +130,7 @@ def export(
         decryption_keys: see `Segment`.
         layout: see `Log`.
         on_commit: is called with each commit.
+        observer: gets the findings about partitions before a file is read; see `Observer`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -174,13 +176,15 @@ def export(
     how = ExportOptions(read, bounds, commit_bytes, memory, trust_commits_only, on_commit)
     partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
     access = (storage_options, decryption_keys, layout)
-    inputs = inputs_of(source, access, selection=(topic, partition_number(partition)), options=partitions)
+    inputs = inputs_of(source, access, selection=(topic, partition_number(partition)), options=partitions, observer=observer)
     inputs.ensure_segments(options)
-    warn_of_log_starts(inputs.start_findings)
+    findings = inputs.observed(observer, warns=True)
     if isinstance(partition_by, str):
         raise TypeError(f'partition_by must be a sequence of transforms, not one string; write partition_by=["{partition_by}"]')
     shape = _Shape(tuple(partition_by), evolve, clean_hours * 3600 if clean else None)
-    return _exported(inputs, to, how, shape, _target_options(to, target_options, storage_options))
+    done = _exported(inputs, to, how, shape, _target_options(to, target_options, storage_options))
+    done.findings[:0] = findings
+    return done
 
 
 @dataclass(frozen=True)
@@ -220,7 +224,7 @@ def _exported(inputs: Inputs, to: Any, how: ExportOptions, shape: _Shape, option
             stack.enter_context(table.writing())
             results.append(TableExport(table, own, _prepared(table, own, how, shape)).run())
             removed += _cleaned(table, shape.clean_seconds)
-    return Export.of(results, [*inputs.findings, *inputs.deleted_records()], removed)
+    return Export.of(results, removed)
 
 
 def _prepared(table: LakeTable, sources: Sequence[ExportedPartition], how: ExportOptions, shape: _Shape) -> ExportOptions:
