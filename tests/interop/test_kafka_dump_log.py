@@ -28,7 +28,7 @@ def told_by_kafka(*options: str) -> dict[str, bytes]:
     """What the tool prints about each file."""
     encoding = ("-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8")
     jars = eras.resolved(eras.ERAS[kraft.VERSION])
-    command = ["java", *kraft.JVM, *encoding, "-cp", jars, "kafka.tools.DumpLogSegments", *options, "--files", ",".join(map(str, FILES))]
+    command = ["java", *kraft.JVM, *encoding, "-cp", jars, "org.apache.kafka.tools.DumpLogSegments", *options, "--files", ",".join(map(str, FILES))]
     done = subprocess.run(command, capture_output=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return by_file(done.stdout)
@@ -65,6 +65,6 @@ def test_bytes_after_the_last_batch(tmp_path: Path) -> None:
     torn.write_bytes(data[:-3])
     jars = eras.resolved(eras.ERAS[kraft.VERSION])
     for verb, options in (("batches", ()), ("cat", DEEP)):
-        command = ["java", *kraft.JVM, "-cp", jars, "kafka.tools.DumpLogSegments", *options, "--files", str(torn)]
+        command = ["java", *kraft.JVM, "-cp", jars, "org.apache.kafka.tools.DumpLogSegments", *options, "--files", str(torn)]
         told = subprocess.run(command, capture_output=True, timeout=60, check=True).stdout
         assert run(verb, "--as", "kafka-dump-log", torn).out == told

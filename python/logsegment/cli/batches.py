@@ -33,6 +33,7 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.output.files import TableFile, pyarrow_for
 from logsegment.cli.output.findings import report
+from logsegment.cli.output.kafka_dump_log import AsTool, dump, ensure_alone
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import LogPaths
 from logsegment.cli.plugin_registries import code_after
@@ -63,6 +64,7 @@ class BatchSink(Protocol):
 class BatchesArguments(LogPaths):
     """The arguments of `batches`."""
 
+    as_tool: AsTool = None
     is_json: Annotated[bool, VerbOption("Print JSON lines.", "--json")]
     iso: Iso
     arrow: Arrow
@@ -81,6 +83,7 @@ class BatchesArguments(LogPaths):
     epilog=examples(
         "logsegment batches orders-0",
         "logsegment batches --json --no-crc 00000000000000000000.log | jq .count",
+        "logsegment batches --as kafka-dump-log orders-0",
         "logsegment batches --parquet batches.parquet /var/lib/kafka/data",
     ),
 )
@@ -88,6 +91,9 @@ class BatchesArguments(LogPaths):
 @bind_args(BatchesArguments)
 def batches(options: BatchesArguments) -> int:
     """List one row for every batch of every PATH, without decompression."""
+    if options.as_tool is not None:
+        ensure_alone()
+        return dump(segments_of(options, quiet=options.quiet), options.reading, is_deep=False)
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
     ensure_iso_of_json(options.iso, options.is_json)
     segments = in_range(segments_of(options, quiet=options.quiet), None, None)

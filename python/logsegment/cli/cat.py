@@ -45,6 +45,7 @@ from logsegment.cli.options import (
     redactor_of,
 )
 from logsegment.cli.output.findings import report
+from logsegment.cli.output.kafka_dump_log import AsTool, dump, ensure_alone
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.records import (
     CsvLines,
@@ -61,7 +62,7 @@ from logsegment.cli.output.records import (
     say_others,
     with_control,
 )
-from logsegment.cli.paths import PartitionPaths
+from logsegment.cli.paths import LogPaths, PartitionPaths
 from logsegment.cli.redaction import Redactor
 from logsegment.cli.value_types import EVERY_OFFSET, Base64Type, InstantType, Offsets, OffsetsType
 from logsegment.cli.values import MetValues, ValueArguments, typed
@@ -104,6 +105,7 @@ class CatArguments(PartitionPaths):
     on_error: Annotated[OnError, ReadOptions]
     unreadable: Annotated[Unreadable, ReadOptions]
     reading: Reading
+    as_tool: AsTool = None
     is_json: Annotated[bool, VerbOption("Print JSON lines, the default.", "--json")]
     is_csv: Annotated[bool, VerbOption("Write CSV with a header line: bytes as in JSON, headers as JSON.", "--csv")]
     arrow: Arrow
@@ -123,6 +125,7 @@ class CatArguments(PartitionPaths):
         "logsegment cat orders-0 --isolation read_committed --parquet orders.parquet",
         "zstdcat old.log.zst | logsegment cat -",
         "logsegment cat __consumer_offsets-0 --values internal",
+        "logsegment cat --as kafka-dump-log orders-0",
         "logsegment cat orders-0 --values auto --schemas _schemas-0",
         "logsegment cat orders-0 --redact-key ours.key",
         "logsegment cat orders-0 --csv --columns offset,timestamp,key,value --iso > orders.csv",
@@ -132,6 +135,11 @@ class CatArguments(PartitionPaths):
 @bind_args(CatArguments)
 def cat(options: CatArguments) -> int:
     """Print the records of every PATH, by default as JSON lines."""
+    if options.as_tool is not None:
+        ensure_alone()
+        # The tool prints each file that it is given, also of several copies of a partition.
+        every = LogPaths(paths=options.paths, topic=options.topic, partition=options.partition, store=options.store)
+        return dump(segments_of(every, quiet=options.quiet), options.reading, is_deep=True)
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
     if options.is_csv and (output.kind or options.is_json):
         raise click.UsageError("only one of --csv, --json, --arrow and --parquet can be given")
