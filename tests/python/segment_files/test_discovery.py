@@ -12,8 +12,7 @@ import logsegment as ls
 from logsegment._core import SegmentFile
 from logsegment._log_paths import partition_of
 from logsegment._places import redacted_uri
-from logsegment.inputs.sources import inputs_of
-from logsegment.inputs.sources import partitions_of
+from logsegment.inputs.sources import inputs_of, partitions_of
 from logsegment.segment_files.discovery import find_segments, found_in
 from made_logs import make_partition
 
