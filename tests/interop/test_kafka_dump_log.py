@@ -28,7 +28,17 @@ def told_by_kafka(*options: str) -> dict[str, bytes]:
     """What the tool prints about each file."""
     encoding = ("-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8")
     jars = eras.resolved(eras.ERAS[kraft.VERSION])
-    command = ["java", *kraft.JVM, *encoding, "-cp", jars, "org.apache.kafka.tools.DumpLogSegments", *options, "--files", ",".join(map(str, FILES))]
+    command = [
+        "java",
+        *kraft.JVM,
+        *encoding,
+        "-cp",
+        jars,
+        "org.apache.kafka.tools.DumpLogSegments",
+        *options,
+        "--files",
+        ",".join(map(str, FILES)),
+    ]
     done = subprocess.run(command, capture_output=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return by_file(done.stdout)
