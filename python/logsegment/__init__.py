@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
     from logsegment._read.batches import read_batches
     from logsegment._read.follow import follow
+    from logsegment._read.kafka_dump import kafka_dump
     from logsegment._read.reader import FileRead, LogReader
     from logsegment._read.records import read_records
     from logsegment._report import Report
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
     from logsegment._salvage.result import KeptRange, Salvage
     from logsegment._salvage.salvage import salvage
     from logsegment._survey import LostRange, SafeRange
+    from logsegment.analysis.cluster import Cluster, cluster
+    from logsegment.analysis.cluster_plan import Plan
     from logsegment.analysis.committed_offsets import CommittedOffset, committed_offsets
     from logsegment.analysis.diff import Comparison, Diff, diff
     from logsegment.analysis.diff_sides import Difference
@@ -107,10 +110,13 @@ _MODULES = {
     "logsegment._salvage.salvage": ("salvage",),
     "logsegment._survey": ("LostRange", "SafeRange"),
     "logsegment._read.batches": ("read_batches",),
+    "logsegment._read.kafka_dump": ("kafka_dump",),
     "logsegment._read.follow": ("follow",),
     "logsegment._read.reader": ("FileRead", "LogReader"),
     "logsegment._read.records": ("read_records",),
     "logsegment._report": ("Report",),
+    "logsegment.analysis.cluster": ("Cluster", "cluster"),
+    "logsegment.analysis.cluster_plan": ("Plan",),
     "logsegment.analysis.committed_offsets": ("CommittedOffset", "committed_offsets"),
     "logsegment.analysis.diff": ("Comparison", "Diff", "diff"),
     "logsegment.analysis.diff_sides": ("Difference",),
@@ -141,6 +147,7 @@ __all__ = [
     "ArrowTable",
     "BatchTable",
     "ChecksumError",
+    "Cluster",
     "CodecError",
     "CommittedOffset",
     "Comparison",
@@ -168,6 +175,7 @@ __all__ = [
     "LostRange",
     "Lz4Frames",
     "Observer",
+    "Plan",
     "PartitionStats",
     "PartitionTransactions",
     "Places",
@@ -204,6 +212,7 @@ __all__ = [
     "break_lz4",
     "broker",
     "check_lz4",
+    "cluster",
     "committed_offsets",
     "compact",
     "compat",
@@ -222,6 +231,7 @@ __all__ = [
     "follow",
     "inspect",
     "join",
+    "kafka_dump",
     "lz4_header_checksum",
     "plugins",
     "polars",

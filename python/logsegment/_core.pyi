@@ -66,6 +66,8 @@ __all__ = [
     "BatchHeader",
     "TransactionHistory",
     "CommittedOffsets",
+    "ClusterState",
+    "KafkaDump",
     "ValidBatches",
     "batch_headers",
     "compare_records",
@@ -159,6 +161,8 @@ class RecordBatchError(ValueError):
     rule: str | None
     #: A batch without known damage cannot be read here, at which `unreadable` decides.
     is_unreadable: bool
+    #: The quirks with which a batch is readable, if that is all that it lacks.
+    quirks: Sequence[str]
     kafka_error_code: int | None
     record_indexes: list[int] | None
     path: str | None
@@ -373,8 +377,9 @@ class Finding:
         field (str or None): the field, in Kafka's spelling.
         is_damage (bool): a read fails here, or ends although valid entries follow.
         is_unreadable (bool): a batch without known damage cannot be read here, at which `unreadable` decides.
-        unopened (str or None): why a batch was not decompressed: "missing_plugin", "failed" (the plugin), "limit", "dictionary" or
-            "experimental".
+        unopened (str or None): why a batch was not decompressed: "missing_plugin", "failed" (the plugin), "limit", "dictionary", "quirk"
+            or "format".
+        quirks (list[str]): the quirks with which a batch is readable, if that is all that it lacks.
 
     Example:
         >>> import logsegment as ls
@@ -420,7 +425,9 @@ class Finding:
     @property
     def is_unreadable(self) -> bool: ...
     @property
-    def unopened(self) -> Literal["missing_plugin", "failed", "limit", "dictionary", "experimental"] | None: ...
+    def unopened(self) -> Literal["missing_plugin", "failed", "limit", "dictionary", "quirk", "format"] | None: ...
+    @property
+    def quirks(self) -> list[str]: ...
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes as a dict."""
     def __eq__(self, value: object, /) -> bool: ...
@@ -484,7 +491,7 @@ def ensure_schema(kind: str, text: str, referenced: Sequence[tuple[str, str]]) -
 class Transactions:
     """List the aborted, undecided and open transactions of a partition.
 
-    `scan_transactions` returns it for `decode(isolation="read_committed", transactions=...)`. It can be pickled.
+    `scan_transactions` returns it, and `decode_array` takes it. It can be pickled.
 
     Args:
         aborted: list of (producerId, firstOffset, lastOffset), last offset inclusive.
@@ -964,7 +971,7 @@ class BatchHeader:
     @property
     def is_valid(self) -> bool | None: ...
     @property
-    def v3_header_len(self) -> int: ...
+    def proposed_header_len(self) -> int: ...
 
 @final
 class ValidBatches:
@@ -1011,6 +1018,30 @@ class CommittedOffsets:
     def add_damage(self, position: int) -> None: ...
     def leave(self) -> None: ...
     def take(self) -> list[_CommittedRow]: ...
+
+@final
+class KafkaDump:
+    def __new__(cls, source: Any, options: ReadOptions, is_deep: bool) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> bytes: ...
+    @property
+    def trailing_bytes(self) -> int: ...
+
+@final
+class ClusterState:
+    @staticmethod
+    def read(paths: Sequence[_Path], limits: Limits | None = ...) -> ClusterState: ...
+    @staticmethod
+    def empty() -> ClusterState: ...
+    @staticmethod
+    def views() -> list[str]: ...
+    def view(self, name: str) -> ArrowTable | None: ...
+    @property
+    def findings(self) -> list[Finding]: ...
+    @property
+    def metadata_offset(self) -> int | None: ...
+    @property
+    def cluster_ids(self) -> list[str]: ...
 
 def scan_transactions(sources: Sequence[Any], options: ReadOptions) -> Transactions: ...
 def ensure_log_segment(path: str | os.PathLike[str]) -> None:
@@ -1145,7 +1176,7 @@ def convert_array(array: _ArrowColumn, options: ReadOptions, conversion: Convert
 _KeptRow: TypeAlias = tuple[int, int, int, int, int]
 #: Position, bytes, rule, offset before, offset after.
 _LostRow: TypeAlias = tuple[int, int, str, int | None, int | None]
-_Totals: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
+_Totals: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int]
 _Digest: TypeAlias = tuple[str, int]
 _RewrittenRow: TypeAlias = tuple[bytes | None, list[RangeRow], bool, int, _Digest, _Digest, list[Finding], int]
 _FoundRows: TypeAlias = tuple[list[Finding], list[Finding]]

@@ -18,7 +18,7 @@ SHOWN = 20
 #: The rule of an incomplete entry.
 TORN = "L8-14"
 #: The rule of the information that a file has batches of magic 3.
-EXPERIMENTAL = "EXPERIMENTAL"
+PROPOSED = "EXPERIMENTAL"
 #: The rule of batches on which their plugin failed.
 FAILED = "S-P6"
 #: Rules of batches that need a plugin and were not decompressed.
@@ -28,7 +28,8 @@ _REASONS: dict[str, str] = {
     "failed": "of a plugin that failed",
     "limit": "over a limit",
     "dictionary": "without their zstd dictionary",
-    "experimental": "of the experimental format v3",
+    "quirk": "that need a quirk",
+    "format": "of a format that only its name reads",
 }
 
 
@@ -48,8 +49,8 @@ class Report:
         batches (int): valid batches.
         records (int or None): their records; None if they were not counted.
         undecompressed (list[Finding]): findings about batches that are not damaged and were not opened: of missing plugins
-            (S-P19, S-P20) or failed plugins (S-P6), over a limit (COD-6), without their zstd dictionary (COD-Z5), of magic 3
-            without `experimental` (MAP-3).
+            (S-P19, S-P20) or failed plugins (S-P6), over a limit (COD-6), without their zstd dictionary (COD-Z5), readable with a
+            quirk (COD-L8, COD-L12), of magic 3 without its name as the `format` (MAP-3).
         io_stats: counters of the read.
 
     Example:
@@ -89,9 +90,9 @@ class Report:
             io_stats.update(report.io_stats)
         surveys = [survey.in_file(report.path or "") for report in files for survey in report._surveys]
         named = [in_named_file(finding, report.path) for report in files for finding in report.findings]
-        first = next((finding for finding in named if finding.rule == EXPERIMENTAL), None)
+        first = next((finding for finding in named if finding.rule == PROPOSED), None)
         # The format of every file is worth one finding.
-        whole = cls([finding for finding in named if finding.rule != EXPERIMENTAL or finding is first], IoStats(io_stats), surveys)
+        whole = cls([finding for finding in named if finding.rule != PROPOSED or finding is first], IoStats(io_stats), surveys)
         whole._has_checksums = all(report._has_checksums for report in files)
         whole._files = files
         return whole
@@ -158,8 +159,9 @@ class Report:
     def undecompressed(self) -> list[Finding]:
         """Return the findings about batches that were not opened, and have no known damage.
 
-        Their plugin is missing or failed, they are over a limit, they need a zstd dictionary that was not supplied, or they are of magic 3
-        without `experimental`. Without `check_crc`, a batch with a failed plugin is not included, because it may be damaged.
+        Their plugin is missing or failed, they are over a limit, they need a zstd dictionary that was not supplied, they need a
+        quirk, or they are of magic 3, and `format` does not name it.
+        Without `check_crc`, a batch with a failed plugin is not included, because it may be damaged.
         """
         return [finding for finding in self.findings if self._is_unopened(finding)]
 
@@ -232,8 +234,8 @@ def is_unreadable(problem: Finding | RecordBatchError) -> bool:
     return problem.is_unreadable
 
 
-def is_experimental(finding: Finding) -> bool:
-    """Return True for the error of a valid batch of magic 3 without `experimental`; invalid bytes have no base offset."""
+def needs_format(finding: Finding) -> bool:
+    """Return True for the error of a valid batch that only the name of its format reads; invalid bytes have no base offset."""
     return finding.rule == "MAP-3" and finding.base_offset is not None
 
 

@@ -5,10 +5,11 @@ use std::path::Path;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyTuple, PyType};
 
 use crate::error::{Error, ErrorKind};
 use crate::py::package;
+use crate::quirks::Quirk;
 use crate::stores::{StoreError, StoreErrorKind};
 use crate::tiered::TieredError;
 
@@ -88,6 +89,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         base.setattr(name, py.None())?;
     }
     base.setattr("is_unreadable", false)?;
+    base.setattr("quirks", PyTuple::empty(py))?;
     py.get_type::<LossError>().setattr("losses", py.None())?;
     py.get_type::<ReplicaError>().setattr("problem", "")?;
     py.get_type::<ReplicaError>().setattr("asked", false)?;
@@ -243,6 +245,7 @@ fn set_attributes(value: &Bound<'_, PyAny>, error: &Error) -> PyResult<()> {
     value.setattr("code", error.kind().code())?;
     value.setattr("rule", error.rule())?;
     value.setattr("is_unreadable", error.is_unreadable())?;
+    value.setattr("quirks", error.quirks().iter().map(Quirk::name).collect::<Vec<_>>())?;
     value.setattr("kafka_error_code", error.kafka_error_code())?;
     value.setattr("path", error.file())?;
     value.setattr("row", position.row)?;

@@ -4,6 +4,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::columns::findings::FindingRow;
 use crate::py::fetches::Fetches;
 use crate::py::package;
+use crate::quirks::Quirk;
 use crate::validate as core;
 use crate::validate::lost_ranges::NamedFinding;
 
@@ -19,8 +20,9 @@ use crate::validate::lost_ranges::NamedFinding;
 ///     field (str or None): the field, in Kafka's spelling.
 ///     is_damage (bool): a read fails here, or ends although valid entries follow.
 ///     is_unreadable (bool): a batch without known damage cannot be read here, at which `unreadable` decides.
-///     unopened (str or None): why a batch was not decompressed: "missing_plugin", "failed" (the plugin), "limit", "dictionary" or
-///         "experimental".
+///     unopened (str or None): why a batch was not decompressed: "missing_plugin", "failed" (the plugin), "limit", "dictionary", "quirk"
+///         or "format".
+///     quirks (list[str]): the quirks with which a batch is readable, if that is all that it lacks.
 ///
 /// Example:
 ///     >>> import logsegment as ls
@@ -90,8 +92,8 @@ impl PyFinding {
             "S-P19" | "S-P20" => Some("missing_plugin"),
             "COD-6" => Some("limit"),
             "COD-Z5" => Some("dictionary"),
-            "MAP-3" => Some("experimental"),
-            _ => None,
+            "MAP-3" => Some("format"),
+            _ => (!self.quirks().is_empty()).then_some("quirk"),
         }
     }
 
@@ -149,6 +151,13 @@ impl PyFinding {
             return Some("failed");
         }
         self.base_offset.and(self.unread_reason())
+    }
+
+    #[getter]
+    fn quirks(&self) -> Vec<&'static str> {
+        // The message of a stream that is otherwise valid names them.
+        let named = |quirk: &Quirk| Quirk::of_rule(&self.rule).is_some() && self.message.contains(quirk.name());
+        Quirk::ALL.into_iter().filter(named).map(Quirk::name).collect()
     }
 
     /// Return the attributes as a dict.

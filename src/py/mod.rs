@@ -63,6 +63,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::transactions::scan_transactions, module)?)?;
     module.add_class::<verbs::transactions::PyTransactionHistory>()?;
     module.add_class::<verbs::committed_offsets::PyCommittedOffsets>()?;
+    module.add_class::<verbs::cluster::PyCluster>()?;
     module.add_function(wrap_pyfunction!(verbs::decode_files::decode_files, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::decode_files::batch_files, module)?)?;
     module.add_class::<verbs::segment_file::PySegmentFile>()?;
@@ -99,6 +100,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<verbs::record_sections::RecordSections>()?;
     module.add_function(wrap_pyfunction!(verbs::torn_header::torn_offsets, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::salvage::salvage, module)?)?;
+    module.add_class::<verbs::kafka_dump::KafkaDump>()?;
     module.add_class::<verbs::key_set::PyKeySet>()?;
     module.add_class::<verbs::place_set::PlaceSet>()?;
     module.add_class::<verbs::partition_end::PartitionEnd>()?;

@@ -67,8 +67,7 @@ class Converted:
         data: the converted entries; None if they were written to `out`.
         losses: parts of the input that the target cannot hold; empty if nothing was lost.
         stopped_at: the batch before which the conversion ended, or None.
-        findings: an input that ended inside an entry or in zeros, or had batches of the experimental format v3 without `experimental`, or
-            batches of v3 that became v2 by default.
+        findings: an input that ended inside an entry or in zeros, or had batches of v3 that became v2 by default.
         offset_map: for Kafka 0.7, if requested: entry position, index in the entry and new offset of each message.
         next_offset: for Kafka 0.7: the offset after the last message, where the next segment starts.
         path: the name of the input; None for a source without a name.
@@ -76,6 +75,7 @@ class Converted:
         input_bytes, output_bytes: the bytes of files before and after the conversion; None if they are not known, as of a pipe.
         below_log_start: records below log start offsets, which the output does not have.
         left_out: of directories, findings about files that are not read, and about log start offsets.
+        resumed: with `resume`, number of partitions that an earlier run had finished.
     """
 
     data: bytes | None = field(repr=False)
@@ -90,6 +90,7 @@ class Converted:
     output_bytes: int | None = None
     below_log_start: int = 0
     left_out: list[Finding] = field(default_factory=list, repr=False)
+    resumed: int = 0
     _files: list[Converted] = field(default_factory=list, repr=False)
 
     @classmethod

@@ -13,6 +13,7 @@ from logsegment._options.times import Timestamp, ensure_ordered, milliseconds, p
 from logsegment._options.types import (
     LIMIT_NAMES,
     Binary,
+    ClusterView,
     CodecRegistry,
     Compression,
     CompressionName,
@@ -25,6 +26,7 @@ from logsegment._options.types import (
     OnBadValue,
     OnError,
     Order,
+    Quirk,
     SchemaSource,
     Target,
     TimestampType,
@@ -32,6 +34,7 @@ from logsegment._options.types import (
     WrittenFormat,
     ensure_offsets,
     ensure_one_of,
+    ensure_quirks,
     partition_number,
 )
 from logsegment._options.value_kinds import PRIMITIVES, Framing, Integers, KeyValues, Values, WrittenValues, ensure_values
@@ -40,6 +43,7 @@ __all__ = [
     "ArrayKeywords",
     "Binary",
     "COLUMNS",
+    "ClusterView",
     "CodecRegistry",
     "Compression",
     "CompressionName",
@@ -68,6 +72,7 @@ __all__ = [
     "PRIMITIVES",
     "PartitionOptions",
     "RAW_COLUMNS",
+    "Quirk",
     "ReadKeywords",
     "ReadOptions",
     "SchemaSource",
@@ -85,6 +90,7 @@ __all__ = [
     "ensure_offsets",
     "ensure_one_of",
     "ensure_ordered",
+    "ensure_quirks",
     "ensure_values",
     "is_of_keys",
     "is_of_values",

@@ -11,11 +11,11 @@ from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
-from logsegment._core import Limits, RecordSections
+from logsegment._core import RecordSections
 from logsegment._errors import naming_file
-from logsegment._options import CodecRegistry, PartitionOptions, ReadOptions
+from logsegment._options import EntryKeywords, PartitionOptions, ReadOptions
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import count
 from logsegment.inputs.input_segment import InputSegment, opened
@@ -78,8 +78,6 @@ def train_dictionary(
     size: int | None = None,
     samples: int = 1000,
     level: int = 3,
-    codecs: CodecRegistry | None = None,
-    limits: Limits | None = None,
     topic: Topics = None,
     partition: int | None = None,
     replica: str | os.PathLike[str] | None = None,
@@ -87,6 +85,7 @@ def train_dictionary(
     storage_options: StorageOptions | None = None,
     layout: str | None = None,
     observer: Observer | None = None,
+    **options: Unpack[EntryKeywords],
 ) -> TrainedDictionary:
     """Make a zstd dictionary from segments. The same segments give the same dictionary.
 
@@ -99,8 +98,6 @@ def train_dictionary(
         size: bytes of the dictionary at most, 256 or more; None for 112,640 (zstd's own), or a tenth of the samples if that is less.
         samples: batches to keep at most, 20 or more; 64 MiB of them. Every fifth is only measured.
         level: of zstd, at which the dictionary is made and measured.
-        codecs: as in `decode`, for batches that plugins packed.
-        limits: as in `decode`.
         topic: read only the partitions of this topic, or of these.
         partition: read only partitions of this number.
         replica: which directory is read of a partition that is in several; see `Log`.
@@ -108,6 +105,7 @@ def train_dictionary(
         storage_options: options of the store of URIs; see `Log`.
         layout: template of the names of objects in tiered storage; see `Log`.
         observer: is called before each file; see `Observer`.
+        options: options of entries; see `decode`.
 
     Returns:
         A `TrainedDictionary`.
@@ -136,12 +134,13 @@ def train_dictionary(
     if samples < least[0] or (size is not None and size < least[1]):
         raise ValueError(f"a dictionary needs {least[0]} samples and {least[1]} bytes at least, not {samples} and {size}")
     kept = _Samples(samples)
-    options = PartitionOptions(log_start_offset="ignore", replica=replica)
+    read = ReadOptions.of(EntryKeywords, options)
+    partitions = PartitionOptions(log_start_offset="ignore", replica=replica)
     for source in sources if isinstance(sources, Iterator) else [sources]:
-        inputs = inputs_of(source, (storage_options, decryption_keys, layout), selection=(topic, partition), options=options)
+        inputs = inputs_of(source, (storage_options, decryption_keys, layout), selection=(topic, partition), options=partitions)
         inputs.observed(observer)
         for segment in inputs.segments:
-            _add(kept, segment, ReadOptions(codecs=codecs, limits=limits), observer or Observer())
+            _add(kept, segment, read, observer or Observer())
     if len(kept.records) < LEAST_BATCHES:
         raise ValueError(f"a dictionary is made from {LEAST_BATCHES} batches at least, not from {count(len(kept.records), 'batch')}")
     return _trained(kept.records, size, level)

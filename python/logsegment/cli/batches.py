@@ -31,6 +31,7 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.output.files import TableFile, pyarrow_for
 from logsegment.cli.output.findings import report
+from logsegment.cli.output.kafka_dump_log import AsTool, dump, ensure_alone
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import LogPaths
 from logsegment.cli.plugin_registries import code_after
@@ -66,6 +67,7 @@ class BatchSink(Protocol):
 class BatchesArguments(LogPaths):
     """The arguments of `batches`."""
 
+    as_tool: AsTool = None
     is_json: Annotated[bool, VerbOption("Print JSON lines.", "--json")]
     iso: Iso
     arrow: Arrow
@@ -84,6 +86,7 @@ class BatchesArguments(LogPaths):
     epilog=examples(
         "logsegment batches orders-0",
         "logsegment batches --json --no-crc 00000000000000000000.log | jq .count",
+        "logsegment batches --as kafka-dump-log orders-0",
         "logsegment batches --parquet batches.parquet /var/lib/kafka/data",
     ),
 )
@@ -91,6 +94,9 @@ class BatchesArguments(LogPaths):
 @bind_args(BatchesArguments)
 def batches(options: BatchesArguments) -> int:
     """List one row for every batch of every PATH, without decompression."""
+    if options.as_tool is not None:
+        ensure_alone()
+        return dump(options, reading=options.reading, quiet=options.quiet, is_deep=False)
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
     ensure_iso_of_json(options.iso, options.is_json)
     with ExitStack() as stack:

@@ -44,6 +44,7 @@ from logsegment.cli.options import (
     redactor_of,
 )
 from logsegment.cli.output.findings import report
+from logsegment.cli.output.kafka_dump_log import AsTool, dump, ensure_alone
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.records import (
     CsvLines,
@@ -96,6 +97,7 @@ class CatArguments(PartitionPaths):
     on_error: Annotated[OnError, ReadOptions]
     unreadable: Annotated[Unreadable, ReadOptions]
     reading: Reading
+    as_tool: AsTool = None
     is_json: Annotated[bool, VerbOption("Print JSON lines, the default.", "--json")]
     is_csv: Annotated[bool, VerbOption("Write CSV with a header line: bytes as in JSON, headers as JSON.", "--csv")]
     arrow: Arrow
@@ -120,6 +122,7 @@ class CatArguments(PartitionPaths):
         "logsegment cat orders-0 --isolation read_committed --parquet orders.parquet",
         "zstdcat old.log.zst | logsegment cat -",
         "logsegment cat __consumer_offsets-0 --values internal",
+        "logsegment cat --as kafka-dump-log orders-0",
         "logsegment cat orders-0 --values auto --schemas _schemas-0",
         "logsegment cat orders-0 --redact-key ours.key",
         "logsegment cat orders-0 --csv --columns offset,timestamp,key,value --iso > orders.csv",
@@ -129,6 +132,9 @@ class CatArguments(PartitionPaths):
 @bind_args(CatArguments)
 def cat(options: CatArguments) -> int:
     """Print the records of every PATH, by default as JSON lines."""
+    if options.as_tool is not None:
+        ensure_alone()
+        return dump(options, reading=options.reading, quiet=options.quiet, is_deep=True)
     output, redactor = _output(options)
     if output.kind:
         columns = [*with_values(options.columns or with_control(COLUMNS, options.control), *options.kinds)]

@@ -14,7 +14,7 @@ from typing import ClassVar, ParamSpec
 
 import click
 
-from logsegment import InternalError, RecordBatchError
+from logsegment import Finding, InternalError, RecordBatchError
 from logsegment._core import ReplicaError
 from logsegment._output import HINT
 from logsegment.cli.messages import say
@@ -58,9 +58,9 @@ class DamagedInput(Exception):
     #: Of a value that its schema does not fit.
     UNDECODED = "`--on-error skip` shows such values as null, and `--values raw` shows all values as bytes"
     UNKNOWN_SCHEMA = f"`--schemas` names the log or URL of the registry that knows it, {UNDECODED}"
-    EXPERIMENTAL = "the batch is not damaged; --experimental reads it"
+    PROPOSED = "the batch is not damaged; --format v3 reads it"
     #: By the rules of batches that are not damaged.
-    UNDAMAGED: ClassVar = {"S-P19": WHOLE, "S-P20": WHOLE, "COD-6": LIMITED, "COD-Z5": DICTIONARY, "MAP-3": EXPERIMENTAL}
+    UNDAMAGED: ClassVar = {"S-P19": WHOLE, "S-P20": WHOLE, "COD-6": LIMITED, "COD-Z5": DICTIONARY, "MAP-3": PROPOSED}
     #: Of a file that is none, the first bytes are wrong already.
     AT_ITS_START = "its first bytes cannot be read; is this a log segment? "
 
@@ -74,11 +74,18 @@ class DamagedInput(Exception):
             self.code, self.advice = BUG, REPORT
         elif is_framed and error.rule in self.UNDAMAGED:
             self.advice = self.UNDAMAGED[error.rule]
+        elif error.quirks and is_framed:
+            self.advice = f"the batch is not damaged; it is readable with {quirk_options(error)}"
         elif error.code == "value":
             self.advice = self.UNKNOWN_SCHEMA if error.rule == "SCH-2" else self.UNDECODED
         elif error.code == "not_a_segment":
             # The error has its own advice.
             self.advice = ""
+
+
+def quirk_options(problem: Finding | RecordBatchError) -> str:
+    """Return the options of the command line that make a batch readable, which needs quirks."""
+    return " ".join(f"--quirk {quirk}" for quirk in problem.quirks)
 
 
 def stop_on_signals() -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 import click
 
 from logsegment import Limits
-from logsegment._options import EntryKeywords, EntryOptions, Format, ensure_ordered
+from logsegment._options import EntryKeywords, EntryOptions, Format, Quirk, ensure_ordered
 from logsegment.cli.arguments import Made, VerbOption
 from logsegment.cli.arguments import bind_args as bind_args
 from logsegment.cli.messages import say
@@ -29,6 +29,9 @@ Iso: TypeAlias = Annotated[bool, VerbOption("Write times in JSON in ISO 8601 ins
 Now: TypeAlias = Annotated[
     int | None,
     VerbOption("Count relative times such as -2h from TIME.", "--now", default="now", kind=InstantType(), is_eager=True),
+]
+Resume: TypeAlias = Annotated[
+    bool, VerbOption("Keep finished partitions at an interruption, and take those of an earlier run with the same options.", "--resume")
 ]
 Overwrite: TypeAlias = Annotated[bool, VerbOption("Replace an existing output file.", "--overwrite")]
 Arrow: TypeAlias = Annotated[
@@ -65,7 +68,8 @@ class EntryArguments:
     """The options of entries; a registry has several of the command line."""
 
     format: Annotated[Format, EntryOptions]
-    experimental: Annotated[bool, EntryOptions]
+    quirks: Annotated[tuple[Quirk, ...], EntryOptions]
+    zstd_dictionaries: Annotated[list[bytes] | None, EntryOptions]
     limits: Annotated[Limits | None, EntryOptions]
     codecs: Codecs
 
@@ -74,21 +78,8 @@ class EntryArguments:
         return cast("EntryKeywords", {field.name: getattr(self, field.name) for field in fields(self)})
 
 
-@dataclass(frozen=True, kw_only=True)
-class HeaderArguments:
-    """The options of entries of a verb that decompresses nothing."""
-
-    experimental: Annotated[bool, EntryOptions]
-    limits: Annotated[Limits | None, EntryOptions]
-
-    def keywords(self) -> EntryKeywords:
-        """Return the options as functions take them."""
-        return {"experimental": self.experimental, "limits": self.limits}
-
-
 #: The options of entries that a verb reads with.
 Reading: TypeAlias = Annotated[EntryKeywords, Made(EntryArguments, EntryArguments.keywords)]
-ReadingHeaders: TypeAlias = Annotated[EntryKeywords, Made(HeaderArguments, HeaderArguments.keywords)]
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,13 @@ from typing import Annotated
 
 import click
 
-from logsegment import Limits, TrainedDictionary, train_dictionary
-from logsegment._options import EntryOptions
+from logsegment import TrainedDictionary, train_dictionary
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import CLEAN, handle_exit, input_errors
 from logsegment.cli.help import Verb
 from logsegment.cli.messages import Console, count, say
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import Codecs, Overwrite, Quiet, bind_args, examples
+from logsegment.cli.options import Overwrite, Quiet, Reading, bind_args, examples
 from logsegment.cli.output.files import whole_file
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import STDIN, ReplicaPaths
@@ -46,8 +45,7 @@ class TrainArguments(ReplicaPaths):
     level: Annotated[int, VerbOption("Compress samples at this level of zstd.", "--level", kind=click.IntRange(-100, 22))] = 3
     alias: Annotated[str | None, VerbOption("Write a list for `plugins register` instead, with a plugin of this alias.", "--alias")]
     java_class: Annotated[str | None, VerbOption("Name the plugin's class in brokers and Java clients.", "--java-class CLASS")]
-    codecs: Codecs
-    limits: Annotated[Limits | None, EntryOptions]
+    reading: Reading
     quiet: Quiet
 
 
@@ -80,10 +78,9 @@ def train_(options: TrainArguments) -> int:
                 size=options.size,
                 samples=options.samples,
                 level=options.level,
-                codecs=options.codecs,
-                limits=options.limits,
                 observer=progress,
                 **options.selected,
+                **options.reading,
             )
             content = trained.dictionary if options.alias is None else _listed(trained, options.alias, str(options.java_class))
     except ModuleNotFoundError as missing:

@@ -3,6 +3,7 @@
 pub mod arrays;
 pub mod batches;
 pub mod broker;
+pub mod cluster;
 pub mod committed_offsets;
 pub mod compact;
 pub mod compare;
@@ -16,6 +17,7 @@ pub mod encode;
 pub mod follow;
 pub mod header_walk;
 pub mod inspect;
+pub mod kafka_dump;
 pub mod key_set;
 pub mod lz4;
 pub mod open_file;

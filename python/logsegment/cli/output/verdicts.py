@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from logsegment import Finding, LostRange, Report, SafeRange
+from logsegment.cli.exit_codes import quirk_options
 from logsegment.cli.messages import Console, count, show_json, show_json_lines
 from logsegment.cli.output.findings import folded, more_like_it
 
@@ -19,7 +20,7 @@ _REASONS: dict[str, str] = {
     "failed": "since their plugin failed",
     "limit": "over a limit",
     "dictionary": "without their zstd dictionary",
-    "experimental": "of the experimental format v3 (--experimental reads them)",
+    "format": "of magic 3 (--format v3 reads them)",
 }
 #: Rules of tiered storage: what breaks them was an upload, and says why nothing is read of it.
 TIERED = "TS-"
@@ -102,7 +103,9 @@ def _undecompressed(findings: Sequence[Finding]) -> str:
     texts = [
         f"not read: over the limit {limit}" + (f" ({count(batches, 'batch')})" if batches > 1 else "") for limit, batches in limits.items()
     ]
-    reasons: Counter[str | None] = Counter(finding.unopened for finding in findings if finding.unopened != "limit")
+    reasons: Counter[str | None] = Counter(finding.unopened for finding in findings if finding.unopened not in ("limit", "quirk"))
+    quirks = Counter(quirk_options(finding) for finding in findings if finding.unopened == "quirk")
+    texts += [f"{count(batches, 'batch')} readable with {options}" for options, batches in quirks.items()]
     others = ", ".join(f"{count(reasons[reason], 'batch')} {words}" for reason, words in _REASONS.items() if reasons[reason])
     return "; ".join([*texts, *([f"NOT DECOMPRESSED, {others}"] if others else [])])
 

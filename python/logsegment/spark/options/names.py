@@ -12,7 +12,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from logsegment._options import LIMIT_NAMES
+from logsegment._options import LIMIT_NAMES, ClusterView
+from logsegment.analysis.cluster import VIEWS as TABLES
+from logsegment.spark.options.codecs import CODECS
 from logsegment.spark.options.plugins import PLUGINS, is_plugin_setting
 from logsegment.spark.options.topics import STRATEGIES
 
@@ -50,7 +52,7 @@ ENTRY_LIMITS = tuple(f"{LIMIT_PREFIX}{name}" for name in LIMIT_NAMES)
 #: How keys and values are decoded.
 VALUES = ("values", "keyValues", "schemas.path", "schemas.framing", "readerSchema", "integers")
 _COLUMNS = ("includeHeaders", "columns", *VALUES)
-_BATCHES = ("isolation", "topic", "partition", "batchSize", "batchBytes", "experimental", "unreadable")
+_BATCHES = ("isolation", "topic", "partition", "batchSize", "batchBytes", "format", "unreadable", *CODECS)
 #: How a partition is read; which directory of a partition that is in several.
 LOG_START = "logStartOffset"
 REPLICA = "replica"
@@ -86,12 +88,14 @@ class EntryPoint:
 
 _ISOLATION = ((KAFKA_ISOLATION, ("isolation",)),)
 BATCH = EntryPoint("a batch query", (*PATHS, *RECORDS, *STARTS, *TASKS, *ENDS, "pushFilters", "reader", "view"), TRIGGERS, _ISOLATION)
-VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc", "experimental", "unreadable", *ENTRY_LIMITS)
+VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc", "format", "unreadable", *CODECS, *ENTRY_LIMITS)
 #: Views of anything but records.
 VIEWS: dict[View, EntryPoint] = {
     "batches": EntryPoint("the view batches", (*VIEWED, "batchSize", *MODE, IO_STATS, *PLUGINS)),
     "findings": EntryPoint("the view findings", (*VIEWED, "depth", IO_STATS, *PLUGINS)),
 }
+#: Views of a cluster.
+CLUSTER_VIEWS: dict[ClusterView, EntryPoint] = {name: EntryPoint(f"the view {name}", (*PATHS, "view", *ENTRY_LIMITS)) for name in TABLES}
 STREAM = EntryPoint("a streaming query", (*PATHS, *RECORDS, *STARTS, *TASKS, *TRIGGERS, "upTo", "view"), ("pushFilters",), _ISOLATION)
 #: Options that Spark adds to a stream.
 OF_STREAMS = ("checkpointLocation", "queryName", "outputMode")
@@ -99,7 +103,7 @@ OF_STREAMS = ("checkpointLocation", "queryName", "outputMode")
 POLICY = ("compression.codec", "compressed.topics")
 WRITTEN = ("topic", "partitions", "format", "compression", "level", "batchBytes", "segmentBytes", *POLICY, *PLUGINS)
 WRITE = EntryPoint("a write", ("path", *WRITTEN, *OF_STREAMS), ("includeHeaders",), ((KAFKA_COMPRESSION, ("compression", *POLICY)),))
-ENTRY_POINTS = (BATCH, *VIEWS.values(), STREAM, WRITE)
+ENTRY_POINTS = (BATCH, *VIEWS.values(), *CLUSTER_VIEWS.values(), STREAM, WRITE)
 
 
 def lowered(given: Mapping[str, str]) -> dict[str, str]:

@@ -13,11 +13,23 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from logsegment._core import Limits
-from logsegment._options import LIMIT_NAMES, Depth, Isolation, LogStartOffset, OnError, PartitionOptions, ReadOptions, Unreadable
+from logsegment._options import (
+    LIMIT_NAMES,
+    ClusterView,
+    Depth,
+    Isolation,
+    LogStartOffset,
+    OnError,
+    PartitionOptions,
+    ReadOptions,
+    Unreadable,
+)
 from logsegment._places import absolute, is_stored, redacted_uri, to_internal_uri
 from logsegment._storage import all_reached, reached
+from logsegment.spark.options.codecs import codec_options
 from logsegment.spark.options.names import (
     BATCH,
+    CLUSTER_VIEWS,
     CORRUPT_RECORD,
     IO_STATS,
     KAFKA_ISOLATION,
@@ -48,6 +60,8 @@ Mode: TypeAlias = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 MODES: tuple[Mode, ...] = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
 #: Which reader reads a batch query: the columnar one where it can, always Python, or the columnar one or an error.
 ReaderName: TypeAlias = Literal["auto", "python", "columnar"]
+#: The formats of a read: each entry's own, or the proposed magic 3 besides.
+FORMATS: tuple[Literal["auto", "v3"], ...] = ("auto", "v3")
 READERS: tuple[ReaderName, ...] = ("auto", "python", "columnar")
 DEPTHS: tuple[Depth, ...] = ("headers", "metadata", "full")
 #: How far a stream reads a partition: to the high watermark if its broker wrote one, or to the end of the log in any case.
@@ -239,17 +253,30 @@ def parse_decoding(options: Mapping[str, str]) -> SourceOptions | None:
     return SourceOptions(**_shared(options, decoding)) if decoding else None
 
 
-def view_of(given: Mapping[str, str]) -> View:
+def view_of(given: Mapping[str, str]) -> View | ClusterView:
     """Parse the option `view`.
 
     Raises:
         ValueError: if it is not a view.
     """
     text = lowered(given).get("view", "records").strip().lower()
-    view: View | None = next((known for known in ("records", *VIEWS) if known == text), None)
+    names: tuple[View | ClusterView, ...] = ("records", *VIEWS, *CLUSTER_VIEWS)
+    view = next((known for known in names if known == text), None)
     if view is None:
-        raise ValueError(f"option view must be records, batches or findings, not {text!r}")
+        raise ValueError(f"option view must be {', '.join(names[:-1])} or {names[-1]}, not {text!r}")
     return view
+
+
+def parse_cluster_view(given: Mapping[str, str]) -> tuple[ClusterView, tuple[str, ...], Limits | None]:
+    """Parse the options of a view of a cluster: its name, the paths, and the limits of entries.
+
+    Raises:
+        ValueError: for an option that the view does not have, an invalid value, or without a path.
+    """
+    view, options = view_of(given), lowered(given)
+    name = next(known for known in CLUSTER_VIEWS if known == view)
+    ensure_known(given, CLUSTER_VIEWS[name])
+    return name, paths_of(options), _limits(options)
 
 
 def parse_view(given: Mapping[str, str]) -> ViewOptions:
@@ -258,7 +285,8 @@ def parse_view(given: Mapping[str, str]) -> ViewOptions:
     Raises:
         ValueError: for an option that the view does not have, an invalid value, or without a path.
     """
-    view, options = view_of(given), lowered(given)
+    name, options = view_of(given), lowered(given)
+    view = next(known for known in VIEWS if known == name)
     ensure_known(given, VIEWS[view])
     depth = options.get("depth", "full").strip().lower()
     if depth not in DEPTHS:
@@ -351,8 +379,9 @@ def _shared(options: Mapping[str, str], own: Mapping[str, Any]) -> dict[str, Any
         on_error=mode.on_error,
         unreadable=_unreadable(options),
         batch_size=integer(options, "batchSize", at_least=1) or 65536,
-        experimental=boolean(options, "experimental", False),
+        format=_format(options.get("format", "auto")),
         codecs=plugins_option(options),
+        **codec_options(options),
         limits=_limits(options),
         **own,
     )
@@ -415,6 +444,13 @@ def _unreadable(options: Mapping[str, str]) -> Unreadable:
     name: Unreadable | None = next((arg for arg in get_args(Unreadable) if arg == text), None)
     if name is None:
         raise ValueError(f"option unreadable must be raise or skip, not {options['unreadable']!r}")
+    return name
+
+
+def _format(text: str) -> Literal["auto", "v3"]:
+    name: Literal["auto", "v3"] | None = next((known for known in FORMATS if known == text.strip().lower()), None)
+    if name is None:
+        raise ValueError(f"option format must be auto or v3, not {text!r}")
     return name
 
 
