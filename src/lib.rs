@@ -27,6 +27,7 @@ pub mod error;
 pub mod interrupt;
 pub mod limits;
 pub mod pool;
+pub mod quirks;
 
 pub mod wire;
 

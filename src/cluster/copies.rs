@@ -158,7 +158,7 @@ fn end_of(files: &[SegmentFile], ReadContext { limits, storage }: ReadContext<'_
         let offset = last.base().saturating_add(size);
         return Ok((CopyEnd { offset, stable: offset, leader_epoch: -1, timestamp: -1, producers: Vec::new() }, "clean"));
     }
-    let options = EndOptions { formats: Formats::Experimental, limits, skips_damage: true, is_checked: true };
+    let options = EndOptions { formats: Formats::Every, limits, skips_damage: true, is_checked: true };
     let found = segment_end(last, options, None, storage)?;
     let health = match found.end.tail {
         Tail::Complete | Tail::Zeros { .. } => "clean",

@@ -10,6 +10,7 @@ const LAYERS: [(&str, u8); 32] = [
     ("limits", 0),
     ("interrupt", 0),
     ("pool", 0),
+    ("quirks", 0),
     ("wire", 1),
     ("model", 2),
     ("compat", 3),

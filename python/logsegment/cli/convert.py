@@ -12,7 +12,7 @@ import click
 from logsegment._convert.convert import convert as convert_source
 from logsegment._convert.result import Converted, Target
 from logsegment._core import LossError, RecordBatchError
-from logsegment._options import EncodeOptions, EntryKeywords, EntryOptions
+from logsegment._options import EncodeOptions, EntryOptions
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.codec_types import CodecType, ensure_codec
 from logsegment.cli.exit_codes import CLEAN, LOST, handle_exit, input_errors
@@ -25,7 +25,7 @@ from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import STDIN, PartitionPaths
 
 #: Rules that are the same for every segment, and are reported once.
-ONCE = frozenset({"EXPERIMENTAL", "S-C2"})
+ONCE = frozenset({"S-C2"})
 ADVICE = "nothing was written; `logsegment verify` reports the damage"
 #: The same, when no byte of the input is to blame.
 TARGET = "nothing was written; the plugin of the target failed, the input is not damaged"
@@ -50,9 +50,6 @@ class ConvertArguments(PartitionPaths):
     map_path: Annotated[str | None, VerbOption("From Kafka 0.7, write the new offset of each old position as CSV.", "--offset-map FILE")]
     base_position: Annotated[int | None, EntryOptions]
     batch_bytes: Annotated[int, EncodeOptions]
-    ignore_lz4_header_checksum: Annotated[bool, EntryOptions]
-    allow_dependent_lz4_blocks: Annotated[bool, EntryOptions]
-    zstd_dictionaries: Annotated[list[bytes] | None, EntryOptions]
     no_crc: Annotated[bool, VerbOption("Skip checksums of rewritten entries.", "--no-crc")]
     allow_loss: Annotated[
         bool, VerbOption("Convert even if the target cannot hold everything; report each loss, exit with 3.", "--allow-loss")
@@ -61,16 +58,6 @@ class ConvertArguments(PartitionPaths):
 
     def __post_init__(self) -> None:
         ensure_codec(self.compression, self.reading["codecs"])
-
-    def entries(self) -> EntryKeywords:
-        """Return the options of entries, with those that other verbs do not have."""
-        return {
-            **self.reading,
-            "base_position": self.base_position,
-            "ignore_lz4_header_checksum": self.ignore_lz4_header_checksum,
-            "allow_dependent_lz4_blocks": self.allow_dependent_lz4_blocks,
-            "zstd_dictionaries": self.zstd_dictionaries,
-        }
 
 
 @click.command(
@@ -107,8 +94,9 @@ def convert(options: ConvertArguments) -> int:
             overwrite=options.overwrite,
             resume=options.resume,
             observer=progress,
+            base_position=options.base_position,
             **options.selected,
-            **options.entries(),
+            **options.reading,
         )
     if done.resumed:
         say(f"{count(done.resumed, 'partition')} finished by an earlier run")

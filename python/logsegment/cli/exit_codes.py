@@ -14,10 +14,10 @@ from typing import ParamSpec
 
 import click
 
-from logsegment._core import InternalError, ManifestError, RecordBatchError, ReplicaError, SegmentKeyError, StorageOptionError
+from logsegment._core import Finding, InternalError, ManifestError, RecordBatchError, ReplicaError, SegmentKeyError, StorageOptionError
 from logsegment._errors import without_file
 from logsegment._output import HINT
-from logsegment._report import LIMIT, MISSING_PLUGIN, NO_DICTIONARY, is_unreadable
+from logsegment._report import LIMIT, MISSING_PLUGIN, NO_DICTIONARY, is_unreadable, quirks_of
 from logsegment._survey import SWALLOWED
 from logsegment.cli.messages import say
 from logsegment.cli.redaction import Redactor
@@ -58,7 +58,7 @@ class DamagedInput(Exception):
     #: Of a value that its schema does not fit.
     UNDECODED = "`--on-error skip` shows such values as null, and `--values raw` shows all values as bytes"
     UNKNOWN_SCHEMA = f"`--schemas` names the log or URL of the registry that knows it, {UNDECODED}"
-    EXPERIMENTAL = "the batch is not damaged; --experimental reads it"
+    PROPOSED = "the batch is not damaged; --format v3 reads it"
     #: Of a file that is none, the first bytes are wrong already.
     AT_ITS_START = "its first bytes cannot be read; is this a log segment? "
 
@@ -75,12 +75,19 @@ class DamagedInput(Exception):
         elif error.rule in (LIMIT, NO_DICTIONARY) and is_framed:
             self.advice = self.LIMITED if error.rule == LIMIT else self.DICTIONARY
         elif error.rule == "MAP-3" and is_framed:
-            self.advice = self.EXPERIMENTAL
+            self.advice = self.PROPOSED
+        elif quirks_of(error) and is_framed:
+            self.advice = f"the batch is not damaged; it is readable with {quirk_options(error)}"
         elif error.code == "value":
             self.advice = self.UNKNOWN_SCHEMA if error.rule == "SCH-2" else self.UNDECODED
         elif error.code == "not_a_segment":
             # The error has its own advice.
             self.advice = ""
+
+
+def quirk_options(problem: Finding | RecordBatchError) -> str:
+    """Return the options of the command line that make a batch readable, which needs quirks."""
+    return " ".join(f"--quirk {quirk}" for quirk in quirks_of(problem))
 
 
 def stop_on_signals() -> None:
@@ -164,7 +171,7 @@ def input_errors(
     except ReplicaError as error:
         raise click.UsageError(replica_text(error)) from None
     except (TypeError, ValueError) as mistake:
-        raise click.UsageError(_with_flags(str(mistake))) from None
+        raise click.UsageError(with_flags(str(mistake))) from None
 
 
 def replica_text(error: ReplicaError) -> str:
@@ -174,15 +181,20 @@ def replica_text(error: ReplicaError) -> str:
     return f'{error.problem}; choose one with --replica ("longest", "first" or the path of a directory)'
 
 
-#: The name of an argument of a function in the text of its error.
-_ARGUMENT = re.compile(r"^[a-z]+(?=:| must| needs| cannot)|\b[a-z]+(?:_[a-z]+)+\b")
+#: The name of an argument of a function in the text of its error, alone or with a value.
+_ARGUMENT = re.compile(r"^([a-z]+)(?=:| must| needs| cannot)|\b([a-z]+(?:_[a-z]+)+)\b|\b([a-z_]+)=\"(\w+)\"")
 
 
-def _with_flags(text: str) -> str:
+def with_flags(text: str) -> str:
     """Return the text of an error with the options of the verb in place of the arguments of its function."""
     context = click.get_current_context(silent=True)
     flags = {param.name: max(param.opts, key=len) for param in context.command.params if isinstance(param, click.Option)} if context else {}
-    return _ARGUMENT.sub(lambda match: flags.get(match[0], match[0]), text)
+
+    def flagged(match: re.Match[str]) -> str:
+        flag = flags.get(match[1] or match[2] or match[3])
+        return match[0] if flag is None else f"{flag} {match[4]}" if match[4] else flag
+
+    return _ARGUMENT.sub(flagged, text)
 
 
 def words_of(error: Exception) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias
 
 import click
@@ -13,10 +12,12 @@ from logsegment._core import KafkaDump, RecordBatchError
 from logsegment._options import EntryKeywords, ReadOptions
 from logsegment._places import redacted_uri
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, DamagedInput
+from logsegment.cli.exit_codes import CLEAN, DamagedInput, input_errors
 from logsegment.cli.messages import printable, show
+from logsegment.cli.paths import LogPaths
 from logsegment.cli.plugin_registries import code_after
 from logsegment.inputs.input_segment import InputSegment, opened
+from logsegment.inputs.sources import inputs_of
 
 #: The option of a verb that prints what a tool of Kafka prints.
 AsTool: TypeAlias = Annotated[
@@ -45,13 +46,18 @@ def ensure_alone() -> None:
             raise click.UsageError(f"--as prints whole files as the tool does; {max(param.opts, key=len)} does not go together with it")
 
 
-def dump(segments: Sequence[InputSegment], reading: EntryKeywords, *, is_deep: bool) -> int:
+def dump(paths: LogPaths, reading: EntryKeywords, *, is_deep: bool) -> int:
     """Print the entries of segments, and with `is_deep` their records; return the exit code.
+
+    The tool prints each file that it is given, also of several copies of a partition.
 
     Raises:
         DamagedInput: at bytes that are not entries, after the lines before them.
     """
     read = ReadOptions.of(EntryKeywords, reading)
+    access = paths.store.storage_options, paths.store.decryption_keys, paths.store.layout
+    with input_errors():
+        segments = inputs_of(paths.sources, access, selection=(paths.topic, paths.partition)).segments
     for segment in segments:
         name = redacted_uri(segment.path).rpartition("/")[2]
         show(f"Dumping {segment.name}")

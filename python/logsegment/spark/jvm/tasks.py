@@ -35,11 +35,12 @@ def query_bytes(reader: SegmentReader) -> bytes:
     numbers = [_UNLIMITED if limit == "unlimited" else cast(int, limit) for limit in lifted]
     hint = "" if read.skips_damage else SKIPPING
     texts = _counted(hint.encode()) + _counted(ABSENT.option.encode())
-    decoding = pack(">qqq6Q", read.experimental, read.batch_size, read.batch_bytes, *numbers)
+    decoding = pack(">qqq6Q", read.format == "v3", read.batch_size, read.batch_bytes, *numbers)
+    codecs = _list(list(read.quirks), _name) + _list(list(read.zstd_dictionaries or ()), _counted)
     damage = pack(">qqq", MODES.index(options.mode.name), read.unreadable == "skip", options.fails_on_data_loss)
     corrupt = _text(None if reader.corrupt.index is None else options.mode.column)
     typed = _list([name for name in reader.columns.names if is_of_values(name) or is_of_keys(name)], _name)
-    return b"".join([texts, decoding, damage, corrupt, typed, _schemas(read.value_schemas), _schemas(read.key_schemas)])
+    return b"".join([texts, decoding, codecs, damage, corrupt, typed, _schemas(read.value_schemas), _schemas(read.key_schemas)])
 
 
 def task_bytes(task: SegmentTask) -> bytes:
