@@ -49,7 +49,7 @@ from logsegment.spark.options.names import (
     lowered,
     warn_of_ignored,
 )
-from logsegment.spark.options.offsets import LATEST, OffsetLimit, parse_limit
+from logsegment.spark.options.offsets import LATEST, OffsetLimit, batch_limits, parse_limit
 from logsegment.spark.options.plugins import plugins_option
 from logsegment.spark.options.storage import storage_options
 from logsegment.spark.options.topics import TopicPartition, TopicSelection, parse_selection
