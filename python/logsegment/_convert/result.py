@@ -76,6 +76,7 @@ class Converted:
         input_bytes, output_bytes: the bytes of files before and after the conversion; None if they are not known, as of a pipe.
         below_log_start: records below log start offsets, which the output does not have.
         left_out: of directories, findings about files that are not read, and about log start offsets.
+        resumed: with `resume`, number of partitions that an earlier run had finished.
     """
 
     data: bytes | None = field(repr=False)
@@ -90,6 +91,7 @@ class Converted:
     output_bytes: int | None = None
     below_log_start: int = 0
     left_out: list[Finding] = field(default_factory=list, repr=False)
+    resumed: int = 0
     _files: list[Converted] = field(default_factory=list, repr=False)
 
     @classmethod

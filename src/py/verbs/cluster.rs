@@ -40,6 +40,12 @@ impl PyCluster {
         PyStorage::asked(py, |storage| core::Cluster::read(&paths, limits, storage)).map(Self)
     }
 
+    /// A cluster of which nothing is known, for the columns of the tables.
+    #[staticmethod]
+    fn empty() -> Self {
+        Self(core::Cluster::default())
+    }
+
     /// The names of the tables.
     #[staticmethod]
     fn views() -> [&'static str; 12] {

@@ -26,9 +26,11 @@ from logsegment._options import (
 )
 from logsegment._places import absolute, is_stored, redacted_uri, to_internal_uri
 from logsegment._storage import all_reached, reached
+from logsegment.analysis.cluster import View as ClusterView
 from logsegment.spark.options.codecs import codec_options
 from logsegment.spark.options.names import (
     BATCH,
+    CLUSTER_VIEWS,
     CORRUPT_RECORD,
     IO_STATS,
     KAFKA_ISOLATION,
@@ -250,17 +252,30 @@ def parse_decoding(options: Mapping[str, str]) -> SourceOptions | None:
     return SourceOptions(**_shared(options, decoding)) if decoding else None
 
 
-def view_of(given: Mapping[str, str]) -> View:
+def view_of(given: Mapping[str, str]) -> View | ClusterView:
     """Parse the option `view`.
 
     Raises:
         ValueError: if it is not a view.
     """
     text = lowered(given).get("view", "records").strip().lower()
-    view: View | None = next((known for known in ("records", *VIEWS) if known == text), None)
+    names: tuple[View | ClusterView, ...] = ("records", *VIEWS, *CLUSTER_VIEWS)
+    view = next((known for known in names if known == text), None)
     if view is None:
-        raise ValueError(f"option view must be records, batches or findings, not {text!r}")
+        raise ValueError(f"option view must be {', '.join(names[:-1])} or {names[-1]}, not {text!r}")
     return view
+
+
+def parse_cluster_view(given: Mapping[str, str]) -> tuple[ClusterView, tuple[str, ...], Limits | None]:
+    """Parse the options of a view of a cluster: its name, the paths, and the limits of entries.
+
+    Raises:
+        ValueError: for an option that the view does not have, an invalid value, or without a path.
+    """
+    view, options = view_of(given), lowered(given)
+    name = next(known for known in CLUSTER_VIEWS if known == view)
+    ensure_known(given, CLUSTER_VIEWS[name])
+    return name, paths_of(options), _limits(options)
 
 
 def parse_view(given: Mapping[str, str]) -> ViewOptions:
@@ -269,7 +284,8 @@ def parse_view(given: Mapping[str, str]) -> ViewOptions:
     Raises:
         ValueError: for an option that the view does not have, an invalid value, or without a path.
     """
-    view, options = view_of(given), lowered(given)
+    name, options = view_of(given), lowered(given)
+    view = next(known for known in VIEWS if known == name)
     ensure_known(given, VIEWS[view])
     depth = options.get("depth", "full").strip().lower()
     if depth not in DEPTHS:
