@@ -28,7 +28,7 @@ AsTool: TypeAlias = Annotated[
 BOOTSTRAP = "bootstrap.checkpoint"
 #: Parameters that go together with `--as`: the paths, how they are reached, and how entries are read.
 _COMMON = frozenset(
-    {"as_tool", "paths", "topic", "partition", "format", "experimental", "limits", "registry", "bootstrap_servers"}
+    {"as_tool", "paths", "topic", "partition", "format", "quirks", "limits", "registry", "bootstrap_servers"}
     | {"allow_plugin", "storage_options", "decryption_keys", "layout", "quiet", "traceback"}
 )
 
