@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
     from logsegment._read.batches import read_batches
     from logsegment._read.follow import follow
+    from logsegment._read.kafka_dump import kafka_dump
     from logsegment._read.reader import FileRead, LogReader
     from logsegment._read.records import read_records
     from logsegment._report import Report
@@ -109,6 +110,7 @@ _MODULES = {
     "logsegment._salvage.salvage": ("salvage",),
     "logsegment._survey": ("LostRange", "SafeRange"),
     "logsegment._read.batches": ("read_batches",),
+    "logsegment._read.kafka_dump": ("kafka_dump",),
     "logsegment._read.follow": ("follow",),
     "logsegment._read.reader": ("FileRead", "LogReader"),
     "logsegment._read.records": ("read_records",),
@@ -229,6 +231,7 @@ __all__ = [
     "follow",
     "inspect",
     "join",
+    "kafka_dump",
     "lz4_header_checksum",
     "plugins",
     "polars",

@@ -96,7 +96,7 @@ def batches(options: BatchesArguments) -> int:
     """List one row for every batch of every PATH, without decompression."""
     if options.as_tool is not None:
         ensure_alone()
-        return dump(options, options.reading, is_deep=False)
+        return dump(options, reading=options.reading, quiet=options.quiet, is_deep=False)
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
     ensure_iso_of_json(options.iso, options.is_json)
     with ExitStack() as stack:
@@ -269,7 +269,7 @@ def _flags(row: Row) -> str:
     flags += ["control"] if row["isControl"] else []
     flags += ["LogAppendTime"] if row["timestampType"] == "LogAppendTime" else []
     # No broker wrote it: whoever reads the table should not have to know the switch that let it through.
-    flags += ["EXPERIMENTAL v3"] if row["magic"] == 3 else []
+    flags += ["EXPERIMENTAL"] if row["magic"] == 3 else []
     return " ".join(flags)
 
 

@@ -134,7 +134,7 @@ def cat(options: CatArguments) -> int:
     """Print the records of every PATH, by default as JSON lines."""
     if options.as_tool is not None:
         ensure_alone()
-        return dump(options, options.reading, is_deep=True)
+        return dump(options, reading=options.reading, quiet=options.quiet, is_deep=True)
     output, redactor = _output(options)
     if output.kind:
         columns = [*with_values(options.columns or with_control(COLUMNS, options.control), *options.kinds)]

@@ -137,7 +137,7 @@ def _words(row: Lz4Frames) -> str:
 
 def _rewrite(options: BreakArguments, function: Any, **form: str) -> int:
     is_piped = options.output == STDIN
-    progress = RewriteProgress(options, None if is_piped else options.output)
+    progress = FrameProgress(options, None if is_piped else options.output)
     with progress, input_errors(ADVICE):
         out = sys.stdout.buffer if is_piped else options.output
         function(
@@ -146,7 +146,7 @@ def _rewrite(options: BreakArguments, function: Any, **form: str) -> int:
     return CLEAN
 
 
-class RewriteProgress(Progress):
+class FrameProgress(Progress):
     """Prints how much was written."""
 
     def __init__(self, options: BreakArguments, output: str | None) -> None:

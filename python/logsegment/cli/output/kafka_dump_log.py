@@ -8,27 +8,23 @@ from typing import Annotated, Literal, TypeAlias
 import click
 from click.core import ParameterSource
 
-from logsegment._core import KafkaDump, RecordBatchError
-from logsegment._options import EntryKeywords, ReadOptions
-from logsegment._places import redacted_uri
+from logsegment import kafka_dump
+from logsegment._options import EntryKeywords
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, DamagedInput, input_errors
-from logsegment.cli.messages import printable, show
+from logsegment.cli.exit_codes import CLEAN, input_errors
+from logsegment.cli.messages import printable
+from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import LogPaths
 from logsegment.cli.plugin_registries import code_after
-from logsegment.inputs.input_segment import InputSegment, opened
-from logsegment.inputs.sources import inputs_of
 
 #: The option of a verb that prints what a tool of Kafka prints.
 AsTool: TypeAlias = Annotated[
     Literal["kafka-dump-log"] | None,
     VerbOption("Print what this tool of Kafka prints about the same files.", "--as", default="a form of its own"),
 ]
-#: The name of the snapshot with which a cluster begins.
-BOOTSTRAP = "bootstrap.checkpoint"
 #: Parameters that go together with `--as`: the paths, how they are reached, and how entries are read.
 _COMMON = frozenset(
-    {"as_tool", "paths", "topic", "partition", "format", "quirks", "limits", "registry", "bootstrap_servers"}
+    {"as_tool", "paths", "topic", "partition", "format", "limits", "quirks", "zstd_dictionaries", "registry", "bootstrap_servers"}
     | {"allow_plugin", "storage_options", "decryption_keys", "layout", "quiet", "traceback"}
 )
 
@@ -46,48 +42,22 @@ def ensure_alone() -> None:
             raise click.UsageError(f"--as prints whole files as the tool does; {max(param.opts, key=len)} does not go together with it")
 
 
-def dump(paths: LogPaths, reading: EntryKeywords, *, is_deep: bool) -> int:
+def dump(logs: LogPaths, *, reading: EntryKeywords, quiet: bool, is_deep: bool) -> int:
     """Print the entries of segments, and with `is_deep` their records; return the exit code.
-
-    The tool prints each file that it is given, also of several copies of a partition.
 
     Raises:
         DamagedInput: at bytes that are not entries, after the lines before them.
     """
-    read = ReadOptions.of(EntryKeywords, reading)
-    access = paths.store.storage_options, paths.store.decryption_keys, paths.store.layout
-    with input_errors():
-        segments = inputs_of(paths.sources, access, selection=(paths.topic, paths.partition)).segments
-    for segment in segments:
-        name = redacted_uri(segment.path).rpartition("/")[2]
-        show(f"Dumping {segment.name}")
-        _show_head(name, segment)
-        with opened(segment) as source:
-            found = KafkaDump(source, read, is_deep)
-            try:
-                for lines in found:
-                    _show_lines(lines)
-            except RecordBatchError as error:
-                raise DamagedInput(segment.name, error) from None
-        if found.trailing_bytes:
-            show(f"Found {found.trailing_bytes} invalid bytes at the end of {name}")
+    selected = {name: value for name, value in logs.selected.items() if name not in ("replica", "log_start_offset")}
+    with Progress(quiet=quiet, has_bar=False) as progress, input_errors(""):
+        for lines in kafka_dump(logs.sources, deep=is_deep, observer=progress, **selected, **reading):
+            _show_lines(lines)
     return code_after(reading, CLEAN)
-
-
-def _show_head(name: str, segment: InputSegment) -> None:
-    stem, _, suffix = name.rpartition(".")
-    if name == BOOTSTRAP:
-        show("KRaft bootstrap snapshot")
-    elif suffix == "checkpoint" and all(part.isdecimal() for part in stem.split("-")):
-        end, _, epoch = stem.partition("-")
-        show(f"Snapshot end offset: {int(end)}, epoch: {int(epoch)}")
-    elif segment.base_offset is not None:
-        show(f"Log starting offset: {segment.base_offset}")
 
 
 def _show_lines(lines: bytes) -> None:
     """Write lines as they are; to a terminal with an escape for each character that is not printable."""
     if sys.stdout.isatty():
-        lines = "".join(f"{printable(line)}\n" for line in lines.decode().split("\n")[:-1]).encode()
+        lines = "".join(f"{printable(line)}\n" for line in lines.decode(errors="surrogateescape").split("\n")[:-1]).encode()
     sys.stdout.flush()
     sys.stdout.buffer.write(lines)

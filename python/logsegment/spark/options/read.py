@@ -13,7 +13,17 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from logsegment._core import Limits
-from logsegment._options import LIMIT_NAMES, Depth, Isolation, LogStartOffset, OnError, PartitionOptions, ReadOptions, Unreadable
+from logsegment._options import (
+    LIMIT_NAMES,
+    Depth,
+    Isolation,
+    LogStartOffset,
+    MixedFormat,
+    OnError,
+    PartitionOptions,
+    ReadOptions,
+    Unreadable,
+)
 from logsegment._places import absolute, is_stored, redacted_uri, to_internal_uri
 from logsegment._storage import all_reached, reached
 from logsegment.analysis.cluster import View as ClusterView
@@ -51,8 +61,6 @@ Mode: TypeAlias = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 MODES: tuple[Mode, ...] = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
 #: Which reader reads a batch query: the columnar one where it can, always Python, or the columnar one or an error.
 ReaderName: TypeAlias = Literal["auto", "python", "columnar"]
-#: The formats of a read: each entry's own, or the proposed magic 3 besides.
-FORMATS: tuple[Literal["auto", "v3"], ...] = ("auto", "v3")
 READERS: tuple[ReaderName, ...] = ("auto", "python", "columnar")
 DEPTHS: tuple[Depth, ...] = ("headers", "metadata", "full")
 #: How far a stream reads a partition: to the high watermark if its broker wrote one, or to the end of the log in any case.
@@ -438,10 +446,10 @@ def _unreadable(options: Mapping[str, str]) -> Unreadable:
     return name
 
 
-def _format(text: str) -> Literal["auto", "v3"]:
-    name: Literal["auto", "v3"] | None = next((known for known in FORMATS if known == text.strip().lower()), None)
+def _format(text: str) -> MixedFormat:
+    name: MixedFormat | None = next((known for known in get_args(MixedFormat) if known == text.strip().lower()), None)
     if name is None:
-        raise ValueError(f"option format must be auto or v3, not {text!r}")
+        raise ValueError(f"option format must be {' or '.join(get_args(MixedFormat))}, not {text!r}")
     return name
 
 
