@@ -153,7 +153,8 @@ impl RecordPrinter<'_, '_> {
             ControlType::SnapshotFooter => self.print_json("SnapshotFooter", key, value),
             ControlType::KraftVersion => self.print_json("KRaftVersion", key, value),
             ControlType::KraftVoters => self.print_json("KRaftVoters", key, value),
-            ControlType::LeaderChange | ControlType::Unknown(_) => {
+            ControlType::LeaderChange => self.print_json("LeaderChange:", key, value),
+            ControlType::Unknown(_) => {
                 let _ = write!(self.out, " controlType: {}({})", kind.name(), kind.id());
             }
         }
