@@ -21,7 +21,7 @@ const RUN_LEN: usize = 1 << 20;
 const MOST_JSON: usize = 64 << 20;
 
 /// Prints the entries of a source.
-pub struct KafkaDump {
+pub struct EntryDump {
     runs: Runs,
     /// Opens entries whose records are printed; `None` to print headers alone.
     decoder: Option<Decoder>,
@@ -29,7 +29,7 @@ pub struct KafkaDump {
     is_done: bool,
 }
 
-impl KafkaDump {
+impl EntryDump {
     /// `is_deep` prints records too, with keys and values.
     pub fn new(source: Source, options: DecodeOptions, is_deep: bool, interrupt: &Interrupt) -> Self {
         // A wrong checksum is printed as such, and the tool compares no offsets with the name of the file.
@@ -153,7 +153,8 @@ impl RecordPrinter<'_, '_> {
             ControlType::SnapshotFooter => self.print_json("SnapshotFooter", key, value),
             ControlType::KraftVersion => self.print_json("KRaftVersion", key, value),
             ControlType::KraftVoters => self.print_json("KRaftVoters", key, value),
-            ControlType::LeaderChange | ControlType::Unknown(_) => {
+            ControlType::LeaderChange => self.print_json("LeaderChange:", key, value),
+            ControlType::Unknown(_) => {
                 let _ = write!(self.out, " controlType: {}({})", kind.name(), kind.id());
             }
         }

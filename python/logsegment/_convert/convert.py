@@ -228,9 +228,8 @@ class _ConvertWork:
         groups: dict[str, list[InputSegment]] = {}
         for segment in segments:
             groups.setdefault(segment.directory, []).append(segment)
-        task = asdict(self.conversion) | {
-            name: getattr(self.read, name) for name in ("format", "experimental", "check_crc", "base_position")
-        }
+        read = {name: getattr(self.read, name) for name in ("format", "check_crc", "base_position")}
+        task = asdict(self.conversion) | read | {"quirks": sorted(self.read.quirks)}
         with resumable_directory(out, task, resumes=self.resumes) as journal:
             for group in groups.values():
                 name = directory_name(group[0])

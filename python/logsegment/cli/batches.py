@@ -269,7 +269,7 @@ def _flags(row: Row) -> str:
     flags += ["control"] if row["isControl"] else []
     flags += ["LogAppendTime"] if row["timestampType"] == "LogAppendTime" else []
     # No broker wrote it: whoever reads the table should not have to know the switch that let it through.
-    flags += ["EXPERIMENTAL v3"] if row["magic"] == 3 else []
+    flags += ["EXPERIMENTAL"] if row["magic"] == 3 else []
     return " ".join(flags)
 
 

@@ -105,7 +105,7 @@ def explain(
         >>> import logsegment as ls
         >>> shown = ls.explain("payments-0", offset=12)
         >>> shown.ok, shown.entry["baseOffset"].value
-        (True, 12)
+        (True, 11)
     """
     if at is not None and offset is not None:
         raise ValueError("only one of at and offset can be given")

@@ -24,7 +24,7 @@ pub struct KafkaDump {
 }
 
 struct DumpState {
-    dump: core::KafkaDump,
+    dump: core::EntryDump,
     /// Ends the iteration after the lines before it.
     error: Option<Error>,
 }
@@ -37,7 +37,7 @@ impl KafkaDump {
         let mut opened = source::open_alone(source, &signals)?;
         let mut decode = options.to_decode()?;
         options.reading.resolve(&mut decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
-        let dump = core::KafkaDump::new(opened.source, decode, is_deep, &interrupt);
+        let dump = core::EntryDump::new(opened.source, decode, is_deep, &interrupt);
         Ok(Self { state: Mutex::new(DumpState { dump, error: None }), signals })
     }
 

@@ -35,7 +35,7 @@ def query_bytes(reader: SegmentReader) -> bytes:
     numbers = [_UNLIMITED if limit == "unlimited" else cast(int, limit) for limit in lifted]
     hint = "" if read.skips_damage else SKIPPING
     texts = _counted(hint.encode()) + _counted(ABSENT.option.encode())
-    decoding = pack(">qqq6Q", read.format == "v3", read.batch_size, read.batch_bytes, *numbers)
+    decoding = pack(">qqq6Q", read.reads_proposed, read.batch_size, read.batch_bytes, *numbers)
     codecs = _list(list(read.quirks), _name) + _list(list(read.zstd_dictionaries or ()), _counted)
     damage = pack(">qqq", MODES.index(options.mode.name), read.unreadable == "skip", options.fails_on_data_loss)
     corrupt = _text(None if reader.corrupt.index is None else options.mode.column)
