@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from logsegment._convert.result import ConvertOptions, Target
+from logsegment._convert.result import ConvertOptions
 from logsegment._core import ArrowArray
 from logsegment._core import convert_array as core_convert_array
-from logsegment._options import CompressionName, EntryKeywords, OnBadValue, ReadOptions
+from logsegment._options import CompressionName, EntryKeywords, OnBadValue, ReadOptions, Target
 
 
 def convert_array(

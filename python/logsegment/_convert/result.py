@@ -8,11 +8,10 @@ from typing import Any, Self, TypeAlias
 
 from logsegment._core import Finding, LossError
 from logsegment._core import convert as core_convert
-from logsegment._options import CompressionName, ReadOptions, WrittenFormat
+from logsegment._options import CompressionName, ReadOptions, Target
 from logsegment._report import in_named_file
 from logsegment.compat import ERRORS, KafkaError
 
-Target: TypeAlias = WrittenFormat
 #: Takes rows of an offset map: position of the entry, index in it, new offset.
 MapTaker: TypeAlias = Callable[[list[tuple[int, int, int]]], object]
 

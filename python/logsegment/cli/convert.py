@@ -9,10 +9,9 @@ from typing import Annotated
 
 import click
 
-from logsegment._convert.convert import convert as convert_source
-from logsegment._convert.result import Converted, Target
-from logsegment._core import LossError, RecordBatchError
-from logsegment._options import EncodeOptions, EntryOptions
+from logsegment import Converted, LossError, RecordBatchError
+from logsegment import convert as convert_source
+from logsegment._options import EncodeOptions, EntryOptions, Target
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.codec_types import CodecType, ensure_codec
 from logsegment.cli.exit_codes import CLEAN, LOST, handle_exit, input_errors

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 
 from logsegment._convert.convert import convert
-from logsegment._convert.result import Converted, MapTaker, Target
+from logsegment._convert.result import Converted, MapTaker
 from logsegment._core import RecordStream, decode
 from logsegment._decode import BatchTable
-from logsegment._options import CompressionName, Depth, EntryKeywords, OnError, ReadOptions, SkippingKeywords, Timestamp
+from logsegment._options import CompressionName, Depth, EntryKeywords, OnError, Order, ReadOptions, SkippingKeywords, Target, Timestamp
 from logsegment._report import Report
-from logsegment._salvage.result import Order, Salvage
+from logsegment._salvage.result import Salvage
 from logsegment._salvage.salvage import salvage
 from logsegment.analysis.find import Header, Key, Places, find
 from logsegment.analysis.stats import WhatIf, stats
