@@ -8,6 +8,7 @@ feature `jvm`, goes into the jar under the name of this platform. Equal inputs g
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import subprocess
@@ -50,15 +51,20 @@ def main(directory: Path) -> None:
 
 
 def compile_to(classes: Path) -> None:
-    """Compile the Java sources; a warning is an error."""
+    """Compile the Java sources; a warning is an error.
+
+    Those of jvm/spark4 need a newer Spark than the others, which `SPARK_API` may compile against the jars of the oldest one.
+    """
     spark = find_spec("pyspark")
     assert spark is not None, "PySpark is not installed"
     assert spark.origin is not None
-    sources = sorted(map(str, (JAVA / PACKAGE).glob("*.java")))
-    jars = Path(spark.origin).parent / "jars" / "*"
+    newest = Path(spark.origin).parent / "jars"
+    oldest = Path(os.environ.get("SPARK_API") or newest)
     # Annotations of libraries that are not there, and paths in the manifests of jars, are no matter of these sources.
     lint = "-Xlint:all,-processing,-classfile,-path"
-    subprocess.run(["javac", "--release", "17", lint, "-proc:none", "-d", str(classes), "-cp", str(jars), *sources], check=True)
+    options = ["javac", "--release", "17", lint, "-Werror", "-proc:none", "-d", str(classes)]
+    for sources, path in (((JAVA / PACKAGE), f"{oldest}/*"), (JAVA / "spark4", f"{classes}:{newest}/*")):
+        subprocess.run([*options, "-cp", path, *sorted(map(str, sources.glob("*.java")))], check=True)
 
 
 if __name__ == "__main__":
