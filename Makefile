@@ -38,7 +38,7 @@ CROSS_CHECKED := aarch64-apple-darwin x86_64-pc-windows-gnu aarch64-pc-windows-g
 # `make test-python ARGS="-k spark"`, `make bench ARGS="--sections headers"`, `make demo ARGS=...`.
 ARGS ?=
 # Of `make interop` and `make test-nightly`: the older versions of PySpark under which both readers run.
-PYSPARK_VERSIONS ?= 4.1.4 4.2.1
+PYSPARK_VERSIONS ?= 3.5.9 4.0.5 4.1.4 4.2.1
 # Of `make soak`: how often the queries are ended, and how many seconds they run before that.
 STREAM_KILLS ?= 10
 STREAM_SECONDS ?= 8

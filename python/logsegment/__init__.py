@@ -63,16 +63,22 @@ if TYPE_CHECKING:
     from logsegment._salvage.salvage import salvage
     from logsegment._survey import LostRange, SafeRange
     from logsegment.analysis.committed_offsets import CommittedOffset, committed_offsets
-    from logsegment.analysis.diff import diff
-    from logsegment.analysis.find import find
+    from logsegment.analysis.diff import Comparison, Diff, diff
+    from logsegment.analysis.diff_sides import Difference
+    from logsegment.analysis.find import Places, RecordPlace, find
+    from logsegment.analysis.recompression import Recompression
+    from logsegment.analysis.series import Histogram, Series, SeriesPoint
     from logsegment.analysis.stats import stats
+    from logsegment.analysis.stats_result import PartitionStats, Stats
     from logsegment.analysis.train_dictionary import train_dictionary
-    from logsegment.analysis.transactions import transactions
+    from logsegment.analysis.transactions import PartitionTransactions, TransactionList, transactions
+    from logsegment.analysis.v3_savings import V3Savings
     from logsegment.analysis.validation import validate
     from logsegment.inputs.observer import Observer
     from logsegment.log.log import Log
     from logsegment.log.segment import Segment
     from logsegment.partition.reader import scan_transactions
+    from logsegment.partition.transactions import Transaction
 
 # `import logsegment` loads the native core alone. The rest is loaded when a name is first used.
 _MODULES = {
@@ -97,18 +103,24 @@ _MODULES = {
     "logsegment._survey": ("LostRange", "SafeRange"),
     "logsegment._report": ("Report",),
     "logsegment.analysis.committed_offsets": ("CommittedOffset", "committed_offsets"),
-    "logsegment.analysis.diff": ("diff",),
-    "logsegment.analysis.find": ("find",),
-    "logsegment.inputs.observer": ("Observer",),
+    "logsegment.analysis.diff": ("Comparison", "Diff", "diff"),
+    "logsegment.analysis.diff_sides": ("Difference",),
+    "logsegment.analysis.find": ("Places", "RecordPlace", "find"),
+    "logsegment.analysis.recompression": ("Recompression",),
+    "logsegment.analysis.series": ("Histogram", "SeriesPoint", "Series"),
     "logsegment.analysis.stats": ("stats",),
+    "logsegment.analysis.stats_result": ("PartitionStats", "Stats"),
     "logsegment.analysis.train_dictionary": ("train_dictionary",),
-    "logsegment.analysis.transactions": ("transactions",),
+    "logsegment.analysis.transactions": ("PartitionTransactions", "TransactionList", "transactions"),
+    "logsegment.analysis.v3_savings": ("V3Savings",),
     "logsegment.analysis.validation": ("validate",),
     "logsegment._export.export": ("export",),
     "logsegment._export.result": ("Export",),
+    "logsegment.inputs.observer": ("Observer",),
     "logsegment.log.log": ("Log",),
     "logsegment.partition.reader": ("scan_transactions",),
     "logsegment.log.segment": ("Segment",),
+    "logsegment.partition.transactions": ("Transaction",),
 }
 __getattr__, __dir__ = lazily(__name__, _MODULES)
 
@@ -121,14 +133,18 @@ __all__ = [
     "ChecksumError",
     "CodecError",
     "CommittedOffset",
+    "Comparison",
     "ConversionLoss",
     "Converted",
     "CompressionPolicy",
     "CorruptError",
+    "Diff",
+    "Difference",
     "Export",
     "Field",
     "FileSource",
     "Finding",
+    "Histogram",
     "InternalError",
     "InvalidError",
     "KeptRange",
@@ -139,9 +155,15 @@ __all__ = [
     "LostRange",
     "Lz4Frames",
     "Observer",
+    "PartitionStats",
+    "PartitionTransactions",
+    "Places",
+    "SeriesPoint",
     "Problem",
     "RecordBatchError",
+    "RecordPlace",
     "RecordStream",
+    "Recompression",
     "Report",
     "Rewrite",
     "RewriteRange",
@@ -151,11 +173,16 @@ __all__ = [
     "Segment",
     "SegmentPart",
     "Selection",
+    "Series",
+    "Stats",
     "StoppedAt",
+    "Transaction",
+    "TransactionList",
     "Transactions",
     "TruncatedError",
     "UnknownCompressionError",
     "UnsupportedError",
+    "V3Savings",
     "__version__",
     "batch_info_array",
     "batch_stream",

@@ -97,7 +97,6 @@ class OutputFile:
     Args:
         path: the output.
         overwrite: replace an existing file. Without it an existing file is an error, also a file that appears while the output is written.
-        hint: how the caller allows to replace an existing file.
 
     Attributes:
         file: what is open for writing.
@@ -107,10 +106,9 @@ class OutputFile:
     file: BinaryIO
     target: str | BinaryIO
 
-    def __init__(self, path: StrPath, *, overwrite: bool, hint: str = HINT) -> None:
+    def __init__(self, path: StrPath, *, overwrite: bool) -> None:
         self._path = local_path(path)
         self._overwrite = overwrite
-        self._hint = hint
         self._hidden: str | None = None
         self._is_wanted = True
 
@@ -121,7 +119,7 @@ class OutputFile:
             FileExistsError: if the file exists and `overwrite` is False.
             OSError: if the output cannot be written, or the owner of the replaced file cannot be kept.
         """
-        status = ensure_writable(self._path, overwrite=self._overwrite, hint=self._hint)
+        status = ensure_writable(self._path, overwrite=self._overwrite)
         if status is not None and (_is_direct(status) or _descriptor_of(self._path) is not None):
             self.file = self.target = _opened_directly(self._path)
             return self
@@ -178,7 +176,7 @@ class OutputFile:
             try:
                 _place_new(self._hidden, self._place)
             except FileExistsError:
-                raise _exists(self._path, self._hint) from None
+                raise _exists(self._path) from None
 
     def _remove(self) -> None:
         with suppress(OSError):
@@ -210,7 +208,7 @@ def staged_output(out: Any, *, overwrite: bool) -> OutputFile | _Opened:
     return OutputFile(out, overwrite=overwrite) if isinstance(out, PATHS) else _Opened(out)
 
 
-def ensure_writable(path: StrPath, *, overwrite: bool, hint: str = HINT) -> os.stat_result | None:
+def ensure_writable(path: StrPath, *, overwrite: bool) -> os.stat_result | None:
     """Raise an error if a file cannot be an output; nothing is opened.
 
     Returns:
@@ -237,7 +235,7 @@ def ensure_writable(path: StrPath, *, overwrite: bool, hint: str = HINT) -> os.s
     if status is None and place and not os.path.basename(place):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), place)
     if not overwrite and os.path.lexists(place):
-        raise _exists(place, hint)
+        raise _exists(place)
     return status
 
 
@@ -464,8 +462,8 @@ def _place_directory(hidden: Path, target: Path, *, is_reserved: bool) -> None:
         raise
 
 
-def _exists(path: str, hint: str) -> FileExistsError:
-    return FileExistsError(errno.EEXIST, f"file exists ({hint})", path)
+def _exists(path: str) -> FileExistsError:
+    return FileExistsError(errno.EEXIST, f"file exists ({HINT})", path)
 
 
 def _directory_exists(path: StrPath, may_be_empty: bool) -> FileExistsError:

@@ -184,7 +184,8 @@ def ensure_segment(file: SegmentFile, options: EntryKeywords | None = None) -> N
     try:
         ensure_log_segment(file.path)
     except InvalidError:
-        with valid_batches(file.source(), ReadOptions(on_error="skip", unreadable="skip", **(options or {}))) as batches:
+        read = replace(ReadOptions(**(options or {})), on_error="skip", unreadable="skip")
+        with valid_batches(file.source(), read) as batches:
             if next(iter(batches), None) is None:
                 raise
 

@@ -39,12 +39,12 @@ from logsegment._options import (
 from logsegment._storage import Keys, StorageOptions
 from logsegment._text import listed
 from logsegment._typed_values import planned
+from logsegment.inputs.observer import Observer
 from logsegment.inputs.sources import Inputs, LogSource, inputs_of
 from logsegment.segment_files.discovery import Topics
-from logsegment.segment_files.log_start import warn_of_log_starts
 
-#: The least memory of an export: the libraries alone take half of it.
-LEAST_MEMORY = 256 << 20
+#: The least memory of an export: the libraries alone take most of it.
+LEAST_MEMORY = 320 << 20
 
 
 def export(
@@ -82,6 +82,7 @@ def export(
     decryption_keys: Keys | None = None,
     layout: str | None = None,
     on_commit: OnCommit | None = None,
+    observer: Observer | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Export:
     """Append the records of logs to tables of Iceberg or Delta, each offset once, or write a new directory of partitioned Parquet.
@@ -115,7 +116,7 @@ def export(
         partition_by: transforms of Iceberg: `"day(timestamp)"` (UTC), `"hour(timestamp)"`, `"bucket(16, key)"`, `"truncate(4, topic)"`, or
             the name of a column. An existing table keeps its own. Delta has a column for each, such as `timestamp_day`.
         commit_bytes: about how many bytes of Parquet each commit adds.
-        memory: bytes that the process may use; at least 256 MiB. One record or batch that is larger takes more.
+        memory: bytes that the process may use; at least 320 MiB. One record or batch that is larger takes more.
         evolve: add columns that an existing table lacks.
         trust_commits_only: never read columns of the table to find what it has; a table with rows that no commit explains is an error.
         clean: at the end, remove data files of interrupted exports: files with names of ours that no commit names and that are old enough.
@@ -129,6 +130,7 @@ def export(
         decryption_keys: see `Segment`.
         layout: see `Log`.
         on_commit: is called with each commit.
+        observer: gets the findings about partitions before a file is read; see `Observer`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -174,13 +176,15 @@ def export(
     how = ExportOptions(read, bounds, commit_bytes, memory, trust_commits_only, on_commit)
     partitions = PartitionOptions(log_start_offset=log_start_offset, replica=replica)
     access = (storage_options, decryption_keys, layout)
-    inputs = inputs_of(source, access, selection=(topic, partition_number(partition)), options=partitions)
+    inputs = inputs_of(source, access, selection=(topic, partition_number(partition)), options=partitions, observer=observer)
     inputs.ensure_segments(options)
-    warn_of_log_starts(inputs.start_findings)
+    findings = inputs.observed(observer, warns=True)
     if isinstance(partition_by, str):
         raise TypeError(f'partition_by must be a sequence of transforms, not one string; write partition_by=["{partition_by}"]')
     shape = _Shape(tuple(partition_by), evolve, clean_hours * 3600 if clean else None)
-    return _exported(inputs, to, how, shape, _target_options(to, target_options, storage_options))
+    done = _exported(inputs, to, how, shape, _target_options(to, target_options, storage_options))
+    done.findings[:0] = findings
+    return done
 
 
 @dataclass(frozen=True)
@@ -220,7 +224,7 @@ def _exported(inputs: Inputs, to: Any, how: ExportOptions, shape: _Shape, option
             stack.enter_context(table.writing())
             results.append(TableExport(table, own, _prepared(table, own, how, shape)).run())
             removed += _cleaned(table, shape.clean_seconds)
-    return Export.of(results, [*inputs.findings, *inputs.deleted_records()], removed)
+    return Export.of(results, removed)
 
 
 def _prepared(table: LakeTable, sources: Sequence[ExportedPartition], how: ExportOptions, shape: _Shape) -> ExportOptions:
@@ -259,7 +263,7 @@ def _ensure_sizes(commit_bytes: int, memory: int, clean_hours: float) -> None:
     if commit_bytes < 1:
         raise ValueError(f"commit_bytes must be at least 1: {commit_bytes}")
     if memory < LEAST_MEMORY:
-        raise ValueError(f"memory must be at least {LEAST_MEMORY} (256 MiB): {memory}")
+        raise ValueError(f"memory must be at least {LEAST_MEMORY} (320 MiB): {memory}")
     if clean_hours < 0:
         raise ValueError(f"clean_hours must not be negative: {clean_hours}")
 

@@ -18,7 +18,7 @@ from logsegment._options import ReadOptions
 
 #: Bytes that Python and the libraries take. Of the rest, a share may be rows that wait to be written; decoding and writing take some times
 #: as much.
-_LIBRARIES = 220 << 20
+_LIBRARIES = 250 << 20
 _SHARE = 9
 #: Record batches of a row group: each costs some work besides that of its rows.
 _BATCHES = 8

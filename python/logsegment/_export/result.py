@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,7 +53,7 @@ class Export:
     removed: list[str] = field(repr=False)
 
     @classmethod
-    def of(cls, results: Sequence[TableResult], findings: Iterable[Finding], removed: Sequence[str]) -> Export:
+    def of(cls, results: Sequence[TableResult], removed: Sequence[str]) -> Export:
         """Join the results of the tables."""
         rows: Counter[Partition] = Counter()
         ranges: dict[Partition, OffsetRanges] = {}
@@ -73,7 +73,7 @@ class Export:
             next_offsets=_nested(ends),
             commits=[commit for result in results for commit in result.commits],
             lost=[place for result in results for place in result.state.lost],
-            findings=[*findings, *(finding for result in results for finding in result.findings)],
+            findings=[finding for result in results for finding in result.findings],
             io_stats=IoStats(io_stats),
             notes=[note for result in results for note in result.notes],
             removed=list(removed),

@@ -6,11 +6,10 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import Any, Literal, Unpack
 
 from logsegment._core import BatchHeader, BufferFile, Place, compare_records, different_columns, equal_rows
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
-from logsegment._places import absolute
 from logsegment._report import is_undecompressed
 from logsegment._storage import NO_ACCESS, Access, Keys, StorageOptions, reached
 from logsegment.analysis.diff_pairs import Pair, chosen_pairs, pairs_of
@@ -30,12 +29,10 @@ from logsegment.analysis.diff_sides import (
 )
 from logsegment.analysis.results import Results
 from logsegment.analysis.table_diff import Finder, TableComparisons, is_table
-from logsegment.inputs.sources import OneSource, inputs_of, place_of
-from logsegment.partition.log_files import LogFiles
-from logsegment.segment_files.discovery import find_segments
-
-if TYPE_CHECKING:
-    pass
+from logsegment.inputs.observer import Observer
+from logsegment.inputs.sources import Inputs, LogSource, inputs_of
+from logsegment.segment_files.discovery import find_segments, is_noted
+from logsegment.segment_files.log_start import RULES as LOG_START_RULES
 
 State = Literal["same", "different", "undecompressed", "damaged"]
 #: The states from best to worst.
@@ -49,7 +46,7 @@ _COLUMNS = (
 
 
 def diff(
-    a: OneSource,
+    a: LogSource,
     b: Any,
     *,
     topic: str | None = None,
@@ -62,6 +59,7 @@ def diff(
     layout: str | None = None,
     log_start_offset: LogStartOffset = "honour",
     target_options: Mapping[str, str] | None = None,
+    observer: Observer | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Diff:
     """Compare the records of two segments, two partition directories, or two trees of them, partition by partition.
@@ -74,8 +72,8 @@ def diff(
     Segment borders, batches, codec, format, producers and the type of a timestamp do not count.
 
     Args:
-        a: a file, a partition directory or a tree, here or in a store, a prefix of tiered storage, or a `Log`; a whole `FileSource`; or a
-            buffer with the bytes of a segment.
+        a: a file, a partition directory or a tree, here or in a store; a prefix of tiered storage; a pattern (`orders-*`); a `Log` or
+            `Segment`; a whole `FileSource`; a buffer with the bytes of a segment; or a list of these, which is read as one tree.
         b: the same; partitions of two trees are paired by topic and partition. Or a table: `"iceberg:..."`, `"delta:..."`, or a table of
             PyIceberg or deltalake, with the columns topic, partition and offset; see `export`. Its isolation is that of its export, or
             "read_committed". The columns timestamp, key, value and headers are compared, and partitions that `a` lacks are not.
@@ -89,13 +87,14 @@ def diff(
         layout: template of the names of objects in tiered storage; see `Log`. A side without such objects is read without it.
         log_start_offset: see `Log`, which has its own; for both sides.
         target_options: see `export`; of a table.
+        observer: gets the findings about each partition before it is compared; see `Observer`.
         options: options of entries; see `decode`. Offsets of Kafka 0.7 are positions, which only the same batches share.
 
     Returns:
         A `Diff`, which compares while it is iterated.
 
     Raises:
-        ValueError: if the two sides cannot be paired, or neither has the topic and partition.
+        ValueError: if the two sides cannot be paired, neither has the topic and partition, or a side can be read only once.
         InvalidError: if a file that was named is not a log segment.
         RecordBatchError: while iterating, if a file has none of the formats.
         OSError: if a file cannot be read.
@@ -117,18 +116,30 @@ def diff(
         inputs = inputs_of(a, (storage_options, decryption_keys, layout), selection=(topic, partition), options=starts)
         inputs.ensure_segments(options)
         found = TableComparisons(inputs, b, target_options or {}, read).partitions()
-        return Diff(Comparison(pair, own, found=differences) for pair, differences in found)
-    (ours, held), (theirs, other) = (_side(source, (storage_options, decryption_keys, layout)) for source in (a, b))
-    pairs = chosen_pairs(pairs_of(ours, theirs, PartitionOptions(log_start_offset=log_start_offset)), topic, partition)
-    return Diff(Comparison(pair, own, [*held, *other]) for pair in pairs)
+        return Diff(_noted((Comparison(pair, own, found=differences) for pair, differences in found), observer))
+    sides = [_side(source, (storage_options, decryption_keys, layout), log_start_offset) for source in (a, b)]
+    for side in sides:
+        side.ensure_positions("diff")
+        side.ensure_segments(options)
+    buffers = [buffer for side in sides for buffer in side.buffers]
+    pairs = chosen_pairs(pairs_of(*sides), topic, partition)
+    return Diff(_noted((Comparison(pair, own, buffers) for pair in pairs), observer))
 
 
-def _side(source: OneSource, access: Access) -> tuple[Any, list[BufferFile]]:
-    """Return the path or the log of a side, and the file that must be kept while it is read."""
-    if isinstance(source, LogFiles):
-        return source, []
-    place, held = place_of(source)
-    return place if held else _fitting(os.fspath(place if access == NO_ACCESS else absolute(reached(place, *access)))), held
+def _noted(comparisons: Iterable[Comparison], observer: Observer | None) -> Iterator[Comparison]:
+    """Yield comparisons, after the observer has got the findings about their partitions."""
+    for comparison in comparisons:
+        if observer is not None:
+            observer.noted([finding for finding in comparison.left_out if finding.rule in LOG_START_RULES or is_noted(finding)])
+        yield comparison
+
+
+def _side(source: LogSource, access: Access, log_start_offset: LogStartOffset) -> Inputs:
+    """Return the segments of a side, also those of a partition in several directories."""
+    several: Any = list(source) if isinstance(source, list | tuple) else [source]
+    if access != NO_ACCESS:
+        several = [_fitting(os.fspath(reached(place, *access))) if isinstance(place, str | os.PathLike) else place for place in several]
+    return inputs_of(several, options=log_start_offset)
 
 
 def _fitting(place: str) -> str:

@@ -7,12 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from logsegment._core import Finding, FoundSegments, SegmentFile
-from logsegment._options import PartitionOptions
 from logsegment._places import absolute, directory_of, is_tiered, redacted_uri, to_internal_uri, untiered
 from logsegment._text import listed
-from logsegment._validate import ensure_segment
-from logsegment.partition.log_files import LogFiles
-from logsegment.segment_files.discovery import found_in
+from logsegment.inputs.sources import Inputs
 from logsegment.segment_files.log_start import UNREADABLE
 
 
@@ -43,19 +40,16 @@ def chosen_pairs(pairs: list[Pair], topic: str | None, partition: int | None) ->
     return chosen
 
 
-def pairs_of(
-    a: str | os.PathLike[str] | LogFiles, b: str | os.PathLike[str] | LogFiles, options: PartitionOptions | None = None
-) -> list[Pair]:
-    """Pair the partitions of two paths, in order. Two files or partition directories are a pair, whatever their names.
+def pairs_of(a: Inputs, b: Inputs) -> list[Pair]:
+    """Pair the partitions of two sides, in order. Two files or partition directories are a pair, whatever their names.
 
     A partition that a side has in several directories is paired by the paths of the directories below the sides, or each of its directories
     with the only one of the other side.
 
     Raises:
         ValueError: when one is a partition and the other a tree without it, or directories of a partition cannot be paired.
-        OSError: when there is no such path, or no segment in it.
     """
-    ours, theirs = (_partitions(side, options or PartitionOptions()) for side in (a, b))
+    ours, theirs = _partitions(a), _partitions(b)
     if (not ours.is_tree and not theirs.is_tree) or (len(ours.labels) == len(theirs.labels) == 1 and not (ours.topic and theirs.topic)):
         name = ours.names[0] if ours.topic or not theirs.topic else theirs.names[0]
         return [_pair(name, ours.files, theirs.files, [*ours.left_out, *theirs.left_out])]
@@ -127,19 +121,13 @@ class _Partitions:
         ]
 
 
-def _partitions(path: str | os.PathLike[str] | LogFiles, options: PartitionOptions) -> _Partitions:
-    if isinstance(path, LogFiles):
-        place = ", ".join(path._paths or [file.path for file in path._files])
-        files, left_out, starts = path._files, path.left_out, path._log_start_findings
-    else:
-        place, (found, left_out) = to_internal_uri(path), found_in(path, options=None)
-        files, starts = FoundSegments(found).with_log_starts(options)
-    left_out = [*left_out, *starts, *FoundSegments(files).deleted_records()]
+def _partitions(inputs: Inputs) -> _Partitions:
+    files = inputs.files
+    place = ", ".join(map(to_internal_uri, inputs.paths or [file.path for file in files]))
+    left_out = [*inputs.left_out, *inputs.start_findings, *inputs.deleted_records()]
     where = _where(place)
     labels = {file.directory[:]: (_name(file), _where(file.directory).removeprefix(where).lstrip("/") or where) for file in files}
     is_file = len(files) == 1 and _where(files[0].path) == where
-    if is_file:
-        ensure_segment(files[0])
     is_tree = not is_file and _where(files[0].directory) != where
     return _Partitions(redacted_uri(place), is_tree, labels, files, left_out)
 

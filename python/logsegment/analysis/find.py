@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any, TypeAlias, Unpack
 
-from logsegment._core import ArrowBatch, Finding, FoundSegments, RecordBatchError, SegmentFile, SegmentLookup
+from logsegment._core import ArrowBatch, Finding, FoundSegments, RecordBatchError, SegmentFile, SegmentKeyError, SegmentLookup
 from logsegment._decode import decoded
 from logsegment._errors import naming_file
 from logsegment._options import (
@@ -28,8 +29,10 @@ from logsegment._storage import Keys, StorageOptions
 from logsegment._text import camel_case
 from logsegment._validate import ensure_undamaged
 from logsegment.analysis.results import Results
-from logsegment.inputs.sources import LogSource, Partitions, partitions_of
+from logsegment.inputs.observer import Observer
+from logsegment.inputs.sources import Inputs, LogSource, inputs_of
 from logsegment.partition.reader import Part, PartitionReader, order_by_offsets
+from logsegment.segment_files.discovery import Topics
 
 #: The Arrow columns of places.
 PLACE_COLUMNS = (
@@ -65,11 +68,14 @@ def find(
     header: Header | Sequence[Header] | None = None,
     limit: int | None = None,
     on_error: OnError = "raise",
+    topic: Topics = None,
+    partition: int | None = None,
     replica: str | os.PathLike[str] | None = None,
     decryption_keys: Keys | None = None,
     storage_options: StorageOptions | None = None,
     layout: str | None = None,
     log_start_offset: LogStartOffset = "honour",
+    observer: Observer | None = None,
     **options: Unpack[SkippingKeywords],
 ) -> Places:
     """Find the places of the records that meet all conditions.
@@ -77,8 +83,8 @@ def find(
     Offsets and times are looked up through the indexes. For keys and headers, all batches within the offsets and times are read.
 
     Args:
-        source: a path or URI of a segment, a partition directory or a tree of them; a `Log`; a whole `FileSource`; a buffer with
-            the bytes of a segment, whose path begins with `memory://`; or a list of these.
+        source: a path or URI of a segment, a partition directory or a tree of them; a pattern (`orders-*`); a `Log` or `Segment`; a whole
+            `FileSource`; a buffer with the bytes of a segment, whose path begins with `memory://`; or a list of these.
         offset: the record of this offset.
         start_offset: the first offset (inclusive).
         end_offset: the first offset after the range (exclusive).
@@ -89,18 +95,23 @@ def find(
         header: a header name, or a name and a value; of several, all of them.
         limit: the number of places after which the search ends.
         on_error: "raise", or "skip" to search the valid batches past damage.
+        topic: search only the partitions of this topic, or of these.
+        partition: search only partitions of this number.
         replica: which directory is read of a partition that is in several; see `Log`.
         decryption_keys: private keys of tiered storage by their ids.
         storage_options: options of the store of URIs; see `Log`.
         layout: template of the names of objects in tiered storage; see `Log`.
         log_start_offset: see `Log`, which has its own.
+        observer: is asked about each partition in which the search fails, and gets the findings of each file at the end of the search;
+            see `Observer`.
         options: options of entries; see `decode`.
 
     Returns:
         `Places`, which searches while it is iterated.
 
     Raises:
-        ValueError: if no condition is given, conditions contradict each other, a range starts after its end, or an offset is negative.
+        ValueError: if no condition is given, conditions contradict each other, a range starts after its end, an offset is negative, a
+            source can be read only once, or there is no such topic or partition.
         FileNotFoundError: if a path does not exist, or contains no segments.
         RecordBatchError: while iterating, if bytes on the way to the records cannot be read.
         OSError: if a file cannot be read.
@@ -126,10 +137,16 @@ def find(
     if at is not None and wanted != Conditions(at=at):
         raise ValueError("timestamp cannot be combined with other conditions; pass start_timestamp")
     search = Search(wanted, ReadOptions.of(SkippingKeywords, options, on_error=on_error))
-    partitions = partitions_of(
-        source, (storage_options, decryption_keys, layout), PartitionOptions(log_start_offset=log_start_offset, replica=replica)
+    inputs = inputs_of(
+        source,
+        (storage_options, decryption_keys, layout),
+        selection=(topic, partition),
+        options=PartitionOptions(log_start_offset=log_start_offset, replica=replica),
     )
-    return Places(search, partitions, limit)
+    inputs.ensure_positions("find")
+    inputs.ensure_segments(options, observer)
+    inputs.observed(observer, warns=True)
+    return Places(search, inputs, limit, observer)
 
 
 def _keys(given: Key | Sequence[Key] | None) -> list[bytes] | None:
@@ -400,17 +417,35 @@ class Places(Results[RecordPlace]):
         counters (Counters): what was read so far.
     """
 
-    def __init__(self, search: Search, partitions: Partitions, limit: int | None) -> None:
-        super().__init__(islice((place for _, files in partitions for place in search.places(files)), limit))
+    def __init__(self, search: Search, inputs: Inputs, limit: int | None, observer: Observer | None) -> None:
         self._search = search
-        self._partitions = partitions
+        self._inputs = inputs
+        self._observer = observer or Observer()
         self.counters = search.counters
+        super().__init__(self._places(limit))
 
     @property
     def findings(self) -> list[Finding]:
         """The findings so far: skipped damage, tails, segments that contradict their names, and records below a log start offset."""
-        deleted = FoundSegments(file for _, files in self._partitions for file in files).deleted_records(self._search.wanted.start_offset)
-        return [*self._partitions.findings, *deleted, *(finding for _, finding in (*self._search.misnamed, *self._search.findings))]
+        deleted = FoundSegments(self._inputs.files).deleted_records(self._search.wanted.start_offset)
+        return [*self._inputs.findings, *deleted, *(finding for _, finding in (*self._search.misnamed, *self._search.findings))]
+
+    def _places(self, limit: int | None) -> Iterator[RecordPlace]:
+        """Search all partitions until there are enough places, and give the observer the findings."""
+        with closing(self._every_place()) as places:
+            yield from islice(places, limit)
+        for path, found in groupby([*self._search.misnamed, *self._search.findings], lambda pair: pair[0]):
+            self._observer.done(redacted_uri(path), [finding for _, finding in found])
+
+    def _every_place(self) -> Generator[RecordPlace]:
+        """Search one partition after the other. The errors of one end the search, unless the observer goes on."""
+        for _, files in self._inputs.partitions():
+            try:
+                with closing(self._search.places(files)) as places:
+                    yield from places
+            except (OSError, RecordBatchError, SegmentKeyError) as error:
+                if not self._observer.failed(redacted_uri(self._search.path), error):
+                    raise
 
     def to_dict(self) -> dict[str, Any]:
         """Return the places, the counters and the findings, ready for JSON."""

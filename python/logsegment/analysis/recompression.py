@@ -91,13 +91,23 @@ class Recompressor:
             raise ValueError(f"sample must be above 0 and at most 1, not {sample}")
         self._codecs = {text: codec_and_level(text) for text in codecs}
         for codec, level in self._codecs.values():
-            convert(b"", compression=codec, level=level, codecs=registry)
+            try:
+                convert(b"", compression=codec, level=level, codecs=registry)
+            except RecordBatchError:
+                raise
+            except ValueError as error:
+                raise ValueError(f"what_if: {error}") from None
         self._sample = sample
         self._random = random.Random(0)
         self._tried = {text: _Tried() for text in codecs}
         self._bytes = 0
         self._left_out = 0
         self._pieces = 0
+
+    @property
+    def is_needed(self) -> bool:
+        """Return True if there is a codec to compress with."""
+        return bool(self._codecs)
 
     @property
     def results(self) -> list[Recompression]:

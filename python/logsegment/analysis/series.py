@@ -10,7 +10,7 @@ _Counted: TypeAlias = tuple[int, int, int, tuple[int, int] | None, int]
 
 
 @dataclass(frozen=True)
-class Point:
+class SeriesPoint:
     """A bucket of a series.
 
     Attributes:
@@ -41,8 +41,8 @@ class Series:
     """
 
     width: int = 1
-    points: list[Point] = field(default_factory=list)
-    outliers: list[Point] = field(default_factory=list)
+    points: list[SeriesPoint] = field(default_factory=list)
+    outliers: list[SeriesPoint] = field(default_factory=list)
     first: int | None = None
     last: int | None = None
 
@@ -73,7 +73,7 @@ def series_of(width: int, points: list[_Counted], outliers: list[_Counted], ends
     return Series(width, list(map(_point, points)), list(map(_point, outliers)), *(ends or (None, None)))
 
 
-def _point(counted: _Counted) -> Point:
+def _point(counted: _Counted) -> SeriesPoint:
     start, size, records, times, late = counted
     first, last = times or (None, None)
-    return Point(start, size, records, first, last, late)
+    return SeriesPoint(start, size, records, first, last, late)

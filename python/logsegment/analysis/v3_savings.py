@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, fields, replace
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 from logsegment._convert.result import ConvertOptions, converted
 from logsegment._core import RecordBatchError, valid_batches
@@ -14,8 +14,6 @@ from logsegment._text import plain_values
 from logsegment._validate import validated
 from logsegment.analysis.recompression import pieces_of
 
-#: Bytes of the header of magic 2.
-V2_HEADER = 61
 #: Bytes that are looked at in one go: each of the forms that they are written in is held in memory.
 PIECE = 16 << 20
 #: A validation is timed so often, and the shortest time counts.
@@ -45,6 +43,9 @@ class V3Savings:
         seconds_additional: its duration with the metadata first.
         left_out: damaged or unconvertible bytes, which are not counted.
     """
+
+    #: Bytes of the header of magic 2.
+    V2_HEADER: ClassVar[int] = 61
 
     batches: int = 0
     records: int = 0
@@ -139,7 +140,7 @@ def _savings(data: bytes, read: ReadOptions) -> V3Savings:
     return V3Savings(
         batches=len(headers),
         records=sum(header.count or 0 for header in headers),
-        header_bytes=sum(V2_HEADER - header.v3_header_len for header in headers),
+        header_bytes=sum(V3Savings.V2_HEADER - header.v3_header_len for header in headers),
         stored=len(stored),
         recompressed=len(_converted(main, own)),
         main=len(main),

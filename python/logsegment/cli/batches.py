@@ -16,7 +16,7 @@ from logsegment._options import OnError, ReadOptions, Unreadable
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, handle_exit, worst
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import segments_of
+from logsegment.cli.inputs import begun, segments_of
 from logsegment.cli.messages import Console, count, instant, say, show_json_lines
 from logsegment.cli.options import (
     Arrow,
@@ -31,7 +31,7 @@ from logsegment.cli.options import (
     examples,
     output_of,
 )
-from logsegment.cli.output.files import TableFile, ensure_output, pyarrow_for
+from logsegment.cli.output.files import TableFile, pyarrow_for
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import LogPaths
@@ -91,14 +91,11 @@ def batches(options: BatchesArguments) -> int:
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
     ensure_iso_of_json(options.iso, options.is_json)
     segments = in_range(segments_of(options, quiet=options.quiet), None, None)
+    begun(Progress(quiet=True, output=output.path if output.kind else None, overwrite=options.overwrite), segments)
     with ExitStack() as stack:
-        sink: BatchSink
-        if output.kind:
-            ensure_output(output.path, segments, options.overwrite)
-            sink = BatchTable(output, stack)
-        else:
-            sink = BatchLines(options.iso) if options.is_json else BatchText()
-        progress = stack.enter_context(Progress(segments, is_wanted=not options.quiet and sink.leaves_terminal))
+        lines = BatchLines(options.iso) if options.is_json else BatchText()
+        sink: BatchSink = BatchTable(output, stack) if output.kind else lines
+        progress = begun(stack.enter_context(Progress(quiet=options.quiet, has_bar=sink.leaves_terminal)), segments)
         how = {"check_crc": not options.no_crc, "on_error": options.on_error, "unreadable": options.unreadable} | options.reading
         codes = [_write(segment, sink, progress, how, quiet=options.quiet) for segment in segments]
     if output.kind and not options.quiet:

@@ -21,11 +21,10 @@ from logsegment._options import (
     declared,
     with_values,
 )
-from logsegment.analysis.redaction import Redactor
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, handle_exit, words_of, worst
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import segments_of
+from logsegment.cli.inputs import begun, segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
@@ -45,7 +44,6 @@ from logsegment.cli.options import (
     output_of,
     redactor_of,
 )
-from logsegment.cli.output.files import ensure_output
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.records import (
@@ -64,6 +62,7 @@ from logsegment.cli.output.records import (
     with_control,
 )
 from logsegment.cli.paths import PartitionPaths
+from logsegment.cli.redaction import Redactor
 from logsegment.cli.value_types import EVERY_OFFSET, Base64Type, InstantType, Offsets, OffsetsType
 from logsegment.cli.values import MetValues, ValueArguments, typed
 from logsegment.inputs.input_segment import InputSegment, in_range, opened, partitions
@@ -151,15 +150,15 @@ def cat(options: CatArguments) -> int:
     segments = in_range(segments_of(options, quiet=options.quiet), options.offsets.start, options.offsets.end)
     columns = _columns(segments, options, is_table=output.kind is not None)
     places = [(segment.topic, segment.path if segment.file is None else segment.file.source()) for segment in segments]
+    begun(Progress(quiet=True, output=output.path if output.kind else None, overwrite=options.overwrite), segments)
     with ExitStack() as stack:
         sink: RecordSink[Any]
         if output.kind:
-            ensure_output(output.path, segments, options.overwrite)
             sink = RecordTable(output, stack, columns, rows, redactor)
         else:
             kind = CsvLines if options.is_csv else JsonLines
             sink = kind(columns, rows, JsonForm(options.form or "auto", options.iso), options.threads, redactor)
-        progress = stack.enter_context(Progress(segments, is_wanted=not options.quiet and sink.leaves_terminal))
+        progress = begun(stack.enter_context(Progress(quiet=options.quiet, has_bar=sink.leaves_terminal)), segments)
         code = _Records(options, sink, progress, redactor, typed(options, sink.columns, places)).write(segments)
     if output.kind and not options.quiet:
         say(f"wrote {count(sink.written, 'record')} to {output.path}")

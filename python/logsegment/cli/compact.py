@@ -14,8 +14,8 @@ from logsegment.cli.arguments import VerbOption
 from logsegment.cli.codec_types import CodecType, ensure_codec
 from logsegment.cli.exit_codes import CLEAN, handle_exit, input_errors
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import below_text
 from logsegment.cli.messages import count, say, show_json
+from logsegment.cli.notes import below_text
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import Quiet, Reading, bind_args, examples
 from logsegment.cli.output.files import OutputProgress
@@ -48,7 +48,6 @@ class CompactArguments(LogPath, PartitionPaths):
     quiet: Quiet
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         ensure_codec(self.compression, self.reading["codecs"])
 
 
@@ -79,11 +78,8 @@ def compact(options: CompactArguments) -> int:
             compression=options.compression,
             allow_lower_end=options.allow_lower_end,
             dry_run=options.dry_run,
-            log_start_offset=options.log_start_offset,
-            topic=options.topic,
-            partition=options.partition,
-            replica=options.replica,
             observer=OutputProgress(options.output, quiet=options.quiet),
+            **options.selected,
             **options.reading,
         )
     if options.is_json:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -12,13 +11,12 @@ import click
 
 from logsegment._convert.convert import convert as convert_source
 from logsegment._convert.result import Converted, Target
-from logsegment._core import Finding, LossError, RecordBatchError
+from logsegment._core import LossError, RecordBatchError
 from logsegment._options import EncodeOptions, EntryKeywords, EntryOptions
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.codec_types import CodecType, ensure_codec
 from logsegment.cli.exit_codes import CLEAN, LOST, handle_exit, input_errors
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import show_log_starts, show_notes, sources_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import Overwrite, Quiet, Reading, bind_args, examples
@@ -61,7 +59,6 @@ class ConvertArguments(PartitionPaths):
     quiet: Quiet
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         ensure_codec(self.compression, self.reading["codecs"])
 
     def entries(self) -> EntryKeywords:
@@ -95,7 +92,7 @@ def convert(options: ConvertArguments) -> int:
     """
     with ConvertProgress(options) as progress, input_errors(_advice):
         done = convert_source(
-            sources_of(options.paths),
+            options.sources,
             to=options.to,
             metadata_first=options.metadata_first,
             compression=options.compression,
@@ -107,11 +104,8 @@ def convert(options: ConvertArguments) -> int:
             allow_loss=options.allow_loss,
             out=sys.stdout.buffer if options.output == STDIN else options.output,
             overwrite=options.overwrite,
-            topic=options.topic,
-            partition=options.partition,
-            replica=options.replica,
-            log_start_offset=options.log_start_offset,
             observer=progress,
+            **options.selected,
             **options.entries(),
         )
     if options.output != STDIN and not options.quiet:
@@ -125,14 +119,8 @@ class ConvertProgress(Progress):
     """Prints the findings of each file."""
 
     def __init__(self, options: ConvertArguments) -> None:
-        super().__init__(is_wanted=not options.quiet)
-        self._is_quiet = options.quiet
+        super().__init__(quiet=options.quiet)
         self._reported: set[str] = set()
-
-    def noted(self, findings: Sequence[Finding]) -> None:
-        """Print the findings about files that are not read, and about log start offsets."""
-        show_notes(findings, quiet=self._is_quiet)
-        show_log_starts(findings, quiet=self._is_quiet)
 
     def done(self, path: str, result: Converted) -> None:
         """Print the findings, those that are the same for every file once."""

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
 
-from logsegment._core import RecordBatchError, SegmentKeyError
+from logsegment import Comparison, Difference
+from logsegment import diff as compare
 from logsegment._options import LogStartOffset, PartitionOptions, ReadOptions, StoreOptions
-from logsegment._places import redacted_uri
 from logsegment._report import is_undecompressed, is_unreadable
-from logsegment.analysis.diff import Comparison
-from logsegment.analysis.diff import diff as compare
-from logsegment.analysis.diff_sides import Difference
-from logsegment.analysis.redaction import Redactor
-from logsegment.analysis.table_diff import is_table
 from logsegment.cli.arguments import Argument, VerbOption
-from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, handle_exit, worst
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, handle_exit, input_errors, worst
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import show_log_starts, show_notes
 from logsegment.cli.messages import count, say, show_json, show_wrapped
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import HidesMessages, Quiet, Reading, TargetOption, bind_args, examples, withholding
 from logsegment.cli.output.findings import more_like_it
-from logsegment.cli.paths import STDIN, reached_path, target_options
+from logsegment.cli.output.progress import Progress
+from logsegment.cli.paths import STDIN, store_arguments, target_options
+from logsegment.cli.redaction import Redactor
 
 PATH = click.Path(exists=False, allow_dash=True)
 VERDICTS = {
@@ -76,28 +72,24 @@ def diff(options: DiffArguments) -> int:
     """
     if STDIN in (options.a, options.b):
         raise click.UsageError("diff reads its inputs twice; standard input can be read only once")
-    how: dict[str, Any] = {
-        "topic": options.topic,
-        "partition": options.partition,
-        "log_start_offset": options.log_start_offset,
-        "batches": options.with_batches,
-        "deep": options.deep,
-        "check_crc": not options.no_crc,
-        **options.reading,
-    }
     redactor = withholding(options.is_redacted)
-    try:
-        a, b = (path if is_table(path) else reached_path(path, options.store) for path in (options.a, options.b))
-        if is_table(b):
-            how["target_options"] = target_options(options.target_option, b, options.store)
-        written = [_written(comparison, options, redactor) for comparison in compare(a, b, **how)]
-    except RecordBatchError as error:
-        name = error.path or f"{options.a} or {options.b}"
-        raise DamagedInput(name, error, "`logsegment verify` reports the lost ranges", redactor) from None
-    except SegmentKeyError:
-        raise
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
+    advice = "`logsegment verify` reports the lost ranges"
+    with Progress(quiet=options.quiet, has_bar=False) as progress, input_errors(advice, redactor, f"{options.a} or {options.b}"):
+        comparisons = compare(
+            options.a,
+            options.b,
+            topic=options.topic,
+            partition=options.partition,
+            log_start_offset=options.log_start_offset,
+            batches=options.with_batches,
+            deep=options.deep,
+            check_crc=not options.no_crc,
+            target_options=target_options(options.target_option, options.b, options.store),
+            observer=progress,
+            **store_arguments(options.store),
+            **options.reading,
+        )
+        written = [_written(comparison, options, redactor) for comparison in comparisons]
     states = [state for state, _ in written]
     if len(states) > 1 and not options.quiet:
         say(f"{count(len(states), 'partition')}: " + ", ".join(f"{states.count(state)} {state}" for state in VERDICTS))
@@ -105,10 +97,8 @@ def diff(options: DiffArguments) -> int:
 
 
 def _written(partition: Comparison, options: DiffArguments, redactor: Redactor | None) -> tuple[str, bool]:
-    """Write a partition after the gaps of its uploads; return its state, and whether batches could not be read here."""
+    """Write a partition; return its state, and whether batches could not be read here."""
     is_unread = False
-    show_notes(partition.left_out, quiet=options.quiet)
-    show_log_starts(partition.left_out, quiet=options.quiet)
     shown_differences = 0
     lines = JsonDifferences(partition, redactor) if options.is_json else TextDifferences(partition, redactor)
     for found in partition.once():
@@ -172,7 +162,7 @@ class TextDifferences:
             return
         words = finding.message if self._redactor is None else self._redactor.finding(finding)
         side = (found.side or "").upper()
-        line = f"{side} {redacted_uri(found.path)}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {words}"
+        line = f"{side} {found.to_dict()['file']}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {words}"
         if is_undecompressed(finding):
             key = (side, finding.rule, finding.message)
             self._first.setdefault(key, line)

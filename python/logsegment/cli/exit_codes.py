@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -18,9 +19,8 @@ from logsegment._errors import without_file
 from logsegment._output import HINT
 from logsegment._report import LIMIT, MISSING_PLUGIN, NO_DICTIONARY, is_unreadable
 from logsegment._survey import SWALLOWED
-from logsegment.analysis.redaction import Redactor
 from logsegment.cli.messages import say
-from logsegment.segment_files.discovery import replica_text
+from logsegment.cli.redaction import Redactor
 
 CLEAN, FOUND, UNREADABLE, LOST, BUG = 0, 1, 2, 3, 70
 #: What closes an input, and leaves the others as they are.
@@ -141,9 +141,14 @@ def _code_of(verb: Callable[[], int]) -> int:
 
 @contextlib.contextmanager
 def input_errors(
-    advice: str | Callable[[RecordBatchError], str] = DamagedInput.SKIPPING, redactor: Redactor | None = None
+    advice: str | Callable[[RecordBatchError], str] = DamagedInput.SKIPPING, redactor: Redactor | None = None, name: str = "input"
 ) -> Iterator[None]:
     """Raise the errors of a function as the errors of its verb.
+
+    Args:
+        advice: what to do about damage.
+        redactor: hides messages about damage.
+        name: stands for the file of damage whose error names none.
 
     Raises:
         DamagedInput: for damage, with the name of its file.
@@ -153,13 +158,31 @@ def input_errors(
         yield
     except RecordBatchError as error:
         text = advice if isinstance(advice, str) else advice(error)
-        raise DamagedInput(error.path or "input", error, text, redactor) from error
+        raise DamagedInput(error.path or name, error, text, redactor) from error
     except (SegmentKeyError, StorageOptionError, ManifestError):
         raise
     except ReplicaError as error:
-        raise click.UsageError(replica_text(error, "--replica")) from None
+        raise click.UsageError(replica_text(error)) from None
     except (TypeError, ValueError) as mistake:
-        raise click.UsageError(str(mistake)) from None
+        raise click.UsageError(_with_flags(str(mistake))) from None
+
+
+def replica_text(error: ReplicaError) -> str:
+    """Return the text of an error about a partition in several directories, with the option of the command line."""
+    if error.asked:
+        return f"--replica: {error.problem}"
+    return f'{error.problem}; choose one with --replica ("longest", "first" or the path of a directory)'
+
+
+#: The name of an argument of a function in the text of its error.
+_ARGUMENT = re.compile(r"^[a-z]+(?=:| must| needs| cannot)|\b[a-z]+(?:_[a-z]+)+\b")
+
+
+def _with_flags(text: str) -> str:
+    """Return the text of an error with the options of the verb in place of the arguments of its function."""
+    context = click.get_current_context(silent=True)
+    flags = {param.name: max(param.opts, key=len) for param in context.command.params if isinstance(param, click.Option)} if context else {}
+    return _ARGUMENT.sub(lambda match: flags.get(match[0], match[0]), text)
 
 
 def words_of(error: Exception) -> str:

@@ -12,19 +12,19 @@ import click
 from logsegment._core import BatchHeader, FileSource, Finding, RecordBatchError, SegmentKeyError, valid_batches
 from logsegment._inspect import RECORDS, VALUE_BYTES, Field, html_page, inspect, text_lines
 from logsegment._options import Depth, EntryKeywords, ReadOptions
-from logsegment.analysis.redaction import Redactor, begins_entry, is_proven, is_valid_entry, redacted
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, handle_exit
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import ensure_segments, segments_of
+from logsegment.cli.inputs import begun, ensure_segments, segments_of
 from logsegment.cli.messages import Console, count, say, show_json
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import IsRedacted, Overwrite, ParamType, Reading, RedactKey, bind_args, examples, redactor_of
-from logsegment.cli.output.files import ensure_output, whole_file
+from logsegment.cli.output.files import whole_file
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import STDIN, LogPath
 from logsegment.cli.plugin_registries import code_after
+from logsegment.cli.redaction import Redactor, begins_entry, is_proven, is_valid_entry, redacted
 from logsegment.inputs.input_segment import InputSegment, opened
 from logsegment.log.segment import Segment
 
@@ -102,8 +102,7 @@ def explain(options: ExplainArguments) -> int:
         raise click.UsageError("only one of --json and --html can be given")
     redactor = redactor_of(options.is_redacted, options.redact_key)
     segment = _segment(options)
-    if options.html is not None:
-        ensure_output(options.html, [segment], options.overwrite)
+    begun(Progress(quiet=True, output=options.html, overwrite=options.overwrite), [segment])
     if options.at is None:
         ensure_segments([segment], options.reading)
     explaining = Explaining(segment, options, options.reading, redactor)
@@ -184,7 +183,7 @@ class Explaining:
         if found is None:
             return None
         self.is_damaged = bool(found.damage)
-        report(found.damage, self.segment.name, Progress([], is_wanted=False), quiet=False, redactor=self.redactor)
+        report(found.damage, self.segment.name, Progress(quiet=True), quiet=False, redactor=self.redactor)
         return found.position
 
     def next_one(self, root: Field) -> Field | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import click
 
-from logsegment._core import Finding, RecordBatchError, SegmentKeyError
+from logsegment._core import Finding
 from logsegment._export.commits import Commit
 from logsegment._export.export import export as export_source
 from logsegment._export.result import Export
@@ -18,13 +17,13 @@ from logsegment._options import Isolation, OnError, ReadOptions, Unreadable
 from logsegment._places import redacted_uri
 from logsegment._report import is_damage, is_unreadable
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, LOST, DamagedInput, handle_exit
+from logsegment.cli.exit_codes import CLEAN, LOST, handle_exit, input_errors
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import choosing_replicas, show_log_starts, show_notes
 from logsegment.cli.messages import Console, count, say, show_json
 from logsegment.cli.number_types import SizeType
 from logsegment.cli.options import NoCrc, Now, Quiet, Reading, TargetOption, bind_args, ensure_times, examples
 from logsegment.cli.output.findings import SHOWN, folded, more_like_it
+from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import STDIN, PartitionPaths, target_options
 from logsegment.cli.value_types import EVERY_OFFSET, InstantType, Offsets, OffsetsType
 from logsegment.cli.values import ValueArguments, value_arguments
@@ -62,7 +61,7 @@ class ExportLogArguments(PartitionPaths):
     commit_bytes: Annotated[
         int, VerbOption("Commit after about BYTES of Parquet.", "--commit-bytes", default="512MiB", kind=SizeType())
     ] = 512 << 20
-    memory: Annotated[int, VerbOption("Use at most BYTES of memory; at least 256MiB.", "--memory", default="512MiB", kind=SizeType())] = (
+    memory: Annotated[int, VerbOption("Use at most BYTES of memory; at least 320MiB.", "--memory", default="512MiB", kind=SizeType())] = (
         512 << 20
     )
     evolve: Annotated[bool, VerbOption("Add columns that an existing table lacks.", "--evolve")]
@@ -109,18 +108,8 @@ def export(options: ExportLogArguments) -> int:
     if STDIN in options.paths:
         raise click.UsageError("export reads by position: name files or directories, not -")
     ensure_times(options.since, options.until)
-    try:
-        with choosing_replicas(), warnings.catch_warnings():
-            # The findings about log start offsets are shown at the end.
-            warnings.simplefilter("ignore", UserWarning)
-            done = _exported(options)
-    except RecordBatchError as error:
-        advice = "what was committed before stays; `--on-error skip` exports the rest and reports the lost offsets"
-        raise DamagedInput(error.path or redacted_uri(options.paths[0]), error, advice) from None
-    except SegmentKeyError:
-        raise
-    except (TypeError, ValueError) as mistake:
-        raise click.UsageError(str(mistake)) from None
+    with input_errors("what was committed before stays; `--on-error skip` exports the rest and reports the lost offsets"):
+        done = _exported(options)
     _show_notes(done, quiet=options.quiet)
     if options.is_json:
         show_json(done.to_dict())
@@ -135,7 +124,7 @@ def _exported(options: ExportLogArguments) -> Export:
             say(f"committed {count(commit.rows, 'row')} in {count(commit.files, 'file')}, {count(commit.size, 'byte')}: {commit.table}")
 
     return export_source(
-        list(options.paths),
+        options.paths,
         options.target,
         columns=options.columns,
         isolation=options.isolation,
@@ -143,10 +132,6 @@ def _exported(options: ExportLogArguments) -> Export:
         end_offset=options.offsets.end,
         start_timestamp=options.since,
         end_timestamp=options.until,
-        topic=options.topic,
-        partition=options.partition,
-        replica=options.replica,
-        log_start_offset=options.log_start_offset,
         partition_by=options.partition_by or BY_DAY,
         commit_bytes=options.commit_bytes,
         memory=options.memory,
@@ -159,15 +144,15 @@ def _exported(options: ExportLogArguments) -> Export:
         on_error=options.on_error,
         unreadable=options.unreadable,
         on_commit=committed,
+        observer=Progress(quiet=options.quiet, has_bar=False),
         **value_arguments(options),
+        **options.selected,
         **options.reading,
     )
 
 
 def _show_notes(done: Export, *, quiet: bool) -> None:
     """Show on stderr what was read besides the log, what was lost, and what was removed."""
-    show_notes(done.findings, quiet=quiet)
-    show_log_starts(done.findings, quiet=quiet)
     for line in _damage(done.findings):
         say(line)
     for place in done.lost:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
 from typing import Annotated, Any
 
 import click
 
-from logsegment._core import RecordBatchError
+from logsegment import Finding, Places, RecordBatchError, RecordPlace
+from logsegment import find as find_records
 from logsegment._options import OnError, ReadOptions, Unreadable
-from logsegment.analysis.find import Conditions, Counters, RecordPlace, Search
-from logsegment.analysis.redaction import Redactor
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, DamagedInput, handle_exit, words_of
+from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, handle_exit, input_errors, words_of
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import segments_of
 from logsegment.cli.messages import count, instant, say, show_json, show_wrapped, with_iso_times
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import (
@@ -38,8 +34,7 @@ from logsegment.cli.options import (
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import PartitionPaths
-from logsegment.cli.value_types import Base64Type, InstantType, Offsets, OffsetsType
-from logsegment.inputs.input_segment import InputSegment, found_of
+from logsegment.cli.value_types import EVERY_OFFSET, Base64Type, InstantType, Offsets, OffsetsType
 
 #: As grep has it.
 NOT_FOUND = 1
@@ -113,99 +108,97 @@ def find(options: FindArguments) -> int:
     ensure_iso_of_json(options.iso, options.is_json)
     begun = time.perf_counter()
     ensure_times(options.since, options.until)
-    bounds = options.offsets or Offsets()
-    wanted_keys = [key.encode("utf-8", "surrogateescape") for key in options.keys] + list(options.raw_keys)
-    wanted = Conditions(bounds.start, bounds.end, options.at, options.since, options.until, wanted_keys or None, options.headers)
-    _ensure_wanted(wanted)
-    segments = segments_of(options, quiet=options.quiet)
-    for segment in segments:
-        if segment.file is None or not segment.is_regular:
-            raise click.UsageError(f"find reads by position; {segment.name} can be read only once; `logsegment cat` reads it")
-    search = Search(wanted, ReadOptions(on_error=options.on_error, unreadable=options.unreadable, **options.reading))
-    lines = Lines(segments, options)
-    is_whole = _search(search, segments, lines, withholding(options.is_redacted), quiet=options.quiet)
+    conditions = _conditions(options)
+    with FindProgress(options) as progress, input_errors(redactor=progress.redactor):
+        places = find_records(
+            options.sources,
+            **conditions,
+            limit=options.limit,
+            on_error=options.on_error,
+            unreadable=options.unreadable,
+            observer=progress,
+            **options.selected,
+            **options.reading,
+        )
+        show: Callable[[RecordPlace], None] = partial(show_object, iso=options.iso) if options.is_json else show_text
+        written = 0
+        for place in places.once():
+            show(place)
+            written += 1
     if not options.quiet:
-        say(counted(search.counters, lines.written, time.perf_counter() - begun))
-    return UNREADABLE if not is_whole else CLEAN if lines.written else NOT_FOUND
+        say(counted(places, written, time.perf_counter() - begun))
+    return UNREADABLE if not progress.is_whole else CLEAN if written else NOT_FOUND
 
 
-class Lines:
-    """Writes places, at most `limit` of them."""
+class FindProgress(Progress):
+    """Prints the errors and the findings of a search.
 
-    def __init__(self, segments: list[InputSegment], options: FindArguments) -> None:
-        self.names = {segment.path: segment.name for segment in segments}
-        self.written = 0
-        self._limit = options.limit
-        self._show: Callable[[RecordPlace, str], None] = partial(show_object, iso=options.iso) if options.is_json else show_text
+    Attributes:
+        is_whole: everything was read.
+        redactor: hides messages.
+    """
 
-    @property
-    def is_full(self) -> bool:
-        """No more are wanted."""
-        return self._limit is not None and self.written >= self._limit
+    def __init__(self, options: FindArguments) -> None:
+        super().__init__(quiet=options.quiet, has_bar=False)
+        self.is_whole = True
+        self.redactor = withholding(options.is_redacted)
 
-    def write(self, place: RecordPlace) -> None:
-        """Write one."""
-        self._show(place, self.names[place.path])
-        self.written += 1
+    def failed(self, path: str, error: Exception) -> bool:
+        """Print the error and go on: damage of one partition does not hide the others."""
+        self.is_whole = False
+        damaged = DamagedInput(path, error, redactor=self.redactor) if isinstance(error, RecordBatchError) else None
+        say(words_of(error) if damaged is None else str(damaged))
+        if damaged is not None and damaged.advice:
+            say(damaged.advice)
+        return True
+
+    def done(self, path: str, findings: Sequence[Finding]) -> None:
+        """Print the findings of a file."""
+        self.is_whole &= not report(findings, path, self, quiet=self._is_quiet, redactor=self.redactor)
 
 
-def show_text(place: RecordPlace, name: str) -> None:
+def show_text(place: RecordPlace) -> None:
     """Write a place for people."""
     what = f"{place.control_type} marker" if place.control_type else f"record {place.index_in_entry:,}"
     batch = f"the batch at byte {place.entry_position:,} (base offset {place.batch_base_offset:,})"
-    show_wrapped(f"{name}: offset {place.offset:,}, {instant(place.timestamp)}, {what} of {batch}")
+    show_wrapped(f"{place.to_dict()['path']}: offset {place.offset:,}, {instant(place.timestamp)}, {what} of {batch}")
 
 
-def show_object(place: RecordPlace, name: str, *, iso: bool = False) -> None:
+def show_object(place: RecordPlace, *, iso: bool = False) -> None:
     """Write a place as an object, with the names that `cat` and `batches` have."""
     row = place.to_dict()
-    del row["path"]
-    show_json(with_iso_times({"file": name} | row, ["timestamp"] if iso else ()))
+    show_json(with_iso_times({"file": row.pop("path")} | row, ["timestamp"] if iso else ()))
 
 
-def counted(counters: Counters, found: int, seconds: float) -> str:
+def counted(places: Places, found: int, seconds: float) -> str:
     """Return a line about what was found and what was read for it."""
+    counters = places.counters
     where = f"{counters.segments_read:,} of {count(counters.segments, 'segment')} in {count(counters.partitions, 'partition')}"
     read = f"read {count(counters.batch_bytes, 'byte')} of batches and {counters.index_bytes:,} of indexes"
     walked = f", walked {count(counters.bytes_walked, 'byte')} by headers" if counters.bytes_walked else ""
     return f"{count(found, 'place')}; searched {where}, {read}{walked}, in {seconds * 1000:,.1f} ms"
 
 
-def _ensure_wanted(wanted: Conditions) -> None:
-    if wanted == Conditions():
+def _conditions(options: FindArguments) -> dict[str, Any]:
+    """Return the conditions as `logsegment.find` takes them.
+
+    Raises:
+        click.UsageError: if there are none, or --time is not alone.
+    """
+    keys = [key.encode("utf-8", "surrogateescape") for key in options.keys] + list(options.raw_keys)
+    bounds = options.offsets or EVERY_OFFSET
+    found = {
+        "start_offset": bounds.start,
+        "end_offset": bounds.end,
+        "timestamp": options.at,
+        "start_timestamp": options.since,
+        "end_timestamp": options.until,
+        "key": keys or None,
+        "header": list(options.headers) or None,
+    }
+    given = {name for name, value in found.items() if value is not None}
+    if not given:
         raise click.UsageError("no condition; pass --offset, --time, --since, --until, --key or --header")
-    if wanted.at is not None and wanted != Conditions(at=wanted.at):
+    if "timestamp" in given and len(given) > 1:
         raise click.UsageError("--time cannot be combined with other conditions; pass --since")
-
-
-def _search(search: Search, segments: list[InputSegment], lines: Lines, redactor: Redactor | None, *, quiet: bool) -> bool:
-    """Write the places of every partition; return False if an input could not be read. Damage of one does not hide the others."""
-    is_whole = True
-    for _, files in found_of(segments).by_partition():
-        try:
-            with closing(search.places(files)) as places:
-                for place in places:
-                    lines.write(place)
-                    if lines.is_full:
-                        break
-        except BrokenPipeError:
-            raise
-        except UNREADABLES as error:
-            say(words_of(error))
-            is_whole = False
-        except RecordBatchError as error:
-            damaged = DamagedInput(lines.names[search.path], error, redactor=redactor)
-            say(str(damaged))
-            if damaged.advice:
-                say(damaged.advice)
-            is_whole = False
-        if lines.is_full:
-            break
-    with Progress(segments, is_wanted=False) as progress:
-        for path, finding in search.misnamed:
-            report([finding], lines.names[path], progress, quiet=quiet, redactor=redactor)
-        skipped = [
-            report([finding for _, finding in found], lines.names[path], progress, quiet=quiet, redactor=redactor)
-            for path, found in groupby(search.findings, lambda found: found[0])
-        ]
-    return is_whole and not any(skipped)
+    return found

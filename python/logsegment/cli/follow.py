@@ -17,23 +17,20 @@ from logsegment._core import Finding, FoundSegments, RecordBatchError, ReplicaCh
 from logsegment._decode import decoded
 from logsegment._options import OnError, PartitionOptions, ReadOptions, Unreadable
 from logsegment._places import directory_of, here, is_stored, redacted_uri
-from logsegment.analysis.redaction import Redactor
+from logsegment._storage import reached
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, handle_exit, words_of, worst
+from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, handle_exit, input_errors, words_of, worst
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import (
-    choosing_replicas,
-    ensure_segments,
-    show_gaps,
-    show_log_starts,
-)
+from logsegment.cli.inputs import ensure_segments
 from logsegment.cli.messages import say
+from logsegment.cli.notes import show_note, show_notes
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import Iso, IsRedacted, Quiet, Reading, RedactKey, bind_args, examples, redactor_of
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.records import JsonBytes, JsonForm, JsonLines, RowFilter, ensure_topics, json_columns, say_others
 from logsegment.cli.paths import STDIN, PartitionPaths
+from logsegment.cli.redaction import Redactor
 from logsegment.cli.values import ValueArguments, typed, unknown_schemas
 from logsegment.inputs.input_segment import input_of
 from logsegment.partition.follow import Follower, Piece
@@ -118,13 +115,13 @@ class Following:
         except ValueError:
             # The partition is in another path, or comes later.
             return False
-        with choosing_replicas():
+        with input_errors():
             chosen = self.replicas.of(chosen)
         self.uploaded |= {path} if any(is_stored(file.path) for file in files) else set()
         if not any(is_stored(file.path) for file in files):
             # In a store the checkpoint would cost a request with each look, and uploads begin where the log begins.
-            chosen, findings = FoundSegments(chosen).with_log_starts(self.options.partition_options)
-            show_log_starts([finding for finding in findings if finding.path not in self.reported], quiet=self.options.quiet)
+            chosen, findings = FoundSegments(chosen).with_log_starts(PartitionOptions(log_start_offset=self.options.log_start_offset))
+            show_notes([finding for finding in findings if finding.path not in self.reported], quiet=self.options.quiet)
             self.reported.update(finding.path for finding in findings)
         found = [self._look(directory, segments, start, left_out) for directory, segments in by_partition(path, chosen)]
         return any(found)
@@ -166,14 +163,16 @@ class Following:
         """Say once which files of completed swaps are read."""
         new = [finding for finding in left_out if is_taken(finding) and finding.path not in self.reported]
         if not self.options.quiet:
-            show_gaps(new)
+            for finding in new:
+                show_note(finding)
         self.reported.update(finding.path for finding in new)
 
     def _report_gaps(self, left_out: Sequence[Finding], follower: Follower) -> None:
         """Say once of each upload that is not read what will be missing among what is shown."""
         if follower.next_offset is not None:
             new = [finding for finding in left_out if finding.path not in self.reported and is_gap(finding, follower.next_offset)]
-            show_gaps(new)
+            for finding in new:
+                show_note(finding)
             self.reported.update(finding.path for finding in new)
 
     def _say_once(self, text: str) -> None:
@@ -209,9 +208,7 @@ class Following:
             topic = piece.segment.topic or redacted_uri(piece.segment.path)
             self._say_once(f"values of {topic} were not decoded: no schema for {unknown_schemas(unknown)}")
         own = [finding for finding in stream.findings if piece.known is None or finding.position <= piece.known]
-        found = report(
-            own, redacted_uri(piece.segment.path), Progress([], is_wanted=False), quiet=self.options.quiet, redactor=self.redactor
-        )
+        found = report(own, redacted_uri(piece.segment.path), Progress(quiet=True), quiet=self.options.quiet, redactor=self.redactor)
         self.code = worst(self.code, found)
 
 
@@ -237,14 +234,15 @@ def follow(options: FollowArguments) -> int:
     """
     if STDIN in options.paths:
         raise click.UsageError(f"{STDIN}: a pipe does not grow; `logsegment cat` reads it")
-    paths = FoundSegments.expanded(options.paths)
+    access = options.store.storage_options, options.store.decryption_keys, options.store.layout
+    paths = FoundSegments.expanded([reached(path, *access) for path in options.paths])
     listed, _ = found_in(paths, has_patterns=False, options=None)
     try:
         listed = FoundSegments(listed).of_partition(options.topic, options.partition)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    replicas = ReplicaChoice(options.replica_options)
-    with choosing_replicas():
+    replicas = ReplicaChoice(PartitionOptions(replica=options.replica))
+    with input_errors():
         listed = replicas.of(listed)
     chosen = json_columns(options.columns, options.decoding, control=options.control)
     ensure_topics(chosen, ((segment.path, segment.topic) for segment in listed), control=options.control)

@@ -49,11 +49,8 @@ def join(options: JoinArguments) -> int:
             options.paths,
             options.output,
             overwrite=options.overwrite,
-            log_start_offset=options.log_start_offset,
-            topic=options.topic,
-            partition=options.partition,
-            replica=options.replica,
             observer=OutputProgress(options.output, quiet=options.quiet),
+            **options.selected,
             **options.reading,
         )
     return print_account(done, options.output, is_json=options.is_json, quiet=options.quiet)

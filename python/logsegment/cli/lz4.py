@@ -15,10 +15,10 @@ from logsegment._options import EntryOptions
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, handle_exit
 from logsegment.cli.help import VerbGroup
-from logsegment.cli.inputs import segments_of
+from logsegment.cli.inputs import begun, segments_of
 from logsegment.cli.messages import Console, count, say
 from logsegment.cli.options import Overwrite, Quiet, bind_args, examples
-from logsegment.cli.output.files import ensure_output, whole_file
+from logsegment.cli.output.files import whole_file
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import LogPath, LogPaths
 from logsegment.inputs.input_segment import InputSegment, opened
@@ -83,7 +83,7 @@ def check(options: CheckArguments) -> int:
     segments = segments_of(options, quiet=options.quiet)
     paper = Console()
     is_good = True
-    with Progress(segments, is_wanted=not options.quiet) as progress:
+    with begun(Progress(quiet=options.quiet), segments) as progress:
         for segment in segments:
             progress.begin(segment.name, segment.size)
             with opened(segment, seen=progress.read if progress.wants_position else None) as source:
@@ -153,8 +153,7 @@ def _rewrite(options: BreakArguments, form: str) -> int:
         with opened(segment) as source:
             _pour(_pieces(segment, source, form, options.limits), sys.stdout.buffer)
         return CLEAN
-    ensure_output(output, segments, options.overwrite)
-    with Progress(segments, is_wanted=not options.quiet) as progress:
+    with begun(Progress(quiet=options.quiet, output=output, overwrite=options.overwrite), segments) as progress:
         progress.begin(segment.name, segment.size)
         seen = progress.read if progress.wants_position else None
         with opened(segment, seen=seen) as source, whole_file(output, options.overwrite) as file:

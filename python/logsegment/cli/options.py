@@ -12,12 +12,12 @@ import click
 
 from logsegment._core import Limits
 from logsegment._options import EntryKeywords, EntryOptions, Format, ensure_ordered
-from logsegment.analysis.redaction import LEAST_KEY_BYTES, Redactor
 from logsegment.cli.arguments import Made, VerbOption
 from logsegment.cli.arguments import bind_args as bind_args
 from logsegment.cli.messages import say
 from logsegment.cli.number_types import ParamType as ParamType
 from logsegment.cli.plugin_registries import RegistryArguments
+from logsegment.cli.redaction import LEAST_KEY_BYTES, Redactor
 from logsegment.cli.value_types import InstantType
 
 #: Where a key is looked for that no file gives.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
 import click
 
 from logsegment._options import LogStartOffset, PartitionOptions, ReadOptions, StoreOptions
-from logsegment._places import to_internal_uri
-from logsegment._storage import StorageOptions, reached
 from logsegment.cli.arguments import Argument
 from logsegment.cli.value_types import settings_of_store
 
@@ -19,23 +17,7 @@ STDIN = "-"
 _KIND = click.Path(exists=False, allow_dash=True)
 
 
-def reached_path(path: str, store: StoreOptions) -> str:
-    """Return a path with the keys, the layout and the options of its store.
-
-    Raises:
-        click.UsageError: for a URI with a key, a password or settings.
-    """
-    if path == STDIN:
-        return path
-    try:
-        place = os.fspath(reached(path, store.storage_options, store.decryption_keys, store.layout))
-        to_internal_uri(place)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
-    return place
-
-
-def target_options(given: tuple[str, ...], target: str, store: StoreOptions) -> StorageOptions | None:
+def target_options(given: tuple[str, ...], target: str, store: StoreOptions) -> Mapping[str, str] | None:
     """Return the options of a target; those of the store of logs are also those of a Delta table, if none are given.
 
     Raises:
@@ -60,12 +42,17 @@ def ensure_paths(paths: tuple[str, ...]) -> tuple[str, ...]:
     return paths
 
 
+def store_arguments(store: StoreOptions) -> dict[str, Any]:
+    """Return the options of a store as functions take them."""
+    return {"storage_options": store.storage_options, "decryption_keys": store.decryption_keys, "layout": store.layout}
+
+
 @dataclass(frozen=True, kw_only=True)
 class LogPaths:
     """The arguments of a verb that reads logs.
 
     Attributes:
-        paths: what was typed, with the options of the stores.
+        paths: what was typed.
         topic: the topic that is read of a tree; also the topic of files outside of partition directories.
         partition: the number of the partition, as `topic`.
         store: how the paths are reached.
@@ -76,18 +63,15 @@ class LogPaths:
     partition: Annotated[int | None, ReadOptions] = None
     store: StoreOptions = field(default_factory=StoreOptions)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "paths", tuple(reached_path(path, self.store) for path in self.paths))
+    @property
+    def sources(self) -> list[Any]:
+        """The sources that the paths name: the paths, and the file object of standard input."""
+        return [sys.stdin.buffer if path == STDIN else path for path in self.paths]
 
     @property
-    def replica_options(self) -> PartitionOptions | None:
-        """The directory that is read of a partition in several; None for a verb that reads all of them."""
-        return None
-
-    @property
-    def partition_options(self) -> PartitionOptions | None:
-        """How partitions are read; None for a verb that reads every record of a file."""
-        return None
+    def selected(self) -> dict[str, Any]:
+        """The arguments of functions that say which partitions are read, and how they are reached."""
+        return {"topic": self.topic, "partition": self.partition, **store_arguments(self.store)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,9 +93,9 @@ class ReplicaPaths(LogPaths):
     replica: Annotated[str | None, PartitionOptions] = None
 
     @property
-    def replica_options(self) -> PartitionOptions:
-        """The directory that is read of a partition in several."""
-        return PartitionOptions(replica=self.replica)
+    def selected(self) -> dict[str, Any]:
+        """Those of `LogPaths`, and the directory that is read of a partition in several."""
+        return {**super().selected, "replica": self.replica}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +105,6 @@ class PartitionPaths(ReplicaPaths):
     log_start_offset: Annotated[LogStartOffset, PartitionOptions] = "honour"
 
     @property
-    def partition_options(self) -> PartitionOptions:
-        """How partitions are read."""
-        return PartitionOptions(log_start_offset=self.log_start_offset, replica=self.replica)
+    def selected(self) -> dict[str, Any]:
+        """Those of `ReplicaPaths`, and where partitions start."""
+        return {**super().selected, "log_start_offset": self.log_start_offset}

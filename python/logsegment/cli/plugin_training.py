@@ -17,11 +17,11 @@ from logsegment.analysis.train_dictionary import LEAST_SAMPLES, LEAST_SIZE, Trai
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import CLEAN, DamagedInput, handle_exit
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import segments_of
+from logsegment.cli.inputs import begun, segments_of
 from logsegment.cli.messages import Console, count, say
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import Codecs, Overwrite, Quiet, bind_args, examples
-from logsegment.cli.output.files import ensure_output, whole_file
+from logsegment.cli.output.files import whole_file
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import STDIN, ReplicaPaths
 from logsegment.cli.plugin_registries import reported_rules
@@ -93,7 +93,7 @@ def train_(options: TrainArguments) -> int:
 
 def _ensure_output(output: str, segments: list[InputSegment], overwrite: bool, *, is_text: bool) -> None:
     if output != STDIN:
-        ensure_output(output, segments, overwrite)
+        begun(Progress(quiet=True, output=output, overwrite=overwrite), segments)
     elif sys.stdout.isatty() and not is_text:
         raise click.UsageError("standard output is a terminal, and a dictionary is binary; write to a file or a pipe")
 
@@ -117,7 +117,7 @@ def _write(content: bytes, output: str, overwrite: bool) -> None:
 
 def _trained(segments: list[InputSegment], options: TrainArguments) -> TrainedDictionary:
     read: list[InputSegment] = []
-    with Progress(segments, is_wanted=not options.quiet) as progress:
+    with begun(Progress(quiet=options.quiet), segments) as progress:
 
         def sources() -> Generator[Any]:
             for segment in segments:

@@ -15,7 +15,7 @@ from logsegment.cli.exit_codes import CLEAN, FOUND, LOST, handle_exit
 from logsegment.cli.help import Verb
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import Quiet, bind_args, examples
-from logsegment.cli.paths import reached_path
+from logsegment.cli.paths import store_arguments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +51,14 @@ def restore(options: RestoreArguments) -> int:
     If a segment is damaged, nothing is written. A damaged index, snapshot or checkpoint is rebuilt from the log and reported.
     """
     try:
-        prefix = reached_path(options.prefix, options.store)
-        done = restored(prefix, options.directory, topic=options.topic, partition=options.partition, on_error=options.on_error)
+        done = restored(
+            options.prefix,
+            options.directory,
+            topic=options.topic,
+            partition=options.partition,
+            on_error=options.on_error,
+            **store_arguments(options.store),
+        )
     except RecordBatchError as error:
         say(str(error))
         is_there = not isinstance(error, (ChunkError, ManifestError))

@@ -16,17 +16,17 @@ from logsegment._rewrite.account import RewrittenFile
 from logsegment._rewrite.rewrite import MaskWith
 from logsegment._rewrite.rewrite import rewrite as rewrite_source
 from logsegment._rewrite.selection import Selection, joined_keys
-from logsegment.analysis.redaction import Redactor
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.codec_types import CodecType, ensure_codec
 from logsegment.cli.exit_codes import CLEAN, handle_exit, input_errors
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import below_text, sources_of
 from logsegment.cli.messages import count, say, show_json
+from logsegment.cli.notes import below_text
 from logsegment.cli.options import HidesMessages, Now, Overwrite, ParamType, Quiet, Reading, bind_args, examples, withholding
 from logsegment.cli.output.files import OutputProgress
 from logsegment.cli.output.findings import report
 from logsegment.cli.paths import STDIN, PartitionPaths
+from logsegment.cli.redaction import Redactor
 from logsegment.cli.value_types import InstantType, OffsetsType
 
 ADVICE = "nothing was written; `logsegment salvage` saves the valid batches, which can be rewritten"
@@ -100,7 +100,6 @@ class RewriteArguments(PartitionPaths):
     quiet: Quiet
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         ensure_codec(self.compression, self.reading["codecs"])
 
 
@@ -132,7 +131,7 @@ def rewrite(options: RewriteArguments) -> int:
     redactor = withholding(options.is_redacted)
     with RewriteProgress(options, redactor) as progress, input_errors(_advice, redactor), _argument_names():
         done = rewrite_source(
-            sources_of(options.paths),
+            options.sources,
             sys.stdout.buffer if options.output == STDIN else options.output,
             keep=_selection(options.keep),
             drop=_selection(options.drop),
@@ -145,11 +144,8 @@ def rewrite(options: RewriteArguments) -> int:
             allow_lower_end=options.allow_lower_end,
             overwrite=options.overwrite,
             dry_run=options.dry_run,
-            log_start_offset=options.log_start_offset,
-            topic=options.topic,
-            partition=options.partition,
-            replica=options.replica,
             observer=progress,
+            **options.selected,
             **options.reading,
         )
     if not options.quiet:

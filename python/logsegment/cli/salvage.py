@@ -17,7 +17,6 @@ from logsegment._survey import LostRange
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, handle_exit, input_errors, words_of
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import sources_of
 from logsegment.cli.messages import count, say, show_json, show_json_lines
 from logsegment.cli.options import Overwrite, Quiet, Reading, bind_args, examples
 from logsegment.cli.output.progress import Progress
@@ -85,14 +84,13 @@ def salvage(options: SalvageArguments) -> int:
     try:
         with SalvageProgress(options) as progress, input_errors():
             found = salvage_source(
-                sources_of(options.paths),
+                options.sources,
                 out=sys.stdout.buffer if options.output == STDIN else options.output,
                 aside=options.aside,
                 overwrite=options.overwrite,
                 order=options.order,
-                topic=options.topic,
-                partition=options.partition,
                 observer=progress,
+                **options.selected,
                 **options.reading,
             )
     except SegmentKeyError as error:
@@ -110,8 +108,8 @@ class SalvageProgress(Progress):
     """Prints the account of each file."""
 
     def __init__(self, options: SalvageArguments) -> None:
-        super().__init__(is_wanted=not options.quiet)
-        self._is_json, self._is_quiet = options.is_json, options.quiet
+        super().__init__(quiet=options.quiet)
+        self._is_json = options.is_json
 
     def noted(self, findings: Sequence[Finding]) -> None:
         """Print the files that are not read, and the files of completed swaps."""

@@ -8,18 +8,16 @@ from typing import Annotated
 
 import click
 
-from logsegment._core import Limits
+from logsegment._core import Limits, ReplicaError
 from logsegment._options import EntryOptions, OnError, PartitionOptions, ReadOptions, StoreOptions
 from logsegment._output import output_directory
 from logsegment._storage import StorageOptions
 from logsegment._text import count
 from logsegment.cli.arguments import Argument, VerbOption
-from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit
+from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit, replica_text
 from logsegment.cli.help import VerbGroup
-from logsegment.cli.inputs import choosing_replicas
 from logsegment.cli.messages import Console, say, show_json
 from logsegment.cli.options import Quiet, bind_args, examples
-from logsegment.cli.paths import reached_path
 from logsegment.schemas import Schema, SchemaSet, SubjectVersion, from_log
 from logsegment.schemas.directory import written
 
@@ -128,12 +126,16 @@ def export(options: ExportArguments) -> int:
 
 
 def _read(options: SchemasArguments) -> SchemaSet:
-    path = reached_path(options.path, StoreOptions(storage_options=options.storage_options))
     try:
-        with choosing_replicas():
-            return from_log(path, replica=options.replica, on_error=options.on_error, limits=options.limits)
-    except FileNotFoundError:
-        raise
+        return from_log(
+            options.path,
+            replica=options.replica,
+            on_error=options.on_error,
+            limits=options.limits,
+            storage_options=options.storage_options,
+        )
+    except ReplicaError as error:
+        raise click.UsageError(replica_text(error)) from None
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 

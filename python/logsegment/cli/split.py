@@ -60,11 +60,8 @@ def split(options: SplitArguments) -> int:
             offsets=options.offsets,
             times=options.times,
             bytes=options.size,
-            log_start_offset=options.log_start_offset,
-            topic=options.topic,
-            partition=options.partition,
-            replica=options.replica,
             observer=OutputProgress(options.output, quiet=options.quiet),
+            **options.selected,
             **options.reading,
         )
     return print_account(done, options.output, is_json=options.is_json, quiet=options.quiet)

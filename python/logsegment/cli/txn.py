@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import click
 
-from logsegment._core import Finding, LimitError, SegmentFile, UnsupportedError
-from logsegment._options import ReadOptions
-from logsegment._places import redacted_uri
-from logsegment.analysis.transactions import placed_transactions
+from logsegment import LimitError, PartitionTransactions, Transaction, UnsupportedError
+from logsegment import transactions as transactions_of
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, DamagedInput, handle_exit, words_of, worst
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, DamagedInput, handle_exit, input_errors, words_of, worst
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import ensure_segments, segments_of
 from logsegment.cli.messages import instant, say, show, show_json, with_iso_times
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import Iso, ReadingHeaders, bind_args, ensure_iso_of_json, examples
@@ -26,8 +23,6 @@ from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_text import duration
 from logsegment.cli.paths import ReplicaPaths
 from logsegment.cli.value_types import InstantType
-from logsegment.inputs.input_segment import found_of
-from logsegment.partition.transactions import LONGEST_MS, Transaction
 
 #: Damaged places of a partition that are listed.
 SHOWN = 100
@@ -49,8 +44,8 @@ class TxnArguments(ReplicaPaths):
     """The arguments of `txn`."""
 
     is_all: Annotated[bool, VerbOption("List committed transactions too.", "--all")]
-    longest_ms: Annotated[int, VerbOption("Report transactions as hanging after DURATION.", "--hanging-after MS", kind=whole(0))] = (
-        LONGEST_MS
+    hanging_after: Annotated[int, VerbOption("Report transactions as hanging after DURATION.", "--hanging-after MS", kind=whole(0))] = (
+        inspect.signature(transactions_of).parameters["hanging_after"].default
     )
     now: Annotated[
         int | None,
@@ -85,67 +80,58 @@ def txn(options: TxnArguments) -> int:
     Exit codes: 0 clean, 1 a hanging transaction or a damaged batch, 2 usage or unreadable input; other partitions are still reported.
     """
     ensure_iso_of_json(options.iso, options.is_json)
-    segments = segments_of(options)
-    for segment in segments:
-        if segment.file is None or not segment.is_regular:
-            raise click.UsageError(f"txn reads its input twice; {segment.name} can be read only once")
-    ensure_segments(segments, options.reading)
-    codes = [_write(name, files, options) for name, files in found_of(segments).by_partition()]
-    return worst(*codes)
+    with Progress(quiet=False, has_bar=False) as progress, input_errors():
+        found = transactions_of(
+            options.sources,
+            now=options.now,
+            hanging_after=options.hanging_after,
+            observer=progress,
+            **options.selected,
+            **options.reading,
+        )
+    return worst(*(_write(partition, options, progress) for partition in found.partitions))
 
 
-def _write(name: str, files: Sequence[SegmentFile], options: TxnArguments) -> int:
+def _write(partition: PartitionTransactions, options: TxnArguments, progress: Progress) -> int:
     """Write the transactions of a partition; return the exit code for it."""
-    first: list[tuple[SegmentFile, Finding]] = []
-    damaged = 0
-
-    def add(file: SegmentFile, finding: Finding) -> None:
-        nonlocal damaged
-        damaged += 1
-        if len(first) < SHOWN:
-            first.append((file, finding))
-
-    how = {"longest_ms": options.longest_ms, "now": options.now, "on_damage": add}
-    found = placed_transactions(name, files, ReadOptions(**options.reading), **how)
     try:
-        counts = write_json(found, options.is_all, iso=options.iso) if options.is_json else write_text(found, name, options.is_all)
+        counts = write_json(partition, options.is_all, iso=options.iso) if options.is_json else write_text(partition, options.is_all)
     except BrokenPipeError:
         raise
     except UNREADABLES as error:
         say(words_of(error))
         return UNREADABLE
     except (LimitError, UnsupportedError) as error:
-        refused = DamagedInput(name, error)
+        refused = DamagedInput(partition.name, error)
         say(f"{refused}; {refused.advice}")
         return refused.code
-    with Progress([], is_wanted=False) as progress:
-        for file, finding in first:
-            report([finding], redacted_uri(file.path), progress, quiet=False)
-    if damaged > len(first):
-        say(f"{name}: and {damaged - len(first):,} damaged places more; `logsegment verify` lists them")
-    return FOUND if damaged or counts["hanging"] else CLEAN
+    for path, finding in partition.damage[:SHOWN]:
+        report([finding], path, progress, quiet=False)
+    if len(partition.damage) > SHOWN:
+        say(f"{partition.name}: and {len(partition.damage) - SHOWN:,} damaged places more; `logsegment verify` lists them")
+    return FOUND if partition.damage or counts["hanging"] else CLEAN
 
 
-def write_text(found: Iterator[Transaction], name: str, is_all: bool) -> Counter[str]:
+def write_text(found: PartitionTransactions, is_all: bool) -> Counter[str]:
     """Write a table, and a line of counts above it."""
     counts: Counter[str] = Counter()
     lines = []
-    for transaction in found:
+    for transaction in found.once():
         counts[transaction.state] += 1
         if is_all or transaction.state != "committed":
             lines.append(line(transaction))
     states = ("committed", "aborted", "open", "hanging", *(("unknown",) if counts["unknown"] else ()))
     summary = ", ".join(f"{counts[state]:,} {state}" for state in states)
-    show(f"{name}: {summary}")
+    show(f"{found.name}: {summary}")
     for row in [HEAD, *lines] if lines else []:
         show(row)
     return counts
 
 
-def write_json(found: Iterator[Transaction], is_all: bool, *, iso: bool = False) -> Counter[str]:
+def write_json(found: PartitionTransactions, is_all: bool, *, iso: bool = False) -> Counter[str]:
     """Write an object for each transaction."""
     counts: Counter[str] = Counter()
-    for transaction in found:
+    for transaction in found.once():
         counts[transaction.state] += 1
         if is_all or transaction.state != "committed":
             show_json(with_iso_times(transaction.to_dict(), ["firstTimestamp"] if iso else ()))

@@ -17,7 +17,6 @@ from logsegment.analysis.validation import NOT_CHECKED, validate
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, handle_exit, words_of
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import sources_of
 from logsegment.cli.messages import Console, count, say
 from logsegment.cli.options import FailOn, NoCrc, Quiet, Reading, bind_args, examples
 from logsegment.cli.output.progress import Progress
@@ -67,14 +66,13 @@ def verify(options: VerifyArguments) -> int:
     with VerifyProgress(options, paper) as progress:
         try:
             validate(
-                sources_of(options.paths),
+                options.sources,
                 depth=options.depth,
                 check_crc=not options.no_crc,
                 strict_tail=options.strict_tail,
-                topic=options.topic,
-                partition=options.partition,
                 unreadable=options.unreadable,
                 observer=progress,
+                **options.selected,
                 **options.reading,
             )
         except ValueError as mistake:
@@ -97,7 +95,7 @@ class VerifyProgress(Progress):
     """
 
     def __init__(self, options: VerifyArguments, paper: Console | None) -> None:
-        super().__init__(is_wanted=not options.quiet)
+        super().__init__(quiet=options.quiet)
         self._options = options
         self._paper = paper
         self._is_planned = False

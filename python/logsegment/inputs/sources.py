@@ -9,9 +9,18 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from logsegment._core import BufferFile, FileSource, Finding, FoundSegments, Place, ReplicaChoice, SegmentFile, SegmentKeyError
-from logsegment._options import EntryKeywords, PartitionOptions
-from logsegment._places import absolute
+from logsegment._core import (
+    BufferFile,
+    FileSource,
+    Finding,
+    FoundSegments,
+    Place,
+    RecordBatchError,
+    ReplicaChoice,
+    SegmentFile,
+    SegmentKeyError,
+)
+from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions
 from logsegment._storage import NO_ACCESS, Access, reached
 from logsegment._validate import ensure_segment
 from logsegment.inputs.input_segment import STREAM, InputSegment, input_of
@@ -58,9 +67,16 @@ class Inputs:
         """Findings that each read of a partition reports: missing offsets, interrupted work, and log start offsets."""
         return [*filter(is_noted, self.left_out), *self.start_findings]
 
-    def observed(self, observer: Observer | None) -> list[Finding]:
-        """Give an observer the files and the findings of partitions, and return these findings."""
+    def observed(self, observer: Observer | None, *, warns: bool = False) -> list[Finding]:
+        """Give an observer the files and the findings of partitions, and return these findings.
+
+        Args:
+            observer: the observer.
+            warns: without an observer, warn of the findings about log start offsets, in the name of the caller of the caller.
+        """
         findings = [*self.findings, *self.deleted_records()]
+        if observer is None and warns:
+            warn_of_log_starts(self.start_findings, stacklevel=4)
         if observer is not None:
             observer.noted(findings)
             observer.planned([(segment.name, segment.size) for segment in self.segments])
@@ -75,18 +91,33 @@ class Inputs:
         """Return True if a segment was found in a directory or opened log, so that outputs of all segments are a directory."""
         return any(segment.is_listed for segment in self.segments)
 
-    def ensure_segments(self, options: EntryKeywords | None = None) -> None:
+    def ensure_segments(self, options: EntryKeywords | None = None, observer: Observer | None = None) -> None:
         """Raise an error for a file that was named, has no valid batch and looks like another kind of file.
 
         Args:
             options: options of entries.
+            observer: is asked about each of these files, which is then left out; None to raise the error.
 
         Raises:
             InvalidError: for the first of these files.
         """
+        kept: list[InputSegment] = []
         for segment in self.segments:
-            if segment.file is not None and segment.is_regular and not segment.is_listed:
-                ensure_segment(segment.file, options)
+            try:
+                if segment.file is not None and segment.is_regular and not segment.is_listed:
+                    ensure_segment(segment.file, options)
+            except RecordBatchError as error:
+                if observer is None or not observer.failed(segment.name, error):
+                    raise
+            else:
+                kept.append(segment)
+        self.segments = kept
+
+    def ensure_positions(self, verb: str) -> None:
+        """Raise a ValueError for a stream or a pipe, for a function of this name that reads by position, and more than once."""
+        for segment in self.segments:
+            if segment.file is None or not segment.is_regular:
+                raise ValueError(f"{segment.name} can be read only once; {verb} needs a file")
 
     def partitions(self) -> Partitions:
         """Return the name and the segments of each partition, as `by_partition` does."""
@@ -131,7 +162,7 @@ def inputs_of(
     access: Access = NO_ACCESS,
     *,
     selection: tuple[Topics, int | None] = (None, None),
-    options: PartitionOptions | None = None,
+    options: PartitionOptions | LogStartOffset | None = None,
     observer: Observer | None = None,
 ) -> Inputs:
     """Return the segments of one source or a list of them.
@@ -140,8 +171,8 @@ def inputs_of(
         source: paths, URIs, patterns, logs, whole files, buffers, and binary file objects that are read front to back.
         access: options of the store of URIs, and keys and layout of tiered storage.
         selection: a topic, or several, and the number of a partition; None for all.
-        options: which directory is read of a partition in several directories, and where partitions start. None to read all directories
-            and all records. A `Log` has its own log start offsets.
+        options: which directory is read of a partition in several directories, and where partitions start. The latter alone to read all
+            directories, and None to read all directories and all records. A `Log` has its own log start offsets.
         observer: is asked about each path that cannot be read; None to raise its error.
 
     Raises:
@@ -161,14 +192,16 @@ def inputs_of(
         known = FoundSegments.without_links([[file for file in group if file is not None] for group in groups])
         kept = {id(file) for files in known for file in files}
         found.segments = [segment for segment in found.segments if segment.file is None or id(segment.file) in kept]
-    found._select(selection, options)
+    choice = options if isinstance(options, PartitionOptions) else None
+    found._select(selection, choice)
     found.start_findings = [finding for log in logs for finding in log._log_start_findings]
     if options is None:
         found.start_findings += [finding for log in logs for finding in FoundSegments(log._files).deleted_records()]
         found.segments = found._with(without_log_starts(found.files))
         return found
     own = {file.path for log in logs for file in log._files}
-    others, findings = FoundSegments(file for file in found.files if file.path not in own).with_log_starts(options)
+    starts = PartitionOptions(log_start_offset=options) if isinstance(options, str) else options
+    others, findings = FoundSegments(file for file in found.files if file.path not in own).with_log_starts(starts)
     starting = iter(others)
     found.segments = found._with([file if file.path in own else next(starting) for file in found.files])
     found.start_findings += findings
@@ -202,7 +235,7 @@ def _added(found: Inputs, kind: type, group: list[Any], how: tuple[Access, Obser
     access, observer = how
     before = len(found.segments)
     if kind is str:
-        places = [os.fspath(path) if access == NO_ACCESS else absolute(reached(path, *access)) for path in group]
+        places = [os.fspath(reached(path, *access)) for path in group]
         files, findings = found_in(places, failed=None if observer is None else partial(_failed, observer), options=None)
         found.paths += places
         found.segments += map(input_of, files)

@@ -1,19 +1,23 @@
-"""Read, validate, save and convert segments, alone or in order: `Entries`, the base of `Segment` and `Log`."""
+"""Read, count, search, validate, save and convert segments, alone or in order: `Entries`, the base of `Segment` and `Log`."""
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 
 from logsegment._convert.convert import convert
 from logsegment._convert.result import Converted, MapTaker, Target
 from logsegment._core import RecordStream, decode
 from logsegment._decode import BatchTable
-from logsegment._options import CompressionName, Depth, EntryKeywords, OnError, ReadOptions, SkippingKeywords
+from logsegment._options import CompressionName, Depth, EntryKeywords, OnError, ReadOptions, SkippingKeywords, Timestamp
 from logsegment._report import Report
 from logsegment._salvage.result import Order, Salvage
 from logsegment._salvage.salvage import salvage
+from logsegment.analysis.find import Header, Key, Places, find
+from logsegment.analysis.stats import WhatIf, stats
+from logsegment.analysis.stats_result import Stats
 from logsegment.analysis.validation import validate
 from logsegment.inputs.observer import Observer
 from logsegment.partition.log_files import LogFiles
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Entries(LogFiles, ABC):
-    """Read records and batch headers of segments, and validate segments."""
+    """Read records and batch headers of segments, and call the functions about logs with them."""
 
     def batches(
         self,
@@ -170,6 +174,78 @@ class Entries(LogFiles, ABC):
             check_crc=check_crc,
             out=out,
             overwrite=overwrite,
+            observer=observer,
+            **options,
+        )
+
+    def stats(
+        self,
+        *,
+        what_if: WhatIf | Sequence[WhatIf] | None = None,
+        sample: float = 1.0,
+        ratios: bool = True,
+        observer: Observer | None = None,
+        **options: Unpack[EntryKeywords],
+    ) -> Stats:
+        """Count batches, records and bytes by the headers of all batches; see `logsegment.stats`.
+
+        Args:
+            what_if, sample, ratios, observer: see `logsegment.stats`.
+            options: options of entries; see `decode`.
+
+        Raises:
+            OSError, RecordBatchError, ValueError: see `logsegment.stats`.
+
+        Example:
+            >>> import logsegment as ls
+            >>> ls.Log("orders-0").stats().records
+            240
+        """
+        return stats(self, what_if=what_if, sample=sample, ratios=ratios, observer=observer, **options)
+
+    def find(
+        self,
+        *,
+        offset: int | None = None,
+        start_offset: int | None = None,
+        end_offset: int | None = None,
+        timestamp: Timestamp | None = None,
+        start_timestamp: Timestamp | None = None,
+        end_timestamp: Timestamp | None = None,
+        key: Key | Sequence[Key] | None = None,
+        header: Header | Sequence[Header] | None = None,
+        limit: int | None = None,
+        on_error: OnError = "raise",
+        observer: Observer | None = None,
+        **options: Unpack[SkippingKeywords],
+    ) -> Places:
+        """Find the places of the records that meet all conditions; see `logsegment.find`.
+
+        Args:
+            offset, start_offset, end_offset, timestamp, start_timestamp, end_timestamp, key, header: see `logsegment.find`.
+            limit, on_error, observer: see `logsegment.find`.
+            options: options of entries; see `decode`.
+
+        Raises:
+            OSError, RecordBatchError, ValueError: see `logsegment.find`.
+
+        Example:
+            >>> import logsegment as ls
+            >>> [place.offset for place in ls.Log("orders-0").find(offset=100)]
+            [100]
+        """
+        return find(
+            self,
+            offset=offset,
+            start_offset=start_offset,
+            end_offset=end_offset,
+            timestamp=timestamp,
+            start_timestamp=start_timestamp,
+            end_timestamp=end_timestamp,
+            key=key,
+            header=header,
+            limit=limit,
+            on_error=on_error,
             observer=observer,
             **options,
         )

@@ -29,6 +29,7 @@ from logsegment._options import (
     PartitionOptions,
     ReadKeywords,
     ReadOptions,
+    SkippingKeywords,
     Timestamp,
     milliseconds,
     partition_number,
@@ -40,6 +41,7 @@ from logsegment._text import count, listed
 from logsegment._typed_values import planned
 from logsegment.log.entries import Entries
 from logsegment.log.segment import Segment, aborted_transactions
+from logsegment.partition.log_end import GrowingLog
 from logsegment.partition.reader import PartitionReader, committed_transactions, order_by_offsets
 from logsegment.segment_files.discovery import Paths, Topics, found_in, is_noted
 from logsegment.segment_files.log_start import warn_of_log_starts, without_log_starts
@@ -193,6 +195,38 @@ class Log(Entries):
         read = ReadOptions.of(EntryKeywords, options)
         self._one_partition()
         return PartitionReader(self._ordered(read)[0], read).offset_at(milliseconds(timestamp))
+
+    def next_offsets(self, *, isolation: Isolation = "read_uncommitted", **options: Unpack[SkippingKeywords]) -> dict[str, dict[str, int]]:
+        """Return the offset of the next record of each partition, by topic and by the partition in decimal digits, as JSON has it.
+
+        A consumer that goes on there after a read of the log misses nothing and reads nothing twice.
+
+        Args:
+            isolation: "read_uncommitted" for the offset after the last valid batch, "read_committed" for the last stable offset, which is
+                that of the first open transaction, if one is open.
+            options: options of entries; see `decode`. `on_error="skip"` looks for the last valid batch past damage.
+
+        Raises:
+            ValueError: if a file has no topic, partition or offset in its name.
+            RecordBatchError: if the end of a partition is damaged.
+            OSError: if a file cannot be read.
+
+        Example:
+            >>> import logsegment as ls
+            >>> ls.Log("payments-0").next_offsets()
+            {'payments': {'0': 60}}
+
+        Source: `JsonUtils.partitionOffsets` in Spark.
+        """
+        read = ReadOptions.of(SkippingKeywords, options, isolation=isolation)
+        found: dict[str, dict[str, int]] = {}
+        for segments in self._ordered(read):
+            files = [segment.file for segment in segments]
+            last = files[-1]
+            if last.topic is None or last.partition is None or last.base_offset is None:
+                raise ValueError(f"{last.path}: its name has no topic, partition and offset")
+            found.setdefault(last.topic, {})[str(last.partition)] = GrowingLog(read).next_read_offset(files)
+        return found
 
     @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:

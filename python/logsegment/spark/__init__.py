@@ -13,7 +13,9 @@ try:
     from logsegment.spark.committed_offsets import committed_offsets
     from logsegment.spark.decode_values import decode_values
     from logsegment.spark.jvm.jar import jar, session_options
+    from logsegment.spark.load import load
     from logsegment.spark.map_in_arrow import BatchDecoder, decode_batches
+    from logsegment.spark.next_offsets import next_offsets
     from logsegment.spark.register import register
     from logsegment.spark.rewriting import rewrite
     from logsegment.spark.schema import record_schema
@@ -35,6 +37,8 @@ __all__ = [
     "decode_values",
     "encode_udf",
     "jar",
+    "load",
+    "next_offsets",
     "record_schema",
     "register",
     "rewrite",

@@ -4,10 +4,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from pyspark.sql.functions import col
-from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_type
 
 from logsegment._arrays import decode_values_array
@@ -15,6 +14,7 @@ from logsegment._core import RecordBatchError, ValueSchemas
 from logsegment._options import Integers, KeyValues, OnBadValue, ReadOptions, SchemaSource
 from logsegment._typed_values import planned
 from logsegment.spark.arrow_types import as_spark_array, spark_arrow_type
+from logsegment.spark.functions import column_function
 from logsegment.spark.udf import located
 
 _NAME = "decode_values"
@@ -93,7 +93,7 @@ def decode_values(
             raise located(error, _NAME) from None
 
     per_value.__name__ = _NAME
-    made = cast(Any, arrow_udf)(per_value, from_arrow_type(spark_arrow_type(kind)))
+    made = column_function(per_value, from_arrow_type(spark_arrow_type(kind)))
     return lambda *given: made(*(col(column) if isinstance(column, str) else column for column in given)).alias(_NAME)
 
 

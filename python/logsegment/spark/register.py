@@ -9,6 +9,9 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pyspark.errors import AnalysisException
+
+from logsegment.spark.datasource import HAS_SOURCES
 from logsegment.spark.options.plugins import hide_settings
 from logsegment.spark.source import LogSegmentSource
 from logsegment.spark.udf import batch_info_udf, convert_udf, decode_udf, encode_udf, validate_udf
@@ -62,7 +65,7 @@ def register(
     Source: `SparkSession.dataSource` and `SparkSession.udf` in PySpark.
     """
     _ensure_same_python(spark)
-    spark.dataSource.register(LogSegmentSource)
+    _register_source(spark)
     hide_settings(spark)
     shared: dict[str, Any] = {"codecs": codecs}
     functions = {
@@ -74,6 +77,18 @@ def register(
     }
     for name, function in functions.items():
         spark.udf.register(name, function)
+
+
+def _register_source(spark: SparkSession) -> None:
+    """Register the data source, where PySpark has any."""
+    if not HAS_SOURCES:
+        return
+    try:
+        spark.dataSource.register(LogSegmentSource)
+    except AnalysisException as error:
+        # PySpark 4.0 does not replace a source, and has found this one by itself if the session has used it.
+        if error.getErrorClass() != "DATA_SOURCE_ALREADY_EXISTS":
+            raise
 
 
 def _ensure_same_python(spark: SparkSession) -> None:

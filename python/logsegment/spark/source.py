@@ -11,15 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import (
+from logsegment._options import ReadOptions
+from logsegment.spark.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
     DataSourceStreamWriter,
     DataSourceWriter,
 )
-
-from logsegment._options import ReadOptions
 from logsegment.spark.jvm.planning import PlanRequest, SchemasReader, ensure_not_columnar
 from logsegment.spark.options.names import boolean, ensure_known_somewhere, ensure_no_table, lowered
 from logsegment.spark.options.read import columns_option, parse_mode, parse_options, paths_of, view_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TypeVar
 
 from pyspark import TaskContext
@@ -19,4 +20,6 @@ def shown_alone(error: E) -> E:
     """
     if TaskContext.get() is not None and not isinstance(error, InternalError):
         os.environ["SPARK_HIDE_TRACEBACK"] = "1"
+        # PySpark 3.5 does not know the setting.
+        sys.tracebacklimit = 0
     return error

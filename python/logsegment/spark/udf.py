@@ -12,7 +12,7 @@ from functools import partial, wraps
 from typing import Any, Literal, cast
 
 from pyspark.sql.functions import col, when
-from pyspark.sql.pandas.functions import arrow_udf, pandas_udf
+from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.sql.types import BinaryType
 
 from logsegment._arrays import batch_info_array, decode_array, validate_array
@@ -20,6 +20,7 @@ from logsegment._convert.arrays import convert_array
 from logsegment._core import ArrowArray, RecordBatchError
 from logsegment._encode import encode_array
 from logsegment._options import Depth, OnBadValue
+from logsegment.spark.functions import HAS_ARROW_UDF, column_function, from_series
 from logsegment.spark.options.plugins import carrying
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, type_of
 from logsegment.spark.task_errors import shown_alone
@@ -92,7 +93,7 @@ def encode_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[...
         return pa.array(_called(verb, "kafka_encode", values))
 
     per_value.__name__ = "kafka_encode"
-    return cast(Callable[..., Any], cast(Any, arrow_udf)(per_value, BinaryType()))
+    return column_function(per_value, BinaryType())
 
 
 def convert_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[..., Any]:
@@ -174,7 +175,7 @@ def validate_udf(*, kind: Kind = "arrow", depth: Depth = "full", **options: Any)
 
 def _of_kind(kind: Kind) -> Callable[[str, ArrayVerb], Callable[..., Any]]:
     try:
-        return {"arrow": _arrow, "pandas": _pandas}[kind]
+        return {"arrow": _arrow if HAS_ARROW_UDF else _pandas, "pandas": _pandas}[kind]
     except KeyError:
         raise ValueError(f'kind must be "arrow" or "pandas", not {kind!r}') from None
 
@@ -189,7 +190,7 @@ def _arrow(name: str, verb: ArrayVerb) -> Callable[..., Any]:
         return pa.array(_called(verb, name, values))
 
     per_value.__name__ = name
-    return cast(Callable[..., Any], cast(Any, arrow_udf)(per_value, _result_type(verb)))
+    return column_function(per_value, _result_type(verb))
 
 
 def _pandas(name: str, verb: ArrayVerb) -> Callable[..., Any]:
@@ -197,9 +198,7 @@ def _pandas(name: str, verb: ArrayVerb) -> Callable[..., Any]:
     import pyarrow as pa
 
     def per_value(values: pd.Series) -> pd.DataFrame:
-        raw = pa.array(values, from_pandas=True)
-        # Nulls alone have no type; strings are not treated as bytes.
-        structs = pa.array(_called(verb, name, raw.cast(pa.binary()) if pa.types.is_null(raw.type) else raw))
+        structs = pa.array(_called(verb, name, from_series(values)))
         # NumPy has no null integers, and makes floats of integers next to nulls; nested values must be Python's own, with None.
         return pd.DataFrame({name: _series(column) for name, column in zip(structs.type.names, structs.flatten(), strict=True)})
 

@@ -22,8 +22,9 @@ import logsegment as ls
 from cli_process import CODEC_FILE, DAMAGED, MODERN, TRANSACTIONS, run
 from logsegment._options import ReadOptions
 from logsegment.analysis.recompression import Recompressor
-from logsegment.analysis.series import Point, Series
-from logsegment.analysis.stats import Collector, Stats
+from logsegment.analysis.series import Series, SeriesPoint
+from logsegment.analysis.stats import Collector
+from logsegment.analysis.stats_result import Stats
 from logsegment.analysis.v3_savings import v3_savings
 from logsegment.cli import stats as stats_verb
 from logsegment.cli.output.stats_page import STYLE, axis_top, page, plots_of
@@ -411,7 +412,7 @@ def test_one_high_bar_does_not_flatten_the_others():
     assert axis_top([10] * 50 + [40]) == 40
     assert axis_top([]) == axis_top([0, 0]) == 1
     assert axis_top([3, 1_000_000]) == 1_000_000
-    stats = Stats(by_offset=Series(1, [Point(index, 10 if index else 10_000, 1, None, None, 0) for index in range(60)]))
+    stats = Stats(by_offset=Series(1, [SeriesPoint(index, 10 if index else 10_000, 1, None, None, 0) for index in range(60)]))
     (first, *_) = plots_of(stats)
     assert "cut off: 0: 9.8 KiB" in first
     assert first.count('class="cut"') == 1
@@ -493,7 +494,7 @@ def test_many_torn_tails_do_not_hide_an_error(tmp_path: Path):
 def test_the_page_shows_no_option_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The title names what was looked at, as people may see it."""
     written = tmp_path / "page.html"
-    monkeypatch.setattr(stats_verb, "segments_of", lambda paths, **_: [])
+    monkeypatch.setattr(stats_verb, "stats_of", lambda paths, **_: Stats())
     stats_verb.stats.main(
         ["--html", str(written), "--storage-option", "aws_secret_access_key=SECRETWORD", "s3://bucket/orders-0"], standalone_mode=False
     )

@@ -3,54 +3,25 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
-from logsegment._core import Finding
-from logsegment._output import OutputFile, ensure_writable, is_same, local_path, output_directory
-from logsegment._places import here
-from logsegment.cli.inputs import show_log_starts, show_notes
+from logsegment._output import OutputFile, local_path, output_directory
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import Output
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import STDIN
-from logsegment.inputs.input_segment import InputSegment
-
-#: How a caller of the command line allows to replace an existing file.
-HINT = "pass --overwrite to replace it"
-
-
-def output_file(path: str, overwrite: bool) -> OutputFile:
-    """Return a file that is complete or absent."""
-    return OutputFile(path, overwrite=overwrite, hint=HINT)
 
 
 @contextmanager
 def whole_file(path: str, overwrite: bool) -> Iterator[BinaryIO]:
     """Open a file that is complete or absent, for a verb that always writes it."""
-    with output_file(path, overwrite) as output:
+    with OutputFile(path, overwrite=overwrite) as output:
         yield output.file
-
-
-def ensure_output(path: str, inputs: Iterable[InputSegment], overwrite: bool) -> None:
-    """Raise an error, before anything is read, if a file cannot be an output.
-
-    Raises:
-        OSError: if the file exists and is not to be replaced, or is of a kind that cannot be written to.
-        click.UsageError: if it is one of the inputs, or is in an object store.
-    """
-    for segment in inputs:
-        source = here(segment.path) if segment.is_regular else None
-        if source is not None and is_same(path, source):
-            raise click.UsageError(f"{path} is an input; inputs are never overwritten")
-    try:
-        ensure_writable(path, overwrite=overwrite, hint=HINT)
-    except ValueError as mistake:
-        raise click.UsageError(str(mistake)) from None
 
 
 #: Rows and bytes of an Arrow batch on its way into a file; a Parquet row group is one. pyarrow holds about ten of them while it writes.
@@ -123,26 +94,20 @@ class OutputProgress(Progress):
     """Prints how much space an output may need that is not larger than its inputs, and the findings about partitions.
 
     Args:
-        output: the output; None, or `-`, if no file is written.
-        quiet: print only the findings about missing offsets and log start offsets.
+        out: the output; None, or `-`, if no file is written.
+        quiet: see `Progress`.
         has_bar: show a progress bar.
     """
 
-    def __init__(self, output: str | None, *, quiet: bool, has_bar: bool = False) -> None:
-        super().__init__(is_wanted=has_bar and not quiet)
-        self._is_quiet = quiet
-        self._output = None if quiet or output == STDIN else output
+    def __init__(self, out: str | None, *, quiet: bool, has_bar: bool = False) -> None:
+        super().__init__(quiet=quiet, has_bar=has_bar)
+        self._out = None if quiet or out == STDIN else out
 
     def planned(self, files: Sequence[tuple[str, int]]) -> None:
         """Print the space that is needed."""
         super().planned(files)
-        if self._output is not None:
-            say_needed(self._output, sum(size for _, size in files))
-
-    def noted(self, findings: Sequence[Finding]) -> None:
-        """Print the findings about partitions."""
-        show_notes(findings, quiet=self._is_quiet)
-        show_log_starts(findings, quiet=self._is_quiet)
+        if self._out is not None:
+            say_needed(self._out, sum(size for _, size in files))
 
 
 def say_needed(output: str, needed: int) -> None:

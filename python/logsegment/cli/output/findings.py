@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from logsegment._core import Finding
 from logsegment._report import is_damage, is_undecompressed, is_unreadable
-from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, worst
 from logsegment.cli.messages import count, say
 from logsegment.cli.output.progress import Progress
+from logsegment.cli.redaction import Redactor
 
 #: Findings of a file that are listed.
 SHOWN = 10

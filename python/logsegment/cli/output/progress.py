@@ -1,35 +1,45 @@
-"""A progress bar on stderr, when that is a terminal."""
+"""A progress bar on stderr, when that is a terminal; and the notes of a verb about its inputs."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any, Self
 
+import click
+
+from logsegment import Finding, Observer
+from logsegment._output import ensure_writable, is_same
 from logsegment.cli.messages import printable
-from logsegment.inputs.input_segment import InputSegment, opened
-from logsegment.inputs.observer import Observer
+from logsegment.cli.notes import show_notes
 
 
 class Progress(Observer):
-    """Shows how many bytes of all inputs were read. Without a terminal every method does nothing.
+    """Prints the findings about partitions, and shows how many bytes of all inputs were read. Without a terminal there is no bar.
+
+    Args:
+        quiet: show no bar, and only findings that are more than information.
+        has_bar: show a bar.
+        output: a file that the verb will write, which must not be one of the inputs.
+        overwrite: the file may exist.
 
     Attributes:
         wants_position: there is a bar.
+
     """
 
-    def __init__(self, segments: Sequence[InputSegment] = (), *, is_wanted: bool) -> None:
-        self.wants_position = is_wanted and sys.stderr is not None and sys.stderr.isatty()
-        self._files = [(segment.name, segment.size) for segment in segments]
+    def __init__(self, *, quiet: bool, has_bar: bool = True, output: str | None = None, overwrite: bool = False) -> None:
+        self.wants_position = has_bar and not quiet and sys.stderr is not None and sys.stderr.isatty()
+        self._is_quiet = quiet
+        self._output = output
+        self._overwrite = overwrite
         self._before = 0
         self._size = 0
         self._bar: Any = None
         self._task: Any = None
 
     def __enter__(self) -> Self:
-        if self._files:
-            self.planned(self._files)
         return self
 
     def __exit__(self, *_raised: object) -> None:
@@ -37,9 +47,21 @@ class Progress(Observer):
             self._bar.stop()
 
     def planned(self, files: Sequence[tuple[str, int]]) -> None:
-        """Show the bar, for the bytes of these files."""
+        """Show the bar, for the bytes of these files.
+
+        Raises:
+            OSError: if the output exists and is not to be replaced, or is of a kind that cannot be written to.
+            click.UsageError: if the output is in an object store, or is one of the inputs.
+        """
+        if self._output is not None:
+            self._ensure_output(self._output, files)
         if self.wants_position and self._bar is None:
             self._open(sum(size for _, size in files))
+
+    def noted(self, findings: Sequence[Finding]) -> None:
+        """Print the findings about partitions."""
+        with self.aside():
+            show_notes(findings, quiet=self._is_quiet)
 
     def begin(self, path: str, size: int) -> None:
         """Start with the next file."""
@@ -47,10 +69,6 @@ class Progress(Observer):
         self._size = size
         if self._bar:
             self._bar.update(self._task, completed=self._before, name=printable(path))
-
-    def opened(self, segment: InputSegment) -> AbstractContextManager[Any]:
-        """Open the bytes of a segment; with a bar, front to back."""
-        return opened(segment, seen=self.read if self.wants_position else None)
 
     def read(self, position: int) -> None:
         """Show that this many bytes of the file were read."""
@@ -65,6 +83,14 @@ class Progress(Observer):
         yield
         if self._bar:
             self._bar.start()
+
+    def _ensure_output(self, output: str, files: Sequence[tuple[str, int]]) -> None:
+        if any(is_same(output, path) for path, _ in files):
+            raise click.UsageError(f"{output} is an input; inputs are never overwritten")
+        try:
+            ensure_writable(output, overwrite=self._overwrite)
+        except ValueError as mistake:
+            raise click.UsageError(str(mistake)) from None
 
     def _open(self, total: int) -> None:
         from rich.console import Console

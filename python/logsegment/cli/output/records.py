@@ -18,11 +18,11 @@ import click
 from logsegment._core import ArrowBatch, RecordBatchError, RecordStream, csv_of_lines
 from logsegment._decode import other_topics
 from logsegment._options import INTERNAL, KeyValues, Values, with_values
-from logsegment.analysis.redaction import Redactor
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.messages import say, show_json_lines
 from logsegment.cli.options import Output
 from logsegment.cli.output.files import BATCH_BYTES, BATCH_SIZE, TableFile, pyarrow_for
+from logsegment.cli.redaction import Redactor
 
 #: A piece of output.
 T = TypeVar("T")

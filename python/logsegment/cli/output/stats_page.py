@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from logsegment import Histogram, Series, SeriesPoint, Stats, V3Savings
 from logsegment._text import count as counted
-from logsegment.analysis.series import Histogram, Point, Series
-from logsegment.analysis.stats import Stats
-from logsegment.analysis.v3_savings import V3Savings
 from logsegment.cli.output import stats_text as text
 
 STYLE = """
@@ -186,7 +184,7 @@ def plots_of(stats: Stats) -> Iterator[str]:
     yield _ratios("Decompressed bytes for a compressed one, by codec", stats)
 
 
-def _over(title: str, series: Series, height: Callable[[Point], int], place: Writing, value: Writing) -> str:
+def _over(title: str, series: Series, height: Callable[[SeriesPoint], int], place: Writing, value: Writing) -> str:
     """Draw bars over offsets or times; a line below names the outliers."""
     outliers = [f"{place(point.start)}: {value(height(point))}" for point in series.outliers]
     bars = [(place(point.start), height(point)) for point in series.points]

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
+from logsegment import Histogram, PartitionStats, Recompression, Series, Stats, V3Savings
 from logsegment._text import count as counted
-from logsegment.analysis.recompression import Recompression
-from logsegment.analysis.series import Histogram, Series
-from logsegment.analysis.stats import PartitionStats, Stats
-from logsegment.analysis.v3_savings import V2_HEADER, V3Savings
 
 #: Rows of a table that people are shown.
 SHOWN = 20
@@ -259,7 +256,8 @@ V3_NOTE = "No broker reads v3 (KIP-931). All three are compressed by these codec
 def v3_summary(saved: V3Savings) -> str:
     """Return the counts, and what headers and records save."""
     text = f"{counted(saved.batches, 'batch')}, {counted(saved.records, 'record')}"
-    text += f": a header has {V2_HEADER - saved.per_batch:.1f} bytes instead of {V2_HEADER}, a record {saved.per_record:.2f} less"
+    header = saved.V2_HEADER
+    text += f": a header has {header - saved.per_batch:.1f} bytes instead of {header}, a record {saved.per_record:.2f} less"
     return text + (f"; {size(saved.left_out)} left out, damaged or not convertible" if saved.left_out else "")
 
 

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from pyspark.sql.datasource import DataSourceReader, InputPartition
-
 from logsegment._core import __version__
 from logsegment._options import ReadOptions
+from logsegment.spark.datasource import DataSourceReader, InputPartition
 from logsegment.spark.jvm.schemas import schemas_bytes
 from logsegment.spark.options.names import PLAN
 

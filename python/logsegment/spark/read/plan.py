@@ -18,9 +18,6 @@ from itertools import chain, groupby
 from operator import add, gt
 from typing import Any, TypeAlias, TypeVar
 
-from pyspark.sql import datasource as spark
-from pyspark.sql.datasource import Filter, InputPartition
-
 from logsegment._core import (
     FileSource,
     Finding,
@@ -39,6 +36,8 @@ from logsegment._storage import with_own_key
 from logsegment.partition.reader import Part, PartitionReader
 from logsegment.segment_files.discovery import is_gap
 from logsegment.segment_files.log_start import warn_of_log_starts
+from logsegment.spark import datasource as spark
+from logsegment.spark.datasource import Filter, InputPartition
 from logsegment.spark.options.read import BatchOptions
 from logsegment.spark.options.topics import NAMED, TopicPartition, discover, warn_of_gaps
 from logsegment.spark.read.bounds import LogRange, ranges_of

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
-
 from logsegment._core import FileSource, Finding, RecordBatchError, decode_files
 from logsegment._options import ReadOptions
 from logsegment._places import is_stored
@@ -20,6 +18,7 @@ from logsegment._text import count
 from logsegment.log.segment import Segment
 from logsegment.partition.reader import Part
 from logsegment.segment_files.discovery import find_segments
+from logsegment.spark.datasource import DataSourceReader, Filter, InputPartition
 from logsegment.spark.options.read import BatchOptions
 from logsegment.spark.options.topics import warn_of_topics
 from logsegment.spark.read.damage import CorruptColumn, Share, failed, reported_by

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from logsegment._core import FileSource, Finding, FoundSegments, RecordBatchError, SegmentFile, batch_stream, findings_table
@@ -19,6 +18,7 @@ from logsegment._options import PartitionOptions
 from logsegment._places import directory_of, redacted_uri
 from logsegment._validate import SegmentContext, validate_segment, validated
 from logsegment.log.segment import Segment
+from logsegment.spark.datasource import DataSourceReader, InputPartition
 from logsegment.spark.options.names import VIEWS, View, warn_of_ignored
 from logsegment.spark.options.read import ViewOptions, parse_view
 from logsegment.spark.options.topics import Discovered, TopicPartition, discover, warn_of_gaps

@@ -125,7 +125,7 @@ class OffsetTracker:
         log = self._logs.setdefault(name, GrowingLog(read))
         log.forget_others(segments)
         try:
-            end = latest = _end_of(log, segments[-1], is_checked=mark is None)
+            end = latest = log.checked_end(segments[-1], is_checked=mark is None)
         except RecordBatchError as error:
             raise failed(error, self._options) from None
         if mark is not None:
@@ -187,16 +187,3 @@ def _settled(segment: SegmentFile) -> list[SegmentFile]:
         if is_swapping:
             time.sleep(_PAUSE)
         before = None if is_swapping else found
-
-
-def _end_of(log: GrowingLog, segment: SegmentFile, *, is_checked: bool) -> int:
-    """Return the offset after the last batch of a segment.
-
-    Raises:
-        RecordBatchError: if the end is damaged, unless damage is skipped.
-    """
-    end = log.end(segment, is_checked=is_checked)
-    damage = log.damage(segment, end)
-    if damage is not None:
-        raise damage
-    return end.next_offset

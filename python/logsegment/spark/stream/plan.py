@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from pyspark.sql.datasource import InputPartition
-
 from logsegment._core import Finding, SegmentFile
 from logsegment._options import ReadOptions
 from logsegment._places import directory_of, redacted_uri
 from logsegment.partition.reader import PartitionReader
 from logsegment.segment_files.discovery import WORK, is_gap, size_of
+from logsegment.spark.datasource import InputPartition
 from logsegment.spark.options.offsets import Offsets
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import Discovered, TopicPartition

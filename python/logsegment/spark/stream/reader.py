@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import pyspark
-from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from logsegment._core import SegmentFile
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment.partition.reader import PartitionReader
 from logsegment.segment_files.log_start import warn_of_log_starts
+from logsegment.spark.datasource import DataSourceStreamReader, InputPartition
 from logsegment.spark.options.names import TRIGGERS
 from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit, Offsets, by_topic, ensure_assigned, offsets_of
 from logsegment.spark.options.read import StreamOptions, parse_stream_options

@@ -21,10 +21,10 @@ from hashlib import md5
 from typing import TYPE_CHECKING
 
 from pyspark import TaskContext
-from pyspark.sql.datasource import WriterCommitMessage
 
 from logsegment._core import Place, StagedWriter
 from logsegment._places import is_stored, redacted_uri
+from logsegment.spark.datasource import WriterCommitMessage
 from logsegment.spark.write import places
 from logsegment.spark.write.options import WriteOptions
 from logsegment.spark.write.segments import StagedPart, StoredPart, append_point, make_segments

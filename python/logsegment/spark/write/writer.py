@@ -19,11 +19,10 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
-
 from logsegment._core import Place
 from logsegment._log_paths import SEGMENT
 from logsegment._places import is_stored, redacted_uri
+from logsegment.spark.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage, in_batches
 from logsegment.spark.write import journal, places
 from logsegment.spark.write.journal import Mark, Move
 from logsegment.spark.write.options import WriteOptions, parse_options, written_columns
@@ -63,6 +62,7 @@ class SegmentWriter(DataSourceArrowWriter):
     """
 
     def __init__(self, given: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
+        self.schema = schema
         self.staging = _staging(given, schema, overwrite, is_stream=False)
         self.overwrite = overwrite
         path = self.staging.options.path
@@ -75,7 +75,7 @@ class SegmentWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Stage the rows of a task."""
-        return stage(self.staging, iterator)
+        return stage(self.staging, in_batches(iterator, self.schema))
 
     def commit(self, messages: Messages) -> None:
         """Commit the staged files of all tasks."""
@@ -99,12 +99,13 @@ class SegmentStreamWriter(DataSourceStreamArrowWriter):
     """
 
     def __init__(self, given: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
+        self.schema = schema
         self.staging = _staging(given, schema, overwrite, is_stream=True)
         self.overwrite = overwrite
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Stage the rows of a task."""
-        return stage(self.staging, iterator)
+        return stage(self.staging, in_batches(iterator, self.schema))
 
     def commit(self, messages: Messages, batchId: int) -> None:
         """Commit the staged files of all tasks of a batch, unless it was committed before."""

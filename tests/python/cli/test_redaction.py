@@ -20,7 +20,7 @@ import corpus
 import logsegment as ls
 from cli_process import MODERN, run
 from logsegment._options import is_of_keys, is_of_values
-from logsegment.analysis.redaction import OPEN_COLUMNS, Redactor, begins_entry, is_valid_entry, redacted
+from logsegment.cli.redaction import OPEN_COLUMNS, Redactor, begins_entry, is_valid_entry, redacted
 from logsegment.cli.value_types import RECORD_COLUMNS
 
 KEY = b"a key of more than sixteen bytes"
