@@ -147,7 +147,7 @@ impl FieldsWriter {
     ) -> &mut Self {
         let items = items.into_iter();
         self.count(items.len());
-        items.for_each(|one| item(self, one));
+        items.for_each(|value| item(self, value));
         self
     }
 

@@ -8,7 +8,6 @@ mod columns;
 mod error_text;
 mod fields;
 mod jni;
-mod mode;
 mod names;
 mod note;
 mod opening;

@@ -10,34 +10,34 @@ use crate::jvm::fields::FieldsWriter;
 use crate::jvm::plan_bytes::{self, SKIPPING};
 use crate::jvm::plan_request::{PlanRequest, SchemaColumn};
 use crate::jvm::plan_talk::{Asker, PlanTalk};
-use crate::jvm::questions::{KeyRing, Questions};
+use crate::jvm::questions::{JavaKeys, Questions};
 use crate::jvm::spark_schema::{fields_of, simple, struct_of, text_field};
 use crate::jvm::task::SparkTask;
 use crate::partition::segment_at;
 use crate::places::{FileStorage, uris};
-use crate::spark::{BatchQuery, Planner, QueryOptions, Result, RowColumns, SparkError, WantedRows, with_settings};
+use crate::spark::{BatchQuery, QueryOptions, QueryPlanner, QueryResult, RowColumns, SparkError, WantedRows, with_settings};
 use crate::tiered::{self, TieredError};
 
 /// Start to plan what the bytes of Java ask for.
 pub fn start(request: Vec<u8>) -> PlanTalk {
-    PlanTalk::start(move |asker| Plan::new(&asker).run(&request))
+    PlanTalk::start(move |asker| PlanWork::new(&asker).run(&request))
 }
 
 /// The work on one request.
-struct Plan {
+struct PlanWork {
     questions: Arc<Questions>,
     storage: FileStorage,
     /// The last error of a store or of tiered storage.
     raised: Arc<Mutex<Option<TieredError>>>,
 }
 
-impl Plan {
+impl PlanWork {
     fn new(asker: &Arc<Asker>) -> Self {
         let questions = Questions::new(asker);
         let raised = Arc::<Mutex<Option<TieredError>>>::default();
         let (own, kept) = (Arc::clone(&questions), Arc::clone(&raised));
         let rings = Arc::new(move |text: &str| -> Arc<dyn tiered::UnwrapKey> {
-            Arc::new(KeyRing { text: text.to_owned(), questions: Arc::clone(&own) })
+            Arc::new(JavaKeys { text: text.to_owned(), questions: Arc::clone(&own) })
         });
         let on_error = Arc::new(move |error: &TieredError| {
             *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
@@ -51,7 +51,7 @@ impl Plan {
         self.planned(&request, &mut hint).map_err(|error| self.text(&error, hint))
     }
 
-    fn planned(&self, request: &PlanRequest, hint: &mut &str) -> Result<Vec<u8>> {
+    fn planned(&self, request: &PlanRequest, hint: &mut &str) -> QueryResult<Vec<u8>> {
         let options = with_settings(&request.options, &request.settings)?;
         let mut out = FieldsWriter::default();
         out.list(described(&request.options), |out, (name, value)| {
@@ -78,7 +78,7 @@ impl Plan {
     }
 
     /// Write the columns of a query whose user names none by a schema. A path that does not exist fails here.
-    fn columns(&self, request: &PlanRequest, query: &BatchQuery, out: &mut FieldsWriter) -> Result<()> {
+    fn columns(&self, request: &PlanRequest, query: &BatchQuery, out: &mut FieldsWriter) -> QueryResult<()> {
         self.planner(request, query, &WantedRows::default()).ensure_paths()?;
         let columns = RowColumns::usual(query)?;
         let mut fields = own_fields(query, &columns, None)?;
@@ -87,7 +87,7 @@ impl Plan {
         Ok(())
     }
 
-    fn tasks(&self, request: &PlanRequest, query: &BatchQuery, out: &mut FieldsWriter) -> Result<()> {
+    fn tasks(&self, request: &PlanRequest, query: &BatchQuery, out: &mut FieldsWriter) -> QueryResult<()> {
         let names: Vec<String> = request.columns.iter().map(|column| column.name.clone()).collect();
         let columns = RowColumns::of_schema(&names, query)?;
         let schemas = if query.needs_schemas() { Some(self.questions.schemas()?) } else { None };
@@ -99,19 +99,20 @@ impl Plan {
             out.text(warning);
         });
         out.bytes(&plan_bytes::query(query, &columns, schemas.as_deref()));
-        let tasks = plan.tasks.iter().map(|pieces| plan_bytes::task(pieces, |path| self.opened_as(path))).collect::<Result<Vec<_>>>()?;
+        let tasks =
+            plan.tasks.iter().map(|pieces| plan_bytes::task(pieces, |path| self.opened_as(path))).collect::<QueryResult<Vec<_>>>()?;
         out.list(tasks, |out, task| {
             out.bytes(&task);
         });
         Ok(())
     }
 
-    fn planner<'a>(&'a self, request: &PlanRequest, query: &'a BatchQuery, wanted: &'a WantedRows) -> Planner<'a> {
-        Planner { query, wanted, storage: &self.storage, matcher: &*self.questions, cores: request.cores }
+    fn planner<'a>(&'a self, request: &PlanRequest, query: &'a BatchQuery, wanted: &'a WantedRows) -> QueryPlanner<'a> {
+        QueryPlanner { query, wanted, storage: &self.storage, matcher: &*self.questions, cores: request.cores }
     }
 
     /// The path of a segment as its task opens it, with its data key instead of private keys; and the first offset of its name.
-    fn opened_as(&self, path: &Path) -> Result<(PathBuf, i64)> {
+    fn opened_as(&self, path: &Path) -> QueryResult<(PathBuf, i64)> {
         let base = segment_at(path, &self.storage).base_offset.unwrap_or(0);
         if !uris::is_uploaded(path) {
             return Ok((path.to_owned(), base));
@@ -135,7 +136,7 @@ impl Plan {
 }
 
 /// The columns in the types of Spark.
-fn own_fields(query: &BatchQuery, columns: &RowColumns, schemas: Option<&[u8]>) -> Result<Vec<Value>> {
+fn own_fields(query: &BatchQuery, columns: &RowColumns, schemas: Option<&[u8]>) -> QueryResult<Vec<Value>> {
     let mut data = FieldsWriter::default();
     data.list(&columns.names, |out, name| {
         out.text(name);
@@ -147,7 +148,7 @@ fn own_fields(query: &BatchQuery, columns: &RowColumns, schemas: Option<&[u8]>) 
 }
 
 /// Refuse columns of a schema that are unknown or of another type. Spark would otherwise misread them.
-fn ensure_types(given: &[SchemaColumn], query: &BatchQuery, columns: &RowColumns, schemas: Option<&[u8]>) -> Result<()> {
+fn ensure_types(given: &[SchemaColumn], query: &BatchQuery, columns: &RowColumns, schemas: Option<&[u8]>) -> QueryResult<()> {
     let own = own_fields(query, columns, schemas).map_err(|error| match error {
         SparkError::Core(error) => SparkError::value(format!("schema: {error}")),
         other => other,

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::decode::Transactions;
 use crate::jvm::fields::FieldsWriter;
 use crate::limits::Limits;
-use crate::spark::{BatchQuery, Damage, RowColumns, TaskPiece, TypedValues};
+use crate::spark::{BatchQuery, DamageMode, RowColumns, TaskPiece, TypedValues};
 use crate::validate::Finding;
 
 /// What follows an error of damage: the options that skip it.
@@ -20,9 +20,9 @@ pub fn query(query: &BatchQuery, columns: &RowColumns, schemas: Option<&[u8]>) -
     out.flag(query.is_experimental).long(query.batch_rows).long(query.batch_bytes);
     limits(&mut out, &query.limits);
     let mode = match query.damage {
-        Damage::Fail => 0,
-        Damage::Report => 1,
-        Damage::Drop => 2,
+        DamageMode::Fail => 0,
+        DamageMode::Report => 1,
+        DamageMode::Drop => 2,
     };
     out.long(mode).flag(query.unreadable == crate::decode::Unreadable::Skip).flag(query.fails_on_data_loss);
     out.given_text(columns.has_corrupt.then_some(query.corrupt.as_str()));

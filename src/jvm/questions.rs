@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::jvm::fields::{FieldsWriter, TaskFields};
 use crate::jvm::plan_talk::Asker;
 use crate::places::uris;
-use crate::spark::{Result as SparkResult, SparkError, TopicMatcher, key_file};
+use crate::spark::{QueryResult, SparkError, TopicMatcher, key_file};
 use crate::stores::{StoreError, StoreErrorKind, StoredFile, redacted_uri};
 use crate::tiered::{DataKey, Encryption, TieredError, TieredResult, UnwrapKey};
 
@@ -36,12 +36,12 @@ impl Questions {
     ///
     /// # Errors
     /// `Value` with the text of Java if there is no Python, or Python failed.
-    pub fn schemas(&self) -> SparkResult<Vec<u8>> {
+    pub fn schemas(&self) -> QueryResult<Vec<u8>> {
         self.asked(FieldsWriter::default().long(SCHEMAS), |fields| Ok(fields.bytes()?.to_vec()))
     }
 
     /// Ask, and parse the answer: a flag and what it stands for, or without the flag the text of an error.
-    fn asked<T>(&self, question: &mut FieldsWriter, parse: impl FnOnce(&mut TaskFields<'_>) -> crate::error::Result<T>) -> SparkResult<T> {
+    fn asked<T>(&self, question: &mut FieldsWriter, parse: impl FnOnce(&mut TaskFields<'_>) -> crate::error::Result<T>) -> QueryResult<T> {
         let answer = self.asker.ask(std::mem::take(question).into_bytes()).ok_or_else(|| Error::from(ErrorKind::Interrupted))?;
         let mut fields = TaskFields::new(&answer);
         if fields.flag()? {
@@ -75,7 +75,7 @@ impl Questions {
 }
 
 impl TopicMatcher for Questions {
-    fn matches(&self, pattern: &str, topics: &[String]) -> SparkResult<Vec<bool>> {
+    fn matches(&self, pattern: &str, topics: &[String]) -> QueryResult<Vec<bool>> {
         let mut question = FieldsWriter::default();
         question.long(PATTERN).text(pattern).list(topics, |out, topic| {
             out.text(topic);
@@ -85,14 +85,14 @@ impl TopicMatcher for Questions {
 }
 
 /// The private keys of a URI of tiered storage, with which Java decrypts data keys.
-pub struct KeyRing {
+pub struct JavaKeys {
     /// The text of the ring.
     pub text: String,
     /// Who decrypts.
     pub questions: Arc<Questions>,
 }
 
-impl UnwrapKey for KeyRing {
+impl UnwrapKey for JavaKeys {
     fn unwrap_key(&self, encryption: &Encryption, name: &str) -> TieredResult<DataKey> {
         let id = &encryption.key_id;
         let (file, ids) = key_file(&self.text, id);

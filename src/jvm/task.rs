@@ -8,7 +8,6 @@ use crate::decode::{DecodeOptions, Isolation, OffsetRange, Transactions, Unreada
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::jvm::fields::{NONE, TaskFields};
-use crate::jvm::mode::Mode;
 use crate::jvm::note::TaskNote;
 use crate::jvm::outputs::Outputs;
 use crate::jvm::part::{SegmentBytes, Share, TaskPart};
@@ -17,6 +16,7 @@ use crate::jvm::value_schemas::TaskSchemas;
 use crate::limits::Limits;
 use crate::model::Formats;
 use crate::model::timestamp::TimeRange;
+use crate::spark::DamageMode;
 use crate::values::outputs::RecordPart as ValuePart;
 use crate::values::{self, TypedOptions};
 
@@ -57,9 +57,9 @@ fn query(fields: &mut TaskFields<'_>, wanted: Vec<String>, most_rows: usize) -> 
     let (batch_size, batch_bytes) = (fields.size()?.min(most_rows).max(1), fields.size()?.max(1));
     let limits = limits(fields)?;
     let mode = match fields.long()? {
-        0 => Mode::Fail,
-        1 => Mode::Report,
-        _ => Mode::Drop,
+        0 => DamageMode::Fail,
+        1 => DamageMode::Report,
+        _ => DamageMode::Drop,
     };
     let unreadable = if fields.flag()? { Unreadable::Skip } else { Unreadable::Raise };
     let fails_on_data_loss = fields.flag()?;
@@ -82,7 +82,7 @@ fn query(fields: &mut TaskFields<'_>, wanted: Vec<String>, most_rows: usize) -> 
         projection: Projection { has_null_headers: true, ..projection },
         topic: None,
         partition: None,
-        on_error: if mode == Mode::Fail { OnError::Raise } else { OnError::Skip },
+        on_error: if mode == DamageMode::Fail { OnError::Raise } else { OnError::Skip },
         is_tail_strict: false,
         batch_size,
         batch_bytes,
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_task_is_parsed() {
         let SparkTask { query, parts } = SparkTask::parse(&data()).unwrap();
-        assert_eq!((query.options.batch_size, query.options.decode.limits.max_records, query.mode), (65536, 4, Mode::Report));
+        assert_eq!((query.options.batch_size, query.options.decode.limits.max_records, query.mode), (65536, 4, DamageMode::Report));
         let Isolation::ReadCommitted(known) = &parts[0].isolation else { panic!("it is committed") };
         assert_eq!((known.aborted(), known.last_stable_offset()), (vec![(1, 2, 3)], Some(7)));
         assert_eq!(query.schema.field(1).data_type(), &arrow_schema::DataType::Int64);

@@ -4,7 +4,7 @@
 
 pub mod local_paths;
 mod storage;
-mod stored_log;
+mod store_file;
 pub mod uris;
 
 pub use storage::FileStorage;

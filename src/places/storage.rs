@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::stored_log::StoredLog;
+use super::store_file::StoreFile;
 use super::{local_paths, uris};
 use crate::error::{Error, Result};
 use crate::framing::Source;
@@ -53,8 +53,8 @@ impl FileStorage {
         Keys::new(text, (self.rings)(text))
     }
 
-    fn opened(&self, path: &Path) -> Result<StoredLog> {
-        self.asked(path, || StoredLog::open(path, |text| self.keys(text), &self.interrupt))
+    fn opened(&self, path: &Path) -> Result<StoreFile> {
+        self.asked(path, || StoreFile::open(path, |text| self.keys(text), &self.interrupt))
     }
 
     /// Ask a store or tiered storage. The error names the path.
@@ -93,7 +93,7 @@ impl Storage for FileStorage {
         if !uris::is_stored(path) {
             return self.open(path, at_damage);
         }
-        let known = kept.get().and_then(|known| known.downcast_ref::<StoredLog>()).cloned();
+        let known = kept.get().and_then(|known| known.downcast_ref::<StoreFile>()).cloned();
         let log = match known {
             Some(log) => log,
             None => {

@@ -1,7 +1,7 @@
 //! The columns of a query: the usual ones or those of an option, with the columns of decoded keys and values.
 
-use super::error::{Result, SparkError};
-use super::query::{BatchQuery, Damage, TypedValues};
+use super::error::{QueryResult, SparkError};
+use super::query::{BatchQuery, DamageMode, TypedValues};
 
 /// The columns of Spark's Kafka source, in its order.
 pub const KAFKA_COLUMNS: [&str; 7] = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"];
@@ -25,13 +25,13 @@ impl RowColumns {
     ///
     /// # Errors
     /// `Value` if the corrupt column has the name of another column.
-    pub fn usual(query: &BatchQuery) -> Result<Self> {
+    pub fn usual(query: &BatchQuery) -> QueryResult<Self> {
         let usual = || {
             let headers = query.includes_headers.then_some(HEADERS);
             KAFKA_COLUMNS.into_iter().chain(headers).map(str::to_owned).collect()
         };
         let names = with_decoded(query.columns.clone().unwrap_or_else(usual), query);
-        let has_corrupt = query.damage == Damage::Report;
+        let has_corrupt = query.damage == DamageMode::Report;
         if has_corrupt && names.contains(&query.corrupt) {
             return Err(name_is_taken(query));
         }
@@ -42,7 +42,7 @@ impl RowColumns {
     ///
     /// # Errors
     /// `Value` if the corrupt column has the name of another column, or the option `columns` names other columns.
-    pub fn of_schema(names: &[String], query: &BatchQuery) -> Result<Self> {
+    pub fn of_schema(names: &[String], query: &BatchQuery) -> QueryResult<Self> {
         if KAFKA_COLUMNS.contains(&query.corrupt.as_str()) || query.corrupt == HEADERS {
             return Err(name_is_taken(query));
         }

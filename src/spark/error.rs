@@ -5,7 +5,7 @@ use std::fmt;
 use crate::error::Error;
 
 /// What the functions of this module return.
-pub type Result<T> = std::result::Result<T, SparkError>;
+pub type QueryResult<T> = std::result::Result<T, SparkError>;
 
 /// An error of a query.
 #[derive(Clone, Debug)]

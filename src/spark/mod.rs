@@ -18,11 +18,11 @@ mod tasks;
 mod topics;
 
 pub use columns::{HEADERS, KAFKA_COLUMNS, RowColumns};
-pub use error::{Result, SparkError};
+pub use error::{QueryResult, SparkError};
 pub use filters::{Condition, FilterTest, FilterValue, WantedRows};
 pub use options::QueryOptions;
 pub use paths::key_file;
-pub use query::{BatchQuery, Damage, TypedValues};
+pub use query::{BatchQuery, DamageMode, TypedValues};
 pub use settings::with_settings;
-pub use tasks::{PartitionTasks, Planner, TaskPiece};
+pub use tasks::{PartitionTasks, QueryPlanner, TaskPiece};
 pub use topics::{TopicMatcher, TopicPartition};

@@ -1,6 +1,6 @@
 //! Names of the options, by entry point: a batch query, its views, a streaming query, a write.
 
-use super::error::{Result, SparkError};
+use super::error::{QueryResult, SparkError};
 use super::similar::nearest;
 
 /// The prefixes of options that another program knows: of Spark's Kafka source for a connection with brokers, librdkafka's, and object_store's.
@@ -80,7 +80,7 @@ const ELSEWHERE: [(&str, &[&str]); 3] = [
 ///
 /// # Errors
 /// `Value` that suggests the nearest name, or names the entry points that have the option.
-pub(super) fn check_names(given: &[&str], has_isolation: bool) -> Result<Option<String>> {
+pub(super) fn check_names(given: &[&str], has_isolation: bool) -> QueryResult<Option<String>> {
     check_known(given)?;
     for name in given {
         if let Some((place, own)) = elsewhere().find(|(_, own)| own.eq_ignore_ascii_case(name)) {
@@ -95,15 +95,15 @@ pub(super) fn check_names(given: &[&str], has_isolation: bool) -> Result<Option<
 ///
 /// # Errors
 /// `Value` that suggests the nearest name.
-pub(super) fn check_known(given: &[&str]) -> Result<()> {
+pub(super) fn check_known(given: &[&str]) -> QueryResult<()> {
     let all: Vec<&str> = known().into_iter().chain(TRIGGERS.iter().copied()).chain(elsewhere().map(|(_, name)| name)).collect();
     let has = |names: &[&str], name: &str| names.iter().any(|known| known.eq_ignore_ascii_case(name));
     let mut unknown: Vec<&str> = given.iter().copied().filter(|name| !is_anyones(name) && !has(&all, name)).collect();
     unknown.sort_unstable();
     if !unknown.is_empty() {
-        let texts = unknown.iter().map(|name| match nearest(name, &all) {
+        let texts = unknown.iter().map(|name| name.to_lowercase()).map(|name| match nearest(&name, &all) {
             Some(near) => format!("{name} (did you mean {near}?)"),
-            None => (*name).to_owned(),
+            None => name,
         });
         return Err(SparkError::value(format!(
             "unknown option {}; the options are {}",

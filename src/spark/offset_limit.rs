@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::error::{Result, SparkError, listed, quoted};
+use super::error::{QueryResult, SparkError, listed, quoted};
 use super::options::QueryOptions;
 use super::topics::TopicPartition;
 
@@ -58,7 +58,7 @@ impl Edge {
 
 impl OffsetLimit {
     /// Parse a limit: a time for all takes precedence over times for each, and these over offsets.
-    fn parse(options: &QueryOptions, edge: Edge, default: i64) -> Result<Self> {
+    fn parse(options: &QueryOptions, edge: Edge, default: i64) -> QueryResult<Self> {
         let name = edge.name();
         if let Some(text) = options.get(&format!("{name}Timestamp")) {
             return long(text.trim(), &format!("{name}Timestamp")).map(Self::Timestamp);
@@ -119,7 +119,7 @@ impl OffsetLimit {
     }
 
     /// Refuse a limit that leaves a topic-partition out, or names one that is not read.
-    pub(super) fn ensure_assigned(&self, assigned: &BTreeSet<TopicPartition>, edge: Edge) -> Result<()> {
+    pub(super) fn ensure_assigned(&self, assigned: &BTreeSet<TopicPartition>, edge: Edge) -> QueryResult<()> {
         let Some(named) = self.named().map(|named| named.keys().cloned().collect::<BTreeSet<_>>()) else { return Ok(()) };
         if named == *assigned {
             return Ok(());
@@ -140,7 +140,7 @@ impl OffsetLimit {
 ///
 /// # Errors
 /// `Value` for an invalid value or combination.
-pub(super) fn batch_limits(options: &QueryOptions) -> Result<(OffsetLimit, OffsetLimit)> {
+pub(super) fn batch_limits(options: &QueryOptions) -> QueryResult<(OffsetLimit, OffsetLimit)> {
     let starting = OffsetLimit::parse(options, Edge::Starting, EARLIEST)?;
     let ending = OffsetLimit::parse(options, Edge::Ending, LATEST)?;
     for (edge, limit, forbidden, word) in [(Edge::Starting, &starting, LATEST, "latest"), (Edge::Ending, &ending, EARLIEST, "earliest")] {
@@ -160,7 +160,7 @@ pub(super) fn batch_limits(options: &QueryOptions) -> Result<(OffsetLimit, Offse
 }
 
 /// Refuse limits of different topic-partitions, and a start after its end.
-fn ensure_ordered(starting: &OffsetLimit, ending: &OffsetLimit) -> Result<()> {
+fn ensure_ordered(starting: &OffsetLimit, ending: &OffsetLimit) -> QueryResult<()> {
     let names = (starting.option(Edge::Starting), ending.option(Edge::Ending));
     let (befores, afters) = (times(starting), times(ending));
     if befores.contains_key(&None) || afters.contains_key(&None) {
@@ -204,7 +204,7 @@ fn times(limit: &OffsetLimit) -> BTreeMap<Option<TopicPartition>, i64> {
 }
 
 /// Spark's JSON of numbers per topic and partition.
-fn numbers(text: &str, option: &str, example: &str) -> Result<Offsets> {
+fn numbers(text: &str, option: &str, example: &str) -> QueryResult<Offsets> {
     let parsed = || {
         let topics: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).ok()?;
         let mut found = Offsets::new();
@@ -220,7 +220,7 @@ fn numbers(text: &str, option: &str, example: &str) -> Result<Offsets> {
     parsed().ok_or_else(|| SparkError::value(format!("option {option} must be like {example}, not {}", quoted(text))))
 }
 
-fn long(text: &str, option: &str) -> Result<i64> {
+fn long(text: &str, option: &str) -> QueryResult<i64> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         let text = format!("option {option} must be one number of milliseconds since 1970, not {}", quoted(text));
@@ -233,7 +233,7 @@ fn long(text: &str, option: &str) -> Result<i64> {
 mod tests {
     use super::*;
 
-    fn limits(given: &[(&str, &str)]) -> Result<(OffsetLimit, OffsetLimit)> {
+    fn limits(given: &[(&str, &str)]) -> QueryResult<(OffsetLimit, OffsetLimit)> {
         batch_limits(&QueryOptions::new(given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))))
     }
 

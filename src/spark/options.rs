@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::error::{Result, SparkError, quoted};
+use super::error::{QueryResult, SparkError, quoted};
 use super::names::is_of_table;
 
 /// The options of a query.
@@ -57,7 +57,7 @@ impl QueryOptions {
     ///
     /// # Errors
     /// `Value` if it is neither.
-    pub fn boolean(&self, name: &str, default: bool) -> Result<bool> {
+    pub fn boolean(&self, name: &str, default: bool) -> QueryResult<bool> {
         match self.get(name).map(str::to_lowercase).as_deref() {
             None => Ok(default),
             Some("true") => Ok(true),
@@ -70,7 +70,7 @@ impl QueryOptions {
     ///
     /// # Errors
     /// `Value` if it is not such a number, or more than `most`.
-    pub fn integer(&self, name: &str, least: i64, most: i64) -> Result<Option<i64>> {
+    pub fn integer(&self, name: &str, least: i64, most: i64) -> QueryResult<Option<i64>> {
         let Some(text) = self.get(name) else { return Ok(None) };
         let digits = text.trim();
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -88,7 +88,7 @@ impl QueryOptions {
     ///
     /// # Errors
     /// `Value` for any other value.
-    pub fn choice<T: Copy>(&self, name: &str, known: &[(&'static str, T)]) -> Result<T> {
+    pub fn choice<T: Copy>(&self, name: &str, known: &[(&'static str, T)]) -> QueryResult<T> {
         let text = self.get(name).map(|text| text.trim().to_lowercase());
         let found = match &text {
             None => known.first(),

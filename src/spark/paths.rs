@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
 use serde_json::{Map, Value};
 
-use super::error::{Result, SparkError};
+use super::error::{QueryResult, SparkError};
 use super::names::STORAGE;
 use super::options::QueryOptions;
 use crate::places::{local_paths, uris};
@@ -20,7 +20,7 @@ const SPELLINGS: [(&str, &str); 1] = [("fs.defaultfs", "fs.defaultFS")];
 ///
 /// # Errors
 /// `Value` if there is no path, or an option or a URI is invalid.
-pub(super) fn paths_of(options: &QueryOptions) -> Result<Vec<PathBuf>> {
+pub(super) fn paths_of(options: &QueryOptions) -> QueryResult<Vec<PathBuf>> {
     let mut paths: Vec<String> = options.get("path").map(str::to_owned).into_iter().collect();
     if let Some(text) = options.get("paths") {
         let several: Vec<String> =
@@ -42,7 +42,7 @@ pub(super) fn storage_options(options: &QueryOptions) -> StorageOptions {
     named.map(|(name, value)| (spelt(name), value.clone())).collect()
 }
 
-fn reached(path: &Path, storage: &StorageOptions, keys: Option<&str>, layout: Option<&str>) -> Result<PathBuf> {
+fn reached(path: &Path, storage: &StorageOptions, keys: Option<&str>, layout: Option<&str>) -> QueryResult<PathBuf> {
     let mut path = stores::to_internal_uri(path).map_err(|error| SparkError::value(error.to_string()))?;
     if !storage.is_empty() && uris::is_stored(&path) {
         path = UriParts::parse(&path.to_string_lossy()).with_options(storage).to_uri().into();
@@ -58,14 +58,14 @@ fn reached(path: &Path, storage: &StorageOptions, keys: Option<&str>, layout: Op
 }
 
 /// The text of the layout of tiered storage, as URIs carry it.
-fn layout_text(options: &QueryOptions) -> Result<Option<String>> {
+fn layout_text(options: &QueryOptions) -> QueryResult<Option<String>> {
     let Some(template) = options.get("layout") else { return Ok(None) };
     let layouts = Layouts::of_template(template).map_err(|error| SparkError::value(error.to_string()))?;
     Ok(Some(layouts.text().to_string()))
 }
 
 /// The text of the files of private keys, as URIs carry it.
-fn keys_text(options: &QueryOptions) -> Result<Option<String>> {
+fn keys_text(options: &QueryOptions) -> QueryResult<Option<String>> {
     let Some(text) = options.get("keys") else { return Ok(None) };
     // The error does not show the value, which may be a key.
     let parsed: Option<Map<String, Value>> = serde_json::from_str(text).ok();
@@ -110,7 +110,7 @@ pub fn key_file(ring: &str, id: &str) -> (Option<String>, Vec<String>) {
 mod tests {
     use super::*;
 
-    fn paths(given: &[(&str, &str)]) -> Result<Vec<PathBuf>> {
+    fn paths(given: &[(&str, &str)]) -> QueryResult<Vec<PathBuf>> {
         paths_of(&QueryOptions::new(given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))))
     }
 

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::error::{Result, SparkError};
+use super::error::{QueryResult, SparkError};
 use super::names::{KAFKA_ISOLATION, LIMITS, check_known, check_names, has_prefix};
 use super::offset_limit::{OffsetLimit, batch_limits};
 use super::options::QueryOptions;
 use super::paths::paths_of;
-use super::topics::{PartitionOptions, TopicPartition, TopicSelection};
+use super::topics::{ReplicaOptions, TopicPartition, TopicSelection};
 use crate::columns::OnError;
 use crate::decode::{DecodeOptions, Unreadable};
 use crate::limits::Limits;
@@ -43,7 +43,7 @@ const OF_COLUMNS: [&str; 15] = [
 
 /// Reaction to damage: the option `mode` of Spark's file sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Damage {
+pub enum DamageMode {
     /// FAILFAST: end with the error.
     Fail,
     /// PERMISSIVE: go on, with a row for each skipped place if the read has the corrupt column.
@@ -80,9 +80,9 @@ pub struct BatchQuery {
     pub(super) selection: TopicSelection,
     /// The name of files outside of partition directories.
     pub(super) unnamed: TopicPartition,
-    pub(super) partition: PartitionOptions,
+    pub(super) partition: ReplicaOptions,
     /// What to do at damage.
-    pub damage: Damage,
+    pub damage: DamageMode,
     /// The name of the corrupt column.
     pub corrupt: String,
     /// Rows of committed transactions only.
@@ -126,10 +126,10 @@ impl BatchQuery {
     ///
     /// # Errors
     /// `Value` for an unknown option, an invalid value or combination, or without a path.
-    pub fn parse(options: &QueryOptions) -> Result<Self> {
+    pub fn parse(options: &QueryOptions) -> QueryResult<Self> {
         let ignored = check_names(&options.names(), options.get("isolation").is_some())?;
-        let damage =
-            options.choice("mode", &[("FAILFAST", Damage::Fail), ("PERMISSIVE", Damage::Report), ("DROPMALFORMED", Damage::Drop)])?;
+        let damage = options
+            .choice("mode", &[("FAILFAST", DamageMode::Fail), ("PERMISSIVE", DamageMode::Report), ("DROPMALFORMED", DamageMode::Drop)])?;
         let corrupt = options.get("columnNameOfCorruptRecord").unwrap_or(CORRUPT_RECORD).to_owned();
         if corrupt.is_empty() {
             return Err(SparkError::value("option columnNameOfCorruptRecord must be the name of a column, not ''"));
@@ -142,7 +142,7 @@ impl BatchQuery {
             paths: paths_of(options)?,
             selection: TopicSelection::parse(options)?,
             unnamed: unnamed(options)?,
-            partition: PartitionOptions {
+            partition: ReplicaOptions {
                 replica: replica(options)?,
                 ignores_log_start: options.choice("logStartOffset", &[("honour", false), ("ignore", true)])?,
             },
@@ -176,7 +176,7 @@ impl BatchQuery {
     ///
     /// # Errors
     /// `Value` for a query that asks for the columnar reader and cannot have it, or for an unknown view.
-    pub fn python_reason(options: &QueryOptions) -> Result<Option<String>> {
+    pub fn python_reason(options: &QueryOptions) -> QueryResult<Option<String>> {
         if let Some(reason) = Self::view(options)? {
             return Ok(Some(reason));
         }
@@ -195,7 +195,7 @@ impl BatchQuery {
     ///
     /// # Errors
     /// `Value` for an unknown view.
-    pub fn view(options: &QueryOptions) -> Result<Option<String>> {
+    pub fn view(options: &QueryOptions) -> QueryResult<Option<String>> {
         let view = options.choice("view", &[("records", None), ("batches", Some("batches")), ("findings", Some("findings"))])?;
         Ok(view.map(|view| format!("view {view}")))
     }
@@ -204,14 +204,14 @@ impl BatchQuery {
     ///
     /// # Errors
     /// `Value` for an option that nothing has, and for an invalid value.
-    pub fn of_columns(options: &QueryOptions) -> Result<Self> {
+    pub fn of_columns(options: &QueryOptions) -> QueryResult<Self> {
         check_known(&options.names())?;
         Self::parse(&options.only(&OF_COLUMNS))
     }
 
     /// True if the read goes on past damage.
     pub fn skips_damage(&self) -> bool {
-        self.damage != Damage::Fail
+        self.damage != DamageMode::Fail
     }
 
     /// What to do at damage, as streams know it.
@@ -231,12 +231,12 @@ impl BatchQuery {
     }
 }
 
-fn unnamed(options: &QueryOptions) -> Result<TopicPartition> {
+fn unnamed(options: &QueryOptions) -> QueryResult<TopicPartition> {
     let partition = options.integer("partition", 0, i64::from(i32::MAX))?.and_then(|number| i32::try_from(number).ok());
     Ok(TopicPartition { topic: options.get("topic").map(str::to_owned), partition })
 }
 
-fn replica(options: &QueryOptions) -> Result<Replica> {
+fn replica(options: &QueryOptions) -> QueryResult<Replica> {
     match options.get("replica") {
         None => Ok(Replica::Unknown),
         Some(text) if text.trim().is_empty() => {
@@ -253,7 +253,7 @@ fn replica(options: &QueryOptions) -> Result<Replica> {
 }
 
 /// Our option, or Kafka's own name of it.
-fn is_committed(options: &QueryOptions) -> Result<bool> {
+fn is_committed(options: &QueryOptions) -> QueryResult<bool> {
     let name = if options.get("isolation").is_none() && options.get(KAFKA_ISOLATION).is_some() { KAFKA_ISOLATION } else { "isolation" };
     match options.get(name).map(str::to_lowercase).as_deref() {
         None | Some("read_uncommitted") => Ok(false),
@@ -265,7 +265,7 @@ fn is_committed(options: &QueryOptions) -> Result<bool> {
     }
 }
 
-fn columns(options: &QueryOptions) -> Result<Option<Vec<String>>> {
+fn columns(options: &QueryOptions) -> QueryResult<Option<Vec<String>>> {
     let Some(text) = options.get("columns") else { return Ok(None) };
     let names: Vec<String> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
     let mut unique = names.clone();
@@ -278,7 +278,7 @@ fn columns(options: &QueryOptions) -> Result<Option<Vec<String>>> {
     Ok(Some(names))
 }
 
-fn limits(options: &QueryOptions) -> Result<Limits> {
+fn limits(options: &QueryOptions) -> QueryResult<Limits> {
     let mut limits = Limits::default();
     let set = |name: &str, default: u64| {
         let option = format!("{LIMITS}{name}");
@@ -307,7 +307,7 @@ fn limits(options: &QueryOptions) -> Result<Limits> {
 const PRIMITIVES: [&str; 7] = ["string", "long", "int", "short", "float", "double", "uuid"];
 const OF_SCHEMAS: [&str; 4] = ["auto", "avro", "json", "protobuf"];
 
-fn values_of(options: &QueryOptions, name: &str) -> Result<TypedValues> {
+fn values_of(options: &QueryOptions, name: &str) -> QueryResult<TypedValues> {
     let text = options.get(name).unwrap_or("raw").trim().to_lowercase();
     let inner = ["windowed(", "session("].iter().find_map(|front| text.strip_prefix(front)?.strip_suffix(')'));
     match text.as_str() {
@@ -326,7 +326,7 @@ fn values_of(options: &QueryOptions, name: &str) -> Result<TypedValues> {
 }
 
 /// Refuse options of schemas that mean nothing, since neither keys nor values are decoded with schemas.
-fn ensure_schemas_used(options: &QueryOptions, values: &TypedValues, keys: &TypedValues) -> Result<()> {
+fn ensure_schemas_used(options: &QueryOptions, values: &TypedValues, keys: &TypedValues) -> QueryResult<()> {
     if [values, keys].iter().any(|kind| matches!(kind, TypedValues::Schemas(_))) {
         return Ok(());
     }
@@ -353,7 +353,7 @@ fn reasons(options: &QueryOptions) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn query(given: &[(&str, &str)]) -> Result<BatchQuery> {
+    fn query(given: &[(&str, &str)]) -> QueryResult<BatchQuery> {
         let options =
             QueryOptions::new(given.iter().chain([&("path", "/a")]).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         BatchQuery::parse(&options)
@@ -362,7 +362,10 @@ mod tests {
     #[test]
     fn options_have_the_defaults_of_spark() {
         let query = query(&[]).unwrap();
-        assert_eq!((query.damage, query.batch_rows, query.batch_bytes, query.fails_on_data_loss), (Damage::Fail, 65_536, 4 << 20, true));
+        assert_eq!(
+            (query.damage, query.batch_rows, query.batch_bytes, query.fails_on_data_loss),
+            (DamageMode::Fail, 65_536, 4 << 20, true)
+        );
         assert_eq!((query.values, query.is_committed, query.limits), (TypedValues::Raw, false, Limits::default()));
     }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::error::{Result, SparkError};
+use super::error::{QueryResult, SparkError};
 use super::offset_limit::{EARLIEST, Edge, LATEST, OffsetLimit};
 use super::query::BatchQuery;
 use super::topics::TopicPartition;
@@ -50,7 +50,7 @@ impl RangeFinder<'_> {
     /// # Errors
     /// `Value` if limits do not name what is read, a start is after its end, no record is late enough for a starting time, or offsets are
     /// missing and that ends the query; those of the files.
-    pub(super) fn ranges(&mut self, logs: Vec<(TopicPartition, Vec<SegmentFile>)>) -> Result<Vec<LogRange>> {
+    pub(super) fn ranges(&mut self, logs: Vec<(TopicPartition, Vec<SegmentFile>)>) -> QueryResult<Vec<LogRange>> {
         let assigned: BTreeSet<TopicPartition> = logs.iter().map(|(name, _)| name.clone()).collect();
         self.query.starting.ensure_assigned(&assigned, Edge::Starting)?;
         self.query.ending.ensure_assigned(&assigned, Edge::Ending)?;
@@ -61,7 +61,7 @@ impl RangeFinder<'_> {
         Ok(ranges)
     }
 
-    fn range(&mut self, name: TopicPartition, files: Vec<SegmentFile>) -> Result<Option<LogRange>> {
+    fn range(&mut self, name: TopicPartition, files: Vec<SegmentFile>) -> QueryResult<Option<LogRange>> {
         let query = self.query;
         let Some(file) = files.first() else { return Ok(None) };
         let first = file.base_offset.map(|base| base.max(file.log_start.unwrap_or(0)));
@@ -94,7 +94,7 @@ impl RangeFinder<'_> {
     }
 
     /// The end of a range between two times whose records are all after the second one.
-    fn end_before_start(&self, log: &mut LogRange, start: i64, end: i64, after_deleted: Option<i64>) -> Result<i64> {
+    fn end_before_start(&self, log: &mut LogRange, start: i64, end: i64, after_deleted: Option<i64>) -> QueryResult<i64> {
         let Some(until) = log.until.filter(|_| start >= 0) else { return Ok(end) };
         match self.find(log, until, after_deleted)? {
             Some(late) if late < start && !self.has_record_before(until, start, log)? => Ok(late),
@@ -103,7 +103,7 @@ impl RangeFinder<'_> {
     }
 
     /// The offset that a limit means, or `EARLIEST` or `LATEST`.
-    fn resolved(&self, log: &mut LogRange, limit: &OffsetLimit, edge: Edge, after_deleted: Option<i64>) -> Result<i64> {
+    fn resolved(&self, log: &mut LogRange, limit: &OffsetLimit, edge: Edge, after_deleted: Option<i64>) -> QueryResult<i64> {
         if let Some(offset) = limit.offset_of(&log.name) {
             return Ok(offset);
         }
@@ -121,7 +121,7 @@ impl RangeFinder<'_> {
     }
 
     /// The first offset at a time (ms) or later.
-    fn find(&self, log: &mut LogRange, timestamp: i64, after_deleted: Option<i64>) -> Result<Option<i64>> {
+    fn find(&self, log: &mut LogRange, timestamp: i64, after_deleted: Option<i64>) -> QueryResult<Option<i64>> {
         let wanted = WantedRange { start_offset: after_deleted, ..self.wanted() };
         let found = self.search(log, wanted).place_at(timestamp, false, self.storage)?;
         if !self.query.skips_damage() {
@@ -141,7 +141,7 @@ impl RangeFinder<'_> {
     }
 
     /// True if a record from an offset on is before a time. In a log in the order of time none is after a record of that time.
-    fn has_record_before(&self, until: i64, start: i64, log: &LogRange) -> Result<bool> {
+    fn has_record_before(&self, until: i64, start: i64, log: &LogRange) -> QueryResult<bool> {
         let wanted = WantedRange { start_offset: Some(start), ..self.wanted() };
         let search = TimeSearch { is_control_wanted: true, ..self.search(log, wanted) };
         let wanted = search.within((None, Some(until)), self.storage)?;
@@ -158,7 +158,7 @@ impl RangeFinder<'_> {
     }
 
     /// The offsets of the records in some bytes of a segment.
-    fn records(&self, file: &SegmentFile, bytes: &PieceBytes) -> Result<Box<dyn BatchSource>> {
+    fn records(&self, file: &SegmentFile, bytes: &PieceBytes) -> QueryResult<Box<dyn BatchSource>> {
         let (skips, wanted) = (self.query.skips_damage(), bytes.wanted);
         let at_damage = if skips { AtDamage::GoOn } else { AtDamage::Fail };
         let ending = match file.next_offset {
@@ -200,7 +200,7 @@ impl RangeFinder<'_> {
     }
 
     /// A range without its offsets before the log start offset `first`; missing offsets are an error or a warning.
-    fn without_lost(&mut self, log: LogRange, first: Option<i64>) -> Result<LogRange> {
+    fn without_lost(&mut self, log: LogRange, first: Option<i64>) -> QueryResult<LogRange> {
         let mut lost = Vec::new();
         if let Some((start, first)) = log.start.zip(first).filter(|(start, first)| start < first) {
             lost.push(format!("offset {start} of {} was deleted: the log starts at {first}", log.name));
@@ -218,7 +218,7 @@ impl RangeFinder<'_> {
         Ok(LogRange { start, ..log })
     }
 
-    fn lost_end(&self, log: &LogRange) -> Result<Option<String>> {
+    fn lost_end(&self, log: &LogRange) -> QueryResult<Option<String>> {
         let Some(offset) = log.end.or(log.start) else { return Ok(None) };
         let Some(last) = log.segments.last() else { return Ok(None) };
         let Some(end) = last.end_before(offset, self.query.skips_damage(), self.storage)? else { return Ok(None) };
@@ -229,7 +229,7 @@ impl RangeFinder<'_> {
     /// Refuse an offset of Kafka 0.7, which is a position, inside of an entry; it would add or leave out a message.
     ///
     /// Source: `Log.read` in Kafka 0.7 takes any position, and its consumer fails at the bytes there.
-    fn ensure_boundary(&self, log: &LogRange, offset: i64, edge: &str) -> Result<()> {
+    fn ensure_boundary(&self, log: &LogRange, offset: i64, edge: &str) -> QueryResult<()> {
         let wanted = WantedRange { start_offset: Some(offset), end_offset: Some(offset.saturating_add(1)), ..WantedRange::default() };
         let reader = PartitionReader::new(log.segments.clone(), wanted, None);
         let Some(segment) = reader.wanted_segments().last().and_then(|(number, _)| reader.segments.get(*number)) else { return Ok(()) };

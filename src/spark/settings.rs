@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::Path;
 
-use super::error::{Result, SparkError};
+use super::error::{QueryResult, SparkError};
 use super::options::QueryOptions;
 use super::paths::storage_options;
 use crate::places::uris;
@@ -30,7 +30,7 @@ const AZURE_KEYS: [&str; 9] = ["key", "token", "client", "federated", "msi", "te
 ///
 /// # Errors
 /// `Value` if a URI has a key, a password or settings.
-pub fn with_settings(options: &QueryOptions, settings: &BTreeMap<String, String>) -> Result<QueryOptions> {
+pub fn with_settings(options: &QueryOptions, settings: &BTreeMap<String, String>) -> QueryResult<QueryOptions> {
     let present: Settings =
         settings.iter().map(|(name, value)| (name.clone(), value.trim().to_owned())).filter(|(_, value)| !value.is_empty()).collect();
     let explicit: BTreeSet<String> = storage_options(options).into_keys().collect();
@@ -49,7 +49,7 @@ pub fn with_settings(options: &QueryOptions, settings: &BTreeMap<String, String>
             reached(value)?
         } else if name.eq_ignore_ascii_case("paths") {
             let paths: Vec<String> = serde_json::from_str(value).unwrap_or_default();
-            let paths = paths.iter().map(|path| reached(path)).collect::<Result<Vec<_>>>()?;
+            let paths = paths.iter().map(|path| reached(path)).collect::<QueryResult<Vec<_>>>()?;
             serde_json::Value::from(paths).to_string()
         } else {
             value.to_owned()
@@ -60,7 +60,7 @@ pub fn with_settings(options: &QueryOptions, settings: &BTreeMap<String, String>
 }
 
 /// The options of the store of a path that the settings give. `explicit` options take precedence.
-fn defaults_of(path: &str, settings: &Settings, explicit: &BTreeSet<String>) -> Result<StorageOptions> {
+fn defaults_of(path: &str, settings: &Settings, explicit: &BTreeSet<String>) -> QueryResult<StorageOptions> {
     let path = Path::new(path);
     if !uris::is_stored(path) {
         return Ok(StorageOptions::new());

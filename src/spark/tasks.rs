@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::error::{Result, SparkError};
+use super::error::{QueryResult, SparkError};
 use super::filters::WantedRows;
 use super::grouping::{SizedPiece, TaskSizes};
 use super::query::BatchQuery;
@@ -33,7 +33,7 @@ const WORK: &str = "SEG-17";
 const SPECIAL: &str = "SEG-15";
 
 /// Plans a query.
-pub struct Planner<'a> {
+pub struct QueryPlanner<'a> {
     /// The query.
     pub query: &'a BatchQuery,
     /// The rows that its filters leave.
@@ -75,17 +75,17 @@ pub struct TaskPiece {
 }
 
 /// A reader of a log, and the topic-partition as its rows have it.
-struct LogReader {
+struct RangeReader {
     name: TopicPartition,
     reader: PartitionReader,
 }
 
-impl Planner<'_> {
+impl QueryPlanner<'_> {
     /// Fail if a path of the query does not exist.
     ///
     /// # Errors
     /// Those of the files.
-    pub fn ensure_paths(&self) -> Result<()> {
+    pub fn ensure_paths(&self) -> QueryResult<()> {
         self.query.paths.iter().try_for_each(|path| patterns::matching(path, self.storage).map(|_| ()))?;
         Ok(())
     }
@@ -94,7 +94,7 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// `Value` if the options do not fit what is there; those of the files.
-    pub fn plan(&self) -> Result<PartitionTasks> {
+    pub fn plan(&self) -> QueryResult<PartitionTasks> {
         let query = self.query;
         let mut paths = Vec::new();
         for path in &query.paths {
@@ -122,7 +122,7 @@ impl Planner<'_> {
     }
 
     /// Fail for a directory entry named as a segment that cannot be read, unless the query goes on without it.
-    fn ensure_none_skipped(&self, left_out: &[Finding]) -> Result<()> {
+    fn ensure_none_skipped(&self, left_out: &[Finding]) -> QueryResult<()> {
         let skipped = left_out.iter().find(|finding| finding.rule() == SPECIAL && is_gap(finding));
         match skipped.filter(|_| self.query.fails_on_data_loss) {
             Some(finding) => {
@@ -134,7 +134,7 @@ impl Planner<'_> {
     }
 
     /// The readers of a range; of files without a topic-partition one for each directory, or for a file that is not a segment.
-    fn readers(&self, range: &LogRange, finder: &RangeFinder<'_>) -> Result<Vec<LogReader>> {
+    fn readers(&self, range: &LogRange, finder: &RangeFinder<'_>) -> QueryResult<Vec<RangeReader>> {
         let name = range.name.clone();
         let own_start = range.start.filter(|_| !range.starts_at_time);
         let start_offset = own_start.into_iter().chain(self.wanted.start).max();
@@ -155,13 +155,14 @@ impl Planner<'_> {
             for segment in segments.iter().filter(|segment| segment.file.base_offset.is_none()) {
                 self.ensure_entries(segment)?;
             }
-            readers.push(LogReader { name: name.clone(), reader: PartitionReader::new(segments.to_vec(), wanted, self.wanted.timestamp) });
+            readers
+                .push(RangeReader { name: name.clone(), reader: PartitionReader::new(segments.to_vec(), wanted, self.wanted.timestamp) });
         }
         Ok(readers)
     }
 
     /// Refuse a file without an entry, or with damage at its beginning; an empty file, or one of zeros, is fine.
-    fn ensure_entries(&self, segment: &SegmentLookup) -> Result<()> {
+    fn ensure_entries(&self, segment: &SegmentLookup) -> QueryResult<()> {
         let file = &segment.file;
         let Some(error) = self.first_entry_error(file)? else { return Ok(()) };
         let shown = uris::redacted_uri(&file.path);
@@ -179,7 +180,7 @@ impl Planner<'_> {
     }
 
     /// The error of the first entry of a file; `None` for an empty file, one of zeros, and one that is gone.
-    fn first_entry_error(&self, file: &SegmentFile) -> Result<Option<Error>> {
+    fn first_entry_error(&self, file: &SegmentFile) -> QueryResult<Option<Error>> {
         if let Err(error) = self.storage.ensure_segment(&file.path) {
             return Ok(Some(error));
         }
@@ -219,9 +220,9 @@ impl Planner<'_> {
 
     /// The pieces of all tasks, and those that were looked up by their offsets.
     #[expect(clippy::type_complexity, reason = "what index_warning takes")]
-    fn tasks(&self, readers: &[LogReader]) -> Result<(Vec<Vec<TaskPiece>>, Vec<(Arc<SegmentLookup>, Option<SegmentRange>)>)> {
+    fn tasks(&self, readers: &[RangeReader]) -> QueryResult<(Vec<Vec<TaskPiece>>, Vec<(Arc<SegmentLookup>, Option<SegmentRange>)>)> {
         let mut pieces = Vec::new();
-        for (log, LogReader { reader, .. }) in readers.iter().enumerate() {
+        for (log, RangeReader { reader, .. }) in readers.iter().enumerate() {
             for (_, piece) in reader.pieces(self.storage)? {
                 pieces.push(SizedPiece { size: piece.size(self.storage)?, piece, log });
             }
@@ -238,14 +239,14 @@ impl Planner<'_> {
         let mut known: BTreeMap<usize, Transactions> = BTreeMap::new();
         let mut tasks = Vec::new();
         for group in sizes.grouped(cuts) {
-            let task = group.into_iter().map(|piece| self.part(piece, readers, &mut known)).collect::<Result<Vec<_>>>()?;
+            let task = group.into_iter().map(|piece| self.part(piece, readers, &mut known)).collect::<QueryResult<Vec<_>>>()?;
             tasks.push(task);
         }
         let looked_up = pieces.into_iter().filter(|piece| piece.piece.is_looked_up() || count_of(piece) > 1);
         Ok((tasks, looked_up.map(|piece| (Arc::clone(&piece.piece.segment), Some(piece.piece))).collect()))
     }
 
-    fn part(&self, sized: SizedPiece, readers: &[LogReader], known: &mut BTreeMap<usize, Transactions>) -> Result<TaskPiece> {
+    fn part(&self, sized: SizedPiece, readers: &[RangeReader], known: &mut BTreeMap<usize, Transactions>) -> QueryResult<TaskPiece> {
         let SizedPiece { piece, log, .. } = sized;
         let transactions = if self.query.is_committed { Some(self.touching(&piece, log, readers, known)?) } else { None };
         let bytes = piece.bytes(self.storage)?;
@@ -262,9 +263,9 @@ impl Planner<'_> {
         &self,
         piece: &SegmentRange,
         log: usize,
-        readers: &[LogReader],
+        readers: &[RangeReader],
         known: &mut BTreeMap<usize, Transactions>,
-    ) -> Result<Transactions> {
+    ) -> QueryResult<Transactions> {
         if !known.contains_key(&log) {
             let found = readers.get(log).map(|reader| self.transactions(&reader.reader)).transpose()?;
             known.insert(log, found.unwrap_or_default());
@@ -275,7 +276,7 @@ impl Planner<'_> {
         Ok(Transactions::from_parts(aborted, undecided, stable))
     }
 
-    fn transactions(&self, reader: &PartitionReader) -> Result<Transactions> {
+    fn transactions(&self, reader: &PartitionReader) -> QueryResult<Transactions> {
         let Some(first) = reader.segments.first().filter(|first| !first.file.is_of_0_7()) else { return Ok(Transactions::default()) };
         let files = segments_of_directory(&first.file, self.storage)?;
         let query = self.query;
@@ -291,7 +292,7 @@ impl Planner<'_> {
     }
 
     /// A warning about segments that were looked up without valid indexes, which takes longer.
-    fn index_warning(&self, looked_up: impl Iterator<Item = (Arc<SegmentLookup>, Option<SegmentRange>)>) -> Result<Option<String>> {
+    fn index_warning(&self, looked_up: impl Iterator<Item = (Arc<SegmentLookup>, Option<SegmentRange>)>) -> QueryResult<Option<String>> {
         let mut found: BTreeMap<String, String> = BTreeMap::new();
         let mut order = Vec::new();
         for (segment, piece) in looked_up {

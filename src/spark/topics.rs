@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::path::PathBuf;
 
-use super::error::{Result, SparkError, listed, quoted};
+use super::error::{QueryResult, SparkError, listed, quoted};
 use super::options::QueryOptions;
 use crate::error::{Error, ErrorKind};
 use crate::partition::{
@@ -42,7 +42,7 @@ pub trait TopicMatcher {
     ///
     /// # Errors
     /// `Value` for an invalid pattern.
-    fn matches(&self, pattern: &str, topics: &[String]) -> Result<Vec<bool>>;
+    fn matches(&self, pattern: &str, topics: &[String]) -> QueryResult<Vec<bool>>;
 }
 
 /// Which topic-partitions are read.
@@ -62,7 +62,7 @@ impl TopicSelection {
     /// Parse the options.
     ///
     /// Source: `KafkaSourceProvider.validateGeneralOptions` in Spark.
-    pub(super) fn parse(options: &QueryOptions) -> Result<Self> {
+    pub(super) fn parse(options: &QueryOptions) -> QueryResult<Self> {
         let given: Vec<&str> = ["subscribe", "subscribePattern", "assign"].into_iter().filter(|name| options.get(name).is_some()).collect();
         let [name] = given.as_slice() else {
             if given.is_empty() {
@@ -92,7 +92,7 @@ impl TopicSelection {
     }
 
     /// Fail if a named topic is missing, as a broker does.
-    fn ensure_there(&self, found: &[TopicPartition]) -> Result<()> {
+    fn ensure_there(&self, found: &[TopicPartition]) -> QueryResult<()> {
         let there: BTreeSet<&String> = found.iter().filter_map(|name| name.topic.as_ref()).collect();
         let named: BTreeSet<&String> = match self {
             Self::Topics(topics) => topics.iter().collect(),
@@ -109,7 +109,7 @@ impl TopicSelection {
     }
 
     /// For each topic-partition, whether it is read.
-    fn chosen(&self, found: &[TopicPartition], matcher: &dyn TopicMatcher) -> Result<Vec<bool>> {
+    fn chosen(&self, found: &[TopicPartition], matcher: &dyn TopicMatcher) -> QueryResult<Vec<bool>> {
         Ok(match self {
             Self::All => vec![true; found.len()],
             Self::Topics(topics) => found.iter().map(|name| name.topic.as_ref().is_some_and(|topic| topics.contains(topic))).collect(),
@@ -127,7 +127,7 @@ impl TopicSelection {
 
 /// Which directories and records of a partition count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct PartitionOptions {
+pub(super) struct ReplicaOptions {
     pub(super) replica: Replica,
     pub(super) ignores_log_start: bool,
 }
@@ -149,7 +149,7 @@ pub(super) struct Search<'a> {
     pub(super) selection: &'a TopicSelection,
     /// The name of files outside of partition directories.
     pub(super) unnamed: &'a TopicPartition,
-    pub(super) partition: &'a PartitionOptions,
+    pub(super) partition: &'a ReplicaOptions,
     /// Report segments that contradict their names, instead of raising where they are read.
     pub(super) reports: bool,
 }
@@ -159,7 +159,7 @@ impl Search<'_> {
     ///
     /// # Errors
     /// `Value` if a named topic is missing, or a partition is in several directories and the options choose none of them; those of the files.
-    pub(super) fn run(&self, matcher: &dyn TopicMatcher, storage: &dyn Storage) -> Result<Discovered> {
+    pub(super) fn run(&self, matcher: &dyn TopicMatcher, storage: &dyn Storage) -> QueryResult<Discovered> {
         let every = PartitionSelection::default();
         let search = SegmentSearch { has_patterns: false, selection: &every, replicas: None };
         let found = search.run(self.paths, storage, &mut Err)?;
@@ -204,7 +204,7 @@ impl Search<'_> {
         &self,
         logs: Vec<(TopicPartition, Vec<SegmentFile>)>,
         storage: &dyn Storage,
-    ) -> Result<Vec<(TopicPartition, Vec<SegmentFile>)>> {
+    ) -> QueryResult<Vec<(TopicPartition, Vec<SegmentFile>)>> {
         let files: Vec<SegmentFile> = logs.iter().flat_map(|(_, files)| files.iter().cloned()).collect();
         let kept = ReplicaChoice::new(self.partition.replica.clone()).of(&files, storage).map_err(|error| replica_error(&error))?;
         let mut kept = kept.into_iter();
@@ -217,7 +217,7 @@ impl Search<'_> {
         mut logs: Vec<(TopicPartition, Vec<SegmentFile>)>,
         files: &[SegmentFile],
         storage: &dyn Storage,
-    ) -> Result<(Vec<(TopicPartition, Vec<SegmentFile>)>, Vec<Finding>)> {
+    ) -> QueryResult<(Vec<(TopicPartition, Vec<SegmentFile>)>, Vec<Finding>)> {
         if self.partition.ignores_log_start {
             return Ok((logs, Vec::new()));
         }

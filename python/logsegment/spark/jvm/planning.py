@@ -1,4 +1,4 @@
-"""What Java asks of Python: the schemas of keys and values of a query, which the library in the jar cannot find.
+"""Schemas of keys and values for a query that Java plans: the library in the jar does not find them.
 
 Java sends the option `jvm.plan` with its version. The only task of the answer is a note with the version and the schemas.
 `PythonSource.java` knows the name and the arguments of its class.

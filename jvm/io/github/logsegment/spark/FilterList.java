@@ -29,7 +29,7 @@ record FilterList(List<List<Object>> filters) {
       if (isText) {
         out.text((String) value);
       } else {
-        out.number((Long) value);
+        out.number(((Number) value).longValue());
       }
     });
   }

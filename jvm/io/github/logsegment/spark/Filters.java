@@ -141,8 +141,8 @@ final class Filters {
     if (literal.dataType() instanceof StringType) {
       return literal.value().toString();
     }
-    boolean isWhole = literal.value() instanceof Long || literal.value() instanceof Integer || literal.value() instanceof Short || literal.value() instanceof Byte;
-    return isWhole ? ((Number) literal.value()).longValue() : null;
+    boolean isWhole = literal.value() instanceof Long || literal.value() instanceof Integer;
+    return isWhole ? literal.value() : null;
   }
 
   private static Filter filter(List<Object> told) {

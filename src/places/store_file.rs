@@ -20,14 +20,14 @@ use crate::validate::lost_ranges;
 
 /// A file that was opened. Clones share what was fetched.
 #[derive(Clone)]
-pub(super) struct StoredLog {
-    opened: Arc<OpenedLog>,
+pub(super) struct StoreFile {
+    opened: Arc<SharedObject>,
     interrupt: Interrupt,
     /// Other bytes are in the place of damaged ones.
     is_recovering: bool,
 }
 
-struct OpenedLog {
+struct SharedObject {
     object: StoredObject,
     size: u64,
     losses: Arc<LostRanges>,
@@ -41,7 +41,7 @@ enum StoredObject {
     Uploaded(TieredFile),
 }
 
-impl StoredLog {
+impl StoreFile {
     /// Open a file. `keys` makes keys of the text in a URI of tiered storage.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl StoredLog {
                 (StoredObject::Uploaded(file), size, Some(offsets))
             }
         };
-        let opened = OpenedLog { object, size, losses: Arc::default(), upload, window: ReadWindow::default() };
+        let opened = SharedObject { object, size, losses: Arc::default(), upload, window: ReadWindow::default() };
         Ok(Self { opened: Arc::new(opened), interrupt: interrupt.clone(), is_recovering: false })
     }
 
@@ -82,7 +82,7 @@ impl StoredLog {
             StoredObject::Stored(file) => Box::new(StoredRange::new(file.clone(), start, end, self.interrupt.clone())),
             StoredObject::Uploaded(file) => {
                 let range = TieredRange::new(file.clone(), start, end, self.interrupt.clone());
-                Box::new(UploadedBytes { range, log: self.clone() })
+                Box::new(UploadReader { range, log: self.clone() })
             }
         };
         Source::reader(reader, start).with_lost_ranges(Arc::clone(&self.opened.losses)).of_upload(self.opened.upload)
@@ -108,7 +108,7 @@ impl StoredLog {
     }
 }
 
-impl ReadAt for StoredLog {
+impl ReadAt for StoreFile {
     fn read_at(&self, to: &mut [u8], position: u64) -> io::Result<usize> {
         self.opened.window.read(to, position, self.opened.size, self.is_recovering, |position, len| self.fetch(position, len))
     }
@@ -119,12 +119,12 @@ impl ReadAt for StoredLog {
 }
 
 /// Bytes of an upload, front to back.
-struct UploadedBytes {
+struct UploadReader {
     range: TieredRange,
-    log: StoredLog,
+    log: StoreFile,
 }
 
-impl Read for UploadedBytes {
+impl Read for UploadReader {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let (len, part) = self.range.read_part(to, self.log.is_recovering)?;
         self.log.note(&part);
